@@ -1,0 +1,350 @@
+//! Finding Claude on this machine, and its version.
+//!
+//! What it does: looks where checklist 44 says (the configured path; else `~/.local/bin`, `/usr/local/bin`, `/usr/bin`, then
+//! PATH) and never answers with hopty itself, under whatever name, link or small script. Reads the version from a file
+//! where one tells it, else asks the program within a time limit.
+//!
+//! What it does not do: it installs nothing, reads no configuration, and takes no directory of PATH that is relative: what
+//! lies in the working directory is not to be run because of its name.
+
+use std::ffi::OsStr;
+use std::fs;
+use std::io::Read;
+use std::os::fd::AsFd;
+use std::os::unix::fs::MetadataExt;
+use std::os::unix::process::CommandExt;
+use std::path::{Path, PathBuf};
+use std::process::{Child, Command, Stdio};
+use std::time::{Duration, Instant};
+
+use nix::errno::Errno;
+use nix::poll::{PollFd, PollFlags, PollTimeout, poll};
+use nix::sys::signal::{Signal, killpg};
+use nix::unistd::{AccessFlags, Pid, access};
+use serde::Deserialize;
+use thiserror::Error;
+
+/// The name of the program that is looked for.
+const PROGRAM: &str = "claude";
+/// Where it is looked for between the home directory and PATH (checklist 44).
+const SYSTEM: [&str; 2] = ["/usr/local/bin", "/usr/bin"];
+/// The npm package it comes in.
+const PACKAGE: &str = "@anthropic-ai/claude-code";
+/// How many hopties may stand one inside the other (CONTRACT C14).
+const MAX_DEPTH: u32 = 4;
+/// Bytes of a script that are looked at for a call of hopty; larger files are no wrappers.
+const MAX_SCRIPT: u64 = 64 << 10;
+/// Bytes of a `package.json` that are read.
+const MAX_PACKAGE: u64 = 1 << 20;
+/// Bytes of the answer to `--version` that are read.
+const MAX_ANSWER: usize = 4 << 10;
+
+/// Why no Claude can be run.
+#[derive(Debug, Error)]
+pub enum FindError {
+    /// The configured path leads nowhere.
+    #[error("the configured program {} does not exist", path.display())]
+    ConfiguredMissing {
+        /// The path.
+        path: PathBuf,
+    },
+    /// The configured path is neither absolute nor begins with `~/`.
+    #[error("the configured program {} is not an absolute path", path.display())]
+    ConfiguredRelative {
+        /// The path.
+        path: PathBuf,
+    },
+    /// The configured path is hopty.
+    #[error("the configured program {} is hopty itself", path.display())]
+    ConfiguredSelf {
+        /// The path.
+        path: PathBuf,
+    },
+    /// There is a file, but it cannot be executed (exit code 126).
+    #[error("{} is not an executable file", path.display())]
+    NotExecutable {
+        /// The first such file.
+        path: PathBuf,
+    },
+    /// There is none (exit code 127).
+    #[error("cannot find claude in {} directories", looked_in.len())]
+    NotFound {
+        /// Where it was looked for, in order.
+        looked_in: Vec<PathBuf>,
+    },
+}
+
+impl FindError {
+    /// The text of the `hint:` line.
+    #[must_use]
+    pub fn hint(&self) -> &'static str {
+        match self {
+            FindError::NotFound { .. } => {
+                "install it with `npm install -g @anthropic-ai/claude-code`, or set program.claude; `hopty demo` needs no Claude"
+            }
+            FindError::NotExecutable { .. } => "check the file's permissions, or install Claude again; `hopty demo` needs no Claude",
+            FindError::ConfiguredMissing { .. } | FindError::ConfiguredRelative { .. } | FindError::ConfiguredSelf { .. } => {
+                "set program.claude to the full path of claude, or to \"\" to search for it"
+            }
+        }
+    }
+}
+
+/// A file by device and inode, which no name, symlink or hard link changes.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct FileId {
+    device: u64,
+    inode: u64,
+}
+
+impl FileId {
+    /// The file that `path` leads to.
+    ///
+    /// # Errors
+    /// The error of `stat`.
+    pub fn of(path: &Path) -> std::io::Result<Self> {
+        fs::metadata(path).map(|meta| FileId { device: meta.dev(), inode: meta.ino() })
+    }
+
+    /// The program that is running. `None` where the system does not tell; then only names can be compared.
+    #[must_use]
+    pub fn of_this_program() -> Option<Self> {
+        let link = FileId::of(Path::new("/proc/self/exe"));
+        link.or_else(|_| std::env::current_exe().and_then(|path| FileId::of(&path))).ok()
+    }
+}
+
+/// Where to look.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct Search<'a> {
+    /// `program.claude`; `None` or empty: search.
+    pub configured: Option<&'a Path>,
+    /// The home directory.
+    pub home: Option<&'a Path>,
+    /// The value of PATH.
+    pub path: Option<&'a OsStr>,
+    /// hopty's own program, which is never the answer.
+    pub own: Option<FileId>,
+}
+
+/// Finds Claude. The path comes back as it was found, links not resolved: Claude looks at its own name.
+///
+/// # Errors
+/// [`FindError`], with a hint.
+pub fn find(search: &Search<'_>) -> Result<PathBuf, FindError> {
+    if let Some(path) = search.configured.filter(|path| !path.as_os_str().is_empty()) {
+        return configured(search, path);
+    }
+    search_in(directories(search, &SYSTEM), search.own)
+}
+
+fn search_in(looked_in: Vec<PathBuf>, own: Option<FileId>) -> Result<PathBuf, FindError> {
+    let mut not_executable = None;
+    for directory in &looked_in {
+        let path = directory.join(PROGRAM);
+        match usable(&path, own) {
+            Usable::Yes => return Ok(path),
+            Usable::NotExecutable => not_executable = not_executable.or(Some(path)),
+            Usable::Missing | Usable::Own => {}
+        }
+    }
+    Err(match not_executable {
+        Some(path) => FindError::NotExecutable { path },
+        None => FindError::NotFound { looked_in },
+    })
+}
+
+fn configured(search: &Search<'_>, path: &Path) -> Result<PathBuf, FindError> {
+    let path = match (path.strip_prefix("~"), search.home) {
+        (Ok(rest), Some(home)) => home.join(rest),
+        _ => path.to_owned(),
+    };
+    if !path.is_absolute() {
+        return Err(FindError::ConfiguredRelative { path });
+    }
+    match usable(&path, search.own) {
+        Usable::Yes => Ok(path),
+        Usable::Own => Err(FindError::ConfiguredSelf { path }),
+        Usable::NotExecutable => Err(FindError::NotExecutable { path }),
+        Usable::Missing => Err(FindError::ConfiguredMissing { path }),
+    }
+}
+
+fn directories(search: &Search<'_>, system: &[&str]) -> Vec<PathBuf> {
+    let mut all: Vec<PathBuf> = search.home.map(|home| home.join(".local/bin")).into_iter().collect();
+    all.extend(system.iter().map(PathBuf::from));
+    all.extend(search.path.iter().flat_map(|path| std::env::split_paths(path)));
+    let mut unique: Vec<PathBuf> = Vec::new();
+    for directory in all {
+        if directory.is_absolute() && !unique.contains(&directory) {
+            unique.push(directory);
+        }
+    }
+    unique
+}
+
+enum Usable {
+    Yes,
+    Missing,
+    NotExecutable,
+    Own,
+}
+
+fn usable(path: &Path, own: Option<FileId>) -> Usable {
+    let Ok(meta) = fs::metadata(path) else { return Usable::Missing };
+    if !meta.is_file() || access(path, AccessFlags::X_OK).is_err() {
+        return Usable::NotExecutable;
+    }
+    let same = own == Some(FileId { device: meta.dev(), inode: meta.ino() });
+    if same || (meta.len() <= MAX_SCRIPT && calls_hopty(path, own)) { Usable::Own } else { Usable::Yes }
+}
+
+/// Whether a script names hopty as a word: a wrapper that leads back here.
+fn calls_hopty(path: &Path, own: Option<FileId>) -> bool {
+    let Some(bytes) = read_at_most(path, MAX_SCRIPT).filter(|bytes| bytes.starts_with(b"#!")) else { return false };
+    let text = String::from_utf8_lossy(&bytes);
+    let code = text.lines().map(str::trim_start).filter(|line| line.starts_with("#!") || !line.starts_with('#'));
+    let mut words = code.flat_map(|line| line.split(|c: char| c.is_whitespace() || "'\"`;&|()=".contains(c)));
+    words.any(|word| {
+        let word = Path::new(word);
+        let named = word.file_name() == Some(OsStr::new("hopty"));
+        named || (own.is_some() && word.is_absolute() && FileId::of(word).ok() == own)
+    })
+}
+
+fn read_at_most(path: &Path, most: u64) -> Option<Vec<u8>> {
+    let mut bytes = Vec::new();
+    // A regular file: opening a FIFO would wait for a writer.
+    let file = fs::metadata(path).ok().filter(fs::Metadata::is_file).and_then(|_| fs::File::open(path).ok())?;
+    file.take(most).read_to_end(&mut bytes).ok()?;
+    Some(bytes)
+}
+
+/// A hopty inside a hopty inside a hopty: a wrapper calls itself.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Error)]
+#[error("hopty runs inside hopty {0} times: claude seems to lead back to hopty")]
+pub struct TooDeep(pub u32);
+
+/// The value of `HOPTY_DEPTH` for what this hopty starts, from the value it found. What is no number counts as none.
+///
+/// # Errors
+/// [`TooDeep`] when this hopty is the fifth.
+pub fn next_depth(found: Option<&str>) -> Result<u32, TooDeep> {
+    let next = found.and_then(|text| text.trim().parse::<u32>().ok()).unwrap_or(0).saturating_add(1);
+    if next > MAX_DEPTH { Err(TooDeep(next)) } else { Ok(next) }
+}
+
+/// Why the version is not known.
+#[derive(Debug, Error)]
+pub enum VersionError {
+    /// The program could not be started.
+    #[error("cannot start {} --version: {source}", path.display())]
+    Start {
+        /// The program.
+        path: PathBuf,
+        /// What the system said.
+        source: std::io::Error,
+    },
+    /// It did not answer in time.
+    #[error("{} --version gave no answer in {limit_ms} ms", path.display())]
+    Late {
+        /// The program.
+        path: PathBuf,
+        /// The limit in milliseconds.
+        limit_ms: u128,
+    },
+    /// Its answer is no version.
+    #[error("{} --version answered {answer:?}", path.display())]
+    NoVersion {
+        /// The program.
+        path: PathBuf,
+        /// The start of the answer.
+        answer: String,
+    },
+}
+
+/// Claude's version: from a file beside the program, else from its own answer within `limit`.
+///
+/// # Errors
+/// [`VersionError`]; a session can run without knowing the version.
+pub fn version(program: &Path, limit: Duration) -> Result<String, VersionError> {
+    match version_on_disk(program) {
+        Some(version) => Ok(version),
+        None => ask_version(program, limit),
+    }
+}
+
+#[derive(Deserialize)]
+struct Package {
+    name: String,
+    version: String,
+}
+
+/// The version without running anything: npm puts a `package.json` beside or above the program, the native installer
+/// names the program itself after the version.
+#[must_use]
+pub fn version_on_disk(program: &Path) -> Option<String> {
+    let real = fs::canonicalize(program).ok()?;
+    let named = real.file_name().and_then(OsStr::to_str).and_then(as_version);
+    named.or_else(|| {
+        real.ancestors().skip(1).take(2).find_map(|directory| {
+            let bytes = read_at_most(&directory.join("package.json"), MAX_PACKAGE)?;
+            let package: Package = serde_json::from_slice(&bytes).ok()?;
+            (package.name == PACKAGE).then(|| as_version(&package.version)).flatten()
+        })
+    })
+}
+
+fn ask_version(program: &Path, limit: Duration) -> Result<String, VersionError> {
+    let path = || program.to_owned();
+    let end = Instant::now() + limit;
+    let mut command = Command::new(program);
+    command.arg("--version").stdin(Stdio::null()).stdout(Stdio::piped()).stderr(Stdio::null()).process_group(0);
+    let mut child = command.spawn().map_err(|source| VersionError::Start { path: path(), source })?;
+    let answer = first_line(&mut child, end);
+    // Its group is its own, so that nothing it started stays behind either; an error means that it is gone already.
+    let _ = killpg(Pid::from_raw(child.id().cast_signed()), Signal::SIGKILL);
+    let _ = child.wait();
+    let answer = answer.ok_or_else(|| VersionError::Late { path: path(), limit_ms: limit.as_millis() })?;
+    let word = answer.split_whitespace().next().and_then(as_version);
+    word.ok_or_else(|| VersionError::NoVersion { path: path(), answer: answer.chars().take(80).collect() })
+}
+
+/// What the child printed up to its first line end or its end; `None` when time ran out.
+fn first_line(child: &mut Child, end: Instant) -> Option<String> {
+    let mut stdout = child.stdout.take()?;
+    let mut answer = Vec::new();
+    loop {
+        let left = end.saturating_duration_since(Instant::now());
+        let timeout = PollTimeout::try_from(left).unwrap_or(PollTimeout::MAX);
+        match poll(&mut [PollFd::new(stdout.as_fd(), PollFlags::POLLIN)], timeout) {
+            Ok(0) => return None,
+            Err(Errno::EINTR) => continue,
+            Err(_) => break,
+            Ok(_) => {}
+        }
+        let mut chunk = [0_u8; 512];
+        match stdout.read(&mut chunk) {
+            Ok(0) | Err(_) => break,
+            Ok(n) => answer.extend_from_slice(&chunk[..n]),
+        }
+        if answer.contains(&b'\n') || answer.len() >= MAX_ANSWER {
+            break;
+        }
+    }
+    let line = answer.split(|byte| *byte == b'\n').next().unwrap_or_default();
+    Some(String::from_utf8_lossy(line).into_owned())
+}
+
+/// `text` if it is a version: three numbers, and perhaps a tail.
+fn as_version(text: &str) -> Option<String> {
+    let (numbers, tail) = text.split_at(text.find(['-', '+']).unwrap_or(text.len()));
+    let parts: Vec<&str> = numbers.split('.').collect();
+    let number = |part: &&str| (1..=9).contains(&part.len()) && part.bytes().all(|byte| byte.is_ascii_digit());
+    let plain = tail.bytes().all(|byte| byte.is_ascii_alphanumeric() || matches!(byte, b'-' | b'+' | b'.'));
+    (parts.len() == 3 && parts.iter().all(number) && plain && text.len() <= 64).then(|| text.to_owned())
+}
+
+#[cfg(test)]
+#[path = "find_tests.rs"]
+mod tests;

@@ -1,0 +1,8 @@
+//! Claude Code as a program on this machine: where it is, what it is given for one launch, what it says in its files.
+
+pub mod find;
+pub mod plugin;
+pub mod sessions_file;
+
+#[cfg(test)]
+mod find_tests;

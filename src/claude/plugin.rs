@@ -1,0 +1,98 @@
+//! The plugin directory that hopty gives to one launch (`--plugin-dir`): hooks only. An event that this Claude does not
+//! know opens no dialog there, unlike in a settings file (measured on 2.1.329).
+
+use std::io;
+use std::os::unix::fs::{DirBuilderExt, OpenOptionsExt};
+use std::path::{Path, PathBuf};
+
+use serde_json::{Map, Value, json};
+
+/// The events and their time-outs in seconds (CONTRACT C13).
+pub const EVENTS: [(&str, u32); 11] = [
+    ("SessionStart", 10),
+    ("UserPromptSubmit", 5),
+    ("PostToolBatch", 90),
+    ("Stop", 5),
+    ("StopFailure", 5),
+    ("PreCompact", 30),
+    ("PostCompact", 5),
+    ("PermissionRequest", 5),
+    ("Notification", 5),
+    ("SubagentStop", 5),
+    ("SessionEnd", 2),
+];
+
+/// The path of the running hopty, without the mark of a replaced file.
+#[must_use]
+pub fn this_binary() -> PathBuf {
+    let path = std::env::current_exe().unwrap_or_else(|_| PathBuf::from("hopty"));
+    let text = path.to_string_lossy();
+    text.strip_suffix(" (deleted)").map_or(path.clone(), PathBuf::from)
+}
+
+/// The hook command: constant, quoted for the shell, and with exit code 0 also when the binary is gone.
+#[must_use]
+pub fn command(binary: &Path, event: &str) -> String {
+    let quoted = binary.to_string_lossy().replace('\'', r"'\''");
+    format!("'{quoted}' hook {event} || :")
+}
+
+/// The content of `hooks.json`.
+#[must_use]
+pub fn hooks_json(binary: &Path) -> Value {
+    let hooks: Map<String, Value> = EVENTS
+        .iter()
+        .map(|(event, seconds)| {
+            let hook = json!({"type": "command", "command": command(binary, event), "timeout": seconds});
+            ((*event).to_owned(), json!([{"hooks": [hook]}]))
+        })
+        .collect();
+    json!({"description": "hopty follows this session", "hooks": hooks})
+}
+
+/// Writes the directory below `session_dir` and gives its path.
+///
+/// # Errors
+/// When a file cannot be written.
+pub fn write(session_dir: &Path, binary: &Path) -> io::Result<PathBuf> {
+    let root = session_dir.join("plugin");
+    let dir = |path: &Path| std::fs::DirBuilder::new().recursive(true).mode(0o700).create(path);
+    dir(&root.join(".claude-plugin"))?;
+    dir(&root.join("hooks"))?;
+    let manifest = json!({"name": "hopty", "version": env!("CARGO_PKG_VERSION"), "description": "hopty follows this session"});
+    put(&root.join(".claude-plugin/plugin.json"), &manifest)?;
+    put(&root.join("hooks/hooks.json"), &hooks_json(binary))?;
+    Ok(root)
+}
+
+fn put(path: &Path, value: &Value) -> io::Result<()> {
+    use std::io::Write;
+    let mut file = std::fs::File::options().write(true).create(true).truncate(true).mode(0o600).open(path)?;
+    writeln!(file, "{value:#}")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_path_with_an_apostrophe_stays_one_word() {
+        let dir = tempfile::tempdir().unwrap();
+        let binary = dir.path().join("it's here");
+        std::fs::write(&binary, "#!/bin/sh\necho \"$1 $2\"\n").unwrap();
+        std::fs::set_permissions(&binary, std::os::unix::fs::PermissionsExt::from_mode(0o755)).unwrap();
+        let run = |command: String| std::process::Command::new("sh").args(["-c", &command]).output().unwrap();
+        assert_eq!(run(command(&binary, "Stop")).stdout, b"hook Stop\n");
+        std::fs::remove_file(&binary).unwrap();
+        assert!(run(command(&binary, "Stop")).status.success(), "a binary that is gone must not break Claude");
+    }
+
+    #[test]
+    fn the_directory_has_a_manifest_and_hooks() {
+        let dir = tempfile::tempdir().unwrap();
+        let root = write(dir.path(), Path::new("/bin/hopty")).unwrap();
+        let hooks: Value = serde_json::from_slice(&std::fs::read(root.join("hooks/hooks.json")).unwrap()).unwrap();
+        assert_eq!(hooks["hooks"]["PostToolBatch"][0]["hooks"][0]["timeout"], 90);
+        assert_eq!(hooks["hooks"].as_object().unwrap().len(), EVENTS.len());
+    }
+}

@@ -1,0 +1,150 @@
+//! The verbs and their options, as clap reads them. Nothing is run here.
+
+use std::ffi::OsString;
+use std::path::PathBuf;
+
+use clap::{Args, Parser, Subcommand};
+
+/// hopty: run it in place of claude, and Claude Code never runs out of context.
+///
+/// `hopty [CLAUDE ARGS...]` is `claude [CLAUDE ARGS...]`, supervised. `hopty -- ARGS...` gives ARGS to Claude even when the
+/// first word is a verb below.
+#[derive(Debug, Parser)]
+#[command(name = "hopty", version, disable_help_flag = false, max_term_width = 100)]
+pub(super) struct Cli {
+    #[command(subcommand)]
+    pub verb: Verb,
+}
+
+/// Options of `run`.
+#[derive(Debug, Args)]
+pub(super) struct RunOptions {
+    /// Name of the session; the directory's name when left out
+    #[arg(long)]
+    pub name: Option<String>,
+    /// Start it, leave it running and print its name
+    #[arg(long)]
+    pub detached: bool,
+    /// How many restarts are allowed within `restart.window`
+    #[arg(long, value_name = "N")]
+    pub max_restarts: Option<u32>,
+    /// Give Claude no hooks
+    #[arg(long)]
+    pub no_inject: bool,
+    /// The program and its arguments
+    #[arg(required = true, trailing_var_arg = true, allow_hyphen_values = true, value_name = "PROGRAM")]
+    pub program: Vec<OsString>,
+}
+
+#[derive(Debug, Subcommand)]
+pub(super) enum Verb {
+    /// Supervise any program: hopty run -- vim notes.txt
+    Run(RunOptions),
+    /// List the sessions
+    Ls {
+        /// As JSON
+        #[arg(long)]
+        json: bool,
+        /// Ended ones too
+        #[arg(long)]
+        all: bool,
+    },
+    /// Bring a session into this terminal
+    Attach {
+        /// The session
+        name: Option<String>,
+    },
+    /// Hand off and start fresh at the next safe point
+    Restart {
+        /// The session
+        name: Option<String>,
+        /// Do not wait for a turn's end
+        #[arg(long)]
+        now: bool,
+        /// Start fresh without a handoff
+        #[arg(long)]
+        no_handoff: bool,
+        /// Wait until the new conversation has its prompt
+        #[arg(long)]
+        wait: bool,
+        /// As JSON
+        #[arg(long)]
+        json: bool,
+    },
+    /// End a session for good
+    Stop {
+        /// The session
+        name: Option<String>,
+        /// With SIGKILL, at once
+        #[arg(long)]
+        kill: bool,
+        /// Errors as JSON
+        #[arg(long)]
+        json: bool,
+    },
+    /// Show one session in full
+    Status {
+        /// The session
+        name: Option<String>,
+        /// As JSON
+        #[arg(long)]
+        json: bool,
+    },
+    /// The decisions of a session as JSON lines
+    Events {
+        /// The session
+        name: Option<String>,
+        /// Go on as they come
+        #[arg(long, short)]
+        follow: bool,
+        /// They always are
+        #[arg(long, hide = true)]
+        json: bool,
+    },
+    /// The decisions of a session for people
+    Log {
+        /// The session
+        name: Option<String>,
+        /// Go on as they come
+        #[arg(long, short)]
+        follow: bool,
+    },
+    /// The last decision, explained
+    Why {
+        /// The session
+        name: Option<String>,
+        /// As JSON
+        #[arg(long)]
+        json: bool,
+    },
+    /// Run the events of a journal through the supervisor again
+    Replay {
+        /// A journal.jsonl
+        journal: PathBuf,
+        /// As JSON
+        #[arg(long)]
+        json: bool,
+    },
+    /// The whole loop on a built-in stand-in: no account, no network, under a minute
+    Demo {
+        /// Leave the files and say where they are
+        #[arg(long)]
+        keep: bool,
+    },
+}
+
+impl Verb {
+    /// Whether errors are to be given as JSON too.
+    pub fn wants_json(&self) -> bool {
+        match self {
+            Verb::Ls { json, .. }
+            | Verb::Restart { json, .. }
+            | Verb::Stop { json, .. }
+            | Verb::Status { json, .. }
+            | Verb::Events { json, .. }
+            | Verb::Why { json, .. }
+            | Verb::Replay { json, .. } => *json,
+            Verb::Run(_) | Verb::Attach { .. } | Verb::Log { .. } | Verb::Demo { .. } => false,
+        }
+    }
+}

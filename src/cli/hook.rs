@@ -1,0 +1,81 @@
+//! `hopty hook EVENT`: what Claude calls. It must never break Claude: without the host's word within 300 ms it is silent.
+
+use std::io::{BufRead, BufReader, Read, Write};
+use std::os::unix::net::UnixStream;
+use std::path::Path;
+use std::time::{Duration, Instant};
+
+use serde_json::Value;
+
+use crate::ipc::address;
+
+/// How long to wait for the host's first word (CONTRACT C13).
+const ACK: Duration = Duration::from_millis(300);
+/// How long a held hook waits at most: below Claude's own limit for the event that is held longest.
+const HOLD: Duration = Duration::from_secs(85);
+/// The largest payload that is passed on, in bytes; a larger one is cut to the facts.
+const MAX_PAYLOAD: usize = 900_000;
+
+/// Always 0: a hook's failure is none of Claude's business.
+pub(super) fn main(event: Option<&str>) -> u8 {
+    if let Some(event) = event {
+        let _ = call(event);
+    }
+    0
+}
+
+fn call(event: &str) -> Option<()> {
+    let begun = Instant::now();
+    let mut payload = Vec::new();
+    std::io::stdin().take(64 << 20).read_to_end(&mut payload).ok()?;
+    let socket = std::env::var_os("HOPTY_SOCKET")?;
+    let mut stream: UnixStream = address::connect(Path::new(&socket)).ok()?;
+    let payload = if payload.len() > MAX_PAYLOAD { facts_of(&payload) } else { payload };
+    let payload = std::str::from_utf8(&payload).ok()?.trim();
+    let payload = if payload.is_empty() { "null" } else { payload };
+    // A payload is one JSON value; as a line it must not hold line ends of its own.
+    let payload = if payload.contains('\n') { serde_json::from_str::<Value>(payload).ok()?.to_string() } else { payload.to_owned() };
+    let event = serde_json::to_string(event).ok()?;
+    let lines = format!(
+        "{{\"hopty\":1,\"version\":\"{}\",\"role\":\"hook\"}}\n{{\"id\":1,\"do\":\"hook\",\"event\":{event},\"payload\":{payload}}}\n",
+        env!("CARGO_PKG_VERSION")
+    );
+    stream.write_all(lines.as_bytes()).ok()?;
+    let left = |limit: Duration| limit.checked_sub(begun.elapsed()).filter(|left| !left.is_zero());
+    stream.set_read_timeout(Some(left(ACK)?)).ok()?;
+    let mut reader = BufReader::new(stream);
+    let mut line = String::new();
+    reader.read_line(&mut line).ok()?;
+    loop {
+        line.clear();
+        if reader.read_line(&mut line).ok()? == 0 {
+            return None;
+        }
+        let answer: Value = serde_json::from_str(&line).ok()?;
+        let ok = answer.get("ok")?;
+        if let Some(text) = ok.get("stdout").and_then(Value::as_str) {
+            std::io::stdout().write_all(text.as_bytes()).ok()?;
+            return Some(());
+        }
+        ok.get("hold")?;
+        reader.get_ref().set_read_timeout(Some(left(HOLD)?)).ok()?;
+    }
+}
+
+/// The facts of a payload that is too large for a line: long texts are dropped, names and ids stay.
+fn facts_of(payload: &[u8]) -> Vec<u8> {
+    fn shorten(value: &mut Value) {
+        match value {
+            Value::String(text) if text.len() > 2000 => {
+                let end = (0..=2000).rev().find(|n| text.is_char_boundary(*n)).unwrap_or(0);
+                text.truncate(end);
+            }
+            Value::Array(items) => items.iter_mut().for_each(shorten),
+            Value::Object(fields) => fields.values_mut().for_each(shorten),
+            _ => {}
+        }
+    }
+    let mut value: Value = serde_json::from_slice(payload).unwrap_or_default();
+    shorten(&mut value);
+    value.to_string().into_bytes()
+}

@@ -1,0 +1,67 @@
+//! `hopty ls`.
+
+use std::thread;
+use std::time::Duration;
+
+use serde_json::{Value, json};
+use unicode_width::UnicodeWidthStr;
+
+use super::control::{Control, paths};
+use super::error::{Failed, visible};
+use super::session;
+
+/// A host that does not answer within this is `unresponsive` (CONTRACT C3).
+const PATIENCE: Duration = Duration::from_millis(200);
+
+pub(super) fn ls(as_json: bool, all: bool) -> Result<u8, Failed> {
+    let paths = paths()?;
+    // All hosts are asked at once, so that a slow one costs its own time only.
+    let asked: Vec<_> = crate::fs::session::list(&paths)
+        .into_iter()
+        .filter(|(_, alive)| *alive || all)
+        .map(|(name, alive)| {
+            let paths = paths.clone();
+            thread::spawn(move || {
+                if !alive {
+                    return session::ended(&paths, &name);
+                }
+                let answer = Control::connect(&paths, &name, Some(PATIENCE)).and_then(|mut c| c.ask(json!({"do": "status"})));
+                answer.ok().or_else(|| {
+                    let mut last = session::ended(&paths, &name).unwrap_or_else(|| json!({"name": name}));
+                    last["state"] = json!("unresponsive");
+                    last["exit"] = Value::Null;
+                    Some(last)
+                })
+            })
+        })
+        .collect();
+    let sessions: Vec<Value> = asked.into_iter().filter_map(|thread| thread.join().ok().flatten()).collect();
+    if as_json {
+        println!("{}", json!(sessions));
+        return Ok(0);
+    }
+    if sessions.is_empty() {
+        eprintln!("no session is running; `hopty` starts one here");
+        return Ok(0);
+    }
+    let mut rows = vec![["NAME", "STATE", "RUN", "CONTEXT", "RESTARTS", "CLIENTS", "DIRECTORY"].map(str::to_owned)];
+    rows.extend(sessions.iter().map(row));
+    let widths: Vec<usize> = (0..7).map(|n| rows.iter().map(|row| row[n].width()).max().unwrap_or(0)).collect();
+    for row in rows {
+        let cells: Vec<String> = row.iter().zip(&widths).map(|(cell, width)| format!("{cell}{}", " ".repeat(width - cell.width()))).collect();
+        println!("{}", cells.join("  ").trim_end());
+    }
+    Ok(0)
+}
+
+fn row(session: &Value) -> [String; 7] {
+    let text = |key: &str| match &session[key] {
+        Value::String(text) => visible(text),
+        Value::Null => "-".to_owned(),
+        other => other.to_string(),
+    };
+    let context = &session["context"];
+    let fill = if context["tokens_from"] == "none" || context.is_null() { "-".to_owned() } else { format!("{} %", context["percent"]) };
+    let clients = session["clients"].as_array().map_or(0, Vec::len).to_string();
+    [text("name"), text("state"), text("run"), fill, text("restarts"), clients, text("dir")]
+}

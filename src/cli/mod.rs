@@ -1,0 +1,94 @@
+//! The command line: who is meant, hopty or Claude, and one file for each verb.
+//!
+//! A first word that is one of hopty's verbs is hopty's; everything else is Claude's. Every verb of the design is reserved,
+//! so that none ever becomes a prompt by mistake.
+
+mod args;
+mod control;
+mod error;
+mod events;
+mod hook;
+mod list;
+mod replay;
+mod run;
+mod session;
+mod settings;
+
+use std::ffi::OsString;
+
+use clap::Parser;
+
+use args::{Cli, Verb};
+use error::Failed;
+
+/// The verbs of DESIGN 4 that this version does not have yet.
+const LATER: [&str; 22] = [
+    "send", "screen", "wait", "context", "handoff", "channel", "conversations", "backup", "dash", "screen-dump", "restore", "test",
+    "record", "play", "setup", "unsetup", "check", "config", "statusline", "completions", "man", "detach",
+];
+
+/// The verbs of this version.
+const NOW: [&str; 13] =
+    ["run", "ls", "attach", "restart", "stop", "events", "log", "why", "status", "replay", "hook", "demo", "help"];
+
+/// Everything: from the arguments (without the program's name) to the exit code.
+#[must_use]
+pub fn main(args: Vec<OsString>) -> u8 {
+    let first = args.first().and_then(|word| word.to_str());
+    match first {
+        Some(crate::host::start::HOST_ARG) => {
+            let program = args.into_iter().skip(2).collect();
+            return u8::try_from(crate::host::start::main(program)).unwrap_or(125);
+        }
+        Some(crate::standin::AGENT_ARG) => {
+            let words: Vec<String> = args.iter().skip(1).map(|a| a.to_string_lossy().into_owned()).collect();
+            return u8::try_from(crate::standin::agent::main(&words)).unwrap_or(1);
+        }
+        // Runs after every tool call: nothing comes before it.
+        Some("hook") => return hook::main(args.get(1).and_then(|event| event.to_str())),
+        Some(word) if LATER.contains(&word) => {
+            let failed = Failed::new(2, format!("{word} is not in this version")).hint(format!("`hopty -- {word}` gives the word to Claude"));
+            return failed.print(false);
+        }
+        Some(word) if NOW.contains(&word) => {}
+        Some("--") => return finish(run::drop_in(args.into_iter().skip(1).collect()), false),
+        _ => return finish(run::drop_in(args), false),
+    }
+    default_sigpipe();
+    let with_name = std::iter::once(OsString::from("hopty")).chain(args);
+    let cli = match Cli::try_parse_from(with_name) {
+        Ok(cli) => cli,
+        Err(error) => {
+            let _ = error.print();
+            return if error.use_stderr() { 2 } else { 0 };
+        }
+    };
+    let json = cli.verb.wants_json();
+    finish(verb(cli.verb), json)
+}
+
+fn verb(verb: Verb) -> Result<u8, Failed> {
+    match verb {
+        Verb::Run(options) => run::program(options),
+        Verb::Ls { json, all } => list::ls(json, all),
+        Verb::Attach { name } => session::attach(name.as_deref()),
+        Verb::Restart { name, now, no_handoff, wait, json } => session::restart(name.as_deref(), now, no_handoff, wait, json),
+        Verb::Stop { name, kill, .. } => session::stop(name.as_deref(), kill),
+        Verb::Status { name, json } => session::status(name.as_deref(), json),
+        Verb::Events { name, follow, .. } => events::events(name.as_deref(), follow),
+        Verb::Log { name, follow } => events::log(name.as_deref(), follow),
+        Verb::Why { name, json } => events::why(name.as_deref(), json),
+        Verb::Replay { journal, json } => replay::replay(&journal, json),
+        Verb::Demo { keep } => Err(Failed::new(2, format!("demo is not in this version ({keep})"))),
+    }
+}
+
+fn finish(done: Result<u8, Failed>, json: bool) -> u8 {
+    done.unwrap_or_else(|failed| failed.print(json))
+}
+
+/// `hopty events | head` ends quietly, like any other program in a pipe.
+fn default_sigpipe() {
+    // SAFETY: SIG_DFL is no handler.
+    unsafe { nix::libc::signal(nix::libc::SIGPIPE, nix::libc::SIG_DFL) };
+}

@@ -1,0 +1,185 @@
+//! Starting: the drop-in form (`hopty [CLAUDE ARGS]`) and `hopty run`.
+
+use std::ffi::{OsStr, OsString};
+use std::io::IsTerminal;
+use std::os::unix::process::CommandExt;
+use std::path::{Path, PathBuf};
+use std::process::Command;
+
+use super::args::RunOptions;
+use super::control::paths;
+use super::error::Failed;
+use super::{session, settings};
+use crate::claude::find::{self, FileId, Search, find, next_depth};
+use crate::client::start;
+use crate::core::claude::args::{Invocation, Stream, classify};
+use crate::core::config::{Config, FlagValue};
+use crate::core::ids::SessionName;
+use crate::core::supervisor::Agent;
+use crate::core::terminal::Size;
+use crate::fs::paths::Paths;
+use crate::host::start::{Launch, Ready};
+use crate::tty::{modes, raw};
+
+/// What a start is asked for besides the program.
+#[derive(Debug, Default)]
+struct Wish {
+    name: Option<String>,
+    detached: bool,
+    handoff: Option<Option<String>>,
+    no_inject: bool,
+}
+
+/// `hopty [CLAUDE ARGS...]`.
+pub(super) fn drop_in(args: Vec<OsString>) -> Result<u8, Failed> {
+    let paths = paths()?;
+    let (config, problems) = settings::load(&paths, &[]);
+    for problem in &problems {
+        // A bad file must not keep anyone from Claude.
+        eprintln!("hopty: {problem}; going on with the default");
+    }
+    let (wish, args) = take_options(args);
+    claude(&paths, config, wish, args)
+}
+
+/// hopty's own two options of the drop-in form, in front of Claude's.
+fn take_options(args: Vec<OsString>) -> (Wish, Vec<OsString>) {
+    let mut wish = Wish::default();
+    let mut rest = Vec::with_capacity(args.len());
+    let mut open = true;
+    for arg in args {
+        match arg.to_str() {
+            Some("--") => {
+                open = false;
+                rest.push(arg);
+            }
+            Some("--detached") if open => wish.detached = true,
+            Some("--handoff") if open => wish.handoff = Some(None),
+            Some(text) if open && text.starts_with("--handoff=") => {
+                wish.handoff = Some(Some(text["--handoff=".len()..].to_owned()));
+            }
+            _ => rest.push(arg),
+        }
+    }
+    (wish, rest)
+}
+
+fn claude(paths: &Paths, mut config: Config, wish: Wish, args: Vec<OsString>) -> Result<u8, Failed> {
+    let program = find_claude(paths, &config)?;
+    let words: Option<Vec<String>> = args.iter().map(|arg| arg.to_str().map(str::to_owned)).collect();
+    let stream = |terminal: bool| if terminal || wish.detached { Stream::Terminal } else { Stream::Other };
+    let ours = words.as_ref().is_some_and(|words| {
+        let (stdin, stdout) = (stream(std::io::stdin().is_terminal()), stream(std::io::stdout().is_terminal()));
+        classify(words, stdin, stdout) == Invocation::Interactive
+    });
+    if !ours {
+        let error = Command::new(&program).args(&args).exec();
+        return Err(Failed::new(126, format!("{} could not be executed: {error}", program.display())));
+    }
+    config.hooks.inject &= !wish.no_inject;
+    let version = find::version_on_disk(&program);
+    begin(paths, config, wish, Agent::Claude, program, "claude".to_owned(), version, args)
+}
+
+fn find_claude(paths: &Paths, config: &Config) -> Result<PathBuf, Failed> {
+    let configured = Some(Path::new(&config.program.claude)).filter(|path| !path.as_os_str().is_empty());
+    let path = std::env::var_os("PATH");
+    let search = Search { configured, home: Some(&paths.home), path: path.as_deref(), own: FileId::of_this_program() };
+    next_depth(std::env::var("HOPTY_DEPTH").ok().as_deref())
+        .map_err(|e| Failed::new(125, e.to_string()).hint("something starts hopty again and again in place of claude"))?;
+    find(&search).map_err(|e| Failed::new(127, e.to_string()).hint(e.hint()))
+}
+
+/// `hopty run -- PROGRAM ARGS`.
+pub(super) fn program(options: RunOptions) -> Result<u8, Failed> {
+    let paths = paths()?;
+    let limit = options.max_restarts.map(|n| n.to_string());
+    let flags: Vec<FlagValue<'_>> = limit
+        .iter()
+        .map(|value| FlagValue { flag: "--max-restarts", key: "restart.max_restarts", value })
+        .collect();
+    let (config, problems) = settings::load(&paths, &flags);
+    if let Some(problem) = problems.first() {
+        return Err(Failed::new(2, problem.to_string()).hint("`hopty -- ...` starts Claude all the same, with the default"));
+    }
+    let mut words = options.program.into_iter();
+    let called = words.next().unwrap_or_default();
+    let args: Vec<OsString> = words.collect();
+    let wish = Wish { name: options.name, detached: options.detached, handoff: None, no_inject: options.no_inject };
+    if called == OsStr::new("claude") {
+        return claude(&paths, config, wish, args);
+    }
+    next_depth(std::env::var("HOPTY_DEPTH").ok().as_deref())
+        .map_err(|e| Failed::new(125, e.to_string()).hint("something starts hopty again and again"))?;
+    let shown = called.to_string_lossy().into_owned();
+    let program = in_path(&called).ok_or_else(|| {
+        Failed::new(127, format!("{shown}: there is no such program")).hint("check the name and PATH")
+    })?;
+    begin(&paths, config, wish, Agent::Plain, program, shown, None, args)
+}
+
+/// Where a name leads, as execvp looks for it.
+fn in_path(name: &OsStr) -> Option<PathBuf> {
+    if name.to_string_lossy().contains('/') {
+        return Some(PathBuf::from(name));
+    }
+    let path = std::env::var_os("PATH")?;
+    std::env::split_paths(&path).map(|dir| dir.join(name)).find(|file| file.is_file())
+}
+
+#[allow(clippy::too_many_arguments)]
+fn begin(
+    paths: &Paths,
+    config: Config,
+    wish: Wish,
+    agent: Agent,
+    program: PathBuf,
+    called: String,
+    version: Option<String>,
+    args: Vec<OsString>,
+) -> Result<u8, Failed> {
+    let here = std::env::current_dir().map_err(|e| Failed::new(125, format!("the working directory is gone: {e}")))?;
+    let last = here.file_name().map(|name| name.to_string_lossy().into_owned()).unwrap_or_default();
+    let numbered = wish.name.is_none();
+    let name: SessionName = match wish.name {
+        Some(text) => text
+            .parse()
+            .map_err(|e| Failed::new(2, format!("{e}")).hint("names are lower-case letters, digits, `.`, `_` and `-`, 48 at most"))?,
+        None => SessionName::for_directory(&last),
+    };
+    let terminal = std::io::stdin().is_terminal() && std::io::stdout().is_terminal();
+    if !terminal && !wish.detached {
+        return Err(Failed::new(2, "standard input and output are no terminal").hint("--detached needs none"));
+    }
+    let fixed = config.terminal.detached_size;
+    let size = if wish.detached { Size::cells(fixed.cols, fixed.rows) } else { raw::size() };
+    let termios = if wish.detached { None } else { modes::read(&std::io::stdin()).ok() };
+    let launch = Launch {
+        name,
+        numbered,
+        agent,
+        program,
+        called,
+        version,
+        config,
+        size,
+        termios,
+        handoff: wish.handoff,
+        detached: wish.detached,
+    };
+    let (ready, mut host) = start::host(&launch, &args)?;
+    let name = match ready {
+        Ready::Up { name, .. } => name,
+        Ready::Failed { code, message, hint } => {
+            let _ = host.wait();
+            return Err(Failed::new(code, message).hint(hint));
+        }
+    };
+    if wish.detached {
+        println!("{name}");
+        return Ok(0);
+    }
+    let left = session::join(paths, &name);
+    let _ = host.try_wait();
+    left
+}

@@ -1,0 +1,145 @@
+//! Verbs about one live session: attach, restart, stop, status.
+
+use std::io::IsTerminal;
+use std::time::Duration;
+
+use serde_json::{Value, json};
+
+use super::control::{Control, Rule, any, dial, live, paths};
+use super::error::{Failed, visible};
+use crate::client::{self, Left};
+use crate::core::ids::SessionName;
+use crate::fs::paths::Paths;
+
+/// How long a host gets to answer a simple question.
+pub(super) const ANSWER: Duration = Duration::from_secs(5);
+
+pub(super) fn attach(given: Option<&str>) -> Result<u8, Failed> {
+    let paths = paths()?;
+    if std::env::var_os("HOPTY_SESSION").is_some() && given.is_none() {
+        return Err(Failed::new(4, "this terminal is inside a session already").hint("open another terminal, or name another session"));
+    }
+    let name = live(&paths, given, Rule::Any)?;
+    if !std::io::stdin().is_terminal() || !std::io::stdout().is_terminal() {
+        return Err(Failed::new(2, "attach needs a terminal on standard input and output").hint("`hopty status` needs none"));
+    }
+    join(&paths, &name)
+}
+
+/// Attaches this terminal until either side ends it, and gives the exit code of CONTRACT C2.
+pub(super) fn join(paths: &Paths, name: &SessionName) -> Result<u8, Failed> {
+    let socket = dial(paths, name).map_err(|e| Failed::new(125, format!("session {name} does not answer: {e}")))?;
+    match client::attach(socket)? {
+        Left::Ended(code, message) => {
+            if let Some(message) = message {
+                eprintln!("hopty: {}", visible(&message));
+            }
+            Ok(code)
+        }
+        Left::Detached(why) => {
+            let how = if why == "taken_over" { "another terminal took over" } else { "detached" };
+            eprintln!("hopty: {how}; the session goes on (hopty attach {name})");
+            Ok(0)
+        }
+        Left::HungUp => Ok(0),
+        Left::Refused(failure) => Err(failure.into()),
+        Left::HostDied => Err(Failed::new(125, format!("the host of session {name} died, and the program with it"))
+            .hint(how_to_go_on(paths, name))),
+    }
+}
+
+/// After a host's death nothing is lost: the transcript is on disk.
+fn how_to_go_on(paths: &Paths, name: &SessionName) -> String {
+    let file = std::fs::read(paths.session(name).join("session.json")).unwrap_or_default();
+    let value: Value = serde_json::from_slice(&file).unwrap_or_default();
+    match value["conversation"].as_str() {
+        Some(id) => format!("nothing is lost: `hopty --resume {}` goes on; if the terminal looks odd: `stty sane; reset`", visible(id)),
+        None => "if the terminal looks odd: `stty sane; reset`".to_owned(),
+    }
+}
+
+pub(super) fn restart(given: Option<&str>, now: bool, no_handoff: bool, wait: bool, as_json: bool) -> Result<u8, Failed> {
+    let paths = paths()?;
+    let name = live(&paths, given, Rule::Any)?;
+    let mut control = Control::connect(&paths, &name, if wait { None } else { Some(ANSWER) })?;
+    let accepted = control.ask(json!({"do": "restart", "now": now, "no_handoff": no_handoff, "wait": wait}))?;
+    if as_json {
+        println!("{accepted}");
+    } else {
+        println!("restart of {name} requested: waiting for a safe point");
+    }
+    if wait {
+        let done = control.answer()?;
+        if as_json {
+            println!("{done}");
+        } else {
+            let word = |key: &str| done[key].as_str().map_or_else(|| "none".to_owned(), visible);
+            println!("handed over as {}; conversation {}", word("handoff"), word("conversation"));
+        }
+    }
+    Ok(0)
+}
+
+pub(super) fn stop(given: Option<&str>, kill: bool) -> Result<u8, Failed> {
+    let paths = paths()?;
+    let name = live(&paths, given, Rule::Careful)?;
+    let mut control = Control::connect(&paths, &name, None)?;
+    control.ask(json!({"do": "stop", "kill": kill}))?;
+    control.wait_for_end();
+    Ok(0)
+}
+
+pub(super) fn status(given: Option<&str>, as_json: bool) -> Result<u8, Failed> {
+    let paths = paths()?;
+    let name = any(&paths, given)?;
+    let object = object(&paths, &name)?;
+    if as_json {
+        println!("{object}");
+        return Ok(0);
+    }
+    let text = |value: &Value| value.as_str().map_or_else(|| value.to_string(), visible);
+    let context = &object["context"];
+    let words: Vec<String> = object["command"].as_array().into_iter().flatten().map(&text).collect();
+    println!("{}  {}  {}", text(&object["name"]), text(&object["state"]), text(&object["dir"]));
+    println!("  runs       {} (run {}, {} restarts)", words.join(" "), object["run"], object["restarts"]);
+    if !object["conversation"].is_null() {
+        println!("  conversation {}", text(&object["conversation"]));
+        println!(
+            "  context    {} % of {} tokens ({}), level {}; tokens: {}, window: {}",
+            context["percent"],
+            context["window"],
+            context["tokens"],
+            text(&context["level"]),
+            text(&context["tokens_from"]),
+            text(&context["window_from"]),
+        );
+    }
+    if !object["handoff"].is_null() {
+        println!("  handoff    {} ({})", text(&object["handoff"]["id"]), text(&object["handoff"]["status"]));
+    }
+    println!("  phase      {}", text(&object["phase"]));
+    println!("  why        {}", text(&object["why"]));
+    Ok(0)
+}
+
+/// The session object of C3: from the host, or of an ended session from its file.
+pub(super) fn object(paths: &Paths, name: &SessionName) -> Result<Value, Failed> {
+    if crate::fs::session::is_alive(&paths.session(name)) {
+        return Control::connect(paths, name, Some(ANSWER))?.ask(json!({"do": "status"}));
+    }
+    ended(paths, name).ok_or_else(|| Failed::new(3, format!("nothing is known of session {name}")).hint("`hopty ls --all` lists ended ones"))
+}
+
+/// The last state of a session whose host is gone.
+pub(super) fn ended(paths: &Paths, name: &SessionName) -> Option<Value> {
+    let text = std::fs::read(paths.session(name).join("session.json")).ok()?;
+    let mut value: Value = serde_json::from_slice(&text).ok()?;
+    value["state"] = json!("ended");
+    value["clients"] = json!([]);
+    if value["exit"].is_null() {
+        value["exit"] = json!({"kind": "lost", "code": null, "signal": null, "cause": "host_lost"});
+        value["phase"] = json!("closed");
+        value["why"] = json!("The host died without a word; the transcript is on disk.");
+    }
+    Some(value)
+}

@@ -1,0 +1,293 @@
+//! How Claude reads its command line: options and subcommands out of `options.txt`, and the order of the parser's rules.
+//!
+//! The rules are those of the real program, measured: an option that needs a value takes the next argument whatever it is;
+//! an optional value is taken unless it begins with `-`; a list goes on up to the next `-`; `-x` and its value may be one
+//! word, flags of one letter may be joined; a long option may carry `=value`; names are never abbreviated.
+
+use std::ops::Range;
+
+const OPTIONS: &str = include_str!("options.txt");
+
+/// What an option takes.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Takes {
+    /// Nothing.
+    None,
+    /// One value.
+    One,
+    /// One value or none.
+    Optional,
+    /// One value or more.
+    Many,
+}
+
+/// What an option means to a supervisor.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Means {
+    /// No interactive session of this terminal.
+    Through,
+    /// Picks or names the conversation.
+    Identity,
+    /// Belongs to the start of one conversation.
+    Once,
+    /// Stays as it is.
+    Keep,
+}
+
+#[derive(Clone, Debug)]
+struct Spec {
+    names: Vec<&'static str>,
+    takes: Takes,
+    means: Means,
+}
+
+/// Claude's options and subcommands.
+#[derive(Clone, Debug)]
+pub struct Grammar {
+    options: Vec<Spec>,
+    commands: Vec<&'static str>,
+    first_commands: Vec<&'static str>,
+}
+
+/// One piece of a command line. Pieces stand in the order of the arguments and name them by index.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Piece {
+    /// An option with its values.
+    Option {
+        /// Its long name, whatever form was written.
+        name: String,
+        /// What it takes.
+        takes: Takes,
+        /// What it means.
+        means: Means,
+        /// Its values.
+        values: Vec<String>,
+        /// The arguments it covers. Joined flags (`-cd`) cover the same one.
+        at: Range<usize>,
+        /// The piece as it would be written alone, where it was joined to another.
+        alone: Option<String>,
+    },
+    /// An option that is not in the table: Claude refuses it, or is newer.
+    Unknown {
+        /// The argument's index.
+        at: usize,
+    },
+    /// The word after an unknown option: its value, or the prompt.
+    Loose {
+        /// The argument's index.
+        at: usize,
+    },
+    /// `--`.
+    Separator {
+        /// The argument's index.
+        at: usize,
+    },
+    /// A word that belongs to no option: the prompt, or a subcommand.
+    Operand {
+        /// The argument's index.
+        at: usize,
+    },
+}
+
+impl Default for Grammar {
+    fn default() -> Self {
+        Self::new()
+    }
+}
+
+impl Grammar {
+    /// Reads the table.
+    #[must_use]
+    pub fn new() -> Self {
+        let mut grammar = Grammar { options: Vec::new(), commands: Vec::new(), first_commands: Vec::new() };
+        for line in OPTIONS.lines().filter(|line| !line.is_empty() && !line.starts_with('#')) {
+            let mut words: Vec<&'static str> = line.split_whitespace().collect();
+            if words.first() == Some(&"command") {
+                let list = if words.get(1) == Some(&"first") { &mut grammar.first_commands } else { &mut grammar.commands };
+                list.extend(&words[words.len().min(2)..]);
+                continue;
+            }
+            let means = match words.pop() {
+                Some("through") => Means::Through,
+                Some("identity") => Means::Identity,
+                Some("once") => Means::Once,
+                _ => Means::Keep,
+            };
+            let takes = match words.pop() {
+                Some("one") => Takes::One,
+                Some("optional") => Takes::Optional,
+                Some("many") => Takes::Many,
+                _ => Takes::None,
+            };
+            grammar.options.push(Spec { names: words, takes, means });
+        }
+        grammar
+    }
+
+    /// Whether `word` is a subcommand wherever it is the first word that is no option.
+    #[must_use]
+    pub fn is_command(&self, word: &str) -> bool {
+        self.commands.contains(&word)
+    }
+
+    /// Whether `word` is a subcommand as the very first argument.
+    #[must_use]
+    pub fn is_first_command(&self, word: &str) -> bool {
+        self.first_commands.contains(&word) || self.commands.contains(&word)
+    }
+
+    fn find(&self, name: &str) -> Option<&Spec> {
+        self.options.iter().find(|spec| spec.names.contains(&name))
+    }
+
+    /// Takes `args` apart. Every argument is covered; only joined flags share one.
+    #[must_use]
+    pub fn parse(&self, args: &[String]) -> Vec<Piece> {
+        let mut pieces: Vec<Piece> = Vec::new();
+        let mut open_list = false;
+        let mut at = 0;
+        while at < args.len() {
+            let arg = args[at].as_str();
+            if arg == "--" {
+                pieces.push(Piece::Separator { at });
+                pieces.extend((at + 1..args.len()).map(|at| Piece::Operand { at }));
+                break;
+            }
+            if !like_option(arg) {
+                match pieces.last_mut() {
+                    Some(Piece::Option { values, at: range, .. }) if open_list => {
+                        values.push(arg.to_owned());
+                        range.end = at + 1;
+                    }
+                    Some(Piece::Unknown { .. }) => pieces.push(Piece::Loose { at }),
+                    _ => pieces.push(Piece::Operand { at }),
+                }
+                at += 1;
+                continue;
+            }
+            let before = pieces.len();
+            self.option(args, at, &mut pieces);
+            let last = pieces[before..].last();
+            open_list = match last {
+                // `--list=value` closes at once, `--list value` stays open (as the real parser has it).
+                Some(Piece::Option { takes: Takes::Many, at, .. }) => at.len() > 1,
+                _ => false,
+            };
+            at = match last {
+                Some(Piece::Option { at: range, .. }) => range.end.max(at + 1),
+                _ => at + 1,
+            };
+        }
+        pieces
+    }
+
+    /// The option that begins at `at`, or the several that are joined there.
+    fn option(&self, args: &[String], at: usize, pieces: &mut Vec<Piece>) {
+        let mut text = args[at].clone();
+        let mut joined = false;
+        loop {
+            if let Some(spec) = self.find(&text) {
+                let next = args.get(at + 1);
+                let value = match spec.takes {
+                    Takes::None => None,
+                    Takes::One | Takes::Many => next,
+                    Takes::Optional => next.filter(|next| !like_option(next)),
+                };
+                let end = at + 1 + usize::from(value.is_some());
+                pieces.push(piece(spec, value.into_iter().cloned().collect(), at..end, joined.then_some(text)));
+                return;
+            }
+            let split = text.char_indices().nth(2).map(|(i, _)| i).filter(|_| !text.starts_with("--"));
+            let short = split.and_then(|i| self.find(&text[..i]).map(|spec| (spec, i)));
+            if let Some((spec, i)) = short {
+                let rest = text[i..].to_owned();
+                if spec.takes == Takes::None {
+                    pieces.push(piece(spec, Vec::new(), at..at + 1, Some(text[..i].to_owned())));
+                    text = format!("-{rest}");
+                    joined = true;
+                    continue;
+                }
+                pieces.push(piece(spec, vec![rest], at..at + 1, joined.then_some(text)));
+                return;
+            }
+            let long = text.split_once('=').filter(|_| text.starts_with("--"));
+            let known = long.and_then(|(name, value)| self.find(name).map(|spec| (spec, value)));
+            match known {
+                Some((spec, value)) if spec.takes != Takes::None => {
+                    pieces.push(piece(spec, vec![value.to_owned()], at..at + 1, None));
+                }
+                _ => pieces.push(Piece::Unknown { at }),
+            }
+            return;
+        }
+    }
+}
+
+fn piece(spec: &Spec, values: Vec<String>, at: Range<usize>, alone: Option<String>) -> Piece {
+    let name = (*spec.names.last().unwrap_or(&"")).to_owned();
+    Piece::Option { name, takes: spec.takes, means: spec.means, values, at, alone }
+}
+
+/// Whether the parser looks for an option in `arg`: a lone `-` is a word.
+fn like_option(arg: &str) -> bool {
+    arg.len() > 1 && arg.starts_with('-')
+}
+
+/// The index of the prompt among `args`. A word after an unknown option is that option's value, unless nothing else could be
+/// the prompt and it has a space in it, as a sentence has and a value hardly ever.
+pub(super) fn prompt(pieces: &[Piece], args: &[String]) -> Option<usize> {
+    let operand = pieces.iter().find_map(|piece| match piece {
+        Piece::Operand { at } => Some(*at),
+        _ => None,
+    });
+    operand.or_else(|| {
+        pieces.iter().find_map(|piece| match piece {
+            Piece::Loose { at } if args[*at].contains(char::is_whitespace) => Some(*at),
+            _ => None,
+        })
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_table_is_whole() {
+        let grammar = Grammar::new();
+        assert!(grammar.options.len() > 120 && grammar.commands.len() > 25);
+        let mut names: Vec<&str> = grammar.options.iter().flat_map(|spec| spec.names.clone()).collect();
+        assert!(names.iter().all(|name| name.starts_with('-')));
+        assert!(grammar.options.iter().all(|spec| spec.names.last().unwrap().starts_with("--")));
+        let count = names.len();
+        names.sort_unstable();
+        names.dedup();
+        assert_eq!(names.len(), count, "a name stands twice");
+        for line in OPTIONS.lines().filter(|line| line.starts_with('-')) {
+            let tail: Vec<&str> = line.split_whitespace().rev().take(2).collect();
+            assert!(["through", "identity", "once", "-"].contains(&tail[0]), "{line}");
+            assert!(["none", "one", "optional", "many"].contains(&tail[1]), "{line}");
+        }
+    }
+
+    #[test]
+    fn joined_flags_are_one_argument_each_way() {
+        let grammar = Grammar::new();
+        let names = |arg: &str| -> Vec<(String, Vec<String>)> {
+            let pieces = grammar.parse(&[arg.to_owned(), "x".to_owned()]);
+            let option = |piece| if let Piece::Option { name, values, .. } = piece { Some((name, values)) } else { None };
+            pieces.into_iter().filter_map(option).collect()
+        };
+        let pair = |name: &str, values: &[&str]| (name.to_owned(), values.iter().map(|v| (*v).to_owned()).collect::<Vec<_>>());
+        assert_eq!(names("-cd"), [pair("--continue", &[]), pair("--debug", &["x"])]);
+        assert_eq!(names("-crabc"), [pair("--continue", &[]), pair("--resume", &["abc"])]);
+        assert_eq!(names("-dapi"), [pair("--debug", &["api"])]);
+        assert_eq!(names("-d2e"), [pair("--debug-to-stderr", &[])]);
+        assert_eq!(names("-cé"), [pair("--continue", &[])]);
+    }
+
+    #[test]
+    fn a_flag_with_a_value_is_unknown() {
+        assert_eq!(Grammar::new().parse(&["--verbose=x".to_owned()]), [Piece::Unknown { at: 0 }]);
+    }
+}

@@ -1,0 +1,303 @@
+//! The arguments of the first run and of the runs that follow (DESIGN 6.5).
+//!
+//! What a person wrote and what is not taken out stays as it is, in order, byte for byte. What hopty adds stands in front,
+//! or behind where it must win; never behind `--`, and in forms that no list option swallows.
+
+use super::grammar::{Grammar, Means, Piece, prompt};
+use super::{Facts, facts};
+use crate::core::ids::ConversationId;
+
+/// What is known when a run is started again.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct NextRun {
+    /// The new conversation's id, or the id to resume.
+    pub session_id: ConversationId,
+    /// The model last seen; used where the person named none.
+    pub model: Option<String>,
+    /// The permission mode last seen. `bypassPermissions` is used only if the person's own arguments had it.
+    pub permission_mode: Option<String>,
+    /// hopty's plugin directory.
+    pub plugin_dir: Option<String>,
+    /// One `--settings` that stands for all: the person's own with hopty's additions.
+    pub settings: Option<String>,
+    /// The continuation prompt, where it is given as an argument. A resumed conversation gets none.
+    pub prompt: Option<String>,
+}
+
+/// The arguments of the first run: the person's own, and hopty's in front. The id is passed only when nothing else picks
+/// the conversation, because Claude refuses both together (measured).
+#[must_use]
+pub fn for_launch(args: &[String], plugin_dir: Option<&str>, session_id: &ConversationId) -> Vec<String> {
+    let mut out = Vec::new();
+    plugin(&mut out, plugin_dir);
+    if !facts(args).picks_conversation {
+        out.extend(["--session-id".to_owned(), session_id.to_string()]);
+    }
+    out.extend_from_slice(args);
+    out
+}
+
+/// The same `args` with `settings` as the `--settings` that counts: the last one.
+#[must_use]
+pub fn with_settings(args: &[String], settings: &str) -> Vec<String> {
+    let pieces = Grammar::new().parse(args);
+    let end = pieces.iter().find_map(|piece| if let Piece::Separator { at } = piece { Some(*at) } else { None });
+    let (before, after) = args.split_at(end.unwrap_or(args.len()));
+    let mut out = before.to_vec();
+    out.push(format!("--settings={settings}"));
+    out.extend_from_slice(after);
+    out
+}
+
+/// The arguments of a run after a hand-over: a new conversation, without the first prompt. `args` are always the person's
+/// own, never those of an earlier run: which word was the prompt can only be seen there.
+#[must_use]
+pub fn for_next_run(args: &[String], next: &NextRun) -> Vec<String> {
+    let mut out = again(args, next, "--session-id");
+    if let Some(prompt) = &next.prompt {
+        out.extend(["--".to_owned(), prompt.clone()]);
+    }
+    out
+}
+
+/// The arguments of a run after a crash: the same conversation, without any prompt (CONTRACT C5).
+#[must_use]
+pub fn for_resume(args: &[String], next: &NextRun) -> Vec<String> {
+    again(args, next, "--resume")
+}
+
+fn again(args: &[String], next: &NextRun, identity: &str) -> Vec<String> {
+    let own = facts(args);
+    let mut out = Vec::new();
+    plugin(&mut out, next.plugin_dir.as_deref());
+    out.extend([identity.to_owned(), next.session_id.to_string()]);
+    if let Some(model) = next.model.as_deref().filter(|model| own.model.is_none() && is_model(model)) {
+        out.extend(["--model".to_owned(), model.to_owned()]);
+    }
+    out.extend(kept(args));
+    if let Some(mode) = next.permission_mode.as_deref().filter(|mode| mode_is_due(&own, mode)) {
+        // Behind the person's own: of two the last counts, and the mode in force is the one to go on with.
+        out.extend(["--permission-mode".to_owned(), mode.to_owned()]);
+    }
+    if let Some(settings) = &next.settings {
+        out.push(format!("--settings={settings}"));
+    }
+    out
+}
+
+/// `=` because `--plugin-dir` takes a list on 2.0.76 and would swallow the prompt behind it (measured).
+fn plugin(out: &mut Vec<String>, dir: Option<&str>) {
+    out.extend(dir.map(|dir| format!("--plugin-dir={dir}")));
+}
+
+/// The person's arguments without what belongs to the first conversation only.
+fn kept(args: &[String]) -> Vec<String> {
+    let pieces = Grammar::new().parse(args);
+    let loose_prompt = prompt(&pieces, args);
+    let mut out = Vec::new();
+    for piece in pieces {
+        match piece {
+            Piece::Option { means: Means::Identity | Means::Once, .. } | Piece::Operand { .. } | Piece::Separator { .. } => {}
+            Piece::Loose { at } if loose_prompt == Some(at) => {}
+            Piece::Loose { at } | Piece::Unknown { at } => out.push(args[at].clone()),
+            Piece::Option { at, alone, .. } => {
+                let first = alone.unwrap_or_else(|| args[at.start].clone());
+                out.push(first);
+                out.extend_from_slice(&args[at.start + 1..at.end]);
+            }
+        }
+    }
+    out
+}
+
+fn mode_is_due(own: &Facts, mode: &str) -> bool {
+    let plain = (1..=32).contains(&mode.len()) && mode.bytes().all(|b| b.is_ascii_alphabetic());
+    let same = own.permission_mode.as_deref() == Some(mode);
+    let bypass = mode == "bypassPermissions";
+    plain && !same && !bypass
+}
+
+/// Whether `model` looks like a model's name. It comes from a transcript or a hook, so nothing else is passed on.
+fn is_model(model: &str) -> bool {
+    let inner = |b: u8| b.is_ascii_alphanumeric() || matches!(b, b'-' | b'_' | b'.' | b':' | b'/' | b'@' | b'[' | b']');
+    (1..=200).contains(&model.len()) && model.as_bytes()[0].is_ascii_alphanumeric() && model.bytes().all(inner)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use proptest::prelude::*;
+
+    const ID: &str = "c74cc080-94b9-4841-b82f-a62cfb8efdc0";
+
+    fn args(line: &str) -> Vec<String> {
+        line.split_whitespace().map(str::to_owned).collect()
+    }
+
+    fn id() -> ConversationId {
+        ID.parse().unwrap()
+    }
+
+    fn bare() -> NextRun {
+        NextRun { session_id: id(), model: None, permission_mode: None, plugin_dir: None, settings: None, prompt: None }
+    }
+
+    fn next(line: &str) -> String {
+        for_next_run(&args(line), &bare()).join(" ").replace(&format!("--session-id {ID}"), "ID")
+    }
+
+    #[test]
+    fn what_belongs_to_the_first_conversation_is_gone() {
+        for (line, rest) in [
+            ("", "ID"),
+            ("fix --model opus", "ID --model opus"),
+            ("--model opus -- fix", "ID --model opus"),
+            ("-r abc --verbose", "ID --verbose"),
+            ("--verbose -r", "ID --verbose"),
+            ("-c --fork-session --session-id x", "ID"),
+            ("--resume=abc --continue fix", "ID"),
+            ("--from-pr 12 --teleport x --prefill y --verbose", "ID --verbose"),
+            ("-cd api", "ID -d api"),
+            ("-crabc --ide", "ID --ide"),
+            ("--add-dir a b --resume x c", "ID --add-dir a b"),
+            ("--brand-new val fix", "ID --brand-new val"),
+            ("--system-prompt --resume x", "ID --system-prompt --resume"),
+        ] {
+            assert_eq!(next(line), rest, "{line}");
+        }
+    }
+
+    #[test]
+    fn the_first_run_gets_an_id_only_where_nothing_picks_the_conversation() {
+        let launch = |line: &str| for_launch(&args(line), Some("/p"), &id()).join(" ");
+        assert_eq!(launch("fix"), format!("--plugin-dir=/p --session-id {ID} fix"));
+        for line in ["--session-id x", "-r", "--resume x", "-c", "--continue", "--from-pr 3", "--teleport", "-cd"] {
+            assert_eq!(launch(line), format!("--plugin-dir=/p {line}"));
+        }
+        assert_eq!(for_launch(&args("--model -r"), None, &id()).join(" "), format!("--session-id {ID} --model -r"));
+    }
+
+    #[test]
+    fn model_and_mode_are_passed_on() {
+        let run = NextRun { model: Some("claude-opus-4-8[1m]".into()), permission_mode: Some("acceptEdits".into()), ..bare() };
+        let to = |line: &str| for_next_run(&args(line), &run).join(" ").replace(&format!("--session-id {ID} "), "");
+        assert_eq!(to("--ide"), "--model claude-opus-4-8[1m] --ide --permission-mode acceptEdits");
+        assert_eq!(to("--model sonnet"), "--model sonnet --permission-mode acceptEdits", "the person's own model stays");
+        assert_eq!(to("--permission-mode plan"), "--model claude-opus-4-8[1m] --permission-mode plan --permission-mode acceptEdits");
+        assert_eq!(to("--permission-mode=acceptEdits --model m"), "--permission-mode=acceptEdits --model m");
+    }
+
+    #[test]
+    fn bypass_is_never_added() {
+        let run = NextRun { permission_mode: Some("bypassPermissions".into()), ..bare() };
+        let to = |line: &str| for_next_run(&args(line), &run).join(" ").replace(&format!("--session-id {ID}"), "ID");
+        assert_eq!(to(""), "ID");
+        assert_eq!(to("--permission-mode plan"), "ID --permission-mode plan");
+        assert_eq!(to("--allow-dangerously-skip-permissions"), "ID --allow-dangerously-skip-permissions");
+        assert_eq!(to("--dangerously-skip-permissions"), "ID --dangerously-skip-permissions");
+        assert_eq!(to("--permission-mode bypassPermissions"), "ID --permission-mode bypassPermissions");
+    }
+
+    #[test]
+    fn names_that_are_no_names_are_left_out() {
+        for bad in ["", "-p", "--settings", "a b", "x\n", "<synthetic>", "$(x)"] {
+            let run = NextRun { model: Some(bad.into()), permission_mode: Some(bad.into()), ..bare() };
+            assert_eq!(for_next_run(&[], &run), args(&format!("--session-id {ID}")), "{bad:?}");
+        }
+    }
+
+    #[test]
+    fn a_resume_names_the_conversation_and_asks_nothing() {
+        let run = NextRun { model: Some("opus".into()), prompt: Some("again".into()), plugin_dir: Some("/p".into()), ..bare() };
+        assert_eq!(for_resume(&args("--ide fix -c"), &run).join(" "), format!("--plugin-dir=/p --resume {ID} --model opus --ide"));
+    }
+
+    #[test]
+    fn settings_come_last_and_the_prompt_is_no_value() {
+        let run = NextRun { settings: Some("{}".into()), prompt: Some("go on".into()), ..bare() };
+        let out = for_next_run(&args("--settings mine --add-dir a"), &run);
+        assert_eq!(out.join("|"), format!("--session-id|{ID}|--settings|mine|--add-dir|a|--settings={{}}|--|go on"));
+        assert_eq!(facts(&out).prompt.as_deref(), Some("go on"));
+        assert_eq!(facts(&out).settings.as_deref(), Some("{}"));
+        assert_eq!(with_settings(&args("--settings a -- -x"), "{}").join(" "), "--settings a --settings={} -- -x");
+    }
+
+    fn words() -> impl Strategy<Value = Vec<String>> {
+        let kept = ["--ide", "--verbose", "--debug=api", "--agent", "--brand-new", "-dx"];
+        let word = prop_oneof![
+            prop::sample::select(kept.to_vec()).prop_map(str::to_owned),
+            prop::sample::select(vec![
+                "--model",
+                "--add-dir",
+                "--resume",
+                "-r",
+                "-c",
+                "--session-id",
+                "--",
+                "--settings",
+                "-cd",
+                "-n"
+            ])
+            .prop_map(str::to_owned),
+            "[a-z]{1,4}",
+            ".{0,6}",
+        ];
+        prop::collection::vec(word, 0..12)
+    }
+
+    proptest! {
+        #[test]
+        fn what_stays_stays_in_order_byte_for_byte(args in words()) {
+            let pieces = Grammar::new().parse(&args);
+            let loose = prompt(&pieces, &args);
+            // Independent of `kept`: walk the pieces and strike out whole arguments.
+            let mut struck = vec![false; args.len()];
+            let mut joined = vec![false; args.len()];
+            for piece in &pieces {
+                match piece {
+                    Piece::Option { means: Means::Identity | Means::Once, at, alone: None, .. } => struck[at.clone()].fill(true),
+                    Piece::Option { alone: Some(_), at, .. } => { joined[at.clone()].fill(true); }
+                    Piece::Operand { at } | Piece::Separator { at } => struck[*at] = true,
+                    Piece::Loose { at } if loose == Some(*at) => struck[*at] = true,
+                    _ => {}
+                }
+            }
+            prop_assume!(!joined.contains(&true));
+            let expected: Vec<&String> = args.iter().zip(&struck).filter(|(_, gone)| !**gone).map(|(arg, _)| arg).collect();
+            let out = for_next_run(&args, &bare());
+            prop_assert_eq!(out[2..].iter().collect::<Vec<_>>(), expected);
+        }
+
+        #[test]
+        fn a_later_run_starts_one_conversation_of_ours(args in words()) {
+            // A value with a space behind an unknown option reads as the prompt once the prompt is gone (`grammar::prompt`).
+            let spaced = |piece: &Piece| matches!(piece, Piece::Loose { at } if args[*at].contains(char::is_whitespace));
+            prop_assume!(!Grammar::new().parse(&args).iter().any(spaced));
+            let out = for_next_run(&args, &bare());
+            let read = facts(&out);
+            prop_assert_eq!(read.session_id.as_deref(), Some(ID));
+            prop_assert_eq!((read.resume, read.continues, read.prompt), (None, false, None));
+            prop_assert_eq!(for_next_run(&out, &bare()), out);
+        }
+
+        #[test]
+        fn the_first_run_keeps_everything(args in words()) {
+            let out = for_launch(&args, Some("/p"), &id());
+            prop_assert!(out.ends_with(&args));
+        }
+
+        #[test]
+        fn every_argument_is_covered_once(args in words()) {
+            let mut covered = 0;
+            for piece in Grammar::new().parse(&args) {
+                let range = match piece {
+                    Piece::Option { at, .. } => at,
+                    Piece::Unknown { at } | Piece::Loose { at } | Piece::Separator { at } | Piece::Operand { at } => at..at + 1,
+                };
+                prop_assert!(range.start == covered || range.start + 1 == covered, "gap or overlap at {}", range.start);
+                covered = covered.max(range.end);
+            }
+            prop_assert_eq!(covered, args.len());
+        }
+    }
+}

@@ -1,0 +1,280 @@
+//! What a transcript adds up to: the fill of the window, and everything that a handoff says without asking a model.
+//!
+//! [`Facts`] is fed line by line as the file grows. Its memory is bounded whatever the file holds, and a line costs no
+//! more than reading it (`reduce` says how a line changes it). It decides nothing: levels, safe points and texts are
+//! made elsewhere from what is said here.
+
+use super::memory::{Last, Recent, Touched};
+use super::reduce::is_typed;
+use super::tasks::Tasks;
+use super::transcript::{Failure, ToolUse};
+use crate::core::ids::HandoffId;
+
+/// The longest goal that is kept, in bytes.
+pub const GOAL_CAP: usize = 256 << 10;
+/// How many prompts and answers are kept.
+pub const RECENT_CAP: usize = 12;
+/// The most that is kept of one of them, in bytes.
+pub const EXCHANGE_CAP: usize = 2000;
+/// How many failed tools are kept.
+pub const ERROR_CAP: usize = 20;
+/// How many decisions are kept.
+pub const DECISION_CAP: usize = 50;
+
+/// The fill of the window by the last answer.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Fill {
+    /// Tokens: input, cache read and cache creation.
+    pub tokens: u64,
+    /// The message it was read from; empty right after a compaction.
+    pub message_id: String,
+    /// When that message was written, RFC 3339.
+    pub at: Option<String>,
+}
+
+/// Who said something.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Speaker {
+    /// The person.
+    Person,
+    /// Claude.
+    Claude,
+}
+
+/// A prompt or an answer, cut to [`EXCHANGE_CAP`] bytes.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Exchange {
+    /// Who said it.
+    pub speaker: Speaker,
+    /// What was said.
+    pub text: String,
+}
+
+/// A question that Claude asked and the person answered (AskUserQuestion).
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Decision {
+    /// The question.
+    pub question: String,
+    /// The answer.
+    pub answer: String,
+}
+
+/// A tool that failed.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct ToolError {
+    /// The tool's name; empty when its call was not seen.
+    pub tool: String,
+    /// The first line of what it said, at most 300 bytes.
+    pub line: String,
+}
+
+/// What one conversation's transcript adds up to so far.
+#[derive(Clone, Debug, Default)]
+pub struct Facts {
+    pub(super) fill: Option<Fill>,
+    pub(super) messages: Recent<64>,
+    pub(super) before_compaction: Recent<64>,
+    pub(super) goal: Option<String>,
+    pub(super) inherited_goal: Option<String>,
+    pub(super) recent: Last<Exchange, RECENT_CAP>,
+    pub(super) files: Touched,
+    pub(super) tasks: Tasks,
+    pub(super) decisions: Last<Decision, DECISION_CAP>,
+    pub(super) errors: Last<ToolError, ERROR_CAP>,
+    pub(super) open: Vec<ToolUse>,
+    pub(super) uses: Recent<4096>,
+    pub(super) results: Recent<4096>,
+    pub(super) turn_over: bool,
+    pub(super) queue: Vec<String>,
+    pub(super) permission_mode: Option<String>,
+    pub(super) model: Option<String>,
+    pub(super) failure: Option<Failure>,
+    pub(super) last_message: String,
+    pub(super) last_text: String,
+    pub(super) last_block: usize,
+    pub(super) continued: Option<(HandoffId, bool)>,
+    pub(super) lines: u64,
+    pub(super) bad: u64,
+}
+
+impl Facts {
+    /// Facts of an empty transcript.
+    #[must_use]
+    pub fn new() -> Self {
+        Self::default()
+    }
+
+    /// Sets the goal of the chain's first conversation, which goes before this one's own (DESIGN 6.3).
+    pub fn inherit_goal(&mut self, goal: String) {
+        self.inherited_goal = Some(goal);
+    }
+
+    /// The fill by the last main-chain answer; after a compaction what Claude says is left, else `None`.
+    #[must_use]
+    pub fn fill(&self) -> Option<&Fill> {
+        self.fill.as_ref()
+    }
+
+    /// The chain's goal: the inherited one, else the first prompt that a person wrote here, verbatim.
+    #[must_use]
+    pub fn goal(&self) -> Option<&str> {
+        self.inherited_goal.as_deref().or(self.goal.as_deref())
+    }
+
+    /// The last prompts and answers, oldest first.
+    pub fn recent(&self) -> impl DoubleEndedIterator<Item = &Exchange> {
+        self.recent.iter()
+    }
+
+    /// The files that tools wrote.
+    #[must_use]
+    pub fn files(&self) -> &Touched {
+        &self.files
+    }
+
+    /// Claude's list of tasks.
+    #[must_use]
+    pub fn tasks(&self) -> &Tasks {
+        &self.tasks
+    }
+
+    /// Questions and answers, oldest first.
+    pub fn decisions(&self) -> impl DoubleEndedIterator<Item = &Decision> {
+        self.decisions.iter()
+    }
+
+    /// Tools that failed, oldest first.
+    pub fn errors(&self) -> impl DoubleEndedIterator<Item = &ToolError> {
+        self.errors.iter()
+    }
+
+    /// Tools that were called and have not answered.
+    #[must_use]
+    pub fn open_tools(&self) -> &[ToolUse] {
+        &self.open
+    }
+
+    /// Whether the last main-chain message ended its turn and no tool is open.
+    #[must_use]
+    pub fn turn_ended(&self) -> bool {
+        self.turn_over && self.open.is_empty()
+    }
+
+    /// Prompts of the person that wait in Claude's queue.
+    pub fn queued_prompts(&self) -> impl Iterator<Item = &str> {
+        self.queue.iter().map(String::as_str).filter(|prompt| is_typed(prompt))
+    }
+
+    /// The last permission mode, as Claude spells it.
+    #[must_use]
+    pub fn permission_mode(&self) -> Option<&str> {
+        self.permission_mode.as_deref()
+    }
+
+    /// The model of the last answer, without `[1m]`.
+    #[must_use]
+    pub fn model(&self) -> Option<&str> {
+        self.model.as_deref()
+    }
+
+    /// The API error or limit that the conversation stands at; `None` as soon as an answer came after it.
+    #[must_use]
+    pub fn failure(&self) -> Option<&Failure> {
+        self.failure.as_ref()
+    }
+
+    /// Whether the results of all these tool uses have been read (the last 4,096 are remembered).
+    pub fn has_results<'a>(&self, ids: impl IntoIterator<Item = &'a str>) -> bool {
+        ids.into_iter().all(|id| self.results.has(id))
+    }
+
+    /// Whether the assistant lines of all these tool uses have been read.
+    pub fn has_assistant_with<'a>(&self, ids: impl IntoIterator<Item = &'a str>) -> bool {
+        ids.into_iter().all(|id| self.uses.has(id))
+    }
+
+    /// Whether the last message is the one that a Stop hook names in `last_assistant_message`.
+    #[must_use]
+    pub fn last_text_is(&self, text: &str) -> bool {
+        let last_block = self.last_text.get(self.last_block..).unwrap_or_default();
+        let text = text.trim();
+        self.last_text.trim() == text || last_block.trim() == text
+    }
+
+    /// Whether hopty's continuation prompt for `id` stands in the transcript.
+    #[must_use]
+    pub fn continued(&self, id: &HandoffId) -> bool {
+        self.continued.as_ref().is_some_and(|(seen, _)| seen == id)
+    }
+
+    /// Whether Claude gave a real answer after that prompt: the handoff is consumed (CONTRACT C8).
+    #[must_use]
+    pub fn answered(&self, id: &HandoffId) -> bool {
+        self.continued.as_ref().is_some_and(|(seen, answered)| seen == id && *answered)
+    }
+
+    /// Records read, and pieces that could not be read.
+    #[must_use]
+    pub fn counts(&self) -> (u64, u64) {
+        (self.lines, self.bad)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn of(lines: &[&str]) -> Facts {
+        let mut facts = Facts::new();
+        for line in lines {
+            facts.feed(line.as_bytes());
+        }
+        assert_eq!(facts.counts(), (lines.len() as u64, 0));
+        facts
+    }
+
+    const ASK: &str = r#"{"type":"assistant","message":{"id":"m1","model":"m","stop_reason":"tool_use","content":[{"type":"tool_use","id":"t1","name":"Bash","input":{}}]}}"#;
+    const ANSWER: &str =
+        r#"{"type":"user","message":{"content":[{"type":"tool_result","tool_use_id":"t1","content":"x"}]}}"#;
+    const END: &str = r#"{"type":"assistant","message":{"id":"m2","model":"m","stop_reason":"end_turn","content":[{"type":"text","text":"done"}]}}"#;
+
+    #[test]
+    fn a_turn_ends_with_its_last_message_and_its_last_tool() {
+        assert!(!of(&[ASK]).turn_ended());
+        assert!(!of(&[ASK, ANSWER]).turn_ended());
+        assert!(of(&[ASK, ANSWER, END]).turn_ended());
+        assert!(!of(&[ASK, END]).turn_ended(), "t1 is still open");
+        let next = r#"{"type":"user","message":{"content":"next"}}"#;
+        assert!(!of(&[ASK, ANSWER, END, next]).turn_ended());
+        let stopped =
+            r#"{"type":"user","message":{"content":[{"type":"text","text":"[Request interrupted by user]"}]}}"#;
+        assert!(of(&[ASK, stopped]).turn_ended());
+    }
+
+    #[test]
+    fn results_may_be_waited_for_by_id() {
+        let facts = of(&[ASK]);
+        assert!(facts.has_assistant_with(["t1"]) && !facts.has_assistant_with(["t1", "t2"]));
+        assert!(!facts.has_results(["t1"]));
+        assert!(of(&[ASK, ANSWER]).has_results(["t1"]));
+        let early = of(&[ANSWER, ASK]);
+        assert!(early.open_tools().is_empty(), "a result may be written between the blocks of its message");
+    }
+
+    #[test]
+    fn the_last_answer_is_known_whole_and_by_its_last_block() {
+        let more = END.replace("done", "and more");
+        let facts = of(&[END, &more]);
+        for (text, same) in [("done\nand more", true), (" and more\n", true), ("done", false), ("more", false)] {
+            assert_eq!(facts.last_text_is(text), same, "{text:?}");
+        }
+    }
+
+    #[test]
+    fn an_inherited_goal_goes_first() {
+        let mut facts = of(&[r#"{"type":"user","message":{"content":"own goal"}}"#]);
+        assert_eq!(facts.goal(), Some("own goal"));
+        facts.inherit_goal("the first of all".to_owned());
+        assert_eq!(facts.goal(), Some("the first of all"));
+    }
+}

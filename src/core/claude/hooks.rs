@@ -1,0 +1,114 @@
+//! A hook's payload reduced to the facts that may be decided on, and an answer turned into what Claude reads.
+
+use serde_json::{Value, json};
+
+use crate::core::handoff::continuation::is_ours;
+use crate::core::ids::{ConversationId, HandoffId};
+use crate::core::supervisor::action::HookAnswer;
+use crate::core::supervisor::event::{Hook, HookEvent, PromptOf, Source};
+
+/// How Claude's own prompts begin: a background task ended, a usage limit is over (measured on 2.1.329).
+const OF_CLAUDE: [&str; 2] = ["<task-notification>", "Your claude.ai usage limit has reset."];
+/// How the result of a sub-agent begins that runs on in the background (measured on 2.1.329).
+const ASYNC_AGENT: &str = "Async agent launched";
+
+/// A hook call: its facts, and what must stand in the transcript before anything is decided.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Call {
+    /// The facts.
+    pub hook: Hook,
+    /// PostToolBatch: the ids of its tool uses.
+    pub tool_uses: Vec<String>,
+    /// Stop: the text that ends the turn.
+    pub last_message: Option<String>,
+    /// SessionStart: the model, with `[1m]` where the window is a million tokens.
+    pub model: Option<String>,
+}
+
+/// Reads a payload. `expected` is the handoff whose continuation prompt may be on its way.
+#[must_use]
+pub fn read(event: &str, payload: &Value, expected: Option<&HandoffId>) -> Call {
+    let text = |key: &str| payload.get(key).and_then(Value::as_str);
+    let event: HookEvent = serde_json::from_value(Value::from(event)).unwrap_or(HookEvent::Other);
+    let calls = payload.get("tool_calls").and_then(Value::as_array).map_or(&[][..], Vec::as_slice);
+    let tool_uses: Vec<String> =
+        calls.iter().filter_map(|call| call.get("tool_use_id")?.as_str()).map(str::to_owned).take(1000).collect();
+    let last_message = text("last_assistant_message").filter(|m| !m.is_empty() && event == HookEvent::Stop).map(str::to_owned);
+    let listed = |key: &str| payload.get(key).and_then(Value::as_array).map_or(0, Vec::len);
+    let hook = Hook {
+        event,
+        conversation: text("session_id").and_then(|id| id.parse::<ConversationId>().ok()),
+        agent: text("agent_id").is_some_and(|id| !id.is_empty()),
+        source: text("source").and_then(|word| serde_json::from_value::<Source>(Value::from(word)).ok()),
+        transcript: text("transcript_path").filter(|path| path.starts_with('/')).map(str::to_owned),
+        prompt: text("prompt").map(|prompt| whose(prompt, expected)),
+        background: u32::try_from(listed("background_tasks")).unwrap_or(u32::MAX),
+        started: u32::try_from(calls.iter().filter(|call| starts_background(call)).count()).unwrap_or(u32::MAX),
+        lines: !tool_uses.is_empty() || last_message.is_some(),
+        mode: text("permission_mode").map(|mode| mode.chars().take(40).collect()),
+        error: text("error").map(|error| error.chars().take(40).collect()),
+    };
+    Call { hook, tool_uses, last_message, model: text("model").map(str::to_owned) }
+}
+
+fn whose(prompt: &str, expected: Option<&HandoffId>) -> PromptOf {
+    if expected.is_some_and(|id| is_ours(prompt, id)) {
+        PromptOf::Ours
+    } else if OF_CLAUDE.iter().any(|start| prompt.starts_with(start)) {
+        PromptOf::Claude
+    } else {
+        PromptOf::Person
+    }
+}
+
+fn starts_background(call: &Value) -> bool {
+    let in_background = call.get("tool_input").and_then(|i| i.get("run_in_background")).and_then(Value::as_bool) == Some(true);
+    let answer = call.get("tool_response").and_then(Value::as_str).unwrap_or_default();
+    in_background || answer.starts_with(ASYNC_AGENT)
+}
+
+/// What the hook command prints for an answer; empty for nothing.
+#[must_use]
+pub fn stdout(answer: &HookAnswer, frame: Option<&str>) -> String {
+    match answer {
+        HookAnswer::Nothing => String::new(),
+        HookAnswer::StopTurn { reason } => json!({"continue": false, "stopReason": reason}).to_string(),
+        HookAnswer::Frame { .. } => frame.map_or_else(String::new, |text| {
+            json!({"hookSpecificOutput": {"hookEventName": "SessionStart", "additionalContext": text}}).to_string()
+        }),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_tool_batch_names_its_tool_uses() {
+        let payload = json!({"session_id": "345f5013-7dda-4ebd-962c-f25ca220a042", "tool_calls": [
+            {"tool_name": "Bash", "tool_input": {"command": "x", "run_in_background": true}, "tool_use_id": "toolu_1", "tool_response": "ok"},
+            {"tool_name": "Agent", "tool_input": {}, "tool_use_id": "toolu_2", "tool_response": "Async agent launched successfully."},
+            {"tool_name": "Read", "tool_input": {}, "tool_use_id": "toolu_3", "tool_response": "text"}]});
+        let call = read("PostToolBatch", &payload, None);
+        assert_eq!(call.tool_uses, ["toolu_1", "toolu_2", "toolu_3"]);
+        assert_eq!((call.hook.started, call.hook.lines, call.hook.agent), (2, true, false));
+    }
+
+    #[test]
+    fn prompts_are_told_apart() {
+        let id: HandoffId = "HO-20261120-142950-c74cc080".parse().unwrap();
+        let ours = crate::core::handoff::continuation::Continuation::with_frame(&id);
+        let whose = |prompt: &str| read("UserPromptSubmit", &json!({"prompt": prompt}), Some(&id)).hook.prompt.unwrap();
+        assert_eq!(whose(ours.text()), PromptOf::Ours);
+        assert_eq!(whose("<task-notification>\n<task-id>x"), PromptOf::Claude);
+        assert_eq!(whose("Continue from handoff"), PromptOf::Person);
+    }
+
+    #[test]
+    fn hostile_payloads_are_only_facts() {
+        for payload in [json!(null), json!([]), json!({"session_id": 4, "tool_calls": "x", "agent_id": "a"}), json!({"session_id": "../../x"})] {
+            let call = read("Nope", &payload, None);
+            assert_eq!((call.hook.event, call.hook.conversation), (HookEvent::Other, None));
+        }
+    }
+}

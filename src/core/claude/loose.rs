@@ -1,0 +1,271 @@
+//! JSON values that are read without trust in their kind.
+//!
+//! Claude's files change between releases, and a field that was a string can become an object. Each type here accepts
+//! whatever stands in its place, keeps the value when it is of the expected kind, and is empty otherwise, so that one
+//! odd field never costs the whole line. Sizes are capped while reading. Nothing here knows what a field means.
+
+use std::fmt;
+use std::marker::PhantomData;
+
+use serde::de::value::MapAccessDeserializer;
+use serde::de::{Deserialize, Deserializer, IgnoredAny, MapAccess, SeqAccess, Visitor};
+
+use crate::core::handoff::text::cut_bytes;
+
+/// The visitor methods for the kinds that are read over and dropped.
+macro_rules! drop_kinds {
+    ($empty:expr; $($kind:ident)*) => { $(drop_kinds!(@ $kind $empty);)* };
+    (@ null $empty:expr) => { fn visit_unit<E>(self) -> Result<Self::Value, E> { Ok($empty) } };
+    (@ boolean $empty:expr) => { fn visit_bool<E>(self, _: bool) -> Result<Self::Value, E> { Ok($empty) } };
+    (@ number $empty:expr) => {
+        fn visit_u64<E>(self, _: u64) -> Result<Self::Value, E> { Ok($empty) }
+        fn visit_i64<E>(self, _: i64) -> Result<Self::Value, E> { Ok($empty) }
+        fn visit_f64<E>(self, _: f64) -> Result<Self::Value, E> { Ok($empty) }
+    };
+    (@ string $empty:expr) => { fn visit_str<E>(self, _: &str) -> Result<Self::Value, E> { Ok($empty) } };
+    (@ list $empty:expr) => {
+        fn visit_seq<A: SeqAccess<'de>>(self, list: A) -> Result<Self::Value, A::Error> {
+            IgnoredAny.visit_seq(list)?;
+            Ok($empty)
+        }
+    };
+    (@ map $empty:expr) => {
+        fn visit_map<A: MapAccess<'de>>(self, map: A) -> Result<Self::Value, A::Error> {
+            IgnoredAny.visit_map(map)?;
+            Ok($empty)
+        }
+    };
+}
+
+fn anything(f: &mut fmt::Formatter<'_>) -> fmt::Result {
+    f.write_str("any JSON value")
+}
+
+/// A string of at most `CAP` bytes, cut at a character; a number is taken as its digits, anything else as nothing.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub(crate) struct Text<const CAP: usize>(pub(crate) Option<String>);
+
+impl<'de, const CAP: usize> Deserialize<'de> for Text<CAP> {
+    fn deserialize<D: Deserializer<'de>>(from: D) -> Result<Self, D::Error> {
+        struct Seen<const CAP: usize>;
+        impl<'de, const CAP: usize> Visitor<'de> for Seen<CAP> {
+            type Value = Text<CAP>;
+            fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+                anything(f)
+            }
+            fn visit_str<E>(self, text: &str) -> Result<Self::Value, E> {
+                Ok(Text(Some(cut_bytes(text, CAP).to_owned())))
+            }
+            fn visit_u64<E>(self, number: u64) -> Result<Self::Value, E> {
+                Ok(Text(Some(number.to_string())))
+            }
+            fn visit_i64<E>(self, number: i64) -> Result<Self::Value, E> {
+                Ok(Text(Some(number.to_string())))
+            }
+            fn visit_f64<E>(self, _: f64) -> Result<Self::Value, E> {
+                Ok(Text(None))
+            }
+            drop_kinds!(Text(None); null boolean list map);
+        }
+        from.deserialize_any(Seen)
+    }
+}
+
+/// A count; negative is 0, a fraction is cut, anything else is nothing.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(crate) struct Number(pub(crate) Option<u64>);
+
+impl<'de> Deserialize<'de> for Number {
+    fn deserialize<D: Deserializer<'de>>(from: D) -> Result<Self, D::Error> {
+        struct Seen;
+        impl<'de> Visitor<'de> for Seen {
+            type Value = Number;
+            fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+                anything(f)
+            }
+            fn visit_u64<E>(self, number: u64) -> Result<Number, E> {
+                Ok(Number(Some(number)))
+            }
+            fn visit_i64<E>(self, number: i64) -> Result<Number, E> {
+                Ok(Number(Some(u64::try_from(number).unwrap_or(0))))
+            }
+            fn visit_f64<E>(self, number: f64) -> Result<Number, E> {
+                Ok(Number(Some(number as u64)))
+            }
+            drop_kinds!(Number(None); null boolean string list map);
+        }
+        from.deserialize_any(Seen)
+    }
+}
+
+/// `true` only for JSON `true`.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(crate) struct Flag(pub(crate) bool);
+
+impl<'de> Deserialize<'de> for Flag {
+    fn deserialize<D: Deserializer<'de>>(from: D) -> Result<Self, D::Error> {
+        struct Seen;
+        impl<'de> Visitor<'de> for Seen {
+            type Value = Flag;
+            fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+                anything(f)
+            }
+            fn visit_bool<E>(self, value: bool) -> Result<Flag, E> {
+                Ok(Flag(value))
+            }
+            drop_kinds!(Flag(false); null number string list map);
+        }
+        from.deserialize_any(Seen)
+    }
+}
+
+/// An object of a known shape, or nothing.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) struct Object<T>(pub(crate) Option<T>);
+
+impl<T> Default for Object<T> {
+    fn default() -> Self {
+        Object(None)
+    }
+}
+
+impl<'de, T: Deserialize<'de>> Deserialize<'de> for Object<T> {
+    fn deserialize<D: Deserializer<'de>>(from: D) -> Result<Self, D::Error> {
+        struct Seen<T>(PhantomData<T>);
+        impl<'de, T: Deserialize<'de>> Visitor<'de> for Seen<T> {
+            type Value = Object<T>;
+            fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+                anything(f)
+            }
+            fn visit_map<A: MapAccess<'de>>(self, map: A) -> Result<Self::Value, A::Error> {
+                T::deserialize(MapAccessDeserializer::new(map)).map(|value| Object(Some(value)))
+            }
+            drop_kinds!(Object(None); null boolean number string list);
+        }
+        from.deserialize_any(Seen(PhantomData))
+    }
+}
+
+/// A list of at most `CAP` objects; the rest and what is no object is read over. `None` when it is no list at all.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) struct List<T, const CAP: usize>(pub(crate) Option<Vec<T>>);
+
+impl<T, const CAP: usize> Default for List<T, CAP> {
+    fn default() -> Self {
+        List(None)
+    }
+}
+
+impl<'de, T: Deserialize<'de>, const CAP: usize> Deserialize<'de> for List<T, CAP> {
+    fn deserialize<D: Deserializer<'de>>(from: D) -> Result<Self, D::Error> {
+        struct Seen<T, const CAP: usize>(PhantomData<T>);
+        impl<'de, T: Deserialize<'de>, const CAP: usize> Visitor<'de> for Seen<T, CAP> {
+            type Value = List<T, CAP>;
+            fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+                anything(f)
+            }
+            fn visit_seq<A: SeqAccess<'de>>(self, list: A) -> Result<Self::Value, A::Error> {
+                objects::<T, A, CAP>(list).map(|items| List(Some(items)))
+            }
+            drop_kinds!(List(None); null boolean number string map);
+        }
+        from.deserialize_any(Seen(PhantomData))
+    }
+}
+
+fn objects<'de, T: Deserialize<'de>, A: SeqAccess<'de>, const CAP: usize>(mut list: A) -> Result<Vec<T>, A::Error> {
+    let mut items = Vec::new();
+    while items.len() < CAP {
+        match list.next_element::<Object<T>>()? {
+            Some(Object(Some(item))) => items.push(item),
+            Some(Object(None)) => {}
+            None => return Ok(items),
+        }
+    }
+    IgnoredAny.visit_seq(list)?;
+    Ok(items)
+}
+
+/// What `message.content` and a tool result's `content` can be: a plain string, or a list of blocks.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub(crate) enum Content<T, const CAP: usize> {
+    /// Neither.
+    #[default]
+    Nothing,
+    /// A string, cut to `CAP` bytes.
+    Plain(String),
+    /// At most 10,000 blocks.
+    Blocks(Vec<T>),
+}
+
+impl<'de, T: Deserialize<'de>, const CAP: usize> Deserialize<'de> for Content<T, CAP> {
+    fn deserialize<D: Deserializer<'de>>(from: D) -> Result<Self, D::Error> {
+        struct Seen<T, const CAP: usize>(PhantomData<T>);
+        impl<'de, T: Deserialize<'de>, const CAP: usize> Visitor<'de> for Seen<T, CAP> {
+            type Value = Content<T, CAP>;
+            fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+                anything(f)
+            }
+            fn visit_str<E>(self, text: &str) -> Result<Self::Value, E> {
+                Ok(Content::Plain(cut_bytes(text, CAP).to_owned()))
+            }
+            fn visit_seq<A: SeqAccess<'de>>(self, list: A) -> Result<Self::Value, A::Error> {
+                objects::<T, A, 10_000>(list).map(Content::Blocks)
+            }
+            drop_kinds!(Content::Nothing; null boolean number map);
+        }
+        from.deserialize_any(Seen(PhantomData))
+    }
+}
+
+/// The string members of an object, at most 64 of them, keys and values cut to 2,000 bytes.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub(crate) struct Pairs(pub(crate) Vec<(String, String)>);
+
+impl<'de> Deserialize<'de> for Pairs {
+    fn deserialize<D: Deserializer<'de>>(from: D) -> Result<Self, D::Error> {
+        struct Seen;
+        impl<'de> Visitor<'de> for Seen {
+            type Value = Pairs;
+            fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+                anything(f)
+            }
+            fn visit_map<A: MapAccess<'de>>(self, mut map: A) -> Result<Pairs, A::Error> {
+                let mut pairs = Vec::new();
+                while let Some((key, value)) = map.next_entry::<Text<2000>, Text<2000>>()? {
+                    if let (Text(Some(key)), Text(Some(value)), true) = (key, value, pairs.len() < 64) {
+                        pairs.push((key, value));
+                    }
+                }
+                Ok(Pairs(pairs))
+            }
+            drop_kinds!(Pairs(Vec::new()); null boolean number string list);
+        }
+        from.deserialize_any(Seen)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn every_type_takes_every_kind_of_value() {
+        for json in ["null", "true", "-3", "7", "1.5", "\"x\"", "[1,{\"a\":2}]", "{\"a\":{\"b\":[]}}"] {
+            serde_json::from_str::<Text<8>>(json).unwrap();
+            serde_json::from_str::<Number>(json).unwrap();
+            serde_json::from_str::<Flag>(json).unwrap();
+            serde_json::from_str::<Object<IgnoredAny>>(json).unwrap();
+            serde_json::from_str::<List<IgnoredAny, 4>>(json).unwrap();
+            serde_json::from_str::<Content<IgnoredAny, 4>>(json).unwrap();
+            serde_json::from_str::<Pairs>(json).unwrap();
+        }
+    }
+
+    #[test]
+    fn sizes_are_capped() {
+        assert_eq!(serde_json::from_str::<Text<4>>("\"ab\u{e9}\u{e9}\"").unwrap().0.unwrap(), "ab\u{e9}");
+        let many = serde_json::from_str::<List<Pairs, 2>>("[{},{},{},{}]").unwrap();
+        assert_eq!(many.0.unwrap().len(), 2);
+    }
+}

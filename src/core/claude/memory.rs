@@ -1,0 +1,132 @@
+//! Memories of a fixed size, for a conversation that may be of any length.
+
+use std::collections::{HashMap, HashSet, VecDeque};
+
+/// The last `CAP` texts that were put in, each once; asking is cheap.
+#[derive(Clone, Debug, Default)]
+pub(super) struct Recent<const CAP: usize> {
+    order: VecDeque<String>,
+    known: HashSet<String>,
+}
+
+impl<const CAP: usize> Recent<CAP> {
+    pub(super) fn put(&mut self, text: &str) {
+        if self.known.contains(text) {
+            return;
+        }
+        if self.order.len() >= CAP
+            && let Some(oldest) = self.order.pop_front()
+        {
+            self.known.remove(&oldest);
+        }
+        self.known.insert(text.to_owned());
+        self.order.push_back(text.to_owned());
+    }
+
+    pub(super) fn has(&self, text: &str) -> bool {
+        self.known.contains(text)
+    }
+}
+
+/// The last `CAP` items that were put in.
+#[derive(Clone, Debug)]
+pub(super) struct Last<T, const CAP: usize>(VecDeque<T>);
+
+impl<T, const CAP: usize> Default for Last<T, CAP> {
+    fn default() -> Self {
+        Last(VecDeque::new())
+    }
+}
+
+impl<T, const CAP: usize> Last<T, CAP> {
+    pub(super) fn put(&mut self, item: T) {
+        if self.0.len() >= CAP {
+            self.0.pop_front();
+        }
+        self.0.push_back(item);
+    }
+
+    pub(super) fn newest(&mut self) -> Option<&mut T> {
+        self.0.back_mut()
+    }
+
+    pub(super) fn iter(&self) -> impl DoubleEndedIterator<Item = &T> {
+        self.0.iter()
+    }
+}
+
+/// The most paths that are kept.
+pub const FILE_CAP: usize = 2000;
+
+/// The files that Claude's tools wrote, by their last touch; at most [`FILE_CAP`] of them.
+#[derive(Clone, Debug, Default)]
+pub struct Touched {
+    last: HashMap<String, u64>,
+    next: u64,
+    forgotten: u64,
+}
+
+impl Touched {
+    pub(super) fn put(&mut self, path: &str) {
+        self.next += 1;
+        self.last.insert(path.to_owned(), self.next);
+        if self.last.len() >= 2 * FILE_CAP {
+            let mut touches: Vec<u64> = self.last.values().copied().collect();
+            touches.sort_unstable();
+            let oldest_kept = touches[touches.len() - FILE_CAP];
+            let before = self.last.len();
+            self.last.retain(|_, touch| *touch >= oldest_kept);
+            self.forgotten += (before - self.last.len()) as u64;
+        }
+    }
+
+    /// How many files were touched. A file that was forgotten and touched again counts twice.
+    #[must_use]
+    pub fn count(&self) -> u64 {
+        self.last.len() as u64 + self.forgotten
+    }
+
+    /// The paths, the last touched first, at most [`FILE_CAP`].
+    #[must_use]
+    pub fn newest_first(&self) -> Vec<String> {
+        let mut all: Vec<(&String, u64)> = self.last.iter().map(|(path, touch)| (path, *touch)).collect();
+        all.sort_unstable_by_key(|(_, touch)| std::cmp::Reverse(*touch));
+        all.into_iter().take(FILE_CAP).map(|(path, _)| path.clone()).collect()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn memories_keep_the_newest() {
+        let mut recent = Recent::<2>::default();
+        for id in ["a", "b", "b", "c"] {
+            recent.put(id);
+        }
+        assert!(!recent.has("a") && recent.has("b") && recent.has("c"));
+        let mut last = Last::<u8, 2>::default();
+        for n in [1, 2, 3] {
+            last.put(n);
+        }
+        assert_eq!(last.iter().copied().collect::<Vec<_>>(), [2, 3]);
+    }
+
+    #[test]
+    fn files_are_ordered_by_their_last_touch_and_bounded() {
+        let mut files = Touched::default();
+        for path in ["a", "b", "a"] {
+            files.put(path);
+        }
+        assert_eq!(files.newest_first(), ["a", "b"]);
+        for n in 0..5 * FILE_CAP {
+            files.put(&n.to_string());
+        }
+        let newest = files.newest_first();
+        assert_eq!(newest.len(), FILE_CAP);
+        assert_eq!(newest[0], (5 * FILE_CAP - 1).to_string());
+        assert_eq!(files.count(), 5 * FILE_CAP as u64 + 2);
+        assert!(files.last.len() < 2 * FILE_CAP);
+    }
+}

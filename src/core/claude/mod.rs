@@ -1,0 +1,19 @@
+//! What is known of Claude Code: its arguments, environment, hooks, transcripts, screens and settings. Pure.
+//!
+//! What may change between its releases is data (`options.txt`, `screens.toml`) with fixtures, not code.
+
+pub mod args;
+pub mod environment;
+pub mod facts;
+pub mod hooks;
+pub mod lines;
+mod loose;
+mod memory;
+pub mod prompt_box;
+mod record;
+mod reduce;
+pub mod screens;
+pub mod settings;
+pub mod tasks;
+pub mod transcript;
+pub mod view;

@@ -1,0 +1,332 @@
+//! The JSON form of a transcript line, and what becomes of it.
+//!
+//! The structs list the fields that hopty uses and no other. The forms are those of 1.0.128 to 2.1.329 (measured).
+
+use serde::Deserialize;
+
+use super::loose::{Content, Flag, List, Number, Object, Pairs, Text};
+use super::transcript::{
+    Assistant, Failure, Line, RESULT_CAP, ResultDetail, TASK_CAP, TEXT_CAP, TaskRow, ToolInput, ToolResult, ToolUse,
+    Usage, User, UserKind,
+};
+
+/// Beginnings of user lines that Claude writes for its own commands and their output.
+const COMMANDS: [&str; 9] = [
+    "<command-name>",
+    "<command-message>",
+    "<local-command-caveat>",
+    "<local-command-stdout>",
+    "<local-command-stderr>",
+    "<bash-input>",
+    "<bash-stdout>",
+    "<bash-stderr>",
+    "<user-memory-input>",
+];
+
+impl Raw {
+    /// The line that this record is, by its `type`.
+    pub(super) fn into_line(self) -> Line {
+        match self.r#type.0.as_deref() {
+            Some("assistant") => Line::Assistant(Box::new(self.into_assistant())),
+            Some("user") => Line::User(Box::new(self.into_user())),
+            Some("queue-operation") => {
+                Line::Queue { operation: self.operation.0.unwrap_or_default(), content: self.content.0 }
+            }
+            Some("permission-mode") => Line::PermissionMode(self.permission_mode.0.unwrap_or_default()),
+            Some("system") if self.subtype.0.as_deref() == Some("compact_boundary") => {
+                Line::CompactBoundary { post_tokens: self.compact_metadata.0.and_then(|meta| meta.post_tokens.0) }
+            }
+            _ => Line::Other,
+        }
+    }
+
+    fn into_assistant(self) -> Assistant {
+        let message = self.message.0.unwrap_or_default();
+        let model = message.model.0.unwrap_or_default();
+        let synthetic = model == "<synthetic>";
+        let limits = self.quota_limits.0.unwrap_or_default();
+        let failure = synthetic.then(|| Failure {
+            error: self.error.0.unwrap_or_default(),
+            status: self.api_error_status.0,
+            resets_at: limits.resets_at.0,
+            limit: limits.rate_limit_type.0,
+        });
+        let (mut text, mut tool_uses) = (String::new(), Vec::new());
+        match message.content {
+            Content::Plain(plain) => text = plain,
+            Content::Blocks(blocks) => {
+                for block in blocks {
+                    match block.r#type.0.as_deref() {
+                        Some("text") => append(&mut text, block.text.0.as_deref().unwrap_or_default()),
+                        Some("tool_use") => tool_uses.push(block.into_tool_use()),
+                        _ => {}
+                    }
+                }
+            }
+            Content::Nothing => {}
+        }
+        Assistant {
+            message_id: message.id.0.unwrap_or_default(),
+            model,
+            synthetic,
+            usage: message.usage.0.map(RawUsage::into_usage),
+            stop_reason: message.stop_reason.0,
+            tool_uses,
+            text,
+            sidechain: self.is_sidechain.0,
+            timestamp: self.timestamp.0,
+            failure,
+        }
+    }
+
+    fn into_user(self) -> User {
+        let noted = self.is_meta.0 || self.is_compact_summary.0 || self.is_visible_in_transcript_only.0;
+        let origin = self.origin.0.and_then(|origin| origin.kind.0);
+        let source = self.prompt_source.0;
+        let person = origin.as_deref().is_none_or(|kind| kind == "human") && source.as_deref() != Some("system");
+        let (mut prompt, mut results) = (String::new(), Vec::new());
+        match self.message.0.unwrap_or_default().content {
+            Content::Plain(plain) => prompt = plain,
+            Content::Blocks(blocks) => {
+                for block in blocks {
+                    match block.r#type.0.as_deref() {
+                        Some("tool_result") => results.push(block.into_result()),
+                        Some("text") => {
+                            let text = block.text.0.unwrap_or_default();
+                            if !text.starts_with("<system-reminder>") && !text.starts_with("<ide_") {
+                                append(&mut prompt, &text);
+                            }
+                        }
+                        _ => {}
+                    }
+                }
+            }
+            Content::Nothing => {}
+        }
+        let kind = if !results.is_empty() {
+            UserKind::ToolResults { results, detail: self.tool_use_result.0.unwrap_or_default().into_detail() }
+        } else if prompt.starts_with("[Request interrupted by user") {
+            UserKind::Interrupted
+        } else if prompt.starts_with("<task-notification>") || !person {
+            UserKind::Notification(prompt)
+        } else if noted || prompt.trim().is_empty() || COMMANDS.iter().any(|tag| prompt.starts_with(tag)) {
+            UserKind::Meta
+        } else {
+            UserKind::Prompt(prompt)
+        };
+        User {
+            kind,
+            origin,
+            source,
+            sidechain: self.is_sidechain.0,
+            uuid: self.uuid.0,
+            timestamp: self.timestamp.0,
+            permission_mode: self.permission_mode.0,
+        }
+    }
+}
+
+impl RawUsage {
+    fn into_usage(self) -> Usage {
+        Usage {
+            input: self.input_tokens.0.unwrap_or(0),
+            cache_read: self.cache_read_input_tokens.0.unwrap_or(0),
+            cache_creation: self.cache_creation_input_tokens.0.unwrap_or(0),
+            output: self.output_tokens.0.unwrap_or(0),
+        }
+    }
+}
+
+impl RawBlock {
+    fn into_tool_use(self) -> ToolUse {
+        let input = self.input.0.unwrap_or_default();
+        let questions = input.questions.0.unwrap_or_default();
+        ToolUse {
+            id: self.id.0.unwrap_or_default(),
+            name: self.name.0.unwrap_or_default(),
+            input: ToolInput {
+                path: input.file_path.0.or(input.notebook_path.0),
+                subject: input.subject.0,
+                task_id: input.task_id.0,
+                status: input.status.0,
+                about: input.description.0.or(input.command.0),
+                todos: input.todos.0.map(rows),
+                questions: questions.into_iter().filter_map(|q| q.question.0).collect(),
+            },
+        }
+    }
+
+    fn into_result(self) -> ToolResult {
+        let mut text = String::new();
+        match self.content {
+            Content::Plain(plain) => text = plain,
+            Content::Blocks(parts) => {
+                for part in parts.into_iter().filter_map(|part| part.text.0) {
+                    if text.len() < RESULT_CAP {
+                        append(&mut text, &part);
+                    }
+                }
+            }
+            Content::Nothing => {}
+        }
+        ToolResult { id: self.tool_use_id.0.unwrap_or_default(), is_error: self.is_error.0, text }
+    }
+}
+
+impl RawDetail {
+    fn into_detail(self) -> ResultDetail {
+        ResultDetail {
+            created: self.task.0.map(RawTask::into_row),
+            status_now: self.status_change.0.and_then(|change| change.to.0),
+            tasks: self.tasks.0.map(rows),
+            answers: self.answers.0,
+        }
+    }
+}
+
+impl RawTask {
+    fn into_row(self) -> TaskRow {
+        TaskRow {
+            id: self.id.0,
+            subject: self.subject.0.or(self.content.0).unwrap_or_default(),
+            status: self.status.0.unwrap_or_default(),
+        }
+    }
+}
+
+fn rows(tasks: Vec<RawTask>) -> Vec<TaskRow> {
+    tasks.into_iter().map(RawTask::into_row).collect()
+}
+
+fn append(text: &mut String, more: &str) {
+    if !text.is_empty() && !more.is_empty() {
+        text.push('\n');
+    }
+    text.push_str(more);
+}
+
+#[derive(Default, Deserialize)]
+#[serde(default, rename_all = "camelCase")]
+pub(super) struct Raw {
+    r#type: Text<64>,
+    is_sidechain: Flag,
+    is_meta: Flag,
+    is_compact_summary: Flag,
+    is_visible_in_transcript_only: Flag,
+    uuid: Text<64>,
+    timestamp: Text<64>,
+    message: Object<RawMessage>,
+    tool_use_result: Object<RawDetail>,
+    origin: Object<RawOrigin>,
+    prompt_source: Text<64>,
+    operation: Text<64>,
+    content: Text<TEXT_CAP>,
+    permission_mode: Text<64>,
+    subtype: Text<64>,
+    compact_metadata: Object<RawCompact>,
+    error: Text<200>,
+    api_error_status: Number,
+    quota_limits: Object<RawLimits>,
+}
+
+#[derive(Default, Deserialize)]
+#[serde(default)]
+struct RawMessage {
+    id: Text<200>,
+    model: Text<200>,
+    content: Content<RawBlock, TEXT_CAP>,
+    stop_reason: Text<64>,
+    usage: Object<RawUsage>,
+}
+
+#[derive(Default, Deserialize)]
+#[serde(default)]
+struct RawUsage {
+    input_tokens: Number,
+    cache_read_input_tokens: Number,
+    cache_creation_input_tokens: Number,
+    output_tokens: Number,
+}
+
+#[derive(Default, Deserialize)]
+#[serde(default)]
+struct RawBlock {
+    r#type: Text<64>,
+    text: Text<TEXT_CAP>,
+    id: Text<200>,
+    name: Text<200>,
+    input: Object<RawInput>,
+    tool_use_id: Text<200>,
+    content: Content<RawPart, RESULT_CAP>,
+    is_error: Flag,
+}
+
+#[derive(Default, Deserialize)]
+#[serde(default)]
+struct RawPart {
+    text: Text<RESULT_CAP>,
+}
+
+#[derive(Default, Deserialize)]
+#[serde(default)]
+struct RawInput {
+    file_path: Text<4096>,
+    notebook_path: Text<4096>,
+    subject: Text<2000>,
+    description: Text<300>,
+    command: Text<300>,
+    #[serde(rename = "taskId")]
+    task_id: Text<64>,
+    status: Text<64>,
+    todos: List<RawTask, TASK_CAP>,
+    questions: List<RawQuestion, 16>,
+}
+
+#[derive(Default, Deserialize)]
+#[serde(default)]
+struct RawTask {
+    id: Text<64>,
+    subject: Text<2000>,
+    content: Text<2000>,
+    status: Text<64>,
+}
+
+#[derive(Default, Deserialize)]
+#[serde(default)]
+struct RawQuestion {
+    question: Text<2000>,
+}
+
+#[derive(Default, Deserialize)]
+#[serde(default, rename_all = "camelCase")]
+struct RawDetail {
+    task: Object<RawTask>,
+    status_change: Object<RawChange>,
+    tasks: List<RawTask, TASK_CAP>,
+    answers: Pairs,
+}
+
+#[derive(Default, Deserialize)]
+#[serde(default)]
+struct RawChange {
+    to: Text<64>,
+}
+
+#[derive(Default, Deserialize)]
+#[serde(default)]
+struct RawOrigin {
+    kind: Text<64>,
+}
+
+#[derive(Default, Deserialize)]
+#[serde(default, rename_all = "camelCase")]
+struct RawCompact {
+    post_tokens: Number,
+}
+
+#[derive(Default, Deserialize)]
+#[serde(default, rename_all = "camelCase")]
+struct RawLimits {
+    resets_at: Number,
+    rate_limit_type: Text<64>,
+}

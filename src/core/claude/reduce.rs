@@ -1,0 +1,380 @@
+//! How each line of a transcript changes what is known.
+//!
+//! Lines of sub-agents are read over: their usage and their tools are not the conversation's. A tool counts when its
+//! answer came, so that a refused edit is no touched file and a refused list no list of tasks.
+
+use super::facts::{Decision, EXCHANGE_CAP, Exchange, Facts, Fill, GOAL_CAP, Speaker, ToolError};
+use super::transcript::{Assistant, Line, ResultDetail, TEXT_CAP, ToolResult, ToolUse, Usage, User, UserKind};
+use crate::core::handoff::continuation::{handoff_of, unwrap_pasted};
+use crate::core::handoff::text::cut_bytes;
+
+/// How many queued prompts are kept, and of each so many bytes.
+const QUEUE_CAP: (usize, usize) = (256, 64 << 10);
+/// How many tools can be open at a time; the oldest is forgotten.
+const OPEN_CAP: usize = 512;
+
+impl Facts {
+    /// Takes one raw line, as `LineSplitter` gives it. What cannot be read is counted and skipped.
+    pub fn feed(&mut self, line: &[u8]) {
+        let tally = Line::parse_each(line, |line| self.line(line));
+        self.bad += u64::from(tally.bad);
+    }
+
+    /// Takes one line that was read already.
+    pub fn line(&mut self, line: Line) {
+        self.lines += 1;
+        match line {
+            Line::Assistant(line) if !line.sidechain => self.assistant(*line),
+            Line::User(line) if !line.sidechain => self.user(*line),
+            Line::Queue { operation, content } => self.queued(&operation, content),
+            Line::PermissionMode(mode) => self.permission_mode = Some(mode),
+            Line::CompactBoundary { post_tokens } => {
+                // Claude writes the preserved tail again after the boundary: those lines carry the old figure.
+                self.before_compaction = std::mem::take(&mut self.messages);
+                self.fill = post_tokens.map(|tokens| Fill { tokens, ..Fill::default() });
+            }
+            Line::Assistant(_) | Line::User(_) | Line::Other => {}
+        }
+    }
+
+    fn assistant(&mut self, line: Assistant) {
+        self.turn_over =
+            line.synthetic || matches!(line.stop_reason.as_deref(), Some("end_turn" | "stop_sequence" | "refusal"));
+        self.note_text(&line);
+        if line.synthetic {
+            self.failure = line.failure;
+            return;
+        }
+        self.failure = None;
+        if let Some((_, answered)) = self.continued.as_mut() {
+            *answered = true;
+        }
+        let fill = line.usage.map_or(0, Usage::fill);
+        if fill > 0 && !self.before_compaction.has(&line.message_id) {
+            self.messages.put(&line.message_id);
+            self.fill = Some(Fill { tokens: fill, message_id: line.message_id, at: line.timestamp });
+        }
+        if !line.model.is_empty() {
+            self.model = Some(line.model);
+        }
+        for tool in line.tool_uses {
+            self.uses.put(&tool.id);
+            if self.results.has(&tool.id) {
+                continue;
+            }
+            if self.open.len() >= OPEN_CAP {
+                self.open.remove(0);
+            }
+            self.open.push(tool);
+        }
+    }
+
+    fn note_text(&mut self, line: &Assistant) {
+        let same = line.message_id == self.last_message;
+        if !same {
+            self.last_message.clone_from(&line.message_id);
+            self.last_text.clear();
+            self.last_block = 0;
+        }
+        if line.text.is_empty() || self.last_text.len() > TEXT_CAP {
+            return;
+        }
+        let goes_on = same && !self.last_text.is_empty();
+        if goes_on {
+            self.last_text.push('\n');
+        }
+        self.last_block = self.last_text.len();
+        self.last_text.push_str(&line.text);
+        match self.recent.newest() {
+            Some(exchange) if goes_on && exchange.speaker == Speaker::Claude => {
+                exchange.text = cut_bytes(&self.last_text, EXCHANGE_CAP).to_owned();
+            }
+            _ => self.say(Speaker::Claude, &line.text),
+        }
+    }
+
+    fn user(&mut self, line: User) {
+        if let Some(mode) = line.permission_mode {
+            self.permission_mode = Some(mode);
+        }
+        match line.kind {
+            UserKind::Prompt(prompt) => {
+                self.begin_turn();
+                self.prompt(&prompt);
+            }
+            UserKind::Notification(_) => self.begin_turn(),
+            UserKind::ToolResults { results, detail } => {
+                self.turn_over = false;
+                let detail = (results.len() == 1).then_some(&detail);
+                for result in &results {
+                    self.result(result, detail);
+                }
+            }
+            UserKind::Interrupted => {
+                self.open.clear();
+                self.turn_over = true;
+            }
+            UserKind::Meta => {}
+        }
+    }
+
+    /// A tool that has no answer when the next turn begins will never have one: its run was killed.
+    fn begin_turn(&mut self) {
+        self.open.clear();
+        self.turn_over = false;
+    }
+
+    fn prompt(&mut self, prompt: &str) {
+        if let Some(id) = handoff_of(prompt) {
+            self.continued = Some((id, false));
+            return;
+        }
+        let text = unwrap_pasted(prompt);
+        if self.goal.is_none() {
+            self.goal = Some(cut_bytes(text.trim(), GOAL_CAP).to_owned());
+        }
+        self.say(Speaker::Person, text.trim());
+    }
+
+    fn say(&mut self, speaker: Speaker, text: &str) {
+        self.recent.put(Exchange { speaker, text: cut_bytes(text, EXCHANGE_CAP).to_owned() });
+    }
+
+    fn result(&mut self, result: &ToolResult, detail: Option<&ResultDetail>) {
+        self.results.put(&result.id);
+        let call = self.open.iter().position(|tool| tool.id == result.id).map(|at| self.open.remove(at));
+        if result.is_error {
+            let tool = call.map(|tool| tool.name).unwrap_or_default();
+            self.errors.put(ToolError { tool, line: error_line(&result.text) });
+            return;
+        }
+        let Some(ToolUse { name, input, .. }) = call else { return };
+        match name.as_str() {
+            "Write" | "Edit" | "MultiEdit" | "NotebookEdit" => {
+                if let Some(path) = input.path.as_deref() {
+                    self.files.put(path);
+                }
+            }
+            "AskUserQuestion" => self.decide(&input.questions, result, detail),
+            _ => self.tasks.apply(&name, &input, result, detail),
+        }
+    }
+
+    fn decide(&mut self, questions: &[String], result: &ToolResult, detail: Option<&ResultDetail>) {
+        let answers = detail.map(|detail| detail.answers.as_slice()).unwrap_or_default();
+        for (question, answer) in answers {
+            self.decisions.put(Decision { question: question.clone(), answer: answer.clone() });
+        }
+        if answers.is_empty() {
+            let answer = cut_bytes(&result.text, 500).to_owned();
+            self.decisions.put(Decision { question: questions.join(" / "), answer });
+        }
+    }
+
+    fn queued(&mut self, operation: &str, content: Option<String>) {
+        let at = |queue: &[String]| queue.iter().position(|prompt| Some(prompt) == content.as_ref());
+        match operation {
+            "enqueue" => {
+                if let Some(content) = content.filter(|_| self.queue.len() < QUEUE_CAP.0) {
+                    self.queue.push(cut_bytes(&content, QUEUE_CAP.1).to_owned());
+                }
+            }
+            "dequeue" => {
+                if let Some(at) = at(&self.queue).or((!self.queue.is_empty()).then_some(0)) {
+                    self.queue.remove(at);
+                }
+            }
+            "remove" => {
+                if let Some(at) = at(&self.queue) {
+                    // Taken into the running turn: no user line of its own will follow (measured).
+                    let prompt = self.queue.remove(at);
+                    if is_typed(&prompt) {
+                        self.say(Speaker::Person, &prompt);
+                    }
+                } else if content.is_none() {
+                    self.queue.pop();
+                }
+            }
+            "popAll" => self.queue.clear(),
+            _ => {}
+        }
+    }
+}
+
+/// Whether a queued text is a person's: Claude queues its own notices too.
+pub(super) fn is_typed(prompt: &str) -> bool {
+    !prompt.starts_with("<task-notification>") && !prompt.starts_with("Your claude.ai usage limit has reset.")
+}
+
+/// The first line that says something; an exit code says little, so the next line is added to it.
+fn error_line(text: &str) -> String {
+    let text = text.trim().trim_start_matches("<tool_use_error>").trim_end_matches("</tool_use_error>");
+    let mut lines = text.lines().map(str::trim).filter(|line| !line.is_empty());
+    let first = lines.next().unwrap_or("(no text)");
+    let line = match lines.next() {
+        Some(next) if first.starts_with("Exit code") => format!("{first}: {next}"),
+        _ => first.to_owned(),
+    };
+    cut_bytes(&line, 300).to_owned()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn of(lines: &[String]) -> Facts {
+        let mut facts = Facts::new();
+        for line in lines {
+            facts.feed(line.as_bytes());
+        }
+        assert_eq!(facts.counts(), (lines.len() as u64, 0));
+        facts
+    }
+
+    fn prompt(text: &str) -> String {
+        serde_json::json!({"type": "user", "message": {"content": text}}).to_string()
+    }
+
+    fn answer(id: &str, model: &str, fill: u64) -> String {
+        let usage = serde_json::json!({"input_tokens": 1, "cache_read_input_tokens": fill - 1, "output_tokens": 9});
+        let message =
+            serde_json::json!({"id": id, "model": model, "usage": usage, "content": [], "stop_reason": "end_turn"});
+        serde_json::json!({"type": "assistant", "message": message}).to_string()
+    }
+
+    fn tool(id: &str, name: &str, input: serde_json::Value) -> String {
+        let call = serde_json::json!({"type": "tool_use", "id": id, "name": name, "input": input});
+        serde_json::json!({"type": "assistant", "message": {"id": "m", "model": "m", "content": [call]}}).to_string()
+    }
+
+    fn result(id: &str, text: &str, is_error: bool, detail: serde_json::Value) -> String {
+        let block =
+            serde_json::json!({"type": "tool_result", "tool_use_id": id, "content": text, "is_error": is_error});
+        serde_json::json!({"type": "user", "message": {"content": [block]}, "toolUseResult": detail}).to_string()
+    }
+
+    #[test]
+    fn the_fill_is_the_last_real_answer_of_the_main_chain() {
+        let side = answer("m3", "m", 900).replacen('{', "{\"isSidechain\":true,", 1);
+        let facts = of(&[answer("m1", "m", 50), answer("m1", "m", 70), answer("m2", "<synthetic>", 1), side]);
+        assert_eq!(facts.fill().unwrap().tokens, 70);
+        assert_eq!(facts.fill().unwrap().message_id, "m1");
+    }
+
+    #[test]
+    fn a_compaction_drops_the_fill_and_the_repeated_tail_does_not_bring_it_back() {
+        let boundary =
+            r#"{"type":"system","subtype":"compact_boundary","compactMetadata":{"postTokens":800}}"#.to_owned();
+        let mut lines = vec![answer("m1", "m", 900), boundary.clone(), answer("m1", "m", 900)];
+        assert_eq!(of(&lines).fill().unwrap().tokens, 800);
+        lines.push(answer("m2", "m", 950));
+        assert_eq!(of(&lines).fill().unwrap().tokens, 950);
+        assert_eq!(of(&[answer("m1", "m", 900), boundary.replace("postTokens", "x")]).fill(), None);
+    }
+
+    #[test]
+    fn the_goal_is_the_first_prompt_of_a_person() {
+        let noise = [
+            r#"{"type":"user","isMeta":true,"message":{"content":"caveat"}}"#.to_owned(),
+            r#"{"type":"user","isCompactSummary":true,"message":{"content":"summary"}}"#.to_owned(),
+            r#"{"type":"user","origin":{"kind":"auto-continuation"},"message":{"content":"go on"}}"#.to_owned(),
+            prompt("<command-name>/model</command-name>"),
+            prompt("<task-notification>\n<task-id>1</task-id>"),
+            prompt(
+                "Continue from handoff HO-20261120-142950-c74cc080.\nRead /r first. Then begin with \"Continuing from handoff HO-20261120-142950-c74cc080.\" and go on with the next step.",
+            ),
+        ];
+        assert_eq!(of(&noise).goal(), None);
+        let mut lines = noise.to_vec();
+        lines.push(prompt("\n\n<pasted_content id=\"1a\">\nBuild it\nwell\n</pasted_content id=\"1a\">\n"));
+        lines.push(prompt("later"));
+        assert_eq!(of(&lines).goal(), Some("Build it\nwell"));
+    }
+
+    #[test]
+    fn a_handoff_is_answered_by_a_real_answer_after_its_prompt() {
+        let id = "HO-20261120-142950-c74cc080".parse().unwrap();
+        let text = crate::core::handoff::continuation::Continuation::with_frame(&id);
+        let mut lines = vec![answer("m0", "m", 5), prompt(text.text())];
+        assert!(of(&lines).continued(&id) && !of(&lines).answered(&id));
+        lines.push(answer("m1", "<synthetic>", 5));
+        assert!(!of(&lines).answered(&id));
+        lines.push(answer("m2", "m", 5));
+        assert!(of(&lines).answered(&id));
+        assert!(!of(&lines).answered(&"HO-20261120-142951-c74cc080".parse().unwrap()));
+    }
+
+    #[test]
+    fn tools_count_when_their_answer_came() {
+        let path = |p: &str| serde_json::json!({"file_path": p});
+        let none = serde_json::Value::Null;
+        let facts = of(&[
+            tool("1", "Write", path("/a")),
+            tool("2", "Edit", path("/b")),
+            tool("3", "Edit", path("/c")),
+            tool("4", "Bash", serde_json::json!({"command": "false", "description": "Fail"})),
+            result("1", "ok", false, none.clone()),
+            result("2", "<tool_use_error>refused</tool_use_error>", true, none.clone()),
+            result("4", "Exit code 3\n\nno such file", true, none),
+        ]);
+        assert_eq!(facts.files().newest_first(), ["/a"]);
+        let errors: Vec<_> = facts.errors().map(|e| (e.tool.as_str(), e.line.as_str())).collect();
+        assert_eq!(errors, [("Edit", "refused"), ("Bash", "Exit code 3: no such file")]);
+        assert_eq!(facts.open_tools().len(), 1);
+        assert_eq!(facts.open_tools()[0].input.path.as_deref(), Some("/c"));
+    }
+
+    #[test]
+    fn decisions_come_from_the_structured_answer_or_the_text() {
+        let ask = serde_json::json!({"questions": [{"question": "Which?", "options": []}]});
+        let lines = |detail| of(&[tool("1", "AskUserQuestion", ask.clone()), result("1", "chose B", false, detail)]);
+        let structured = lines(serde_json::json!({"answers": {"Which?": "A"}}));
+        assert_eq!(structured.decisions().next().unwrap().answer, "A");
+        let plain = lines(serde_json::Value::Null);
+        assert_eq!(
+            *plain.decisions().next().unwrap(),
+            Decision { question: "Which?".into(), answer: "chose B".into() }
+        );
+    }
+
+    #[test]
+    fn five_hundred_tasks_hold() {
+        let mut lines = Vec::new();
+        for n in 1..=600 {
+            let id = n.to_string();
+            lines.push(tool(&id, "TaskCreate", serde_json::json!({"subject": format!("task {n}")})));
+            lines.push(result(&id, "", false, serde_json::json!({"task": {"id": id, "subject": format!("task {n}")}})));
+        }
+        let facts = of(&lines);
+        assert_eq!(facts.tasks().all().len(), 600);
+        assert_eq!(facts.tasks().all()[599].id, "600");
+    }
+
+    #[test]
+    fn the_queue_is_followed() {
+        let queue = |operation: &str, content: Option<&str>| {
+            serde_json::json!({"type": "queue-operation", "operation": operation, "content": content}).to_string()
+        };
+        let mut lines = vec![
+            queue("enqueue", Some("a")),
+            queue("enqueue", Some("<task-notification>x")),
+            queue("enqueue", Some("b")),
+        ];
+        assert_eq!(of(&lines).queued_prompts().collect::<Vec<_>>(), ["a", "b"]);
+        lines.push(queue("remove", Some("b")));
+        let facts = of(&lines);
+        assert_eq!(facts.queued_prompts().collect::<Vec<_>>(), ["a"]);
+        assert_eq!(facts.recent().next().unwrap().text, "b");
+        lines.push(queue("dequeue", None));
+        assert_eq!(of(&lines).queued_prompts().count(), 0);
+    }
+
+    #[test]
+    fn what_was_said_is_bounded() {
+        let long = "x".repeat(3 * EXCHANGE_CAP);
+        let facts = of(&(0..50).map(|n| prompt(&format!("{n} {long}"))).collect::<Vec<_>>());
+        assert_eq!(facts.recent().count(), super::super::facts::RECENT_CAP);
+        assert!(facts.recent().all(|exchange| exchange.text.len() <= EXCHANGE_CAP));
+        assert!(facts.recent().next_back().unwrap().text.starts_with("49 "));
+    }
+}

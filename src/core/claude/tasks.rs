@@ -1,0 +1,208 @@
+//! Claude's own list of what is to be done, as its tools leave it.
+//!
+//! Two families write it: TaskCreate, TaskUpdate and TaskList (2.1), and TodoWrite (before), which replaces the whole
+//! list. The list is bounded; what is finished goes first.
+
+use super::transcript::{ResultDetail, TASK_CAP, TaskRow, ToolInput, ToolResult};
+use crate::core::handoff::text::cut_bytes;
+
+/// One thing to be done.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Task {
+    /// Claude's number for it; empty for todos.
+    pub id: String,
+    /// What it is, at most 300 bytes.
+    pub subject: String,
+    /// How far it is.
+    pub status: TaskStatus,
+}
+
+/// How far a task is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum TaskStatus {
+    /// Not begun.
+    Pending,
+    /// Being worked on.
+    InProgress,
+    /// Done.
+    Completed,
+}
+
+impl TaskStatus {
+    /// Claude's word for it.
+    #[must_use]
+    pub fn word(self) -> &'static str {
+        match self {
+            TaskStatus::Pending => "pending",
+            TaskStatus::InProgress => "in_progress",
+            TaskStatus::Completed => "completed",
+        }
+    }
+
+    fn from_word(word: &str) -> Self {
+        match word {
+            "in_progress" => TaskStatus::InProgress,
+            "completed" => TaskStatus::Completed,
+            _ => TaskStatus::Pending,
+        }
+    }
+}
+
+/// The list, at most 2,000 entries, in the order in which they were made.
+#[derive(Clone, Debug, Default)]
+pub struct Tasks {
+    all: Vec<Task>,
+    forgotten: u64,
+}
+
+impl Tasks {
+    /// Every entry that is still known.
+    #[must_use]
+    pub fn all(&self) -> &[Task] {
+        &self.all
+    }
+
+    /// How many entries were dropped because the list was full.
+    #[must_use]
+    pub fn forgotten(&self) -> u64 {
+        self.forgotten
+    }
+
+    /// Takes the answer of the tool `name` that was called with `input`. Failed calls must not be given.
+    pub fn apply(&mut self, name: &str, input: &ToolInput, result: &ToolResult, detail: Option<&ResultDetail>) {
+        match name {
+            "TaskCreate" => self.create(input, result, detail),
+            "TaskUpdate" => self.update(input, detail),
+            "TaskList" => {
+                if let Some(rows) = detail.and_then(|detail| detail.tasks.as_deref()) {
+                    self.replace(rows);
+                }
+            }
+            "TodoWrite" => {
+                if let Some(rows) = input.todos.as_deref() {
+                    self.replace(rows);
+                }
+            }
+            _ => {}
+        }
+    }
+
+    fn create(&mut self, input: &ToolInput, result: &ToolResult, detail: Option<&ResultDetail>) {
+        let made = detail.and_then(|detail| detail.created.as_ref());
+        let id = made.and_then(|row| row.id.clone()).or_else(|| number_in(&result.text));
+        let subject = made.map(|row| row.subject.as_str()).filter(|s| !s.is_empty()).or(input.subject.as_deref());
+        let (Some(id), Some(subject)) = (id, subject) else { return };
+        self.put(&id, subject, TaskStatus::Pending);
+    }
+
+    fn update(&mut self, input: &ToolInput, detail: Option<&ResultDetail>) {
+        let Some(id) = input.task_id.as_deref() else { return };
+        let status = detail.and_then(|detail| detail.status_now.as_deref()).or(input.status.as_deref());
+        if status == Some("deleted") {
+            self.all.retain(|task| task.id != id);
+            return;
+        }
+        let Some(task) = self.all.iter_mut().rev().find(|task| task.id == id) else {
+            // Made in an earlier conversation that shares this list: TaskList will name it, until then its number does.
+            let subject = input.subject.clone().unwrap_or_else(|| format!("task {}", cut_bytes(id, 20)));
+            self.put(id, &subject, TaskStatus::from_word(status.unwrap_or_default()));
+            return;
+        };
+        if let Some(status) = status {
+            task.status = TaskStatus::from_word(status);
+        }
+        if let Some(subject) = input.subject.as_deref() {
+            task.subject = cut_bytes(subject, 300).to_owned();
+        }
+    }
+
+    fn put(&mut self, id: &str, subject: &str, status: TaskStatus) {
+        self.all.retain(|task| task.id != id);
+        if self.all.len() >= TASK_CAP {
+            let victim = self.all.iter().position(|task| task.status == TaskStatus::Completed).unwrap_or(0);
+            self.all.remove(victim);
+            self.forgotten += 1;
+        }
+        self.all.push(Task { id: id.to_owned(), subject: cut_bytes(subject, 300).to_owned(), status });
+    }
+
+    fn replace(&mut self, rows: &[TaskRow]) {
+        self.all = rows
+            .iter()
+            .map(|row| Task {
+                id: row.id.clone().unwrap_or_default(),
+                subject: cut_bytes(&row.subject, 300).to_owned(),
+                status: TaskStatus::from_word(&row.status),
+            })
+            .collect();
+    }
+}
+
+/// The number in `Task #12 created successfully: ...`.
+fn number_in(text: &str) -> Option<String> {
+    let (_, rest) = text.split_once("Task #")?;
+    let digits: String = rest.chars().take_while(char::is_ascii_digit).take(12).collect();
+    (!digits.is_empty()).then_some(digits)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn row(id: &str, subject: &str, status: &str) -> TaskRow {
+        TaskRow { id: Some(id.into()), subject: subject.into(), status: status.into() }
+    }
+
+    fn create(tasks: &mut Tasks, id: usize) {
+        let input = ToolInput { subject: Some(format!("task number {id}")), ..ToolInput::default() };
+        let result = ToolResult { text: format!("Task #{id} created successfully: x"), ..ToolResult::default() };
+        tasks.apply("TaskCreate", &input, &result, None);
+    }
+
+    fn update(tasks: &mut Tasks, id: &str, status: &str) {
+        let input = ToolInput { task_id: Some(id.into()), status: Some(status.into()), ..ToolInput::default() };
+        tasks.apply("TaskUpdate", &input, &ToolResult::default(), None);
+    }
+
+    #[test]
+    fn tasks_are_made_changed_and_deleted() {
+        let mut tasks = Tasks::default();
+        create(&mut tasks, 1);
+        create(&mut tasks, 2);
+        update(&mut tasks, "1", "in_progress");
+        update(&mut tasks, "2", "deleted");
+        update(&mut tasks, "9", "completed");
+        let seen: Vec<_> = tasks.all().iter().map(|t| (t.id.as_str(), t.status.word())).collect();
+        assert_eq!(seen, [("1", "in_progress"), ("9", "completed")]);
+    }
+
+    #[test]
+    fn a_list_replaces_what_was_known() {
+        let mut tasks = Tasks::default();
+        create(&mut tasks, 1);
+        let detail = ResultDetail { tasks: Some(vec![row("4", "four", "completed")]), ..ResultDetail::default() };
+        tasks.apply("TaskList", &ToolInput::default(), &ToolResult::default(), Some(&detail));
+        assert_eq!(tasks.all().len(), 1);
+        assert_eq!(tasks.all()[0].subject, "four");
+        tasks.apply("TaskList", &ToolInput::default(), &ToolResult::default(), None);
+        assert_eq!(tasks.all().len(), 1);
+        let todos = ToolInput { todos: Some(vec![]), ..ToolInput::default() };
+        tasks.apply("TodoWrite", &todos, &ToolResult::default(), None);
+        assert!(tasks.all().is_empty());
+    }
+
+    #[test]
+    fn a_full_list_loses_what_is_done_first() {
+        let mut tasks = Tasks::default();
+        for id in 0..TASK_CAP {
+            create(&mut tasks, id);
+        }
+        update(&mut tasks, "700", "completed");
+        create(&mut tasks, TASK_CAP);
+        create(&mut tasks, TASK_CAP + 1);
+        assert_eq!(tasks.all().len(), TASK_CAP);
+        assert_eq!(tasks.forgotten(), 2);
+        assert!(!tasks.all().iter().any(|t| t.id == "700" || t.id == "0"));
+        assert!(tasks.all().iter().any(|t| t.id == "1"));
+    }
+}

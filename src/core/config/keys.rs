@@ -1,0 +1,312 @@
+//! The table of keys: for each key of `config.toml` what values it takes and whether a project's file may set it.
+//!
+//! One row a key, so that the same data serves checking, `config show`, completions and the "nearest key" of an error.
+
+use toml::Value;
+
+use super::duration::Span;
+use super::schema::{AskDefault, DeliveryMethod, GitPolicy, OnHangup, Profile, Reap, RestartMode, SizePolicy, SummaryMode, View};
+use super::units::{CellSize, PrefixKey};
+
+/// The values a key takes.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub enum Kind {
+    /// `true` or `false`.
+    Switch,
+    /// A whole number from the first to the second, both included.
+    Count(u64, u64),
+    /// A duration from the first to the second in milliseconds, both included.
+    Time(u64, u64),
+    /// One of these words.
+    Word(&'static [&'static str]),
+    /// A list of these words.
+    Words(&'static [&'static str]),
+    /// A path, or empty; at most 4096 bytes and no control characters.
+    Path,
+    /// A list of names of environment variables, at most 64.
+    Variables,
+    /// A list of names of dialogs, at most 64, never `permission`.
+    Dialogs,
+    /// `80x24`.
+    Size,
+    /// `ctrl-x`, or empty.
+    Prefix,
+    /// `{ percent, tokens, kb }`.
+    Level,
+}
+
+/// What a project's `.hopty.toml` may do with a key. What runs a command or widens a permission it may never set.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum ProjectMay {
+    /// Nothing: only the user's own layers set it.
+    NotSet,
+    /// Set any value.
+    Set,
+    /// Set one of these words only.
+    SetOnly(&'static [&'static str]),
+}
+
+/// One key of the configuration.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Key {
+    /// The table it stands in.
+    pub section: &'static str,
+    /// Its name there.
+    pub name: &'static str,
+    /// The values it takes.
+    pub kind: Kind,
+    /// What a project's file may do with it.
+    pub project: ProjectMay,
+}
+
+const S: u64 = 1_000;
+const M: u64 = 60 * S;
+const H: u64 = 60 * M;
+/// Thirty days, the longest span that any key takes.
+const LONG: u64 = 720 * H;
+
+const fn own(section: &'static str, name: &'static str, kind: Kind) -> Key {
+    Key { section, name, kind, project: ProjectMay::NotSet }
+}
+
+const fn shared(section: &'static str, name: &'static str, kind: Kind, project: ProjectMay) -> Key {
+    Key { section, name, kind, project }
+}
+
+/// Every key, in the order of CONTRACT C6.
+pub const KEYS: &[Key] = &[
+    own("program", "claude", Kind::Path),
+    own("program", "update_env", Kind::Variables),
+    own("terminal", "prefix", Kind::Prefix),
+    own("terminal", "on_hangup", Kind::Word(OnHangup::WORDS)),
+    own("terminal", "size", Kind::Word(SizePolicy::WORDS)),
+    own("terminal", "detached_size", Kind::Size),
+    own("terminal", "scrollback_lines", Kind::Count(0, 100_000)),
+    shared("context", "profile", Kind::Word(Profile::WORDS), ProjectMay::Set),
+    shared("context", "window", Kind::Count(0, 100_000_000), ProjectMay::Set),
+    shared("context", "ask", Kind::Level, ProjectMay::Set),
+    shared("context", "warn", Kind::Level, ProjectMay::Set),
+    shared("context", "handoff", Kind::Level, ProjectMay::Set),
+    shared("context", "hard", Kind::Level, ProjectMay::Set),
+    shared("context", "rearm", Kind::Count(0, 50), ProjectMay::Set),
+    shared("restart", "mode", Kind::Word(RestartMode::WORDS), ProjectMay::SetOnly(&["ask", "manual"])),
+    own("restart", "ask_timeout", Kind::Time(S, 24 * H)),
+    own("restart", "ask_default", Kind::Word(AskDefault::WORDS)),
+    own("restart", "max_restarts", Kind::Count(0, 10_000)),
+    own("restart", "window", Kind::Time(S, LONG)),
+    own("restart", "turn_wait", Kind::Time(0, 24 * H)),
+    own("restart", "work_wait", Kind::Time(0, 24 * H)),
+    own("restart", "draft_wait", Kind::Time(0, 24 * H)),
+    own("restart", "quiet", Kind::Time(100, M)),
+    own("restart", "grace", Kind::Time(100, 10 * M)),
+    own("restart", "young", Kind::Time(0, 10 * M)),
+    own("restart", "reap", Kind::Word(Reap::WORDS)),
+    own("delivery", "method", Kind::Word(DeliveryMethod::WORDS)),
+    own("delivery", "ready_timeout", Kind::Time(100, H)),
+    own("delivery", "enter_every", Kind::Time(50, 10 * S)),
+    own("delivery", "enter_max", Kind::Count(1, 100)),
+    own("delivery", "confirm_timeout", Kind::Time(100, H)),
+    own("delivery", "answer_dialogs", Kind::Dialogs),
+    own("handoff", "expiry", Kind::Time(S, LONG)),
+    own("handoff", "frame_chars", Kind::Count(1_000, 10_000)),
+    own("handoff", "goal_chars", Kind::Count(100, 10_000)),
+    shared("handoff", "git", Kind::Word(GitPolicy::WORDS), ProjectMay::Set),
+    own("handoff", "git_timeout", Kind::Time(10, M)),
+    shared("handoff", "summary", Kind::Word(SummaryMode::WORDS), ProjectMay::SetOnly(&["off"])),
+    own("handoff", "summary_timeout", Kind::Time(S, 10 * M)),
+    own("handoff", "views", Kind::Words(View::WORDS)),
+    own("handoff", "copy_transcript", Kind::Switch),
+    own("handoff", "keep_records", Kind::Count(1, 10_000)),
+    own("handoff", "keep_days", Kind::Count(1, 3_650)),
+    own("recovery", "resume_after_crash", Kind::Switch),
+    own("recovery", "quick_death", Kind::Time(0, H)),
+    own("recovery", "quick_deaths", Kind::Count(1, 100)),
+    own("hooks", "inject", Kind::Switch),
+    own("hooks", "ack", Kind::Time(10, 5 * S)),
+    own("hooks", "hold", Kind::Time(100, 85 * S)),
+    own("compat", "signal_files", Kind::Switch),
+    own("compat", "session_log", Kind::Switch),
+    own("journal", "max_bytes", Kind::Count(65_536, 1_073_741_824)),
+    own("journal", "files", Kind::Count(1, 100)),
+    own("journal", "keep_ended_days", Kind::Count(0, 3_650)),
+];
+
+impl Key {
+    /// The row of `section.name`.
+    #[must_use]
+    pub fn find(section: &str, name: &str) -> Option<&'static Key> {
+        KEYS.iter().find(|key| key.section == section && key.name == name)
+    }
+
+    /// `section.name`.
+    #[must_use]
+    pub fn path(&self) -> String {
+        format!("{}.{}", self.section, self.name)
+    }
+
+    /// The variable that sets it: `HOPTY_SECTION_KEY`.
+    #[must_use]
+    pub fn variable(&self) -> String {
+        format!("HOPTY_{}_{}", self.section, self.name).to_ascii_uppercase()
+    }
+}
+
+impl Kind {
+    /// Checks `value`.
+    ///
+    /// # Errors
+    /// A sentence without the key's name that says what is allowed.
+    pub fn check(self, value: &Value) -> Result<(), String> {
+        let good = match (self, value) {
+            (Kind::Switch, Value::Boolean(_)) => true,
+            (Kind::Count(low, high), Value::Integer(n)) => u64::try_from(*n).is_ok_and(|n| (low..=high).contains(&n)),
+            (Kind::Time(low, high), Value::String(text)) => {
+                let span: Span = text.parse().map_err(|e: super::duration::BadSpan| e.to_string())?;
+                (low..=high).contains(&span.ms())
+            }
+            (Kind::Word(words), Value::String(text)) => words.contains(&text.as_str()),
+            (Kind::Words(words), Value::Array(list)) => list.iter().all(|v| v.as_str().is_some_and(|t| words.contains(&t))),
+            (Kind::Path, Value::String(text)) => text.len() <= 4096 && !text.chars().any(char::is_control),
+            (Kind::Variables, Value::Array(list)) => names(list, |b| b.is_ascii_alphanumeric() || b == b'_'),
+            (Kind::Dialogs, Value::Array(list)) => {
+                names(list, |b| b.is_ascii_alphanumeric() || matches!(b, b'_' | b'-' | b'.'))
+                    && !list.iter().any(|v| v.as_str().is_some_and(|t| t.eq_ignore_ascii_case("permission")))
+            }
+            (Kind::Size, Value::String(text)) => return text.parse::<CellSize>().map(drop).map_err(|e| e.to_string()),
+            (Kind::Prefix, Value::String(text)) => return text.parse::<PrefixKey>().map(drop).map_err(|e| e.to_string()),
+            (Kind::Level, Value::Table(parts)) => parts.iter().all(|(name, value)| level_part(name, value)),
+            _ => false,
+        };
+        if good { Ok(()) } else { Err(self.allowed()) }
+    }
+
+    /// Reads the text of an environment variable or a flag as a value of this kind; it still has to be checked.
+    ///
+    /// # Errors
+    /// A sentence that says what is allowed.
+    pub fn read(self, text: &str) -> Result<Value, String> {
+        let value = match self {
+            Kind::Switch => match text {
+                "true" | "1" => Value::Boolean(true),
+                "false" | "0" => Value::Boolean(false),
+                _ => return Err(self.allowed()),
+            },
+            Kind::Count(..) => Value::Integer(text.parse().map_err(|_| self.allowed())?),
+            Kind::Time(..) | Kind::Word(_) | Kind::Path | Kind::Size | Kind::Prefix => Value::String(text.to_owned()),
+            Kind::Words(_) | Kind::Variables | Kind::Dialogs if !text.starts_with('[') => {
+                let words = text.split(',').map(str::trim).filter(|word| !word.is_empty());
+                Value::Array(words.map(|word| Value::String(word.to_owned())).collect())
+            }
+            Kind::Words(_) | Kind::Variables | Kind::Dialogs | Kind::Level => text.parse().map_err(|_| self.allowed())?,
+        };
+        Ok(value)
+    }
+
+    /// What is allowed, for an error and for help.
+    #[must_use]
+    pub fn allowed(self) -> String {
+        let quoted = |words: &[&str]| words.iter().map(|w| format!("{w:?}")).collect::<Vec<_>>().join(", ");
+        match self {
+            Kind::Switch => "must be true or false".to_owned(),
+            Kind::Count(low, high) => format!("must be a whole number from {low} to {high}"),
+            Kind::Time(low, high) => format!("must be a duration from {} to {}", Span::from_ms(low), Span::from_ms(high)),
+            Kind::Word(words) => format!("must be one of {}", quoted(words)),
+            Kind::Words(words) => format!("must be a list of any of {}", quoted(words)),
+            Kind::Path => "must be a path of at most 4096 bytes without control characters, or \"\"".to_owned(),
+            Kind::Variables => "must be a list of at most 64 names of environment variables".to_owned(),
+            Kind::Dialogs => "must be a list of at most 64 names of dialogs, and never \"permission\"".to_owned(),
+            Kind::Size => "must be a size such as \"80x24\"".to_owned(),
+            Kind::Prefix => "must be a key such as \"ctrl-a\", or \"\"".to_owned(),
+            Kind::Level => {
+                "must be a table of percent (above 0, at most 100), tokens and kb (whole numbers from 1), or {} for never".to_owned()
+            }
+        }
+    }
+}
+
+fn names(list: &[Value], allowed: impl Fn(u8) -> bool) -> bool {
+    let name = |text: &str| (1..=64).contains(&text.len()) && text.bytes().all(&allowed) && !text.as_bytes()[0].is_ascii_digit();
+    list.len() <= 64 && list.iter().all(|v| v.as_str().is_some_and(name))
+}
+
+fn level_part(name: &str, value: &Value) -> bool {
+    match (name, value) {
+        ("percent", Value::Integer(n)) => (1..=100).contains(n),
+        ("percent", Value::Float(n)) => *n > 0.0 && *n <= 100.0,
+        ("tokens" | "kb", Value::Integer(n)) => *n >= 1,
+        _ => false,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::core::config::Config;
+
+    fn defaults() -> toml::Table {
+        toml::Table::try_from(Config::default()).unwrap()
+    }
+
+    #[test]
+    fn the_table_has_every_field_and_every_default_passes_its_own_check() {
+        let defaults = defaults();
+        let mut fields = 0;
+        for (section, table) in &defaults {
+            for (name, value) in table.as_table().unwrap() {
+                let key = Key::find(section, name).unwrap_or_else(|| panic!("{section}.{name} has no row"));
+                key.kind.check(value).unwrap();
+                fields += 1;
+            }
+        }
+        assert_eq!(fields, KEYS.len());
+    }
+
+    #[test]
+    fn every_word_that_passes_the_check_is_read_by_the_types() {
+        for key in KEYS {
+            let words: Vec<Value> = match key.kind {
+                Kind::Word(words) => words.iter().map(|w| Value::String((*w).to_owned())).collect(),
+                Kind::Words(words) => words.iter().map(|w| Value::Array(vec![Value::String((*w).to_owned())])).collect(),
+                Kind::Count(low, high) => [low, high].map(|n| Value::Integer(i64::try_from(n).unwrap())).to_vec(),
+                Kind::Time(low, high) => [low, high].map(|n| Value::String(Span::from_ms(n).to_string())).to_vec(),
+                _ => continue,
+            };
+            for value in words {
+                key.kind.check(&value).unwrap();
+                let mut table = defaults();
+                table[key.section].as_table_mut().unwrap().insert(key.name.to_owned(), value.clone());
+                table.try_into::<Config>().unwrap_or_else(|e| panic!("{} = {value}: {e}", key.path()));
+            }
+        }
+    }
+
+    #[test]
+    fn ranges_end_where_they_say() {
+        let frame = Key::find("handoff", "frame_chars").unwrap().kind;
+        assert!(frame.check(&Value::Integer(10_000)).is_ok());
+        assert_eq!(frame.check(&Value::Integer(10_001)).unwrap_err(), "must be a whole number from 1000 to 10000");
+        assert!(frame.check(&Value::Integer(-1)).is_err());
+        let hold = Key::find("hooks", "hold").unwrap().kind;
+        assert_eq!(hold.check(&Value::String("2h".into())).unwrap_err(), "must be a duration from 100ms to 85s");
+    }
+
+    #[test]
+    fn a_permission_dialog_is_never_answered() {
+        for text in ["permission", "Permission", "trust,PERMISSION"] {
+            let value = Kind::Dialogs.read(text).unwrap();
+            assert!(Kind::Dialogs.check(&value).is_err(), "{text}");
+        }
+        assert!(Kind::Dialogs.check(&Kind::Dialogs.read("trust, upsell").unwrap()).is_ok());
+    }
+
+    #[test]
+    fn levels() {
+        for text in ["{}", "{ percent = 60 }", "{ percent = 12.5, tokens = 1000, kb = 1 }"] {
+            assert!(Kind::Level.check(&Kind::Level.read(text).unwrap()).is_ok(), "{text}");
+        }
+        for text in ["{ percent = 0 }", "{ percent = 101 }", "{ percent = nan }", "{ tokens = -1 }", "{ mb = 1 }", "60", "[]"] {
+            let checked = Kind::Level.read(text).and_then(|value| Kind::Level.check(&value));
+            assert!(checked.is_err(), "{text}");
+        }
+    }
+}

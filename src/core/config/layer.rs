@@ -1,0 +1,273 @@
+//! Layers: defaults < user file < project file < environment < flags, key by key.
+
+use std::collections::BTreeMap;
+use std::ops::Range;
+
+use serde::{Deserialize, Serialize};
+use toml::de::{DeTable, DeValue};
+use toml::{Table, Value};
+
+use super::keys::{KEYS, Key, ProjectMay};
+use super::level::Level;
+use super::problem::{Problem, ProblemKind, Source, nearest, quoted};
+use super::schema::{Config, Profile};
+
+/// Bytes of a configuration file that are looked at; a larger one is left out whole.
+const MAX_FILE: usize = 1 << 20;
+/// Problems kept from one source; what follows in a hostile file is dropped.
+const MAX_PROBLEMS: usize = 64;
+
+/// A configuration file that was read.
+#[derive(Clone, Copy, Debug)]
+pub struct File<'a> {
+    /// Its path, for messages.
+    pub path: &'a str,
+    /// Its text.
+    pub text: &'a str,
+}
+
+/// A value that a flag of the command line gives.
+#[derive(Clone, Copy, Debug)]
+pub struct FlagValue<'a> {
+    /// The flag as the person wrote it: `--max-restarts`.
+    pub flag: &'a str,
+    /// The key it sets: `restart.max_restarts`.
+    pub key: &'a str,
+    /// Its value, in the form of an environment variable.
+    pub value: &'a str,
+}
+
+/// All that a configuration is made of.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct Sources<'a> {
+    /// `config.toml` of the user.
+    pub user: Option<File<'a>>,
+    /// `.hopty.toml` of the project.
+    pub project: Option<File<'a>>,
+    /// The environment; names other than `HOPTY_SECTION_KEY` are passed over.
+    pub env: &'a [(String, String)],
+    /// Flags; of two for one key the last counts.
+    pub flags: &'a [FlagValue<'a>],
+}
+
+/// Where a value came from.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Origin {
+    /// The default.
+    Default,
+    /// `context.profile`.
+    Profile(String),
+    /// The user's file.
+    User(Source),
+    /// The project's file.
+    Project(Source),
+    /// The environment.
+    Environment(Source),
+    /// The command line.
+    Flag(Source),
+}
+
+/// A configuration with its history.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Resolved {
+    /// The configuration.
+    pub config: Config,
+    /// Where each key's value came from, by `section.name`; every key is there.
+    pub origins: BTreeMap<String, Origin>,
+    /// Pieces that were left out. Not empty: a verb exits 2, the drop-in form says so in one line and goes on.
+    pub problems: Vec<Problem>,
+}
+
+/// Puts the layers together. Never fails: what is wrong is left out and reported.
+#[must_use]
+pub fn resolve(sources: &Sources<'_>) -> Resolved {
+    let mut layers = Layers::new();
+    if let Some(file) = sources.user {
+        layers.file(file, ProjectRule::Off);
+    }
+    if let Some(file) = sources.project {
+        layers.file(file, ProjectRule::On);
+    }
+    for (name, text) in sources.env {
+        layers.variable(name, text);
+    }
+    for flag in sources.flags {
+        let at = Source::Flag(flag.flag.to_owned());
+        layers.text(flag.key, flag.value, &at, Origin::Flag(at.clone()));
+    }
+    layers.finish()
+}
+
+/// Whether the rule for project files holds.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum ProjectRule {
+    On,
+    Off,
+}
+
+struct Layers {
+    merged: Table,
+    origins: BTreeMap<String, Origin>,
+    problems: Vec<Problem>,
+}
+
+impl Layers {
+    fn new() -> Self {
+        let origins = KEYS.iter().map(|key| (key.path(), Origin::Default)).collect();
+        Layers { merged: Table::new(), origins, problems: Vec::new() }
+    }
+
+    fn report(&mut self, at: &Source, kind: ProblemKind) {
+        if self.problems.len() < MAX_PROBLEMS {
+            self.problems.push(Problem { at: at.clone(), kind });
+        }
+    }
+
+    fn file(&mut self, file: File<'_>, rule: ProjectRule) {
+        let whole = Source::File { path: file.path.to_owned(), line: None };
+        if file.text.len() > MAX_FILE {
+            return self.report(&whole, ProblemKind::TooLarge(MAX_FILE));
+        }
+        let table = match file.text.parse::<Table>() {
+            Ok(table) => table,
+            Err(error) => {
+                let line = error.span().map(|span| line_of(file.text, span.start));
+                let at = Source::File { path: file.path.to_owned(), line };
+                return self.report(&at, ProblemKind::Syntax(quoted(error.message())));
+            }
+        };
+        let lines = Lines::of(file.text);
+        for (section, value) in table {
+            let known = KEYS.iter().any(|key| key.section == section);
+            let Value::Table(keys) = value else {
+                let at = lines.source(file.path, &section, None);
+                let kind = ProblemKind::UnknownKey { key: quoted(&section), nearest: nearest(&section) };
+                self.report(&at, kind);
+                continue;
+            };
+            if !known && keys.is_empty() {
+                let at = lines.source(file.path, &section, None);
+                self.report(&at, ProblemKind::UnknownKey { key: quoted(&section), nearest: nearest(&section) });
+            }
+            for (name, value) in keys {
+                let at = lines.source(file.path, &section, Some(&name));
+                self.file_key(&section, &name, value, &at, rule);
+            }
+        }
+    }
+
+    fn file_key(&mut self, section: &str, name: &str, value: Value, at: &Source, rule: ProjectRule) {
+        let Some(key) = Key::find(section, name) else {
+            let path = format!("{section}.{name}");
+            return self.report(at, ProblemKind::UnknownKey { key: quoted(&path), nearest: nearest(&path) });
+        };
+        if rule == ProjectRule::On {
+            match key.project {
+                ProjectMay::NotSet => return self.report(at, ProblemKind::NotForProjects(key.path())),
+                ProjectMay::SetOnly(words) if !value.as_str().is_some_and(|text| words.contains(&text)) => {
+                    let allowed = words.iter().map(|w| format!("{w:?}")).collect::<Vec<_>>().join(" or ");
+                    return self.report(at, ProblemKind::NotThisForProjects { key: key.path(), allowed });
+                }
+                ProjectMay::Set | ProjectMay::SetOnly(_) => {}
+            }
+        }
+        let origin = if rule == ProjectRule::On { Origin::Project(at.clone()) } else { Origin::User(at.clone()) };
+        self.set(key, value, at, origin);
+    }
+
+    fn variable(&mut self, name: &str, text: &str) {
+        let Some(rest) = name.strip_prefix("HOPTY_") else { return };
+        let Some((section, key)) = rest.split_once('_') else { return };
+        let section = section.to_ascii_lowercase();
+        // HOPTY_SESSION, HOPTY_SOCKET and the like are hopty's own marks for the child, not configuration.
+        if KEYS.iter().all(|key| key.section != section) {
+            return;
+        }
+        let at = Source::Variable(name.chars().take(80).collect());
+        let path = format!("{section}.{}", key.to_ascii_lowercase());
+        self.text(&path, text, &at, Origin::Environment(at.clone()));
+    }
+
+    fn text(&mut self, path: &str, text: &str, at: &Source, origin: Origin) {
+        let key = path.split_once('.').and_then(|(section, name)| Key::find(section, name));
+        let Some(key) = key else {
+            return self.report(at, ProblemKind::UnknownKey { key: quoted(path), nearest: nearest(path) });
+        };
+        match key.kind.read(text) {
+            Ok(value) => self.set(key, value, at, origin),
+            Err(allowed) => self.report(at, ProblemKind::BadValue { key: key.path(), allowed }),
+        }
+    }
+
+    fn set(&mut self, key: &Key, value: Value, at: &Source, origin: Origin) {
+        if let Err(allowed) = key.kind.check(&value) {
+            return self.report(at, ProblemKind::BadValue { key: key.path(), allowed });
+        }
+        let section = self.merged.entry(key.section).or_insert_with(|| Value::Table(Table::new()));
+        if let Value::Table(section) = section {
+            section.insert(key.name.to_owned(), value);
+            self.origins.insert(key.path(), origin);
+        }
+    }
+
+    fn finish(mut self) -> Resolved {
+        // Each value passed its own check, so this cannot fail; if it ever does, the defaults are a working configuration.
+        let mut config: Config = self.merged.clone().try_into().unwrap_or_default();
+        let profile = config.context.profile;
+        if profile != Profile::Default {
+            let levels = profile.levels();
+            let context = &mut config.context;
+            let each: [(&str, &mut Level, Level); 4] = [
+                ("context.ask", &mut context.ask, levels.ask),
+                ("context.warn", &mut context.warn, levels.warn),
+                ("context.handoff", &mut context.handoff, levels.handoff),
+                ("context.hard", &mut context.hard, levels.hard),
+            ];
+            for (path, level, value) in each {
+                if self.origins.get(path) == Some(&Origin::Default) {
+                    *level = value;
+                    self.origins.insert(path.to_owned(), Origin::Profile(profile.word().to_owned()));
+                }
+            }
+        }
+        Resolved { config, origins: self.origins, problems: self.problems }
+    }
+}
+
+/// The lines on which keys stand, by section and name.
+struct Lines(BTreeMap<(String, Option<String>), u32>);
+
+impl Lines {
+    fn of(text: &str) -> Self {
+        let mut lines = BTreeMap::new();
+        let starts: Vec<usize> = text.match_indices('\n').map(|(at, _)| at).collect();
+        let line = |span: Range<usize>| u32::try_from(starts.partition_point(|at| *at < span.start) + 1).unwrap_or(u32::MAX);
+        if let Ok(root) = DeTable::parse(text) {
+            for (section, value) in root.get_ref() {
+                let section_name = section.get_ref().to_string();
+                lines.insert((section_name.clone(), None), line(section.span()));
+                if let DeValue::Table(keys) = value.get_ref() {
+                    for name in keys.keys() {
+                        lines.insert((section_name.clone(), Some(name.get_ref().to_string())), line(name.span()));
+                    }
+                }
+            }
+        }
+        Lines(lines)
+    }
+
+    fn source(&self, path: &str, section: &str, name: Option<&str>) -> Source {
+        let line = self.0.get(&(section.to_owned(), name.map(str::to_owned))).copied();
+        Source::File { path: path.to_owned(), line }
+    }
+}
+
+fn line_of(text: &str, offset: usize) -> u32 {
+    let newlines = text.bytes().take(offset).filter(|b| *b == b'\n').count();
+    u32::try_from(newlines + 1).unwrap_or(u32::MAX)
+}
+
+#[cfg(test)]
+#[path = "layer_tests.rs"]
+mod tests;

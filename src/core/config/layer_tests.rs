@@ -1,0 +1,221 @@
+use super::*;
+use crate::core::config::{RestartMode, Span};
+use proptest::prelude::*;
+
+const CONTRACT: &str = include_str!("../../../fixtures/contract/config.toml");
+
+fn user(text: &str) -> Resolved {
+    resolve(&Sources { user: Some(File { path: "config.toml", text }), ..Sources::default() })
+}
+
+fn project(text: &str) -> Resolved {
+    resolve(&Sources { project: Some(File { path: ".hopty.toml", text }), ..Sources::default() })
+}
+
+fn env(name: &str, value: &str) -> Resolved {
+    resolve(&Sources { env: &[(name.to_owned(), value.to_owned())], ..Sources::default() })
+}
+
+fn says(resolved: &Resolved) -> String {
+    resolved.problems.iter().map(ToString::to_string).collect::<Vec<_>>().join("\n")
+}
+
+/// A value in one spelling: durations in ms, numbers as floats.
+fn spelled(value: &Value) -> String {
+    match value {
+        Value::String(text) => text.parse::<Span>().map_or_else(|_| format!("{text:?}"), |span| format!("{} ms", span.ms())),
+        Value::Integer(n) => format!("{:?}", *n as f64),
+        Value::Table(parts) => parts.iter().map(|(k, v)| format!("{k}:{}", spelled(v))).collect::<Vec<_>>().join(","),
+        other => other.to_string(),
+    }
+}
+
+fn flat(table: &Table) -> BTreeMap<String, String> {
+    let mut flat = BTreeMap::new();
+    for (section, keys) in table {
+        for (name, value) in keys.as_table().unwrap() {
+            flat.insert(format!("{section}.{name}"), spelled(value));
+        }
+    }
+    flat
+}
+
+#[test]
+fn the_contract_and_the_defaults_are_the_same_key_by_key() {
+    let contract = flat(&CONTRACT.parse().unwrap());
+    let defaults = flat(&Table::try_from(Config::default()).unwrap());
+    assert_eq!(contract, defaults);
+    let table: Vec<String> = KEYS.iter().map(Key::path).collect();
+    assert_eq!(contract.keys().cloned().collect::<Vec<_>>(), {
+        let mut t = table;
+        t.sort();
+        t
+    });
+}
+
+#[test]
+fn the_contract_marks_the_keys_a_project_may_set() {
+    let mut section = ("", false);
+    for line in CONTRACT.lines().filter(|line| !line.trim().is_empty()) {
+        let (code, note) = line.split_once('#').unwrap_or((line, ""));
+        let marked = note.trim_start().starts_with("P:") || note.trim_start().starts_with("P,");
+        if let Some(name) = code.trim().strip_prefix('[') {
+            section = (name.trim_end_matches(']'), marked);
+        } else if let Some((name, _)) = code.split_once('=') {
+            let key = Key::find(section.0, name.trim()).unwrap();
+            assert_eq!(key.project != ProjectMay::NotSet, section.1 || marked, "{}", key.path());
+        }
+    }
+}
+
+#[test]
+fn the_contract_itself_has_no_problems_and_changes_nothing() {
+    let read = user(CONTRACT);
+    assert_eq!(says(&read), "");
+    assert_eq!(read.config, Config::default());
+}
+
+#[test]
+fn nothing_given_is_the_defaults() {
+    let read = resolve(&Sources::default());
+    assert_eq!(read.config, Config::default());
+    assert_eq!(read.origins.len(), KEYS.len());
+    assert!(read.origins.values().all(|origin| *origin == Origin::Default));
+}
+
+#[test]
+fn each_layer_beats_the_one_below_and_is_named() {
+    let user = File { path: "u", text: "[context]\nrearm = 1\nwindow = 1\n[restart]\nmode = \"manual\"\ngrace = \"6s\"" };
+    let project = File { path: "p", text: "[context]\nrearm = 2\nwindow = 2\n[restart]\nmode = \"ask\"" };
+    let env = [("HOPTY_CONTEXT_REARM".to_owned(), "3".to_owned()), ("HOPTY_RESTART_MAX_RESTARTS".to_owned(), "7".to_owned())];
+    let flags = [FlagValue { flag: "--max-restarts", key: "restart.max_restarts", value: "4" }];
+    let read = resolve(&Sources { user: Some(user), project: Some(project), env: &env, flags: &flags });
+    assert_eq!(says(&read), "");
+    assert_eq!((read.config.context.rearm, read.config.context.window), (3, 2));
+    assert_eq!(read.config.restart.mode, RestartMode::Ask);
+    assert_eq!(read.config.restart.max_restarts, 4);
+    let line = |path: &str, line| Source::File { path: path.to_owned(), line: Some(line) };
+    assert_eq!(read.origins["restart.grace"], Origin::User(line("u", 6)));
+    assert_eq!(read.origins["restart.mode"], Origin::Project(line("p", 5)));
+    assert_eq!(read.origins["context.rearm"], Origin::Environment(Source::Variable("HOPTY_CONTEXT_REARM".into())));
+    assert_eq!(read.origins["restart.max_restarts"], Origin::Flag(Source::Flag("--max-restarts".into())));
+    assert_eq!(read.origins["journal.files"], Origin::Default);
+}
+
+#[test]
+fn an_unknown_key_names_file_line_and_the_nearest_key() {
+    let read = user("[restart]\nmax_restart = 3\ngrace = \"7s\"\n");
+    assert_eq!(says(&read), "config.toml:2: unknown key \"restart.max_restart\"; the nearest known key is restart.max_restarts");
+    assert_eq!(read.config.restart.grace, Span::from_secs(7), "the good key beside it counts");
+    assert!(says(&user("max_restarts = 3")).starts_with("config.toml:1: unknown key \"max_restarts\""));
+    assert!(says(&user("\n[restarts]")).starts_with("config.toml:2: unknown key \"restarts\""));
+    assert!(says(&user("[[restart]]\ngrace = \"7s\"")).contains("unknown key"));
+}
+
+#[test]
+fn a_project_sets_only_what_it_may() {
+    for (text, what) in [
+        ("[program]\nclaude = \"/home/evil\"", "may not set program.claude"),
+        ("[hooks]\ninject = false", "may not set hooks.inject"),
+        ("[restart]\nmode = \"auto\"", "may set restart.mode only to \"ask\" or \"manual\""),
+        ("[restart]\nmode = 1", "may set restart.mode only to"),
+        ("[handoff]\nsummary = \"auto\"", "may set handoff.summary only to \"off\""),
+        ("[delivery]\nanswer_dialogs = [\"trust\"]", "may not set delivery.answer_dialogs"),
+    ] {
+        let read = project(text);
+        assert!(says(&read).contains(what), "{text}: {}", says(&read));
+        assert_eq!(read.config, Config::default(), "{text}");
+    }
+    let read = project("[context]\nprofile = \"s2\"\n[restart]\nmode = \"manual\"\n[handoff]\ngit = \"hold\"\nsummary = \"off\"");
+    assert_eq!(says(&read), "");
+    assert_eq!(read.config.restart.mode, RestartMode::Manual);
+}
+
+#[test]
+fn a_value_out_of_range_leaves_the_layer_below() {
+    let user = File { path: "u", text: "[handoff]\nframe_chars = 9000" };
+    let env = [("HOPTY_HANDOFF_FRAME_CHARS".to_owned(), "20000".to_owned())];
+    let read = resolve(&Sources { user: Some(user), env: &env, ..Sources::default() });
+    assert_eq!(says(&read), "HOPTY_HANDOFF_FRAME_CHARS: handoff.frame_chars must be a whole number from 1000 to 10000");
+    assert_eq!(read.config.handoff.frame_chars, 9_000);
+}
+
+#[test]
+fn variables_of_every_kind() {
+    assert!(!env("HOPTY_HOOKS_INJECT", "false").config.hooks.inject);
+    assert_eq!(env("HOPTY_PROGRAM_CLAUDE", "/usr/bin/claude").config.program.claude, "/usr/bin/claude");
+    assert_eq!(env("HOPTY_PROGRAM_UPDATE_ENV", "A, B").config.program.update_env, ["A", "B"]);
+    assert!(env("HOPTY_PROGRAM_UPDATE_ENV", "").config.program.update_env.is_empty());
+    assert_eq!(env("HOPTY_TERMINAL_PREFIX", "").config.terminal.prefix.byte(), None);
+    assert_eq!(env("HOPTY_CONTEXT_HARD", "{ kb = 9 }").config.context.hard, Level::kb(9));
+    assert_eq!(env("HOPTY_RESTART_GRACE", "9s").config.restart.grace, Span::from_secs(9));
+    assert_eq!(
+        says(&env("HOPTY_RESTART_GRACE", "9")),
+        "HOPTY_RESTART_GRACE: restart.grace not a duration: write a whole number and one of ms, s, m, h, such as 300ms or 2m"
+    );
+}
+
+#[test]
+fn marks_of_a_session_are_not_configuration() {
+    for name in ["HOPTY_SESSION", "HOPTY_SOCKET", "HOPTY_RUN", "HOPTY_DEPTH", "HOPTY_TEST_BIN", "HOPTY", "HOPTY_", "PATH"] {
+        assert_eq!(says(&env(name, "x")), "", "{name}");
+    }
+    assert!(says(&env("HOPTY_RESTART_GRACES", "9s")).contains("nearest known key is restart.grace"));
+}
+
+#[test]
+fn a_profile_stands_in_only_for_levels_that_nobody_set() {
+    let read = user("[context]\nprofile = \"test\"\nhard = { percent = 95 }");
+    assert_eq!(read.config.context.warn, Level::kb(5));
+    assert_eq!(read.config.context.hard, Level::percent(95.0));
+    assert_eq!(read.origins["context.warn"], Origin::Profile("test".into()));
+    assert!(matches!(read.origins["context.hard"], Origin::User(_)));
+}
+
+#[test]
+fn a_file_that_is_no_toml_costs_only_itself() {
+    for text in
+        ["[restart", "a = = b", "\u{0}", "[restart]\ngrace = \"6s\"\ngrace = \"7s\"", &"[".repeat(5000), "x = 99999999999999999999"]
+    {
+        let read = user(text);
+        assert_eq!(read.config, Config::default(), "{text:.20}");
+        assert_eq!(read.problems.len(), 1, "{text:.20}");
+        assert!(!says(&read).chars().any(|c| c.is_control() && c != '\n'), "{text:.20}");
+    }
+    assert!(says(&user("\n\n[restart")).starts_with("config.toml:3: not valid TOML"));
+    assert!(says(&user(&"#".repeat(MAX_FILE + 1))).contains("larger than 1048576 bytes"));
+    assert_eq!(says(&user("")), "");
+    assert_eq!(says(&user("\u{feff}[restart]\r\ngrace = \"6s\"\r\n")), "");
+}
+
+#[test]
+fn the_number_of_problems_is_bounded() {
+    let text: String = (0..5_000).map(|n| format!("k{n} = 1\n")).collect();
+    assert_eq!(user(&text).problems.len(), MAX_PROBLEMS);
+}
+
+#[test]
+fn a_configuration_survives_json_and_toml() {
+    let read = user("[context]\nhard = {}\n[restart]\nyoung = \"90s\"\n[terminal]\nprefix = \"ctrl-b\"\n[handoff]\nviews = [\"acm\"]");
+    assert_eq!(says(&read), "");
+    let json = serde_json::to_string(&read.config).unwrap();
+    assert_eq!(serde_json::from_str::<Config>(&json).unwrap(), read.config);
+    let toml = toml::to_string(&read.config).unwrap();
+    let again = user(&toml);
+    assert_eq!((says(&again), again.config), (String::new(), read.config));
+    assert_eq!(serde_json::from_str::<Config>(r#"{"restart":{"mode":"auto","new":1}}"#).unwrap(), Config::default());
+}
+
+proptest! {
+    #[test]
+    fn no_text_panics(text in "[\\[\\]{}=\"a-z_.0-9\n #']{0,200}") {
+        let _ = user(&text);
+        let _ = project(&text);
+    }
+
+    #[test]
+    fn no_variable_panics(which in 0..KEYS.len(), text in ".{0,40}") {
+        let read = env(&KEYS[which].variable(), &text);
+        prop_assert!(read.problems.len() <= 1);
+    }
+}

@@ -1,0 +1,157 @@
+//! What is wrong with one piece of the configuration, in words that can be shown, and the nearest known key.
+//!
+//! Text out of the files goes through `{:?}` and is cut, so that a hostile project file writes nothing to a terminal.
+
+use std::fmt;
+
+use serde::{Deserialize, Serialize};
+use thiserror::Error;
+
+use super::keys::KEYS;
+
+/// Where a piece of configuration stands.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Source {
+    /// A file, with the line (from 1) where it is known.
+    File {
+        /// The path as it was given.
+        path: String,
+        /// The line, from 1.
+        line: Option<u32>,
+    },
+    /// An environment variable.
+    Variable(String),
+    /// A flag of the command line.
+    Flag(String),
+}
+
+impl fmt::Display for Source {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Source::File { path, line: Some(line) } => write!(f, "{}:{line}", plain(path)),
+            Source::File { path, line: None } => f.write_str(&plain(path)),
+            Source::Variable(name) | Source::Flag(name) => f.write_str(&plain(name)),
+        }
+    }
+}
+
+/// What is wrong.
+#[derive(Clone, Debug, PartialEq, Eq, Error)]
+pub enum ProblemKind {
+    /// The file is no TOML; all of it is left out.
+    #[error("not valid TOML, the file is ignored: {0}")]
+    Syntax(String),
+    /// The file is larger than a configuration can be; all of it is left out.
+    #[error("the file is larger than {0} bytes and is ignored")]
+    TooLarge(usize),
+    /// No such key.
+    #[error("unknown key {key}; the nearest known key is {nearest}")]
+    UnknownKey {
+        /// The key, quoted.
+        key: String,
+        /// The known key that is spelled most like it.
+        nearest: String,
+    },
+    /// A key that only the user may set stands in a project's file.
+    #[error("a project's file may not set {0}; set it in your own config.toml")]
+    NotForProjects(String),
+    /// A value that only the user may choose stands in a project's file.
+    #[error("a project's file may set {key} only to {allowed}")]
+    NotThisForProjects {
+        /// The key.
+        key: String,
+        /// The words it may be set to.
+        allowed: String,
+    },
+    /// A value of the wrong type or out of its range.
+    #[error("{key} {allowed}")]
+    BadValue {
+        /// The key.
+        key: String,
+        /// What is allowed.
+        allowed: String,
+    },
+}
+
+/// One piece of configuration that was left out, and why.
+#[derive(Clone, Debug, PartialEq, Eq, Error)]
+#[error("{source_text}: {kind}", source_text = self.at)]
+pub struct Problem {
+    /// Where it stands.
+    pub at: Source,
+    /// What is wrong.
+    pub kind: ProblemKind,
+}
+
+/// `text` in quotes with nothing in it that a terminal would act on, cut to 80 characters.
+pub(super) fn quoted(text: &str) -> String {
+    format!("{:?}", text.chars().take(80).collect::<String>())
+}
+
+fn plain(text: &str) -> String {
+    text.chars().map(|c| if c.is_control() { '\u{fffd}' } else { c }).collect()
+}
+
+/// The known key that is spelled most like `path` (`section.name`, or less).
+pub(super) fn nearest(path: &str) -> String {
+    let wanted: String = path.chars().take(80).collect();
+    let name = wanted.rsplit('.').next().unwrap_or(&wanted).to_owned();
+    let score = |key: &super::keys::Key| {
+        // A right name in the wrong section is nearer than any misspelling.
+        let own = if key.name == name { 1 } else { 2 + distance(key.name, &name) };
+        own.min(distance(&key.path(), &wanted) * 2)
+    };
+    let best = KEYS.iter().min_by_key(|key| (score(key), distance(&key.path(), &wanted)));
+    best.map(super::keys::Key::path).unwrap_or_default()
+}
+
+/// Edits (insert, delete, replace) between two short texts.
+fn distance(a: &str, b: &str) -> usize {
+    let b: Vec<char> = b.chars().collect();
+    let mut row: Vec<usize> = (0..=b.len()).collect();
+    for (i, x) in a.chars().enumerate() {
+        let mut corner = row[0];
+        row[0] = i + 1;
+        for (j, y) in b.iter().enumerate() {
+            let replaced = corner + usize::from(x != *y);
+            corner = row[j + 1];
+            row[j + 1] = replaced.min(row[j] + 1).min(corner + 1);
+        }
+    }
+    row[b.len()]
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_nearest_key() {
+        for (given, near) in [
+            ("restart.max_restart", "restart.max_restarts"),
+            ("delivery.max_restarts", "restart.max_restarts"),
+            ("max_restarts", "restart.max_restarts"),
+            ("handof.frame_chars", "handoff.frame_chars"),
+            ("context.rearmed", "context.rearm"),
+            ("hooks.inyect", "hooks.inject"),
+        ] {
+            assert_eq!(nearest(given), near, "{given}");
+        }
+    }
+
+    #[test]
+    fn distances() {
+        assert_eq!(distance("abc", "abc"), 0);
+        assert_eq!(distance("abc", "abd"), 1);
+        assert_eq!(distance("", "abc"), 3);
+        assert_eq!(distance("kitten", "sitting"), 3);
+    }
+
+    #[test]
+    fn a_hostile_key_writes_nothing_to_the_terminal() {
+        let shown = quoted("\u{1b}]0;x\u{7}\n\u{9b}2J");
+        assert!(!shown.chars().any(char::is_control), "{shown}");
+        assert!(quoted(&"x".repeat(500)).len() < 100);
+    }
+}

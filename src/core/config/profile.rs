@@ -1,0 +1,41 @@
+//! Profiles: the levels that each of the source documents worked with (checklist 24, 48 and K2).
+
+use super::level::{Level, Levels};
+use super::schema::Profile;
+
+impl Profile {
+    /// The levels this profile puts in the place of the defaults. A level that any layer sets by name keeps its own value.
+    #[must_use]
+    pub fn levels(self) -> Levels {
+        let kb = |warn, handoff, hard| Levels {
+            ask: Level::NEVER,
+            warn: Level::kb(warn),
+            handoff: Level::kb(handoff),
+            hard: Level::kb(hard),
+        };
+        let only = Levels { ask: Level::NEVER, warn: Level::NEVER, handoff: Level::NEVER, hard: Level::NEVER };
+        match self {
+            Profile::Default => Levels::default(),
+            Profile::S0 => kb(1_300, 1_500, 1_700),
+            Profile::S1 => kb(4 * 1_024, 6 * 1_024, 8 * 1_024),
+            Profile::Test => kb(5, 10, 15),
+            Profile::S2 => Levels { warn: Level::percent(70.0), handoff: Level::percent(80.0), ..only },
+            Profile::S3 => Levels { ask: Level::percent(60.0), ..only },
+            Profile::S4 => Levels { handoff: Level::percent(90.0), ..only },
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_figures_of_the_source_documents() {
+        assert_eq!(Profile::Default.levels(), Levels::default());
+        assert_eq!(Profile::Test.levels().hard.kb, Some(15));
+        assert_eq!(Profile::S1.levels().hard.kb, Some(8192));
+        assert_eq!(Profile::S2.levels().handoff.percent, Some(80.0));
+        assert_eq!(Profile::S3.levels().handoff, Level::NEVER);
+    }
+}

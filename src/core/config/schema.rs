@@ -1,0 +1,358 @@
+//! The typed configuration: one struct a section, one field a key, the defaults of CONTRACT C6.
+//!
+//! Ranges and who may set a key are data in `keys.rs`; these types only carry what passed.
+
+use serde::{Deserialize, Serialize};
+
+use super::duration::Span;
+use super::level::{Level, Levels};
+use super::units::{CellSize, PrefixKey};
+
+macro_rules! choice {
+    ($(#[$doc:meta])* $name:ident { $(#[$first_doc:meta])* $first:ident = $first_word:literal, $($(#[$vdoc:meta])* $variant:ident = $word:literal,)* }) => {
+        $(#[$doc])*
+        #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, Serialize, Deserialize)]
+        pub enum $name {
+            $(#[$first_doc])*
+            #[default]
+            #[serde(rename = $first_word)]
+            $first,
+            $($(#[$vdoc])* #[serde(rename = $word)] $variant,)*
+        }
+
+        impl $name {
+            /// Every word the configuration takes for it, the default first.
+            pub const WORDS: &[&str] = &[$first_word $(, $word)*];
+
+            /// The word the configuration writes.
+            #[must_use]
+            pub fn word(self) -> &'static str {
+                match self {
+                    $name::$first => $first_word,
+                    $($name::$variant => $word,)*
+                }
+            }
+        }
+    };
+}
+
+choice! {
+    /// What a terminal that hangs up does to the session (DESIGN 3.2).
+    OnHangup {
+        /// The client leaves, the session goes on.
+        Detach = "detach",
+        /// The session ends.
+        End = "end",
+    }
+}
+choice! {
+    /// Whose size the session takes.
+    SizePolicy {
+        /// The client whose person typed last.
+        Leader = "leader",
+        /// The smallest of all clients.
+        Smallest = "smallest",
+        /// Always `terminal.detached_size`.
+        Fixed = "fixed",
+    }
+}
+choice! {
+    /// Which set of levels stands in for the defaults (DESIGN 7).
+    Profile {
+        /// hopty's own levels.
+        Default = "default",
+        /// Source document S0: 1300, 1500 and 1700 KB.
+        S0 = "s0",
+        /// Source document S1: 4, 6 and 8 MB.
+        S1 = "s1",
+        /// Source document S2: 70 and 80 %.
+        S2 = "s2",
+        /// Source document S3: 60 %.
+        S3 = "s3",
+        /// Source document S4: 90 %.
+        S4 = "s4",
+        /// 5, 10 and 15 KB, for trying it out.
+        Test = "test",
+    }
+}
+choice! {
+    /// What a reached level does.
+    RestartMode {
+        /// Hand over without asking.
+        Auto = "auto",
+        /// Ask a person first.
+        Ask = "ask",
+        /// Only when asked by a person or a script.
+        Manual = "manual",
+    }
+}
+choice! {
+    /// What happens when nobody answers the question of mode `ask`.
+    AskDefault {
+        /// Hand over.
+        Handoff = "handoff",
+        /// Leave it.
+        Nothing = "nothing",
+    }
+}
+choice! {
+    /// What is ended together with Claude.
+    Reap {
+        /// Its descendants at the time of the stop.
+        Tree = "tree",
+        /// Nothing else.
+        None = "none",
+    }
+}
+choice! {
+    /// How the continuation prompt reaches the new Claude.
+    DeliveryMethod {
+        /// Typed through the pseudo-terminal, with proof.
+        Pty = "pty",
+        /// Given as the positional prompt.
+        Argument = "argument",
+    }
+}
+choice! {
+    /// What a dirty work tree does to a hand-over.
+    GitPolicy {
+        /// It is told in the handoff.
+        Tell = "tell",
+        /// It holds the hand-over.
+        Hold = "hold",
+    }
+}
+choice! {
+    /// Whether Claude adds its own words to a handoff.
+    SummaryMode {
+        /// Asked once where there is time and room.
+        Auto = "auto",
+        /// Never.
+        Off = "off",
+    }
+}
+choice! {
+    /// A further form in which a handoff is kept for other tools.
+    View {
+        /// The form of source document S0's context manager.
+        Acm = "acm",
+        /// The orchestrator's form.
+        Orchestrator = "orchestrator",
+        /// `{channel}-{pid}.md` (checklist 47).
+        Pid = "pid",
+        /// The memory tree of source document S4.
+        Memory = "memory",
+    }
+}
+
+macro_rules! section {
+    ($(#[$doc:meta])* $name:ident { $($(#[$fdoc:meta])* $field:ident: $type:ty = $default:expr,)* }) => {
+        $(#[$doc])*
+        #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+        #[serde(default)]
+        pub struct $name {
+            $($(#[$fdoc])* pub $field: $type,)*
+        }
+
+        impl Default for $name {
+            fn default() -> Self {
+                $name { $($field: $default,)* }
+            }
+        }
+    };
+}
+
+section! {
+    /// `[program]`: what is run.
+    Program {
+        /// Path of Claude; empty: the search of checklist 44.
+        claude: String = String::new(),
+        /// Variables taken from the last attached client for the next run.
+        update_env: Vec<String> =
+            ["SSH_AUTH_SOCK", "SSH_CONNECTION", "DISPLAY", "WAYLAND_DISPLAY", "XAUTHORITY"].map(str::to_owned).to_vec(),
+    }
+}
+section! {
+    /// `[terminal]`: clients and the screen.
+    Terminal {
+        /// The key that begins hopty's own commands.
+        prefix: PrefixKey = PrefixKey::DEFAULT,
+        /// What a hang-up does.
+        on_hangup: OnHangup = OnHangup::Detach,
+        /// Whose size counts.
+        size: SizePolicy = SizePolicy::Leader,
+        /// The size while nobody is attached.
+        detached_size: CellSize = CellSize { cols: 80, rows: 24 },
+        /// Lines of history the screen model keeps.
+        scrollback_lines: u32 = 2_000,
+    }
+}
+section! {
+    /// `[context]`: the figure and its levels.
+    Context {
+        /// Which levels stand in for the defaults.
+        profile: Profile = Profile::Default,
+        /// The window in tokens; 0: what Claude reports.
+        window: u64 = 0,
+        /// Level `ask`.
+        ask: Level = Levels::default().ask,
+        /// Level `warn`.
+        warn: Level = Levels::default().warn,
+        /// Level `handoff`.
+        handoff: Level = Levels::default().handoff,
+        /// Level `hard`.
+        hard: Level = Levels::default().hard,
+        /// Percentage points below a level at which it is armed again.
+        rearm: u8 = 5,
+    }
+}
+section! {
+    /// `[restart]`: when and how a run is replaced.
+    Restart {
+        /// What a reached level does.
+        mode: RestartMode = RestartMode::Auto,
+        /// How long a question of mode `ask` stands.
+        ask_timeout: Span = Span::from_secs(600),
+        /// What then happens.
+        ask_default: AskDefault = AskDefault::Handoff,
+        /// Restarts allowed within `window`.
+        max_restarts: u32 = 10,
+        /// The time over which restarts are counted.
+        window: Span = Span::from_secs(3_600),
+        /// Level `handoff`: how long to wait for Stop before PostToolBatch will do.
+        turn_wait: Span = Span::from_secs(120),
+        /// How long to wait for sub-agents and background shells.
+        work_wait: Span = Span::from_secs(120),
+        /// How long a draft in the prompt box postpones the stop.
+        draft_wait: Span = Span::from_secs(60),
+        /// Safe point 3: how long the screen must have been still.
+        quiet: Span = Span::from_secs(2),
+        /// From TERM to KILL. Claude's own hooks may take 3.4 s at the end.
+        grace: Span = Span::from_secs(5),
+        /// No KILL before a run has this age, unless it ignored TERM for 12 s.
+        young: Span = Span::from_secs(12),
+        /// What is ended together with Claude.
+        reap: Reap = Reap::Tree,
+    }
+}
+section! {
+    /// `[delivery]`: the continuation prompt.
+    Delivery {
+        /// How it gets there.
+        method: DeliveryMethod = DeliveryMethod::Pty,
+        /// How long to wait for the prompt box.
+        ready_timeout: Span = Span::from_secs(60),
+        /// Time between two Enters.
+        enter_every: Span = Span::from_ms(200),
+        /// Enters at most.
+        enter_max: u32 = 20,
+        /// How long to wait for the proof.
+        confirm_timeout: Span = Span::from_secs(30),
+        /// Names of dialogs that may be answered; never `permission`.
+        answer_dialogs: Vec<String> = Vec::new(),
+    }
+}
+section! {
+    /// `[handoff]`: the record and what is made of it.
+    Handoff {
+        /// Age at which an active handoff expires.
+        expiry: Span = Span::from_secs(7_200),
+        /// Budget of the SessionStart frame in UTF-16 units; Claude replaces more than 10000 by a 2 KB preview.
+        frame_chars: u32 = 9_500,
+        /// Budget of the goal inside the frame, in UTF-16 units.
+        goal_chars: u32 = 4_000,
+        /// What a dirty work tree does.
+        git: GitPolicy = GitPolicy::Tell,
+        /// How long git may take.
+        git_timeout: Span = Span::from_ms(1_500),
+        /// Whether Claude adds its own words.
+        summary: SummaryMode = SummaryMode::Auto,
+        /// How long these may take.
+        summary_timeout: Span = Span::from_secs(90),
+        /// Further forms that are written.
+        views: Vec<View> = Vec::new(),
+        /// Whether the raw transcript is copied into the record.
+        copy_transcript: bool = true,
+        /// Records kept per channel.
+        keep_records: u32 = 50,
+        /// Days a record is kept.
+        keep_days: u32 = 30,
+    }
+}
+section! {
+    /// `[recovery]`: what follows an end that nobody asked for.
+    Recovery {
+        /// Whether a crashed conversation is resumed.
+        resume_after_crash: bool = true,
+        /// A run that ended within this time died quickly.
+        quick_death: Span = Span::from_secs(60),
+        /// So many quick deaths stop the recovery.
+        quick_deaths: u32 = 3,
+    }
+}
+section! {
+    /// `[hooks]`: what Claude calls.
+    Hooks {
+        /// Whether hopty's plugin is given to Claude.
+        inject: bool = true,
+        /// How long a hook waits for the host's first answer.
+        ack: Span = Span::from_ms(300),
+        /// How long a hook may then be held.
+        hold: Span = Span::from_secs(60),
+    }
+}
+section! {
+    /// `[compat]`: files of the source documents.
+    Compat {
+        /// `.current-session` and `.context-status` are written, `.restart-session` is obeyed.
+        signal_files: bool = true,
+        /// `auto-session.log` is written.
+        session_log: bool = false,
+    }
+}
+section! {
+    /// `[journal]`: the decision log.
+    Journal {
+        /// Bytes at which the file is rotated.
+        max_bytes: u64 = 10_485_760,
+        /// Files kept.
+        files: u32 = 3,
+        /// Days an ended session is kept.
+        keep_ended_days: u32 = 14,
+    }
+}
+
+/// The whole configuration. Missing parts read as their defaults, unknown ones are ignored: a journal of another
+/// version carries one too (CONTRACT C7).
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[serde(default)]
+pub struct Config {
+    /// `[program]`
+    pub program: Program,
+    /// `[terminal]`
+    pub terminal: Terminal,
+    /// `[context]`
+    pub context: Context,
+    /// `[restart]`
+    pub restart: Restart,
+    /// `[delivery]`
+    pub delivery: Delivery,
+    /// `[handoff]`
+    pub handoff: Handoff,
+    /// `[recovery]`
+    pub recovery: Recovery,
+    /// `[hooks]`
+    pub hooks: Hooks,
+    /// `[compat]`
+    pub compat: Compat,
+    /// `[journal]`
+    pub journal: Journal,
+}
+
+impl Context {
+    /// The four thresholds in one piece.
+    #[must_use]
+    pub fn levels(&self) -> Levels {
+        Levels { ask: self.ask, warn: self.warn, handoff: self.handoff, hard: self.hard }
+    }
+}

@@ -1,0 +1,247 @@
+//! A draft: what a person has typed since the last submit, and how typed bytes are given to a new run.
+//!
+//! Measured: the bytes typed since the last submit, typed again into a new Claude, rebuild the same prompt box, with cursor
+//! keys, pastes and continued lines. So the draft is kept as bytes, never as text. Whether it still is what the box shows
+//! is for the caller to compare; this file knows no screen.
+
+use super::input::{Class, Classifier, Piece};
+
+/// Bytes of a draft that are kept. More than this is an overflow: such a draft cannot be given back.
+const MAX_DRAFT: usize = 64 << 10;
+/// Milliseconds to wait after an Enter. Measured: lines in one write are submitted in the wrong order, 50 ms apart they are not.
+const AFTER_ENTER_MS: u64 = 50;
+/// Bytes of plain text in one write, and the pause after it: 900 bytes at once count as a paste, 50 at a time do not (measured).
+const RUN_BYTES: usize = 50;
+const AFTER_RUN_MS: u64 = 5;
+const PASTE_BEGIN: &[u8] = b"\x1b[200~";
+const PASTE_END: &[u8] = b"\x1b[201~";
+
+/// The bytes typed since the last submit.
+#[derive(Clone, Debug, Default)]
+pub struct Draft {
+    kept: Vec<u8>,
+    /// Bytes whose label has not come yet.
+    unlabelled: Vec<u8>,
+    overflowed: bool,
+}
+
+impl Draft {
+    /// An empty draft.
+    #[must_use]
+    pub fn new() -> Self {
+        Self::default()
+    }
+
+    /// Takes the bytes given to a [`Classifier`] and the pieces it answered, `flush`es included (with no bytes).
+    pub fn take(&mut self, bytes: &[u8], pieces: &[Piece]) {
+        self.unlabelled.extend_from_slice(bytes);
+        for piece in pieces {
+            let length = usize::try_from(piece.range.end - piece.range.start).unwrap_or(usize::MAX);
+            let length = length.min(self.unlabelled.len());
+            let part: Vec<u8> = self.unlabelled.drain(..length).collect();
+            match piece.class {
+                Class::Typed | Class::Paste => self.keep(&part),
+                // Enter after a backslash begins a new line in the prompt box.
+                Class::Submit if self.kept.last() == Some(&b'\\') => self.keep(&part),
+                Class::Submit | Class::Interrupt => self.clear(),
+                // Ctrl+Z leaves the box as it is; what the terminal says was never in it.
+                Class::Suspend | Class::Report => {}
+            }
+        }
+    }
+
+    fn keep(&mut self, part: &[u8]) {
+        if self.overflowed || self.kept.len() + part.len() > MAX_DRAFT {
+            self.overflowed = true;
+            self.kept.clear();
+        } else {
+            self.kept.extend_from_slice(part);
+        }
+    }
+
+    /// Forgets the draft: it was submitted (UserPromptSubmit), or the box was emptied.
+    pub fn clear(&mut self) {
+        self.kept.clear();
+        self.overflowed = false;
+    }
+
+    /// The bytes of the draft; empty after an overflow.
+    #[must_use]
+    pub fn bytes(&self) -> &[u8] {
+        &self.kept
+    }
+
+    /// Whether more was typed than is kept. Only a notice is possible then.
+    #[must_use]
+    pub fn overflowed(&self) -> bool {
+        self.overflowed
+    }
+
+    /// Whether nothing has been typed since the last submit.
+    #[must_use]
+    pub fn is_empty(&self) -> bool {
+        self.kept.is_empty() && !self.overflowed
+    }
+}
+
+/// What is written at once when typed bytes are given to a new run.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Unit {
+    /// What it is. A [`Class::Report`] answered the old run's question; the new run did not ask.
+    pub class: Class,
+    /// The bytes, as they were typed.
+    pub bytes: Vec<u8>,
+    /// Milliseconds to wait after writing them.
+    pub pause_after_ms: u64,
+}
+
+/// Takes typed bytes apart for replay: a key or a sequence at a time, a run of plain text in short pieces, a paste as one.
+/// Together the units are the bytes, unchanged. A sequence or paste that has no end yet is the last unit.
+#[must_use]
+pub fn units(bytes: &[u8]) -> Vec<Unit> {
+    let mut units: Vec<Unit> = Vec::new();
+    let mut at = 0;
+    let mut paste_open = false;
+    let mut add = |piece: Piece| {
+        let end = usize::try_from(piece.range.end).map_or(bytes.len(), |end| end.min(bytes.len()));
+        let part = &bytes[at..end];
+        at = end;
+        if piece.class == Class::Paste {
+            match units.last_mut().filter(|_| paste_open) {
+                Some(last) => last.bytes.extend_from_slice(part),
+                None => units.push(Unit { class: Class::Paste, bytes: part.to_vec(), pause_after_ms: 0 }),
+            }
+            // The begin mark ends in the same byte as the end mark; only a longer unit can be complete.
+            paste_open = units.last().is_some_and(|last| last.bytes.len() == PASTE_BEGIN.len() || !last.bytes.ends_with(PASTE_END));
+            return;
+        }
+        let plain = piece.class == Class::Typed && part.iter().all(|byte| *byte >= 0x20 && *byte != 0x7f);
+        match units.last_mut().filter(|last| plain && takes_more(last, part)) {
+            Some(last) => last.bytes.extend_from_slice(part),
+            None => {
+                if let Some(last) = units.last_mut().filter(|last| plain && is_text(last)) {
+                    last.pause_after_ms = AFTER_RUN_MS;
+                }
+                let enter = piece.class == Class::Submit || (piece.class == Class::Typed && part.ends_with(b"\r"));
+                units.push(Unit { class: piece.class, bytes: part.to_vec(), pause_after_ms: if enter { AFTER_ENTER_MS } else { 0 } });
+            }
+        }
+    };
+    let mut classifier = Classifier::new();
+    classifier.tokens(bytes, &mut add);
+    let mut rest = Vec::new();
+    classifier.flush(&mut rest);
+    rest.into_iter().for_each(add);
+    units
+}
+
+fn is_text(unit: &Unit) -> bool {
+    unit.class == Class::Typed && unit.bytes.iter().all(|byte| *byte >= 0x20 && *byte != 0x7f)
+}
+
+/// Whether `part` still fits into a run. A character is never cut: its later bytes always fit.
+fn takes_more(unit: &Unit, part: &[u8]) -> bool {
+    let inside = part.first().is_some_and(|byte| (0x80..0xc0).contains(byte)) && unit.bytes.len() < RUN_BYTES + 4;
+    is_text(unit) && (unit.bytes.len() + part.len() <= RUN_BYTES || inside)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use proptest::prelude::*;
+
+    fn draft(parts: &[&[u8]]) -> Draft {
+        let mut classifier = Classifier::new();
+        let mut draft = Draft::new();
+        for part in parts {
+            let mut pieces = Vec::new();
+            classifier.feed(part, &mut pieces);
+            draft.take(part, &pieces);
+        }
+        draft
+    }
+
+    #[test]
+    fn what_was_typed_since_the_last_submit() {
+        assert_eq!(draft(&[b"one\rtwo"]).bytes(), b"two");
+        assert_eq!(draft(&[b"one\x1b[13", b"utwo"]).bytes(), b"two");
+        assert_eq!(draft(&[b"one\x03"]).bytes(), b"");
+        assert_eq!(draft(&[b"one\x1b[99;5", b"u", b"x"]).bytes(), b"x");
+        assert_eq!(draft(&[b"a\x1b[Db\x7f"]).bytes(), b"a\x1b[Db\x7f");
+        assert!(draft(&[b"a\r"]).is_empty());
+    }
+
+    #[test]
+    fn a_continued_line_is_no_submit() {
+        assert_eq!(draft(&[b"one\\", b"\rtwo"]).bytes(), b"one\\\rtwo");
+        assert_eq!(draft(&[b"one\x1b\rtwo"]).bytes(), b"one\x1b\rtwo");
+        assert_eq!(draft(&[b"\x1b[200~a\rb\x1b[201~c"]).bytes(), b"\x1b[200~a\rb\x1b[201~c");
+    }
+
+    #[test]
+    fn reports_are_no_part_of_it_however_they_are_cut() {
+        assert_eq!(draft(&[b"a\x1b", b"[", b"Ib\x1b]11;rgb:0/0", b"/0\x07c\x1a"]).bytes(), b"abc");
+    }
+
+    #[test]
+    fn a_flushed_escape_is_part_of_it() {
+        let mut classifier = Classifier::new();
+        let mut draft = Draft::new();
+        let mut pieces = Vec::new();
+        classifier.feed(b"a\x1b", &mut pieces);
+        draft.take(b"a\x1b", &pieces);
+        assert_eq!(draft.bytes(), b"a");
+        pieces.clear();
+        classifier.flush(&mut pieces);
+        draft.take(b"", &pieces);
+        assert_eq!(draft.bytes(), b"a\x1b");
+    }
+
+    #[test]
+    fn an_overflow_is_remembered_until_the_next_submit() {
+        let mut long = draft(&[&vec![b'x'; MAX_DRAFT]]);
+        assert!(!long.overflowed());
+        let more = Piece { class: Class::Typed, range: 0..1 };
+        long.take(b"y", std::slice::from_ref(&more));
+        assert!(long.overflowed() && long.bytes().is_empty() && !long.is_empty());
+        long.take(b"z", &[more]);
+        assert!(long.bytes().is_empty());
+        long.clear();
+        assert!(long.is_empty());
+    }
+
+    fn shown(bytes: &[u8]) -> Vec<(String, u64)> {
+        units(bytes).into_iter().map(|unit| (String::from_utf8(unit.bytes).unwrap(), unit.pause_after_ms)).collect()
+    }
+
+    #[test]
+    fn one_key_at_a_time_and_a_pause_after_enter() {
+        let expected =
+            [("one", 0), ("\r", 50), ("two", 0), ("\x1b[D", 0), ("\x7f", 0), ("é", 0), ("\x1b\r", 50), ("\x1b[13u", 50), ("\x03", 0)];
+        let expected: Vec<(String, u64)> = expected.iter().map(|(text, ms)| ((*text).to_owned(), *ms)).collect();
+        assert_eq!(shown("one\rtwo\x1b[D\x7fé\x1b\r\x1b[13u\x03".as_bytes()), expected);
+    }
+
+    #[test]
+    fn a_paste_is_one_unit() {
+        let bytes = b"a\x1b[200~x\ry\x1b[201~\x1b[200~z\x1b[201~b\x1b[200~open\r";
+        let texts: Vec<String> = shown(bytes).into_iter().map(|(text, _)| text).collect();
+        assert_eq!(texts, ["a", "\x1b[200~x\ry\x1b[201~", "\x1b[200~z\x1b[201~", "b", "\x1b[200~open\r"]);
+        assert!(shown(bytes).iter().all(|(_, ms)| *ms == 0));
+    }
+
+    #[test]
+    fn long_text_goes_in_short_runs_and_no_character_is_cut() {
+        let units = shown("日".repeat(40).as_bytes());
+        assert!(units.len() == 3 && units.iter().all(|(text, _)| text.len() <= RUN_BYTES + 4));
+        assert_eq!(units.iter().map(|(_, ms)| *ms).collect::<Vec<_>>(), [AFTER_RUN_MS, AFTER_RUN_MS, 0]);
+    }
+
+    proptest! {
+        #[test]
+        fn the_units_are_the_bytes(bytes in prop::collection::vec(prop_oneof![any::<u8>(), Just(0x1b), Just(b'['), Just(b'\r')], 0..200)) {
+            let joined: Vec<u8> = units(&bytes).into_iter().flat_map(|unit| unit.bytes).collect();
+            prop_assert_eq!(joined, bytes);
+        }
+    }
+}

@@ -1,0 +1,161 @@
+//! What is known when a handoff is made.
+//!
+//! Most of it comes from the transcript's facts; the host adds where and why, and git adds the state of the work tree.
+//! It is plain data that can be given to a worker; the texts are made from it by `sections` and `state`.
+
+use super::entry::Kind;
+use crate::core::claude::facts::{Decision, Exchange, Facts, ToolError};
+use crate::core::claude::tasks::Task;
+use crate::core::ids::{Channel, ConversationId, HandoffId, SessionName};
+use crate::core::time::WallTime;
+
+/// Where a handoff comes from.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Origin {
+    /// The conversation that ends.
+    pub conversation: ConversationId,
+    /// The channel of the directory.
+    pub channel: Channel,
+    /// What made it.
+    pub kind: Kind,
+    /// When; the store moves it by a second when the id is taken.
+    pub created_at: WallTime,
+    /// The directory of the work, an absolute path.
+    pub working_dir: String,
+    /// The transcript, an absolute path; empty when there is none yet.
+    pub transcript: String,
+    /// The hopty session; none when made outside of one.
+    pub session: Option<SessionName>,
+    /// The process that makes it: the host, or the command.
+    pub pid: u32,
+    /// The handoff that this conversation had been continued from.
+    pub predecessor: Option<HandoffId>,
+}
+
+/// How the conversation stands.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Situation {
+    /// Why the handoff is made, one sentence.
+    pub reason: String,
+    /// Tokens in the window.
+    pub tokens: Option<u64>,
+    /// The size of the window in tokens.
+    pub window: Option<u64>,
+    /// The model.
+    pub model: Option<String>,
+    /// The permission mode, as Claude spells it.
+    pub permission_mode: Option<String>,
+    /// Whether Claude had ended its turn.
+    pub turn_ended: bool,
+    /// Tool calls without an answer: name and purpose.
+    pub open_tools: Vec<String>,
+    /// Sub-agents and background shells that still ran.
+    pub background: Vec<String>,
+    /// Prompts of the person that Claude had not taken yet.
+    pub queued: Vec<String>,
+    /// What stood in the prompt box.
+    pub draft: Option<String>,
+    /// The API error or limit that the conversation stood at.
+    pub failure: Option<String>,
+}
+
+/// The state of the work tree.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct GitState {
+    /// The branch; none when the head is detached.
+    pub branch: Option<String>,
+    /// The commit, in hexadecimal; none before the first one.
+    pub head: Option<String>,
+    /// Changed paths with git's two letters for them (`.M`, `A.`, `??`), at most 2,000.
+    pub changed: Vec<(String, String)>,
+    /// `git diff --stat` of everything that is not committed.
+    pub stat: String,
+    /// The same as a patch, for `changes.patch`. Not redacted.
+    pub patch: Vec<u8>,
+    /// What was left out, and why: a patch over the cap, a time-out.
+    pub notes: Vec<String>,
+}
+
+/// Whether the memory-keeper server is configured: its instruction line is written only then (checklist K25).
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum MemoryKeeper {
+    /// Not there.
+    #[default]
+    Absent,
+    /// `claude mcp list` shows it.
+    Present,
+}
+
+/// Everything that a handoff is made from.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Capture {
+    /// Where it comes from.
+    pub origin: Origin,
+    /// The goal of the chain, verbatim.
+    pub goal: Option<String>,
+    /// How the conversation stands.
+    pub situation: Situation,
+    /// Claude's own words, where it was asked for them.
+    pub summary: Option<String>,
+    /// Claude's list of tasks.
+    pub tasks: Vec<Task>,
+    /// Files that tools wrote, the last touched first.
+    pub files: Vec<String>,
+    /// How many files were touched in all.
+    pub files_count: u64,
+    /// Questions and answers, oldest first.
+    pub decisions: Vec<Decision>,
+    /// Tools that failed, oldest first.
+    pub errors: Vec<ToolError>,
+    /// The last prompts and answers, oldest first.
+    pub recent: Vec<Exchange>,
+    /// The work tree; none outside of a repository.
+    pub git: Option<GitState>,
+    /// Whether the memory-keeper line is written.
+    pub memory_keeper: MemoryKeeper,
+}
+
+impl Capture {
+    /// What the transcript says. The caller adds `situation.reason`, `window`, `background` and `draft`, the summary and
+    /// git where there are any.
+    #[must_use]
+    pub fn new(origin: Origin, facts: &Facts) -> Self {
+        let purpose = |tool: &crate::core::claude::transcript::ToolUse| {
+            let about = tool.input.path.as_ref().or(tool.input.about.as_ref());
+            about.map_or_else(|| tool.name.clone(), |about| format!("{}: {about}", tool.name))
+        };
+        let failure = facts.failure().map(|failure| match failure.status {
+            Some(status) => format!("{} ({status})", failure.error),
+            None => failure.error.clone(),
+        });
+        Self {
+            origin,
+            goal: facts.goal().map(str::to_owned),
+            situation: Situation {
+                tokens: facts.fill().map(|fill| fill.tokens),
+                model: facts.model().map(str::to_owned),
+                permission_mode: facts.permission_mode().map(str::to_owned),
+                turn_ended: facts.turn_ended(),
+                open_tools: facts.open_tools().iter().map(purpose).collect(),
+                queued: facts.queued_prompts().map(str::to_owned).collect(),
+                failure,
+                ..Situation::default()
+            },
+            summary: None,
+            tasks: facts.tasks().all().to_vec(),
+            files: facts.files().newest_first(),
+            files_count: facts.files().count(),
+            decisions: facts.decisions().cloned().collect(),
+            errors: facts.errors().cloned().collect(),
+            recent: facts.recent().cloned().collect(),
+            git: None,
+            memory_keeper: MemoryKeeper::Absent,
+        }
+    }
+
+    /// The id of the handoff, by its time and conversation.
+    #[must_use]
+    pub fn id(&self) -> HandoffId {
+        HandoffId::new(self.origin.created_at, &self.origin.conversation)
+    }
+}

@@ -1,0 +1,172 @@
+//! The prompt that a fresh conversation is continued with (CONTRACT C10), and how it is known again.
+//!
+//! It is a fixed template with ids filled in: nothing from a transcript, a tool or a repository is ever typed.
+
+use std::borrow::Cow;
+
+use crate::core::ids::HandoffId;
+
+const FIRST: &str = "Continue from handoff ";
+
+/// The continuation prompt of one handoff.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Continuation {
+    text: String,
+}
+
+impl Continuation {
+    /// The prompt when the SessionStart hook brings the record into the context.
+    #[must_use]
+    pub fn with_frame(id: &HandoffId) -> Self {
+        Self {
+            text: format!(
+                "{FIRST}{id}.\nIts record is already in your context between \"HANDOFF LOADED\" and \"END HANDOFF\". \
+                 Begin with \"Continuing from handoff {id}.\" and go on with the next step."
+            ),
+        }
+    }
+
+    /// The prompt when there are no hooks: Claude reads the record at `record` (an absolute path) itself.
+    #[must_use]
+    pub fn without_hooks(id: &HandoffId, record: &str) -> Self {
+        let record: String = record.chars().filter(|c| !c.is_control()).collect();
+        Self {
+            text: format!(
+                "{FIRST}{id}.\nRead {record} first. Then begin with \"Continuing from handoff {id}.\" and go on with \
+                 the next step."
+            ),
+        }
+    }
+
+    /// The text to be typed: two lines, no control characters but the newline.
+    #[must_use]
+    pub fn text(&self) -> &str {
+        &self.text
+    }
+
+    /// Whether `prompt`, as Claude reports it, is exactly this text, wrapped or not.
+    #[must_use]
+    pub fn is(&self, prompt: &str) -> bool {
+        unwrap_pasted(prompt).trim() == self.text.trim()
+    }
+}
+
+/// Whether `prompt`, as Claude reports it, is hopty's continuation prompt for the handoff `id`, in either form.
+#[must_use]
+pub fn is_ours(prompt: &str, id: &HandoffId) -> bool {
+    handoff_of(prompt).as_ref() == Some(id)
+}
+
+/// The handoff that a prompt continues, when it is a whole continuation prompt of hopty's.
+#[must_use]
+pub fn handoff_of(prompt: &str) -> Option<HandoffId> {
+    let prompt = unwrap_pasted(prompt);
+    let prompt = prompt.trim();
+    let id: HandoffId = prompt.strip_prefix(FIRST)?.split_once(".\n")?.0.parse().ok()?;
+    let record = || {
+        let tail = format!(" first. Then begin with \"Continuing from handoff {id}.\" and go on with the next step.");
+        let read = prompt.split_once(".\nRead ")?.1.strip_suffix(tail.as_str())?;
+        Some(Continuation::without_hooks(&id, read))
+    };
+    let ours = Continuation::with_frame(&id).is(prompt) || record().is_some_and(|made| made.is(prompt));
+    ours.then_some(id)
+}
+
+/// The text inside `<pasted_content id="...">`, which Claude puts round pastes of more than 800 characters or three
+/// lines (measured on 2.1.329). Text outside of the tags stays where it is.
+#[must_use]
+pub fn unwrap_pasted(prompt: &str) -> Cow<'_, str> {
+    const OPEN: &str = "<pasted_content id=\"";
+    if !prompt.contains(OPEN) {
+        return Cow::Borrowed(prompt);
+    }
+    let mut out = String::with_capacity(prompt.len());
+    let mut rest = prompt;
+    while let Some((before, after)) = rest.split_once(OPEN) {
+        let inner = after.split_once("\">\n").filter(|(id, _)| is_paste_id(id)).and_then(|(id, inner)| {
+            let close = format!("\n</pasted_content id=\"{id}\">");
+            inner.split_once(close.as_str())
+        });
+        let Some((inside, behind)) = inner else {
+            out.push_str(before);
+            out.push_str(OPEN);
+            rest = after;
+            continue;
+        };
+        out.push_str(before.strip_suffix("\n\n").unwrap_or(before));
+        if !out.is_empty() && !out.ends_with('\n') {
+            out.push('\n');
+        }
+        out.push_str(inside);
+        rest = behind.strip_prefix('\n').unwrap_or(behind);
+        if !rest.is_empty() {
+            out.push('\n');
+        }
+    }
+    out.push_str(rest);
+    Cow::Owned(out)
+}
+
+fn is_paste_id(id: &str) -> bool {
+    (1..=32).contains(&id.len()) && id.bytes().all(|b| b.is_ascii_alphanumeric())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn id() -> HandoffId {
+        "HO-20261120-142950-c74cc080".parse().unwrap()
+    }
+
+    #[test]
+    fn the_texts_are_those_of_the_contract() {
+        assert_eq!(
+            Continuation::with_frame(&id()).text(),
+            "Continue from handoff HO-20261120-142950-c74cc080.\nIts record is already in your context between \
+             \"HANDOFF LOADED\" and \"END HANDOFF\". Begin with \"Continuing from handoff HO-20261120-142950-c74cc080.\" \
+             and go on with the next step."
+        );
+        let read = Continuation::without_hooks(&id(), "/c/handoff.md\u{1b}\r");
+        assert!(read.text().ends_with(
+            "\nRead /c/handoff.md first. Then begin with \"Continuing from handoff HO-20261120-142950-c74cc080.\" and \
+             go on with the next step."
+        ));
+    }
+
+    #[test]
+    fn only_the_exact_text_is_ours() {
+        let frame = Continuation::with_frame(&id());
+        let read = Continuation::without_hooks(&id(), "/c/handoff.md");
+        for made in [&frame, &read] {
+            let text = made.text();
+            assert!(made.is(text) && is_ours(text, &id()));
+            let wrapped = format!("\n\n<pasted_content id=\"58a0\">\n{text}\n</pasted_content id=\"58a0\">\n");
+            assert!(made.is(&wrapped) && is_ours(&wrapped, &id()));
+            for other in
+                [format!("{text} and more"), format!("x{text}"), text.replace("step", "stop"), text[..30].into()]
+            {
+                assert!(!made.is(&other) && !is_ours(&other, &id()), "{other:?}");
+            }
+        }
+        assert!(!is_ours(frame.text(), &"HO-20261120-142951-c74cc080".parse().unwrap()));
+        let mixed = frame.text().replacen("c74cc080", "c74cc081", 1);
+        assert_eq!(handoff_of(&mixed), None);
+    }
+
+    #[test]
+    fn pastes_are_unwrapped_in_place() {
+        let p =
+            |id: &str, text: &str| format!("\n\n<pasted_content id=\"{id}\">\n{text}\n</pasted_content id=\"{id}\">\n");
+        assert_eq!(unwrap_pasted(&p("58a0", "a\nb")), "a\nb");
+        assert_eq!(unwrap_pasted(&format!("look: {}now", p("1", "x"))), "look: \nx\nnow");
+        assert_eq!(unwrap_pasted(&format!("{}{}", p("1", "x"), p("2", "y"))), "x\ny");
+        for odd in [
+            "<pasted_content id=\"",
+            "<pasted_content id=\"1\">\nx",
+            "<pasted_content id=\"1\">\nx\n</pasted_content id=\"2\">",
+        ] {
+            assert_eq!(unwrap_pasted(odd), odd);
+        }
+    }
+}

@@ -1,0 +1,180 @@
+//! One handoff of a manifest: its fields, as CONTRACT C8 spells them, and the words for what it is and where it stands.
+
+use serde::{Deserialize, Serialize};
+
+use crate::core::ids::{ConversationId, HandoffId, SessionName};
+use crate::core::time::WallTime;
+
+/// After how many milliseconds a claim lapses although its holder lives (10 minutes).
+pub const CLAIM_MS: i64 = 600_000;
+
+/// What made a handoff.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum Kind {
+    /// A context level.
+    #[default]
+    Auto,
+    /// A person or a command.
+    Manual,
+    /// `.restart-session`, an orchestrator or a hook.
+    Signal,
+    /// The end of a run that nobody asked for.
+    Crash,
+}
+
+impl Kind {
+    /// The word in files.
+    #[must_use]
+    pub fn word(self) -> &'static str {
+        match self {
+            Kind::Auto => "auto",
+            Kind::Manual => "manual",
+            Kind::Signal => "signal",
+            Kind::Crash => "crash",
+        }
+    }
+
+    /// Reads the word in files.
+    #[must_use]
+    pub fn from_word(word: &str) -> Option<Self> {
+        [Kind::Auto, Kind::Manual, Kind::Signal, Kind::Crash].into_iter().find(|kind| kind.word() == word)
+    }
+}
+
+/// Where a handoff stands (checklist 18).
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum Status {
+    /// Waits to be loaded.
+    Active,
+    /// A conversation went on from it.
+    Consumed,
+    /// Was not loaded in time.
+    Expired,
+    /// Put aside by hand, or replaced by a newer one of the same session.
+    Cleared,
+}
+
+impl Status {
+    /// The word in files.
+    #[must_use]
+    pub fn word(self) -> &'static str {
+        match self {
+            Status::Active => "active",
+            Status::Consumed => "consumed",
+            Status::Expired => "expired",
+            Status::Cleared => "cleared",
+        }
+    }
+}
+
+/// Who is loading a handoff.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Claim {
+    /// The process, usually the host.
+    pub by_pid: u32,
+    /// Its start time in clock ticks since boot, so that a reused pid is not it.
+    pub by_start: u64,
+    /// The conversation that will get the handoff.
+    pub session_id: ConversationId,
+    /// When the claim was made.
+    #[serde(with = "seconds")]
+    pub at: WallTime,
+}
+
+/// One handoff of a channel. Fields that other programs leave out are empty.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Entry {
+    /// Its id.
+    pub id: HandoffId,
+    /// The conversation that it was made from.
+    pub session_id: ConversationId,
+    /// When it was made.
+    #[serde(with = "seconds")]
+    pub created_at: WallTime,
+    /// The process that made it.
+    #[serde(default)]
+    pub created_by_pid: u32,
+    /// The directory of the work.
+    #[serde(default)]
+    pub working_dir: String,
+    /// What made it.
+    #[serde(default, rename = "type")]
+    pub kind: Kind,
+    /// Where it stands.
+    pub status: Status,
+    /// The hopty session that it belongs to; none when made outside of one.
+    #[serde(default)]
+    pub hopty_session: Option<SessionName>,
+    /// The handoff that this conversation had been continued from.
+    #[serde(default)]
+    pub predecessor: Option<HandoffId>,
+    /// SHA-256 of `handoff.md`, lower-case hexadecimal; empty in manifests of other programs.
+    #[serde(default)]
+    pub sha256: String,
+    /// From when on it is expired; none: never.
+    #[serde(default, with = "seconds_or_none")]
+    pub expires_at: Option<WallTime>,
+    /// Who is loading it.
+    #[serde(default)]
+    pub claim: Option<Claim>,
+    /// When it was consumed.
+    #[serde(default, with = "seconds_or_none")]
+    pub consumed_at: Option<WallTime>,
+    /// The process whose session consumed it.
+    #[serde(default)]
+    pub consumed_by_pid: Option<u32>,
+    /// The conversation that consumed it.
+    #[serde(default)]
+    pub consumed_by_session: Option<ConversationId>,
+}
+
+impl Entry {
+    /// Whether it waits to be loaded at `now`.
+    #[must_use]
+    pub fn is_pending(&self, now: WallTime) -> bool {
+        self.status == Status::Active && !self.is_due(now)
+    }
+
+    pub(super) fn is_due(&self, now: WallTime) -> bool {
+        self.expires_at.is_some_and(|at| at <= now)
+    }
+
+    /// The claim that still holds at `now`: its holder lives, and it is not older than [`CLAIM_MS`].
+    #[must_use]
+    pub fn held(&self, now: WallTime, alive: impl Fn(u32, u64) -> bool) -> Option<&Claim> {
+        self.claim
+            .as_ref()
+            .filter(|claim| now.0.saturating_sub(claim.at.0) <= CLAIM_MS && alive(claim.by_pid, claim.by_start))
+    }
+}
+
+mod seconds {
+    use super::WallTime;
+    use serde::{Deserialize, Deserializer, Serializer, de::Error};
+
+    pub(super) fn serialize<S: Serializer>(time: &WallTime, to: S) -> Result<S::Ok, S::Error> {
+        to.serialize_str(&time.rfc3339_s())
+    }
+
+    pub(super) fn deserialize<'de, D: Deserializer<'de>>(from: D) -> Result<WallTime, D::Error> {
+        let text = String::deserialize(from)?;
+        WallTime::parse(&text).ok_or_else(|| D::Error::custom("not an RFC 3339 time"))
+    }
+}
+
+mod seconds_or_none {
+    use super::WallTime;
+    use serde::{Deserialize, Deserializer, Serialize, Serializer, de::Error};
+
+    pub(super) fn serialize<S: Serializer>(time: &Option<WallTime>, to: S) -> Result<S::Ok, S::Error> {
+        time.map(WallTime::rfc3339_s).serialize(to)
+    }
+
+    pub(super) fn deserialize<'de, D: Deserializer<'de>>(from: D) -> Result<Option<WallTime>, D::Error> {
+        let text = Option::<String>::deserialize(from)?;
+        let parse = |text: String| WallTime::parse(&text).ok_or_else(|| D::Error::custom("not an RFC 3339 time"));
+        text.map(parse).transpose()
+    }
+}

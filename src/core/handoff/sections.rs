@@ -1,0 +1,294 @@
+//! The sections of a handoff, written from what was captured.
+//!
+//! Everything that a model, a tool or a repository wrote is made safe, and stands in a fence or on one line of a list, so
+//! that no line of it is taken for a heading.
+
+use super::capture::Capture;
+use super::text::{cut_bytes, cut_chars, fenced, safe, safe_line};
+use crate::core::claude::facts::Speaker;
+use crate::core::claude::tasks::TaskStatus;
+
+/// The longest goal in the document, in bytes after it was made safe.
+const GOAL_CAP: usize = 256 << 10;
+/// The longest summary, in bytes.
+const SUMMARY_CAP: usize = 16 << 10;
+
+/// A section; their order is the order of their right to space (CONTRACT C9).
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Section {
+    /// What the chain of conversations is for.
+    Goal,
+    /// How the conversation stood.
+    State,
+    /// What to do first.
+    NextSteps,
+    /// The list of tasks.
+    Todos,
+    /// Files that were written.
+    Files,
+    /// What the person decided.
+    Decisions,
+    /// What failed last.
+    Errors,
+    /// The work tree.
+    Git,
+    /// The last prompts and answers.
+    RecentActivity,
+}
+
+impl Section {
+    /// All of them, in order.
+    pub const ALL: [Section; 9] = [
+        Section::Goal,
+        Section::State,
+        Section::NextSteps,
+        Section::Todos,
+        Section::Files,
+        Section::Decisions,
+        Section::Errors,
+        Section::Git,
+        Section::RecentActivity,
+    ];
+
+    /// The heading without its `## `.
+    #[must_use]
+    pub fn title(self) -> &'static str {
+        match self {
+            Section::Goal => "Goal",
+            Section::State => "State",
+            Section::NextSteps => "Next Steps",
+            Section::Todos => "Todos",
+            Section::Files => "Files",
+            Section::Decisions => "Decisions",
+            Section::Errors => "Errors",
+            Section::Git => "Git",
+            Section::RecentActivity => "Recent Activity",
+        }
+    }
+
+    /// The section with this heading.
+    #[must_use]
+    pub fn from_title(title: &str) -> Option<Self> {
+        Section::ALL.into_iter().find(|section| section.title() == title)
+    }
+
+    /// Its text: whole lines, empty when there is nothing to say.
+    #[must_use]
+    pub fn body(self, of: &Capture) -> String {
+        match self {
+            Section::Goal => goal(of),
+            Section::State => state(of),
+            Section::NextSteps => list(&next_steps(of)),
+            Section::Todos => todos(of),
+            Section::Files => files(of),
+            Section::Decisions => {
+                let line = |d: &crate::core::claude::facts::Decision| {
+                    format!("{}: {}", cut_line(&d.question), cut_line(&d.answer))
+                };
+                list(&of.decisions.iter().rev().take(10).map(line).collect::<Vec<_>>())
+            }
+            Section::Errors => {
+                let line =
+                    |e: &crate::core::claude::facts::ToolError| format!("{}: {}", cut_line(&e.tool), cut_line(&e.line));
+                list(&of.errors.iter().rev().map(line).collect::<Vec<_>>())
+            }
+            Section::Git => git(of),
+            Section::RecentActivity => recent(of),
+        }
+    }
+}
+
+/// What to do first, most urgent first; never empty (also for `state.json`).
+#[must_use]
+pub fn next_steps(of: &Capture) -> Vec<String> {
+    let mut steps = Vec::new();
+    let situation = &of.situation;
+    for tool in &situation.open_tools {
+        steps.push(format!(
+            "The result of this tool call is not known, so see whether it had its effect: {}",
+            cut_line(tool)
+        ));
+    }
+    for work in &situation.background {
+        steps.push(format!("This was still running when the conversation ended: {}", cut_line(work)));
+    }
+    for prompt in &situation.queued {
+        steps.push(format!("The person had typed this, and it was not answered: {}", cut_line(prompt)));
+    }
+    let with = |status| of.tasks.iter().filter(move |task| task.status == status);
+    for task in with(TaskStatus::InProgress) {
+        steps.push(format!("Finish: {}", cut_line(&task.subject)));
+    }
+    for task in with(TaskStatus::Pending).take(3) {
+        steps.push(format!("Then: {}", cut_line(&task.subject)));
+    }
+    if steps.is_empty() {
+        steps.push(match situation.turn_ended {
+            true => "Claude had ended its turn: see whether the goal is reached, and say what is left.".to_owned(),
+            false => "Go on from the end of Recent Activity.".to_owned(),
+        });
+    }
+    steps
+}
+
+fn goal(of: &Capture) -> String {
+    match of.goal.as_deref().map(safe) {
+        Some(goal) if !goal.trim().is_empty() => fenced(cut_bytes(&goal, GOAL_CAP)),
+        _ => "No prompt of a person was seen.\n".to_owned(),
+    }
+}
+
+fn state(of: &Capture) -> String {
+    let situation = &of.situation;
+    let mut lines = Vec::new();
+    let mut say = |name: &str, value: Option<String>| {
+        if let Some(value) = value.filter(|value| !value.is_empty()) {
+            lines.push(format!("{name}: {}", cut_line(&value)));
+        }
+    };
+    say("Reason", Some(situation.reason.clone()));
+    say(
+        "Context",
+        situation.tokens.map(|tokens| match situation.window {
+            Some(window) if window > 0 => {
+                let percent = (u128::from(tokens) * 200 + u128::from(window)) / (u128::from(window) * 2);
+                format!("{tokens} of {window} tokens ({percent} %)")
+            }
+            _ => format!("{tokens} tokens"),
+        }),
+    );
+    say("Model", situation.model.clone());
+    say("Permission mode", situation.permission_mode.clone());
+    say("Turn", Some(if situation.turn_ended { "ended" } else { "was going on" }.to_owned()));
+    say("Stopped at", situation.failure.clone());
+    say("Predecessor", of.origin.predecessor.as_ref().map(ToString::to_string));
+    say("Unfinished tool calls", (!situation.open_tools.is_empty()).then(|| situation.open_tools.join("; ")));
+    say("Still running then", (!situation.background.is_empty()).then(|| situation.background.join("; ")));
+    let mut text = list(&lines);
+    if let Some(summary) = of.summary.as_deref().map(safe).filter(|summary| !summary.trim().is_empty()) {
+        text.push_str("\nIn Claude's own words:\n\n");
+        text.push_str(&fenced(cut_bytes(summary.trim(), SUMMARY_CAP)));
+    }
+    if let Some(draft) = situation.draft.as_deref().map(safe).filter(|draft| !draft.trim().is_empty()) {
+        text.push_str("\nIn the prompt box, not sent:\n\n");
+        text.push_str(&fenced(cut_bytes(&draft, SUMMARY_CAP)));
+    }
+    text
+}
+
+fn todos(of: &Capture) -> String {
+    let of_status = |status| of.tasks.iter().filter(move |task| task.status == status);
+    // What is open comes first: it must survive a cut.
+    let ordered =
+        of_status(TaskStatus::InProgress).chain(of_status(TaskStatus::Pending)).chain(of_status(TaskStatus::Completed));
+    let line = |task: &crate::core::claude::tasks::Task| match task.id.as_str() {
+        "" => format!("[{}] {}", task.status.word(), cut_line(&task.subject)),
+        id => format!("[{}] #{} {}", task.status.word(), cut_line(id), cut_line(&task.subject)),
+    };
+    list(&ordered.map(line).collect::<Vec<_>>())
+}
+
+fn files(of: &Capture) -> String {
+    if of.files.is_empty() {
+        return String::new();
+    }
+    format!("{} written, the last first:\n\n", of.files_count) + &list(&of.files)
+}
+
+fn git(of: &Capture) -> String {
+    let Some(git) = &of.git else { return String::new() };
+    let mut lines = vec![
+        format!("Branch: {}", git.branch.as_deref().map_or_else(|| "(detached)".to_owned(), cut_line)),
+        format!("Head: {}", git.head.as_deref().map_or_else(|| "(no commit)".to_owned(), cut_line)),
+        format!("Changed: {}", git.changed.len()),
+    ];
+    lines.extend(git.notes.iter().map(|note| cut_line(note)));
+    lines.extend(git.changed.iter().take(50).map(|(code, path)| format!("{} {}", cut_line(code), cut_line(path))));
+    let mut text = list(&lines);
+    if !git.stat.trim().is_empty() {
+        text.push('\n');
+        text.push_str(&fenced(cut_bytes(safe(&git.stat).trim_end(), SUMMARY_CAP)));
+    }
+    text
+}
+
+fn recent(of: &Capture) -> String {
+    let mut text = String::new();
+    for exchange in &of.recent {
+        text.push_str(match exchange.speaker {
+            Speaker::Person => "PERSON: ",
+            Speaker::Claude => "CLAUDE: ",
+        });
+        text.push_str(cut_chars(safe(&exchange.text).trim(), 500).trim_end());
+        text.push_str("\n\n");
+    }
+    if text.is_empty() { text } else { fenced(text.trim_end()) }
+}
+
+fn list(lines: &[String]) -> String {
+    lines.iter().map(|line| format!("- {}\n", cut_line(line))).collect()
+}
+
+fn cut_line(text: &str) -> String {
+    cut_chars(&safe_line(cut_bytes(text, 4096)), 500)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::document::tests::capture;
+    use super::*;
+    use crate::core::claude::facts::{Decision, Facts};
+    use crate::core::claude::tasks::Task;
+    use crate::core::handoff::capture::GitState;
+
+    #[test]
+    fn next_steps_begin_with_what_was_cut_off() {
+        let mut of = capture("g");
+        assert_eq!(next_steps(&of), ["Go on from the end of Recent Activity."]);
+        let task = |subject: &str, status| Task { id: String::new(), subject: subject.into(), status };
+        of.tasks = vec![task("later", TaskStatus::Pending), task("now", TaskStatus::InProgress)];
+        of.situation.queued = vec!["and\nthis".into()];
+        of.situation.open_tools = vec!["Bash: make".into()];
+        let steps = next_steps(&of);
+        assert!(steps[0].ends_with(": Bash: make") && steps[1].ends_with(": and this"), "{steps:?}");
+        assert_eq!(steps[2..], ["Finish: now", "Then: later"]);
+        assert!(Section::Todos.body(&of).starts_with("- [in_progress] now\n- [pending] later\n"));
+    }
+
+    #[test]
+    fn the_state_has_the_figures_and_claudes_words() {
+        let mut of = capture("g");
+        of.situation.tokens = Some(164_000);
+        of.situation.window = Some(200_000);
+        of.summary = Some("half done, password=hunter22".into());
+        let text = Section::State.body(&of);
+        assert!(text.contains("- Context: 164000 of 200000 tokens (82 %)\n"));
+        assert!(text.contains("```text\nhalf done, password=[redacted]\n```\n"), "{text}");
+    }
+
+    #[test]
+    fn lists_are_newest_first_and_cut() {
+        let mut of = capture("g");
+        of.decisions = (0..20).map(|n| Decision { question: format!("q{n}"), answer: "y".repeat(9000) }).collect();
+        let text = Section::Decisions.body(&of);
+        assert!(text.starts_with("- q19: yyy") && text.lines().count() == 10 && text.len() < 10 * 520);
+        of.git = Some(GitState { head: Some("abc".into()), notes: vec!["no patch".into()], ..GitState::default() });
+        assert_eq!(Section::Git.body(&of), "- Branch: (detached)\n- Head: abc\n- Changed: 0\n- no patch\n");
+    }
+
+    #[test]
+    fn facts_become_a_handoff() {
+        let mut facts = Facts::new();
+        for line in [
+            r#"{"type":"user","permissionMode":"plan","message":{"content":"Build it"}}"#,
+            r#"{"type":"assistant","message":{"id":"m","model":"opus","usage":{"input_tokens":5},"content":[{"type":"tool_use","id":"t","name":"Bash","input":{"command":"make"}}]}}"#,
+        ] {
+            facts.feed(line.as_bytes());
+        }
+        let of = Capture::new(capture("").origin, &facts);
+        assert_eq!(Section::Goal.body(&of), "```text\nBuild it\n```\n");
+        assert_eq!(of.situation.open_tools, ["Bash: make"]);
+        assert!(Section::State.body(&of).contains("- Permission mode: plan\n"));
+        assert!(Section::RecentActivity.body(&of).contains("PERSON: Build it\n"));
+    }
+}

@@ -1,0 +1,209 @@
+//! Identifiers: each a type of its own, checked when it is made, so that none reaches a path or a prompt unchecked.
+
+use std::fmt;
+use std::str::FromStr;
+
+use serde::{Deserialize, Serialize};
+use thiserror::Error;
+
+use super::time::WallTime;
+
+/// Why a text is not an identifier.
+#[derive(Clone, Debug, PartialEq, Eq, Error)]
+#[error("{text:?} is not a {what}")]
+pub struct BadId {
+    /// Which kind of identifier was expected.
+    pub what: &'static str,
+    /// The text that was given, cut to 80 characters.
+    pub text: String,
+}
+
+fn bad(what: &'static str, text: &str) -> BadId {
+    BadId { what, text: text.chars().take(80).collect() }
+}
+
+macro_rules! text_id {
+    ($(#[$doc:meta])* $name:ident) => {
+        $(#[$doc])*
+        #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+        #[serde(try_from = "String", into = "String")]
+        pub struct $name(String);
+
+        impl $name {
+            /// The identifier as text.
+            #[must_use]
+            pub fn as_str(&self) -> &str {
+                &self.0
+            }
+        }
+
+        impl fmt::Display for $name {
+            fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+                f.write_str(&self.0)
+            }
+        }
+
+        impl TryFrom<String> for $name {
+            type Error = BadId;
+            fn try_from(text: String) -> Result<Self, BadId> {
+                text.parse()
+            }
+        }
+
+        impl From<$name> for String {
+            fn from(id: $name) -> String {
+                id.0
+            }
+        }
+    };
+}
+
+text_id! {
+    /// Claude's own session: a lower-case UUID, the name of its transcript.
+    ConversationId
+}
+text_id! {
+    /// `HO-YYYYMMDD-HHMMSS-<first 8 of the conversation id>`, in UTC (checklist 16).
+    HandoffId
+}
+text_id! {
+    /// A session's name: `[a-z0-9][a-z0-9._-]{0,47}` (CONTRACT C1).
+    SessionName
+}
+text_id! {
+    /// The name under which a directory's handoffs are kept: `[A-Za-z0-9._-]{1,64}`, not starting with `.` or `-`.
+    Channel
+}
+
+impl FromStr for ConversationId {
+    type Err = BadId;
+    fn from_str(text: &str) -> Result<Self, BadId> {
+        let ok = text.len() == 36
+            && text.bytes().enumerate().all(|(i, b)| match i {
+                8 | 13 | 18 | 23 => b == b'-',
+                _ => b.is_ascii_hexdigit(),
+            });
+        if ok { Ok(Self(text.to_ascii_lowercase())) } else { Err(bad("conversation id (a UUID)", text)) }
+    }
+}
+
+impl ConversationId {
+    /// The first eight characters, which a handoff id carries.
+    #[must_use]
+    pub fn short(&self) -> &str {
+        &self.0[..8]
+    }
+}
+
+impl HandoffId {
+    /// The id of a handoff made at `at` from the conversation `of`.
+    #[must_use]
+    pub fn new(at: WallTime, of: &ConversationId) -> Self {
+        Self(format!("HO-{}-{}", at.compact(), of.short()))
+    }
+}
+
+impl FromStr for HandoffId {
+    type Err = BadId;
+    fn from_str(text: &str) -> Result<Self, BadId> {
+        let digits = |part: &str, n: usize| part.len() == n && part.bytes().all(|b| b.is_ascii_digit());
+        let parts: Vec<&str> = text.split('-').collect();
+        let ok = parts.len() == 4
+            && parts[0] == "HO"
+            && digits(parts[1], 8)
+            && digits(parts[2], 6)
+            && parts[3].len() == 8
+            && parts[3].bytes().all(|b| b.is_ascii_digit() || (b'a'..=b'f').contains(&b));
+        if ok { Ok(Self(text.to_owned())) } else { Err(bad("handoff id", text)) }
+    }
+}
+
+impl FromStr for SessionName {
+    type Err = BadId;
+    fn from_str(text: &str) -> Result<Self, BadId> {
+        let first = |b: u8| b.is_ascii_lowercase() || b.is_ascii_digit();
+        let rest = |b: u8| first(b) || matches!(b, b'.' | b'_' | b'-');
+        let bytes = text.as_bytes();
+        let ok = (1..=48).contains(&bytes.len()) && first(bytes[0]) && bytes[1..].iter().all(|b| rest(*b));
+        if ok { Ok(Self(text.to_owned())) } else { Err(bad("session name", text)) }
+    }
+}
+
+impl SessionName {
+    /// The default name for a directory: its last component, lower-cased, other characters `-`; empty gives `session`.
+    #[must_use]
+    pub fn for_directory(last_component: &str) -> Self {
+        let mut name: String = last_component
+            .to_lowercase()
+            .chars()
+            .map(|c| if c.is_ascii_lowercase() || c.is_ascii_digit() || matches!(c, '.' | '_' | '-') { c } else { '-' })
+            .collect();
+        name = name.trim_start_matches(['.', '_', '-']).chars().take(48).collect();
+        if name.is_empty() {
+            name.push_str("session");
+        }
+        Self(name)
+    }
+
+    /// The `n`-th alternative when the name is taken: `proj-2`, `proj-3` and so on, never over 48 bytes.
+    #[must_use]
+    pub fn numbered(&self, n: u32) -> Self {
+        let tail = format!("-{n}");
+        let head: String = self.0.chars().take(48 - tail.len()).collect();
+        Self(head + &tail)
+    }
+}
+
+impl FromStr for Channel {
+    type Err = BadId;
+    fn from_str(text: &str) -> Result<Self, BadId> {
+        let ok = (1..=64).contains(&text.len())
+            && !text.starts_with(['.', '-'])
+            && text.bytes().all(|b| b.is_ascii_alphanumeric() || matches!(b, b'.' | b'_' | b'-'));
+        if ok { Ok(Self(text.to_owned())) } else { Err(bad("channel name", text)) }
+    }
+}
+
+impl Channel {
+    /// The channel of a directory that no registry entry covers.
+    #[must_use]
+    pub fn global() -> Self {
+        Self("global".to_owned())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_handoff_id_is_made_of_time_and_conversation() {
+        let of: ConversationId = "c74cc080-94b9-4841-b82f-a62cfb8efdc0".parse().unwrap();
+        let id = HandoffId::new(WallTime::parse("2026-11-20T14:29:50Z").unwrap(), &of);
+        assert_eq!(id.as_str(), "HO-20261120-142950-c74cc080");
+        assert_eq!(id.as_str().parse::<HandoffId>().unwrap(), id);
+    }
+
+    #[test]
+    fn hostile_identifiers_are_refused() {
+        for text in ["", ".", "..", "../x", "a/b", "-x", "HO-1-2-3", "x\n", "\u{1b}[2J"] {
+            assert!(text.parse::<HandoffId>().is_err(), "{text:?}");
+            assert!(text.parse::<ConversationId>().is_err(), "{text:?}");
+        }
+        for text in ["", ".", "..", "../x", "a/b", "-x", "x\n"] {
+            assert!(text.parse::<Channel>().is_err(), "{text:?}");
+            assert!(text.parse::<SessionName>().is_err(), "{text:?}");
+        }
+    }
+
+    #[test]
+    fn a_directory_gives_a_name_by_the_grammar() {
+        for (dir, name) in [("proj", "proj"), ("My Proj", "my-proj"), ("", "session"), (".hidden", "hidden"), ("日本", "session")] {
+            let made = SessionName::for_directory(dir);
+            assert_eq!(made.as_str(), name);
+            made.as_str().parse::<SessionName>().unwrap();
+        }
+        let long = SessionName::for_directory(&"x".repeat(90));
+        assert_eq!(long.numbered(12).as_str().len(), 48);
+    }
+}

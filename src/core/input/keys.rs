@@ -1,0 +1,122 @@
+//! What a complete control sequence from a terminal means: kitty keys, xterm's modified keys, or the terminal's own word.
+
+use super::Class;
+
+/// The meaning of one control sequence.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Csi {
+    /// This.
+    Class(Class),
+    /// A bracketed paste begins.
+    PasteBegins,
+    /// Three raw bytes of an old mouse report follow.
+    X10Mouse,
+}
+
+/// The meaning of `CSI body last`; `body` is parameters and intermediates, without CSI.
+pub(super) fn meaning(body: &[u8], last: u8) -> Csi {
+    let report = Csi::Class(Class::Report);
+    let private = matches!(body.first(), Some(b'<' | b'=' | b'>' | b'?'));
+    let intermediate = body.iter().any(|byte| (0x20..=0x2f).contains(byte));
+    if private || intermediate {
+        // SGR mouse, DA, DECRPM, kitty flags, colour scheme, graphics: no terminal sends a key in such a form.
+        return report;
+    }
+    match (last, body) {
+        (b'~', b"200") => Csi::PasteBegins,
+        (b'M', b"") => Csi::X10Mouse,
+        (b'M', _) | (b'I' | b'O', b"") | (b'c' | b'n' | b't' | b'x' | b'y', _) => report,
+        (b'R', body) if is_cursor_report(body) => report,
+        (b'u', body) => Csi::Class(kitty(body)),
+        (b'~', body) => Csi::Class(modified(body)),
+        _ => Csi::Class(Class::Typed),
+    }
+}
+
+/// `CSI 1;2R` to `CSI 1;16R` are also F3 with modifiers, and a person's key is never taken for a report.
+fn is_cursor_report(body: &[u8]) -> bool {
+    let mut fields = body.split(|byte| *byte == b';').map(number);
+    match (fields.next().flatten(), fields.next().flatten(), fields.next()) {
+        (Some(row), Some(column), None) => row != 1 || !(2..=16).contains(&column),
+        _ => false,
+    }
+}
+
+/// `CSI key[:shifted[:base]] ; modifiers[:event] ; text u` of the kitty keyboard protocol.
+fn kitty(body: &[u8]) -> Class {
+    let mut fields = body.split(|byte| *byte == b';');
+    let mut codes = fields.next().unwrap_or_default().split(|byte| *byte == b':').map(number);
+    let mut modifiers = fields.next().unwrap_or_default().split(|byte| *byte == b':').map(number);
+    let main = codes.next().flatten();
+    let base = codes.nth(1).flatten();
+    let held = modifiers.next().flatten().unwrap_or(1);
+    let event = modifiers.next().flatten().unwrap_or(1);
+    if event == 3 { Class::Typed } else { key(main, base, held) }
+}
+
+/// `CSI 27 ; modifiers ; key ~` of xterm's modifyOtherKeys.
+fn modified(body: &[u8]) -> Class {
+    let mut fields = body.split(|byte| *byte == b';').map(number);
+    match (fields.next().flatten(), fields.next().flatten(), fields.next().flatten(), fields.next()) {
+        (Some(27), Some(held), code, None) => key(code, None, held),
+        _ => Class::Typed,
+    }
+}
+
+/// The class of a key; `held` is one more than the modifier bits.
+fn key(main: Option<u32>, base: Option<u32>, held: u32) -> Class {
+    const CTRL: u32 = 4;
+    /// Caps lock and num lock, which say nothing about what is meant.
+    const LOCKS: u32 = 64 | 128;
+    const ENTER: u32 = 13;
+    const KEYPAD_ENTER: u32 = 57_414;
+    let held = held.saturating_sub(1) & !LOCKS;
+    let is = |code: u32| main == Some(code) || base == Some(code);
+    match held {
+        CTRL if is(u32::from(b'c')) => Class::Interrupt,
+        CTRL if is(u32::from(b'z')) => Class::Suspend,
+        0 if main == Some(ENTER) || main == Some(KEYPAD_ENTER) => Class::Submit,
+        _ => Class::Typed,
+    }
+}
+
+/// A decimal number; an empty field, or one that is too large, is none.
+fn number(field: &[u8]) -> Option<u32> {
+    if field.is_empty() {
+        return None;
+    }
+    field.iter().try_fold(0_u32, |value, byte| match byte {
+        b'0'..=b'9' => value.checked_mul(10)?.checked_add(u32::from(byte - b'0')),
+        _ => None,
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn numbers() {
+        assert_eq!(number(b"99"), Some(99));
+        for bad in [&b""[..], b"9x", b"-1", b"99999999999"] {
+            assert_eq!(number(bad), None);
+        }
+    }
+
+    #[test]
+    fn modifiers_without_the_locks() {
+        for (held, class) in [
+            (5, Class::Interrupt),
+            (5 + 64, Class::Interrupt),
+            (5 + 128, Class::Interrupt),
+            (5 + 192, Class::Interrupt),
+            (1, Class::Typed),
+            (6, Class::Typed),
+            (7, Class::Typed),
+            (13, Class::Typed),
+            (0, Class::Typed),
+        ] {
+            assert_eq!(key(Some(99), None, held), class, "{held}");
+        }
+    }
+}

@@ -1,0 +1,264 @@
+//! What the bytes from a person's terminal are: typing, an interrupt, a submit, a paste, or an answer of the terminal itself.
+//!
+//! What it does: labels. [`Classifier::feed`] takes bytes however they were cut and gives [`Piece`]s that cover each byte
+//! exactly once, in order; the labels do not depend on the cuts.
+//!
+//! What it does not do: it forwards, holds back and changes nothing. The caller passes every byte on at once and may learn
+//! a label a little later, when the sequence is complete; [`Classifier::flush`] ends that wait. C1 controls (0x80 to 0x9f as
+//! single bytes) and mouse mode 1005 are not known: they cannot be told from UTF-8 text.
+
+mod keys;
+
+use std::ops::Range;
+
+use serde::{Deserialize, Serialize};
+
+use keys::Csi;
+
+/// What a piece of input is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Class {
+    /// Keys of a person.
+    Typed,
+    /// Ctrl+C, pressed or repeated, in any of its encodings (CONTRACT C5).
+    Interrupt,
+    /// Enter without a modifier.
+    Submit,
+    /// Ctrl+Z.
+    Suspend,
+    /// A bracketed paste with its marks; nothing else is recognised inside.
+    Paste,
+    /// Sent by the terminal, not by a person: focus, mouse, answers to queries, size and colour reports.
+    Report,
+}
+
+impl Class {
+    /// The word of the journal's `keys.class` (CONTRACT C7).
+    #[must_use]
+    pub fn journal_word(self) -> &'static str {
+        match self {
+            Class::Typed | Class::Submit | Class::Suspend => "typed",
+            Class::Interrupt => "interrupt",
+            Class::Paste => "paste",
+            Class::Report => "report",
+        }
+    }
+
+    /// Whether each piece of this class is one key of its own, never joined with the next.
+    #[must_use]
+    pub fn is_key(self) -> bool {
+        matches!(self, Class::Interrupt | Class::Submit | Class::Suspend)
+    }
+}
+
+/// A labelled run of bytes.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Piece {
+    /// What it is.
+    pub class: Class,
+    /// Where it is: byte offsets since the classifier was made. It may begin in an earlier `feed`.
+    pub range: Range<u64>,
+}
+
+/// Bytes of a control sequence that are looked at; a longer one is no key and no answer.
+const MAX_CSI: usize = 128;
+/// Bytes of an OSC, DCS or APC answer (a clipboard may be in it); what follows counts as typed.
+const MAX_STRING: u64 = 1 << 20;
+const PASTE_END: &[u8] = b"\x1b[201~";
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum State {
+    Ground,
+    Escape,
+    Csi,
+    Ss3,
+    /// After `ESC ]`, `ESC P`, `ESC _`: a string, or Alt and that letter.
+    Opener(u8),
+    Text {
+        length: u64,
+    },
+    /// ESC inside a string: its end, or another sequence.
+    TextEscape {
+        length: u64,
+    },
+    /// Bytes to come of `CSI M`.
+    X10(u8),
+    /// How much of the end mark has been seen.
+    Paste(usize),
+}
+
+/// Labels the input of one terminal. One for each client: a sequence never goes over from one to another.
+#[derive(Clone, Debug)]
+pub struct Classifier {
+    state: State,
+    /// Offset of the next byte.
+    offset: u64,
+    /// Offset of the first byte without a label.
+    start: u64,
+    csi: Vec<u8>,
+}
+
+impl Default for Classifier {
+    fn default() -> Self {
+        Self::new()
+    }
+}
+
+impl Classifier {
+    /// A classifier at offset 0.
+    #[must_use]
+    pub fn new() -> Self {
+        Classifier { state: State::Ground, offset: 0, start: 0, csi: Vec::new() }
+    }
+
+    /// Labels `bytes`, the next ones of the stream. Neighbours of one class come as one piece, keys one by one.
+    pub fn feed(&mut self, bytes: &[u8], out: &mut Vec<Piece>) {
+        self.tokens(bytes, &mut |piece| join(out, piece));
+    }
+
+    /// How many of the bytes so far have no label yet: at most the start of one sequence.
+    #[must_use]
+    pub fn pending(&self) -> u64 {
+        self.offset - self.start
+    }
+
+    /// Labels what is pending, for the caller to use after some 100 ms without input: a lone ESC was the Escape key. The start
+    /// of a longer sequence is labelled typed but not forgotten, so that a Ctrl+C cut by a slow line still counts.
+    pub fn flush(&mut self, out: &mut Vec<Piece>) {
+        let class = if matches!(self.state, State::X10(_)) { Class::Report } else { Class::Typed };
+        let sink = &mut |piece| join(out, piece);
+        self.label(class, self.offset, sink);
+        let begun = match self.state {
+            State::Csi => !self.csi.is_empty(),
+            State::Text { .. } | State::Paste(_) => true,
+            _ => false,
+        };
+        if !begun {
+            self.state = State::Ground;
+        }
+    }
+
+    /// As `feed`, but every key and every sequence is a piece of its own.
+    pub(super) fn tokens(&mut self, bytes: &[u8], sink: &mut impl FnMut(Piece)) {
+        for &byte in bytes {
+            self.byte(byte, sink);
+            self.offset += 1;
+        }
+    }
+
+    /// Labels everything before `end` that has no label yet.
+    fn label(&mut self, class: Class, end: u64, sink: &mut impl FnMut(Piece)) {
+        if self.start < end {
+            sink(Piece { class, range: self.start..end });
+            self.start = end;
+        }
+    }
+
+    /// Labels everything up to and with the present byte, and goes on in `next`.
+    fn done(&mut self, class: Class, next: State, sink: &mut impl FnMut(Piece)) {
+        self.label(class, self.offset + 1, sink);
+        self.state = next;
+    }
+
+    /// What was begun is nothing: it was typed, and the present byte stands for itself.
+    fn broken(&mut self, byte: u8, sink: &mut impl FnMut(Piece)) {
+        self.label(Class::Typed, self.offset, sink);
+        self.ground(byte, sink);
+    }
+
+    fn ground(&mut self, byte: u8, sink: &mut impl FnMut(Piece)) {
+        match byte {
+            0x1b => self.state = State::Escape,
+            0x03 => self.done(Class::Interrupt, State::Ground, sink),
+            0x0d => self.done(Class::Submit, State::Ground, sink),
+            0x1a => self.done(Class::Suspend, State::Ground, sink),
+            _ => self.done(Class::Typed, State::Ground, sink),
+        }
+    }
+
+    fn byte(&mut self, byte: u8, sink: &mut impl FnMut(Piece)) {
+        match self.state {
+            State::Ground => self.ground(byte, sink),
+            State::Escape => self.escape(byte, sink),
+            State::Csi => self.control(byte, sink),
+            State::Ss3 => match byte {
+                0x20..=0x7e => self.done(Class::Typed, State::Ground, sink),
+                _ => self.broken(byte, sink),
+            },
+            State::Opener(kind) => {
+                let answers: &[u8] = match kind {
+                    b']' => b"0123456789lL",
+                    b'P' => b"0123456789>!+$",
+                    _ => b"G",
+                };
+                if answers.contains(&byte) {
+                    self.done(Class::Report, State::Text { length: 0 }, sink);
+                } else {
+                    self.broken(byte, sink);
+                }
+            }
+            State::Text { length } => match byte {
+                0x07 => self.done(Class::Report, State::Ground, sink),
+                0x1b => self.state = State::TextEscape { length },
+                // No answer has another control byte in it: it was cut off, and this is a key (it may be Ctrl+C).
+                0x00..=0x1f => self.broken(byte, sink),
+                _ if length >= MAX_STRING => self.broken(byte, sink),
+                _ => self.done(Class::Report, State::Text { length: length + 1 }, sink),
+            },
+            State::TextEscape { .. } if byte == b'\\' => self.done(Class::Report, State::Ground, sink),
+            State::TextEscape { .. } => self.escape(byte, sink),
+            State::X10(left) => match byte {
+                0x00..=0x1f => self.broken(byte, sink),
+                _ if left > 1 => self.state = State::X10(left - 1),
+                _ => self.done(Class::Report, State::Ground, sink),
+            },
+            State::Paste(seen) => {
+                let seen = if byte == PASTE_END[seen] { seen + 1 } else { usize::from(byte == PASTE_END[0]) };
+                let next = if seen == PASTE_END.len() { State::Ground } else { State::Paste(seen) };
+                self.done(Class::Paste, next, sink);
+            }
+        }
+    }
+
+    /// The byte after ESC.
+    fn escape(&mut self, byte: u8, sink: &mut impl FnMut(Piece)) {
+        match byte {
+            b'[' => {
+                self.csi.clear();
+                self.state = State::Csi;
+            }
+            b'O' => self.state = State::Ss3,
+            b']' | b'P' | b'_' => self.state = State::Opener(byte),
+            // Ctrl+C and Ctrl+Z right after Escape are these keys; Escape twice: the second may begin a sequence.
+            0x03 | 0x1a | 0x1b => self.broken(byte, sink),
+            // Alt and a key, Alt+Enter (a new line, no submit) among them.
+            _ => self.done(Class::Typed, State::Ground, sink),
+        }
+    }
+
+    /// A byte of a control sequence after `CSI`.
+    fn control(&mut self, byte: u8, sink: &mut impl FnMut(Piece)) {
+        match byte {
+            0x20..=0x3f if self.csi.len() < MAX_CSI => self.csi.push(byte),
+            0x40..=0x7e => match keys::meaning(&self.csi, byte) {
+                Csi::Class(class) => self.done(class, State::Ground, sink),
+                Csi::PasteBegins => self.done(Class::Paste, State::Paste(0), sink),
+                Csi::X10Mouse => self.state = State::X10(3),
+            },
+            _ => self.broken(byte, sink),
+        }
+    }
+}
+
+fn join(out: &mut Vec<Piece>, piece: Piece) {
+    match out.last_mut() {
+        Some(last) if last.class == piece.class && !piece.class.is_key() && last.range.end == piece.range.start => {
+            last.range.end = piece.range.end;
+        }
+        _ => out.push(piece),
+    }
+}
+
+#[cfg(test)]
+mod tests;

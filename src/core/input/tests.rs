@@ -1,0 +1,312 @@
+use super::*;
+use proptest::prelude::*;
+
+fn pieces(input: &[u8]) -> Vec<Piece> {
+    let mut out = Vec::new();
+    Classifier::new().feed(input, &mut out);
+    out
+}
+
+/// The classes of the pieces; a check that they cover the input is on the way.
+fn classes(input: &[u8]) -> Vec<Class> {
+    let pieces = pieces(input);
+    let mut end = 0;
+    for piece in &pieces {
+        assert_eq!(piece.range.start, end);
+        end = piece.range.end;
+    }
+    assert_eq!(end, input.len() as u64, "{:?} is not complete", String::from_utf8_lossy(input));
+    pieces.into_iter().map(|piece| piece.class).collect()
+}
+
+#[test]
+fn every_form_of_ctrl_c() {
+    for form in [
+        "\x03",
+        "\x1b[99;5u",
+        "\x1b[99:67;5u",
+        "\x1b[99::99;5u",
+        "\x1b[1089::99;5u",
+        "\x1b[1089:1057:99;5u",
+        "\x1b[99;69u",
+        "\x1b[99;133u",
+        "\x1b[99;197u",
+        "\x1b[99;5:1u",
+        "\x1b[99;5:2u",
+        "\x1b[99;5;3u",
+        "\x1b[99;5:1;99u",
+        "\x1b[27;5;99~",
+        "\x1b[27;69;99~",
+        "\x1b[099;05u",
+    ] {
+        assert_eq!(classes(form.as_bytes()), [Class::Interrupt], "{form:?}");
+    }
+}
+
+#[test]
+fn what_only_looks_like_ctrl_c() {
+    for form in [
+        "\x1b[99;5:3u",
+        "\x1b[99u",
+        "\x1b[99;1u",
+        "\x1b[99;6u",
+        "\x1b[99;7u",
+        "\x1b[99;13u",
+        "\x1b[100;5u",
+        "\x1b[1:99;5u",
+        "\x1b[27;6;99~",
+        "\x1b[27;5;100~",
+        "\x1b[27;5~",
+        "\x1b[99;5~",
+        "\x1b[5;99u",
+        "c",
+        "\x1b[27;5;99;1~",
+        "\x1b[4294967395;5u",
+        "\x1b[;5u",
+    ] {
+        assert_eq!(classes(form.as_bytes()), [Class::Typed], "{form:?}");
+    }
+    assert_eq!(classes(b"\x1b[?99;5u"), [Class::Report], "an answer, not a key");
+}
+
+#[test]
+fn submit_and_suspend() {
+    for form in ["\r", "\x1b[13u", "\x1b[13;1u", "\x1b[13;1:2u", "\x1b[13;65u", "\x1b[57414u"] {
+        assert_eq!(classes(form.as_bytes()), [Class::Submit], "{form:?}");
+    }
+    for form in ["\n", "\x1b\r", "\x1b[13;2u", "\x1b[13;1:3u", "\x1b[13;5u", "\x1b[27;2;13~"] {
+        assert_eq!(classes(form.as_bytes()), [Class::Typed], "{form:?}");
+    }
+    for form in ["\x1a", "\x1b[122;5u", "\x1b[1103::122;5u", "\x1b[27;5;122~"] {
+        assert_eq!(classes(form.as_bytes()), [Class::Suspend], "{form:?}");
+    }
+    assert_eq!(classes(b"\r\r\x03\x03"), [Class::Submit, Class::Submit, Class::Interrupt, Class::Interrupt], "keys are not joined");
+}
+
+#[test]
+fn nothing_is_recognised_inside_a_paste() {
+    let paste = b"\x1b[200~a\x03\r\x1a\x1b[99;5u\x1b[200~\x1b[201\x1b[20\x1b\x1b[I\x1b[201~";
+    assert_eq!(classes(paste), [Class::Paste]);
+    let after: Vec<u8> = [paste.as_slice(), b"\x03x"].concat();
+    assert_eq!(classes(&after), [Class::Paste, Class::Interrupt, Class::Typed]);
+    assert_eq!(classes(b"\x1b[201~"), [Class::Typed]);
+}
+
+#[test]
+fn what_a_terminal_says_by_itself() {
+    for form in [
+        "\x1b[I",
+        "\x1b[O",
+        "\x1b[<0;10;20M",
+        "\x1b[<0;10;20m",
+        "\x1b[<35;1;1M",
+        "\x1b[M !!",
+        "\x1b[M\u{20}\u{7f}!",
+        "\x1b[32;10;20M",
+        "\x1b[?62;22c",
+        "\x1b[>41;354;0c",
+        "\x1b[0n",
+        "\x1b[24;80R",
+        "\x1b[1;80R",
+        "\x1b[?24;80;1R",
+        "\x1b[?2026;2$y",
+        "\x1b[4;1$y",
+        "\x1b[?1u",
+        "\x1b[48;24;80;480;800t",
+        "\x1b[8;24;80t",
+        "\x1b[?997;1n",
+        "\x1b]11;rgb:0000/0000/0000\x1b\\",
+        "\x1b]11;rgb:1/2/3\x07",
+        "\x1b]4;1;rgb:1/2/3\x07",
+        "\x1b]52;c;aGk=\x07",
+        "\x1bP>|kitty(0.40)\x1b\\",
+        "\x1bP1$r0m\x1b\\",
+        "\x1bP1+r544e=787465726d\x1b\\",
+        "\x1bP!|00000000\x1b\\",
+        "\x1b_Gi=31;OK\x1b\\",
+    ] {
+        assert_eq!(classes(form.as_bytes()), [Class::Report], "{form:?}");
+    }
+}
+
+#[test]
+fn keys_of_a_person() {
+    for form in [
+        "abc",
+        "héllo 日本",
+        "\x1b[A",
+        "\x1b[1;5C",
+        "\x1bOP",
+        "\x1bOA",
+        "\x1b[3~",
+        "\x1b[15;2~",
+        "\x1b[1;2R",
+        "\x1b[Z",
+        "\x1bb",
+        "\x1b\x7f",
+        "\t",
+        "\x7f",
+        "\x1b[97;3u",
+        "\x1b[27u",
+        "\x1b[[A",
+        "\x1b[H",
+        "\x1b]x",
+        "\x1bPq",
+        "\x1b_x",
+        "\x1b[57441;2u",
+        "\u{9b}99;5u",
+        "\0",
+        "\x1c",
+    ] {
+        assert_eq!(classes(form.as_bytes()), [Class::Typed], "{form:?}");
+    }
+}
+
+#[test]
+fn ctrl_c_gets_out_of_everything_but_a_paste() {
+    for begun in
+        ["\x1b", "\x1b[", "\x1b[99;", "\x1bO", "\x1b]", "\x1b]11;rgb", "\x1bP1", "\x1b[M", "\x1b[M!", "\x1b_Ga", "\x1b]11;\x1b"]
+    {
+        let input = [begun.as_bytes(), b"\x03"].concat();
+        assert_eq!(classes(&input).last(), Some(&Class::Interrupt), "{begun:?}");
+    }
+}
+
+#[test]
+fn a_lone_escape_is_labelled_by_flush() {
+    let mut classifier = Classifier::new();
+    let mut out = Vec::new();
+    classifier.feed(b"a\x1b", &mut out);
+    assert_eq!(classifier.pending(), 1);
+    classifier.flush(&mut out);
+    assert_eq!(out, [Piece { class: Class::Typed, range: 0..2 }]);
+    assert_eq!(classifier.pending(), 0);
+    out.clear();
+    classifier.feed(b"]11;typed\r", &mut out);
+    assert_eq!(out, [Piece { class: Class::Typed, range: 2..11 }, Piece { class: Class::Submit, range: 11..12 }]);
+}
+
+#[test]
+fn a_key_cut_by_a_slow_line_still_counts_after_flush() {
+    let mut classifier = Classifier::new();
+    let mut out = Vec::new();
+    classifier.feed(b"\x1b[99;", &mut out);
+    classifier.flush(&mut out);
+    classifier.feed(b"5u", &mut out);
+    assert_eq!(out, [Piece { class: Class::Typed, range: 0..5 }, Piece { class: Class::Interrupt, range: 5..7 }]);
+}
+
+#[test]
+fn a_paste_goes_on_after_flush() {
+    let mut classifier = Classifier::new();
+    let mut out = Vec::new();
+    classifier.feed(b"\x1b[200~a", &mut out);
+    classifier.flush(&mut out);
+    classifier.feed(b"\x03\x1b[201~\x03", &mut out);
+    assert_eq!(out.iter().map(|piece| piece.class).collect::<Vec<_>>(), [Class::Paste, Class::Interrupt]);
+}
+
+#[test]
+fn sequences_without_end_are_bounded() {
+    let long = [b"\x1b[".as_slice(), &[b'1'; 10_000]].concat();
+    let mut classifier = Classifier::new();
+    let mut out = Vec::new();
+    classifier.feed(&long, &mut out);
+    assert_eq!((classifier.pending(), classifier.csi.len()), (0, MAX_CSI));
+    let string = [b"\x1b]52;".as_slice(), &vec![b'a'; 1 << 21]].concat();
+    assert_eq!(classes(&string), [Class::Report, Class::Typed]);
+}
+
+#[test]
+fn all_256_byte_values_alone() {
+    for byte in 0..=255_u8 {
+        let expected = match byte {
+            0x03 => Class::Interrupt,
+            0x0d => Class::Submit,
+            0x1a => Class::Suspend,
+            0x1b => continue,
+            _ => Class::Typed,
+        };
+        assert_eq!(classes(&[byte]), [expected], "{byte}");
+    }
+}
+
+fn input() -> impl Strategy<Value = Vec<u8>> {
+    let forms: Vec<&'static [u8]> = vec![
+        b"\x03",
+        b"\x1b[99;5u",
+        b"\x1b[27;5;99~",
+        b"\x1b[200~",
+        b"\x1b[201~",
+        b"\x1b",
+        b"\x1b[",
+        b"\x1b]11;",
+        b"\x07",
+        b"\x1b\\",
+        b"\x1bP>|",
+        b"\x1b[M",
+        b"\x1b[<0;1;1M",
+        b"\x1b[A",
+        b"\x1bO",
+        b"\r",
+        b"\\\r",
+        b"abc",
+        "é日".as_bytes(),
+        b"\x1a",
+        b"\x1b[I",
+        b"\x1b[?1u",
+        b"5u",
+        b"\x1b[13u",
+        b"!!!",
+    ];
+    let part = prop_oneof![
+        3 => prop::sample::select(forms).prop_map(<[u8]>::to_vec),
+        1 => prop::collection::vec(any::<u8>(), 1..6),
+    ];
+    prop::collection::vec(part, 0..24).prop_map(|parts| parts.concat())
+}
+
+/// One label a byte; a key's first byte is marked, so that joined keys would show.
+fn labels(pieces: &[Piece]) -> Vec<(Class, bool)> {
+    let each = |piece: &Piece| {
+        let class = piece.class;
+        let first = piece.range.start;
+        piece.range.clone().map(move |at| (class, class.is_key() && at == first)).collect::<Vec<_>>()
+    };
+    pieces.iter().flat_map(each).collect()
+}
+
+proptest! {
+    #[test]
+    fn labels_do_not_depend_on_the_cuts(input in input(), cuts in prop::collection::vec(1_usize..9, 0..80)) {
+        let whole = pieces(&input);
+        let mut classifier = Classifier::new();
+        let mut cut = Vec::new();
+        let mut rest = input.as_slice();
+        for size in cuts {
+            let (now, later) = rest.split_at(size.min(rest.len()));
+            classifier.feed(now, &mut cut);
+            rest = later;
+        }
+        classifier.feed(rest, &mut cut);
+        prop_assert_eq!(labels(&cut), labels(&whole));
+    }
+
+    #[test]
+    fn every_byte_is_covered_once_in_order(input in input(), flush_at in 0_usize..60) {
+        let mut classifier = Classifier::new();
+        let mut out = Vec::new();
+        let (head, tail) = input.split_at(flush_at.min(input.len()));
+        classifier.feed(head, &mut out);
+        classifier.flush(&mut out);
+        classifier.feed(tail, &mut out);
+        classifier.flush(&mut out);
+        let mut end = 0;
+        for piece in &out {
+            prop_assert_eq!(piece.range.start, end);
+            prop_assert!(piece.range.end > end);
+            end = piece.range.end;
+        }
+        prop_assert_eq!(end, input.len() as u64);
+    }
+}

@@ -1,0 +1,270 @@
+//! The journal's lines and what can be read from them (CONTRACT C7): pure text in, text out.
+//!
+//! Every event line carries `chain`, a running digest over the events and the actions so far. It costs 16 characters and
+//! makes a changed event visible even where it changes no action.
+
+use serde::{Deserialize, Serialize};
+use serde_json::{Value, json};
+use thiserror::Error;
+
+use super::supervisor::action::{Action, Decision};
+use super::supervisor::event::Event;
+use super::supervisor::{CORE, Policy, Supervisor};
+use super::time::{Stamp, WallTime};
+
+/// The version of the journal's form.
+pub const JOURNAL: u32 = 1;
+
+/// A running digest (FNV-1a, 64 bits): not against an attacker, against a changed journal.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(transparent)]
+pub struct Chain(u64);
+
+impl Default for Chain {
+    fn default() -> Self {
+        Chain(0xcbf2_9ce4_8422_2325)
+    }
+}
+
+impl Chain {
+    fn add(&mut self, text: &str) {
+        for byte in text.bytes().chain([b'\n']) {
+            self.0 = (self.0 ^ u64::from(byte)).wrapping_mul(0x0100_0000_01b3);
+        }
+    }
+
+    fn hex(self) -> String {
+        format!("{:016x}", self.0)
+    }
+}
+
+/// A supervisor together with the lines that it leaves behind.
+#[derive(Clone, Debug)]
+pub struct Recorder {
+    /// The supervisor.
+    pub supervisor: Supervisor,
+    chain: Chain,
+}
+
+impl Recorder {
+    /// A new session under `policy`.
+    #[must_use]
+    pub fn new(policy: Policy) -> Self {
+        Recorder { supervisor: Supervisor::new(policy), chain: Chain::default() }
+    }
+
+    /// The line that begins a journal file: the policy, and for a rotated file the whole state.
+    pub fn open_line(&mut self, now: Stamp, at: WallTime, version: &str) -> String {
+        let fresh = self.supervisor.seq() == 0;
+        let seq = self.supervisor.take_seq();
+        let policy = self.supervisor.policy();
+        let state = if fresh { Value::Null } else { json!({"supervisor": self.supervisor, "chain": self.chain}) };
+        let open = json!({
+            "journal": JOURNAL, "hopty": version, "core": CORE,
+            "agent": policy.agent, "hooks": policy.hooks, "config": policy.config, "state": state,
+        });
+        format!("{}\n", json!({"seq": seq, "t": now.0, "at": at.rfc3339_ms(), "open": open}))
+    }
+
+    /// Takes a step; returns the actions and appends the journal lines to `lines`.
+    pub fn step(&mut self, now: Stamp, at: WallTime, event: &Event, lines: &mut String) -> Vec<Action> {
+        let first = self.supervisor.seq() + 1;
+        let mut actions = Vec::new();
+        self.supervisor.step(now, event, &mut actions);
+        let event_json = json!(event);
+        self.chain.add(&format!("{} {event_json}", now.0));
+        for action in &actions {
+            self.chain.add(&json!(action).to_string());
+        }
+        push(lines, &json!({"seq": first, "t": now.0, "event": event_json, "chain": self.chain.hex()}));
+        for (seq, action) in (first + 1..).zip(&actions) {
+            let line = match action {
+                Action::Decide { decision } => {
+                    json!({"seq": seq, "t": now.0, "at": at.rfc3339_ms(), "decision": decision})
+                }
+                action => json!({"seq": seq, "t": now.0, "action": action}),
+            };
+            push(lines, &line);
+        }
+        actions
+    }
+}
+
+fn push(lines: &mut String, line: &Value) {
+    lines.push_str(&line.to_string());
+    lines.push('\n');
+}
+
+/// One line of a journal, as far as a reader needs it.
+#[derive(Clone, Debug, Deserialize)]
+pub struct Line {
+    /// The line's number.
+    pub seq: u64,
+    /// Milliseconds since the host began.
+    pub t: Stamp,
+    /// Wall clock, on `open` and `decision` lines.
+    #[serde(default)]
+    pub at: Option<String>,
+    /// The policy and state that the lines after it rest on.
+    #[serde(default)]
+    open: Option<Open>,
+    #[serde(default)]
+    event: Option<Value>,
+    #[serde(default)]
+    action: Option<Value>,
+    /// A decision.
+    #[serde(default)]
+    pub decision: Option<Value>,
+    #[serde(default)]
+    chain: Option<String>,
+}
+
+#[derive(Clone, Debug, Deserialize)]
+struct Open {
+    core: u32,
+    agent: super::supervisor::Agent,
+    hooks: bool,
+    #[serde(default)]
+    config: super::config::Config,
+    #[serde(default)]
+    state: Option<OpenState>,
+}
+
+#[derive(Clone, Debug, Deserialize)]
+struct OpenState {
+    supervisor: Box<Supervisor>,
+    chain: Chain,
+}
+
+/// Why a journal cannot be replayed.
+#[derive(Debug, Error)]
+pub enum ReplayError {
+    /// It does not begin with an `open` line.
+    #[error("line {0} is no open line; a journal begins with one")]
+    NoOpen(u64),
+    /// It was written by other rules.
+    #[error("it was written by rules number {found}, this hopty has number {CORE}")]
+    OtherCore {
+        /// The number found.
+        found: u32,
+    },
+    /// A line is not one of a journal.
+    #[error("line {line} cannot be read: {cause}")]
+    Unreadable {
+        /// Number of the line in the file, from 1.
+        line: usize,
+        /// Why.
+        cause: String,
+    },
+}
+
+/// What a replay found.
+#[derive(Debug, PartialEq)]
+pub enum Replay {
+    /// The same events gave the same actions.
+    Same {
+        /// Events replayed.
+        events: usize,
+        /// Actions compared.
+        actions: usize,
+    },
+    /// The first place where they differ.
+    Differs {
+        /// Number of the journal line.
+        seq: u64,
+        /// What the journal has.
+        recorded: String,
+        /// What these rules give.
+        replayed: String,
+    },
+}
+
+/// Runs the events of a journal through the supervisor again.
+///
+/// # Errors
+/// When the text is not a journal of this `core`.
+pub fn replay(text: &str) -> Result<Replay, ReplayError> {
+    let mut lines = Vec::new();
+    let whole = text.rfind('\n').map_or("", |end| &text[..end]);
+    for (n, raw) in whole.lines().enumerate() {
+        let line: Line = serde_json::from_str(raw).map_err(|e| ReplayError::Unreadable { line: n + 1, cause: e.to_string() })?;
+        lines.push(line);
+    }
+    let mut recorder: Option<Recorder> = None;
+    let (mut events, mut actions, mut at) = (0, 0, 0);
+    while let Some(line) = lines.get(at) {
+        at += 1;
+        if let Some(open) = &line.open {
+            if open.core != CORE {
+                return Err(ReplayError::OtherCore { found: open.core });
+            }
+            let mut begun = Recorder::new(Policy { agent: open.agent, hooks: open.hooks, config: open.config.clone() });
+            match &open.state {
+                Some(state) => begun = Recorder { supervisor: (*state.supervisor).clone(), chain: state.chain },
+                None => {
+                    begun.supervisor.take_seq();
+                }
+            }
+            recorder = Some(begun);
+            continue;
+        }
+        let Some(recorder) = &mut recorder else { return Err(ReplayError::NoOpen(line.seq)) };
+        let Some(recorded) = &line.event else {
+            return Ok(Replay::Differs {
+                seq: line.seq,
+                recorded: shown(line),
+                replayed: "nothing: no event before it asks for this".to_owned(),
+            });
+        };
+        let event: Event = serde_json::from_value(recorded.clone())
+            .map_err(|e| ReplayError::Unreadable { line: at, cause: e.to_string() })?;
+        events += 1;
+        let made = recorder.step(line.t, WallTime(0), &event, &mut String::new());
+        for action in &made {
+            actions += 1;
+            let replayed = match action {
+                Action::Decide { decision } => json!(decision),
+                action => json!(action),
+            };
+            let next = lines.get(at);
+            let same = next.is_some_and(|l| l.event.is_none() && [&l.action, &l.decision].into_iter().flatten().any(|v| *v == replayed));
+            if !same {
+                return Ok(Replay::Differs {
+                    seq: next.map_or(line.seq, |l| l.seq),
+                    recorded: next.map_or_else(|| "the end of the journal".to_owned(), shown),
+                    replayed: replayed.to_string(),
+                });
+            }
+            at += 1;
+        }
+        let digest = recorder.chain.hex();
+        if line.chain.as_ref().is_some_and(|c| *c != digest) {
+            return Ok(Replay::Differs {
+                seq: line.seq,
+                recorded: format!("{recorded} (chain {})", line.chain.as_deref().unwrap_or("")),
+                replayed: format!("this event or one before it was changed after it was written (chain {digest})"),
+            });
+        }
+    }
+    Ok(Replay::Same { events, actions })
+}
+
+fn shown(line: &Line) -> String {
+    [&line.event, &line.action, &line.decision].into_iter().flatten().next().map_or_else(String::new, Value::to_string)
+}
+
+/// The decisions of a journal, each as the whole line, oldest first; lines that cannot be read are passed over.
+pub fn decisions(text: &str) -> impl Iterator<Item = &str> {
+    text.lines().filter(|line| serde_json::from_str::<Line>(line).is_ok_and(|l| l.decision.is_some()))
+}
+
+/// The last decision that explains something: clients coming and going do not.
+#[must_use]
+pub fn last_explained(text: &str) -> Option<(u64, Decision)> {
+    text.lines().rev().find_map(|line| {
+        let line: Line = serde_json::from_str(line).ok()?;
+        let decision: Decision = serde_json::from_value(line.decision?).ok()?;
+        use super::supervisor::action::DecisionKind as K;
+        (!matches!(decision.kind, K::ClientAttached | K::ClientDetached | K::RunSpawned | K::TreeReaped)).then_some((line.seq, decision))
+    })
+}

@@ -1,0 +1,19 @@
+//! Decisions, and nothing else: no I/O, no clock, no environment, no globals.
+//!
+//! Time, ids and file contents are given to these modules; what they want done they say. That makes the whole of hopty's
+//! judgement testable without a terminal, and a journal of events replayable to the same actions.
+
+pub mod channel;
+pub mod claude;
+pub mod config;
+pub mod context;
+pub mod draft;
+pub mod handoff;
+pub mod ids;
+pub mod input;
+pub mod journal;
+pub mod process;
+pub mod signal;
+pub mod supervisor;
+pub mod terminal;
+pub mod time;

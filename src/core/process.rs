@@ -1,0 +1,95 @@
+//! How a process changes: ended, stopped or continued. No bare integers.
+
+use serde::{Deserialize, Serialize};
+
+/// A signal by its number on this platform (SIGTERM is 15 on Linux and macOS alike).
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[serde(transparent)]
+pub struct Signal(pub i32);
+
+impl Signal {
+    /// SIGHUP.
+    pub const HUP: Signal = Signal(1);
+    /// SIGINT.
+    pub const INT: Signal = Signal(2);
+    /// SIGQUIT.
+    pub const QUIT: Signal = Signal(3);
+    /// SIGKILL.
+    pub const KILL: Signal = Signal(9);
+    /// SIGTERM.
+    pub const TERM: Signal = Signal(15);
+
+    /// The name without `SIG` for the signals that people meet, else `signal N`.
+    #[must_use]
+    pub fn name(self) -> String {
+        let known = match self.0 {
+            1 => "HUP",
+            2 => "INT",
+            3 => "QUIT",
+            4 => "ILL",
+            6 => "ABRT",
+            8 => "FPE",
+            9 => "KILL",
+            11 => "SEGV",
+            13 => "PIPE",
+            15 => "TERM",
+            n => return format!("signal {n}"),
+        };
+        format!("SIG{known}")
+    }
+}
+
+/// What the kernel reported about a child.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum ProcessEnd {
+    /// It called exit with this code.
+    Exited(u8),
+    /// A signal ended it.
+    Signaled(Signal),
+    /// A signal stopped it (job control); it lives.
+    Stopped(Signal),
+    /// It goes on after a stop.
+    Continued,
+}
+
+impl ProcessEnd {
+    /// The exit code as a shell gives it: its own, or 128 + n for a signal (CONTRACT C2). 0 for what is no end.
+    #[must_use]
+    pub fn code(self) -> u8 {
+        match self {
+            ProcessEnd::Exited(code) => code,
+            ProcessEnd::Signaled(signal) => u8::try_from(128 + signal.0).unwrap_or(255),
+            ProcessEnd::Stopped(_) | ProcessEnd::Continued => 0,
+        }
+    }
+
+    /// Whether the process is gone.
+    #[must_use]
+    pub fn is_final(self) -> bool {
+        matches!(self, ProcessEnd::Exited(_) | ProcessEnd::Signaled(_))
+    }
+
+    /// In words, for a sentence: `with code 1`, `by SIGKILL`.
+    #[must_use]
+    pub fn words(self) -> String {
+        match self {
+            ProcessEnd::Exited(code) => format!("with code {code}"),
+            ProcessEnd::Signaled(signal) => format!("by {}", signal.name()),
+            ProcessEnd::Stopped(signal) => format!("stopped by {}", signal.name()),
+            ProcessEnd::Continued => "continued".to_owned(),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn codes_are_those_of_a_shell() {
+        assert_eq!(ProcessEnd::Exited(130).code(), 130);
+        assert_eq!(ProcessEnd::Signaled(Signal::KILL).code(), 137);
+        assert!(!ProcessEnd::Stopped(Signal(19)).is_final());
+    }
+}

@@ -1,0 +1,317 @@
+//! Everything that the supervisor can ask of the host, and the decisions that it writes down.
+
+use serde::{Deserialize, Serialize};
+
+use super::phase::{Cause, StartKind};
+use crate::core::context::Level;
+use crate::core::ids::{ConversationId, HandoffId};
+use crate::core::process::Signal;
+use crate::core::time::Stamp;
+
+/// Whom a signal is for.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Target {
+    /// The child alone: it ends its own children in order.
+    Child,
+    /// The child's process group.
+    Group,
+}
+
+/// Which lines of the transcript are waited for.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Want {
+    /// PostToolBatch: the assistant lines with the payload's tool-use ids. Stop: the last assistant message.
+    Assistant,
+    /// The results of these tool uses.
+    Results,
+}
+
+/// What a hook call is answered with.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(tag = "answer", rename_all = "snake_case")]
+pub enum HookAnswer {
+    /// Nothing: Claude goes on.
+    Nothing,
+    /// The frame of CONTRACT C9 as additional context.
+    Frame {
+        /// Of which handoff.
+        handoff: HandoffId,
+    },
+    /// `continue: false`: the turn ends here, no request follows.
+    StopTurn {
+        /// What the person reads on the screen.
+        reason: String,
+    },
+}
+
+/// What is typed into the child.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(tag = "what", rename_all = "snake_case")]
+pub enum Typing {
+    /// The continuation prompt as a bracketed paste, without Enter.
+    Prompt {
+        /// The handoff that it names.
+        handoff: HandoffId,
+        /// The new conversation was given the frame; else the prompt names the file to read.
+        frame: bool,
+    },
+    /// One Enter.
+    Enter,
+    /// The Ctrl+C that was held back.
+    Interrupt,
+    /// The one key that answers a named dialog, as the user configured.
+    DialogKey {
+        /// Its name in the rules.
+        dialog: String,
+    },
+}
+
+/// What the person who asked gets to hear.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(tag = "answer", rename_all = "snake_case")]
+pub enum Reply {
+    /// The request stands.
+    Accepted,
+    /// It is not done, and why.
+    Refused {
+        /// A whole sentence.
+        reason: String,
+    },
+    /// There is nothing left to act on.
+    Ended,
+}
+
+/// One thing to do.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(tag = "kind", rename_all = "snake_case")]
+pub enum Action {
+    /// Start the program.
+    Spawn {
+        /// Number of the run.
+        run: u32,
+        /// How.
+        start: StartKind,
+        /// The conversation id to pass, when one is to be passed.
+        conversation: Option<ConversationId>,
+        /// Another working directory.
+        dir: Option<String>,
+    },
+    /// Send a signal to the child, checked by pid and start time.
+    Signal {
+        /// Which.
+        signal: Signal,
+        /// To whom.
+        to: Target,
+    },
+    /// Take hold of the child's descendants (a pidfd each), so that what is left of them can be ended.
+    CollectTree,
+    /// End those of the collected descendants that are left.
+    ReapTree,
+    /// Tell the hook to wait.
+    HoldHook {
+        /// The call.
+        id: u64,
+    },
+    /// Answer the hook.
+    AnswerHook {
+        /// The call.
+        id: u64,
+        /// With what.
+        with: HookAnswer,
+    },
+    /// Report `Lines` when the call's lines are in the transcript, at the latest at `until`.
+    AwaitLines {
+        /// The call.
+        id: u64,
+        /// Which lines.
+        want: Want,
+        /// When to give up.
+        until: Stamp,
+    },
+    /// A restart waits for a safe point; shown in the journal with the time at which less will do.
+    WaitSafePoint {
+        /// When a tool boundary will do.
+        until: Stamp,
+    },
+    /// Compare what runs code in the settings files with its state at launch.
+    CheckSettings,
+    /// Save a handoff and claim it for the next conversation.
+    Save {
+        /// `auto`, `manual`, `signal` or `crash` (CONTRACT C8).
+        by: RestartBy,
+        /// Who is going to consume it.
+        claim_for: ConversationId,
+    },
+    /// Keep what clients type from here on. It stays so over the end of a run, until one of the next two.
+    HoldKeys,
+    /// What clients type from here on goes to the child at once; what was kept before stays kept. A dialog is on the
+    /// screen that a person must be able to answer, and keys typed before it was there must not answer it.
+    PassKeys,
+    /// Give the child what was kept, and what is typed from here on at once. Nothing to do when nothing is kept.
+    ReleaseKeys {
+        /// Type the draft of the old run's prompt box first.
+        draft: bool,
+    },
+    /// Type into the child.
+    Type {
+        /// What.
+        typing: Typing,
+    },
+    /// The conversation is this one from now on: follow its transcript.
+    Follow {
+        /// Which.
+        conversation: ConversationId,
+        /// Its file, when a hook named it.
+        transcript: Option<String>,
+    },
+    /// Remove the signal file that was obeyed.
+    ConsumeSignal,
+    /// Mark the handoff consumed.
+    Consume {
+        /// Which.
+        handoff: HandoffId,
+        /// By whom.
+        conversation: ConversationId,
+    },
+    /// The child is stopped: give the leader's shell its terminal back.
+    Suspend,
+    /// Tell every client something.
+    Notice {
+        /// What happened, one of the decision kinds.
+        about: DecisionKind,
+        /// In words.
+        text: String,
+    },
+    /// Answer a request of the socket.
+    Reply {
+        /// Which.
+        id: u64,
+        /// With what.
+        with: Reply,
+    },
+    /// Write a decision into the journal.
+    Decide {
+        /// The decision.
+        decision: Decision,
+    },
+    /// The session is over.
+    Close {
+        /// Why.
+        cause: Cause,
+        /// The exit code for clients.
+        code: u8,
+    },
+}
+
+/// What asked for a restart.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum RestartBy {
+    /// A context level.
+    Level,
+    /// A signal file.
+    Signal,
+    /// `hopty restart`.
+    Command,
+}
+
+/// The kinds of decisions (CONTRACT C7).
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
+pub enum DecisionKind {
+    /// The session began.
+    #[serde(rename = "session.started")]
+    SessionStarted,
+    /// A run began.
+    #[serde(rename = "run.spawned")]
+    RunSpawned,
+    /// A run ended.
+    #[serde(rename = "run.ended")]
+    RunEnded,
+    /// Another conversation is followed.
+    #[serde(rename = "conversation.changed")]
+    ConversationChanged,
+    /// A context level was crossed upwards.
+    #[serde(rename = "level.crossed")]
+    LevelCrossed,
+    /// A restart is wanted.
+    #[serde(rename = "restart.requested")]
+    RestartRequested,
+    /// A signal was not obeyed.
+    #[serde(rename = "restart.ignored")]
+    RestartIgnored,
+    /// A restart that was wanted does not happen.
+    #[serde(rename = "restart.cancelled")]
+    RestartCancelled,
+    /// Nothing is lost when Claude is stopped now.
+    #[serde(rename = "safe_point.reached")]
+    SafePointReached,
+    /// A handoff is on disk.
+    #[serde(rename = "handoff.saved")]
+    HandoffSaved,
+    /// It has its one reader.
+    #[serde(rename = "handoff.claimed")]
+    HandoffClaimed,
+    /// The reader has answered.
+    #[serde(rename = "handoff.consumed")]
+    HandoffConsumed,
+    /// SIGTERM was sent.
+    #[serde(rename = "stop.sent")]
+    StopSent,
+    /// SIGKILL was sent.
+    #[serde(rename = "stop.killed")]
+    StopKilled,
+    /// Leftovers of a run were ended.
+    #[serde(rename = "tree.reaped")]
+    TreeReaped,
+    /// The continuation prompt is on its way.
+    #[serde(rename = "delivery.started")]
+    DeliveryStarted,
+    /// It was submitted, with proof.
+    #[serde(rename = "delivery.submitted")]
+    DeliverySubmitted,
+    /// It was not submitted by hopty.
+    #[serde(rename = "delivery.failed")]
+    DeliveryFailed,
+    /// A client came.
+    #[serde(rename = "client.attached")]
+    ClientAttached,
+    /// A client went.
+    #[serde(rename = "client.detached")]
+    ClientDetached,
+    /// The session is over.
+    #[serde(rename = "session.ended")]
+    SessionEnded,
+    /// A part of the host is switched off.
+    #[serde(rename = "degraded")]
+    Degraded,
+}
+
+/// A decision with its reason, for people and scripts.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Decision {
+    /// Which kind.
+    pub kind: DecisionKind,
+    /// The run it is about.
+    pub run: u32,
+    /// What asked, for restarts.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub by: Option<RestartBy>,
+    /// The level, for levels and restarts by level.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub level: Option<Level>,
+    /// The handoff concerned.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub handoff: Option<HandoffId>,
+    /// The conversation concerned.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub conversation: Option<ConversationId>,
+    /// The cause, when a session ends.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub cause: Option<Cause>,
+    /// One whole sentence.
+    pub sentence: String,
+    /// The numbers of the journal lines that it rests on.
+    pub because: Vec<u64>,
+}

@@ -1,0 +1,89 @@
+//! The crash rule of CONTRACT C5: the same conversation again, with growing pauses, but not for ever.
+
+use super::action::{Action, DecisionKind};
+use super::ends::killed_by;
+use super::phase::{Cause, Phase, Plan, StartKind};
+use super::run::ends_programs;
+use super::{Agent, Supervisor};
+use crate::core::config::DeliveryMethod;
+use crate::core::process::{ProcessEnd, Signal};
+use crate::core::time::Stamp;
+
+/// How long a signal that a client passed on explains an end, in ms.
+const PASSED_MS: u64 = 10_000;
+/// The longest pause before a resume, in ms (CONTRACT C5, crash rule).
+const LONGEST_PAUSE_MS: u64 = 60_000;
+/// So many ends during the delivery of a handoff stop the recovery (CONTRACT C5).
+const DELIVERY_DEATHS: u32 = 2;
+
+impl Supervisor {
+    pub(super) fn crash(&mut self, now: Stamp, end: ProcessEnd, evidence: &[u64], out: &mut Vec<Action>) {
+        let (code, killed) = (end.code(), killed_by(end));
+        let delivering = match &self.phase {
+            Phase::Delivering { plan, enters, .. } => Some((plan.clone(), *enters)),
+            _ => None,
+        };
+        let asked = self.passed_explains(now, killed);
+        let resumable = self.spoken && self.conversation.is_some();
+        let recovers = self.policy.agent == Agent::Claude && self.policy.config.recovery.resume_after_crash;
+        if !recovers || asked || (!resumable && delivering.is_none()) {
+            let text = match killed {
+                Some(signal) if asked => format!("{} was passed on to the program, and it ended.", signal.name()),
+                Some(signal) => format!("The program was ended by {} from outside.", signal.name()),
+                None => format!("The program ended with code {code}."),
+            };
+            let cause = if killed.is_some() { Cause::Killed } else { Cause::Finished };
+            self.close(now, cause, code, text, evidence, out);
+            return;
+        }
+        let quick = now.since(self.run_started) < self.policy.config.recovery.quick_death.ms();
+        self.quick_deaths = if quick { self.quick_deaths + 1 } else { 0 };
+        self.crashes = if quick { self.crashes + 1 } else { 1 };
+        self.delivery_deaths += u32::from(delivering.is_some());
+        if self.delivery_deaths >= DELIVERY_DEATHS {
+            let text = format!("The program ended {} times while a handoff was delivered; hopty stopped trying.", self.delivery_deaths);
+            self.close(now, Cause::CrashLoop, code, text, evidence, out);
+        } else if self.quick_deaths >= self.policy.config.recovery.quick_deaths {
+            let text = format!("The program ended {} times soon after its start; hopty stopped trying.", self.quick_deaths);
+            self.close(now, Cause::CrashLoop, code, text, evidence, out);
+        } else if self.over_limit(now) {
+            self.close(now, Cause::RestartLimit, code, self.limit_words(), evidence, out);
+        } else {
+            self.cool(now, end, delivering, out);
+        }
+    }
+
+    /// A client was told to end, and passed that on: not a crash. Other signals explain only their own death.
+    fn passed_explains(&self, now: Stamp, killed: Option<Signal>) -> bool {
+        self.passed.is_some_and(|(at, signal)| {
+            now.since(at) <= PASSED_MS && (ends_programs(signal) || killed == Some(signal))
+        })
+    }
+
+    fn cool(&mut self, now: Stamp, end: ProcessEnd, delivering: Option<(Plan, u32)>, out: &mut Vec<Action>) {
+        let pause = 1000u64.saturating_mul(1 << self.crashes.saturating_sub(1).min(6)).min(LONGEST_PAUSE_MS);
+        let mut text = format!("The program ended {} and is started again in {} s.", end.words(), pause / 1000);
+        let submitted = self.policy.config.delivery.method == DeliveryMethod::Argument;
+        let plan = match delivering {
+            // Nothing was submitted: the same hand-over once more.
+            Some((plan, 0)) if !self.spoken && !submitted => Plan { conversation: self.next.clone(), ..plan },
+            // After an Enter it may have been: at most once (CONTRACT C10).
+            Some((plan, _)) if !self.spoken => {
+                if let Some(id) = &plan.handoff {
+                    text.push_str(&format!(" The prompt for {id} may have been submitted and is not typed again; the handoff stays active."));
+                }
+                Plan { conversation: self.next.clone(), handoff: None, ..plan }
+            }
+            _ => Plan {
+                start: StartKind::Resume,
+                conversation: self.conversation.clone(),
+                handoff: None,
+                dir: None,
+                draft: false,
+            },
+        };
+        out.push(Action::Notice { about: DecisionKind::RunEnded, text });
+        self.hold_keys(out);
+        self.enter(now, Phase::Cooling { until: now.after(pause), plan, code: end.code() });
+    }
+}

@@ -1,0 +1,230 @@
+//! The continuation prompt: paste, echo, Enter, proof (DESIGN 6.6, CONTRACT C10). No Enter is blind.
+
+use super::action::{Action, DecisionKind, Typing};
+use super::event::PromptBox;
+use super::keys::Keys;
+use super::phase::{DeliverStep, Phase, Plan};
+use super::{Supervisor, Turn};
+use crate::core::config::DeliveryMethod;
+use crate::core::ids::{ConversationId, HandoffId};
+use crate::core::time::Stamp;
+
+/// After the box is drawn, how long a SessionStart hook may still be on its way before the prompt is typed as for a
+/// Claude without hooks, in ms.
+const HOOK_WAIT_MS: u64 = 3000;
+/// How long a dialog may stand in the way before delivery is given up, in ms: as long as a claim lasts (CONTRACT C8).
+const DIALOG_MS: u64 = 600_000;
+
+impl Supervisor {
+    pub(super) fn begin_delivery(&mut self, now: Stamp, plan: Plan, handoff: HandoffId, out: &mut Vec<Action>) {
+        let c = &self.policy.config.delivery;
+        let (how, wait) = match c.method {
+            DeliveryMethod::Pty => ("hopty types the prompt", c.ready_timeout.ms()),
+            DeliveryMethod::Argument => {
+                self.offered = Some(handoff.clone());
+                ("Claude was started with the prompt", c.ready_timeout.ms().saturating_add(c.confirm_timeout.ms()))
+            }
+        };
+        let when = if c.method == DeliveryMethod::Pty { " when Claude is ready" } else { "" };
+        let text = format!("{how} for {handoff}{when}.");
+        self.decide(out, DecisionKind::DeliveryStarted, text, &[self.event_seq], |d| d.handoff = Some(handoff.clone()));
+        self.hold_keys(out);
+        let step = DeliverStep::Ready { until: now.after(wait.max(1)) };
+        self.enter(now, Phase::Delivering { plan, handoff, step, enters: 0, obstacle: None });
+    }
+
+    /// Something on the screen, in the sessions file or in time changed: the next step, if it can be justified.
+    pub(super) fn deliver(&mut self, now: Stamp, out: &mut Vec<Action>) {
+        let Phase::Delivering { step, enters, .. } = self.phase else { return };
+        if self.stopped {
+            return;
+        }
+        if let Some(name) = self.obstacle().map(str::to_owned) {
+            self.dialog_in_the_way(now, name, out);
+            return;
+        }
+        self.way_is_free(now, out);
+        match step {
+            DeliverStep::Ready { .. } => {
+                if self.paste_is_justified(now) {
+                    self.paste(now, out);
+                }
+            }
+            DeliverStep::Echo { until } => {
+                if self.enter_is_justified() {
+                    self.press_enter(now, until, enters, out);
+                }
+            }
+            DeliverStep::Enter { again, until } => {
+                if now >= again && self.enter_is_justified() && enters < self.policy.config.delivery.enter_max {
+                    self.press_enter(now, until, enters, out);
+                }
+            }
+        }
+    }
+
+    fn paste_is_justified(&self, now: Stamp) -> bool {
+        self.policy.config.delivery.method == DeliveryMethod::Pty
+            && self.screen.prompt == PromptBox::Empty
+            && self.screen.paste
+            && self.turn != Turn::Busy
+            && self.hook_wait_deadline().is_none_or(|at| now >= at)
+    }
+
+    /// Until when a box that is drawn waits for the SessionStart hook.
+    pub(super) fn hook_wait_deadline(&self) -> Option<Stamp> {
+        let may_come = self.policy.hooks && !self.hooks_seen;
+        self.box_since.filter(|_| may_come).map(|at| at.after(HOOK_WAIT_MS))
+    }
+
+    /// All of CONTRACT C10: our text in the live box, no dialog, nobody waited for, no turn running, nothing unread.
+    fn enter_is_justified(&self) -> bool {
+        self.screen.prompt == PromptBox::Ours
+            && self.obstacle().is_none()
+            && !self.screen.unread
+            && self.turn != Turn::Busy
+    }
+
+    fn paste(&mut self, now: Stamp, out: &mut Vec<Action>) {
+        let Phase::Delivering { handoff, step, .. } = &mut self.phase else { return };
+        *step = DeliverStep::Echo { until: now.after(self.policy.config.delivery.confirm_timeout.ms().max(1)) };
+        let handoff = handoff.clone();
+        self.offered = Some(handoff.clone());
+        out.push(Action::Type { typing: Typing::Prompt { handoff, frame: self.frame_answered } });
+    }
+
+    fn press_enter(&mut self, now: Stamp, until: Stamp, count: u32, out: &mut Vec<Action>) {
+        let again = now.after(self.policy.config.delivery.enter_every.ms().max(1));
+        if let Phase::Delivering { step, enters, .. } = &mut self.phase {
+            *step = DeliverStep::Enter { again, until };
+            *enters = count + 1;
+            out.push(Action::Type { typing: Typing::Enter });
+        }
+    }
+
+    /// A dialog is answered once, as the configuration allows, or a person is told; either way the person can answer it.
+    fn dialog_in_the_way(&mut self, now: Stamp, name: String, out: &mut Vec<Action>) {
+        let on_screen = self.screen.dialog.is_some();
+        let Phase::Delivering { handoff, step, obstacle, .. } = &mut self.phase else { return };
+        // The sessions file lags behind the screen: it says nothing new about a dialog that was seen.
+        if obstacle.as_ref() == Some(&name) || (obstacle.is_some() && !on_screen) {
+            return;
+        }
+        *obstacle = Some(name.clone());
+        if let DeliverStep::Ready { until } = step {
+            *until = now.after(DIALOG_MS);
+        }
+        let text = format!("Claude shows a dialog ({name}); the prompt for {handoff} waits until it is answered.");
+        if on_screen && name != "permission" && self.policy.config.delivery.answer_dialogs.contains(&name) {
+            out.push(Action::Type { typing: Typing::DialogKey { dialog: name } });
+        } else {
+            out.push(Action::Notice { about: DecisionKind::DeliveryStarted, text });
+        }
+        self.pass_keys(out);
+    }
+
+    fn way_is_free(&mut self, now: Stamp, out: &mut Vec<Action>) {
+        let wait = self.policy.config.delivery.ready_timeout.ms().max(1);
+        let Phase::Delivering { step, obstacle, .. } = &mut self.phase else { return };
+        if obstacle.take().is_some() {
+            if let DeliverStep::Ready { until } = step {
+                *until = now.after(wait);
+            }
+            self.hold_keys(out);
+        }
+    }
+
+    pub(super) fn tick_deliver(&mut self, now: Stamp, out: &mut Vec<Action>) {
+        let Phase::Delivering { step, .. } = self.phase else { return };
+        let what = match step {
+            DeliverStep::Ready { until } if now >= until => match self.obstacle() {
+                Some(dialog) => format!("a dialog ({dialog}) stayed open"),
+                None if self.offered.is_some() => "no proof of submission came".to_owned(),
+                None if self.turn == Turn::Busy => "Claude was at work on something else".to_owned(),
+                None if self.screen.prompt == PromptBox::Draft => "the prompt box held something else".to_owned(),
+                None => "no prompt box was drawn in time".to_owned(),
+            },
+            DeliverStep::Echo { until } if now >= until => "the text did not appear in the prompt box".to_owned(),
+            DeliverStep::Enter { until, .. } if now >= until => "no proof of submission came".to_owned(),
+            _ => return,
+        };
+        if let Some(draft) = self.break_off(now, &what, out) {
+            self.release_keys(draft, out);
+        }
+    }
+
+    /// Ends the delivery without its proof; gives back whether a draft is to be typed.
+    fn break_off(&mut self, now: Stamp, what: &str, out: &mut Vec<Action>) -> Option<bool> {
+        let Phase::Delivering { plan, handoff, .. } = self.phase.clone() else { return None };
+        let text = format!("The prompt for {handoff} was not submitted: {what}. The handoff stays active.");
+        self.tell(out, DecisionKind::DeliveryFailed, text, &[self.event_seq], |d| d.handoff = Some(handoff));
+        self.enter(now, Phase::Running);
+        Some(plan.draft)
+    }
+
+    pub(super) fn deliver_interrupted(&mut self, now: Stamp, out: &mut Vec<Action>) {
+        let kept = self.keys == Keys::Held;
+        let Some(draft) = self.break_off(now, "the person pressed Ctrl+C", out) else { return };
+        self.broken_off = Some(now);
+        // First Ctrl+C, which clears our text from the box, then the draft and what was typed.
+        if kept {
+            out.push(Action::Type { typing: Typing::Interrupt });
+        }
+        self.release_keys(draft, out);
+    }
+
+    /// The transcript has our prompt as a user line: proof without hooks.
+    pub(super) fn prompted(&mut self, now: Stamp, conversation: &ConversationId, out: &mut Vec<Action>) {
+        if self.is_current(conversation) && self.pid.is_some() {
+            self.proven(now, out);
+        }
+    }
+
+    /// The prompt was submitted: by us, or later by the person in whose box it stood.
+    pub(super) fn proven(&mut self, now: Stamp, out: &mut Vec<Action>) {
+        let delivering = match &self.phase {
+            Phase::Delivering { plan, handoff, enters, .. } => Some((plan.draft, handoff.clone(), *enters)),
+            _ => None,
+        };
+        let offered = self.offered.take();
+        let Some(handoff) = delivering.as_ref().map(|(_, handoff, _)| handoff.clone()).or(offered) else { return };
+        let Some(conversation) = self.conversation.clone() else { return };
+        self.set_turn(now, Turn::Busy);
+        self.spoken = true;
+        if self.hooks_seen && !self.frame_answered {
+            let text = format!("The prompt for {handoff} was submitted, but the conversation was never given the handoff; it stays active.");
+            self.tell(out, DecisionKind::DeliveryFailed, text, &[self.event_seq], |d| d.handoff = Some(handoff));
+        } else {
+            let how = match &delivering {
+                Some((_, _, 0)) => "was submitted".to_owned(),
+                Some((_, _, 1)) => "was submitted after 1 Enter".to_owned(),
+                Some((_, _, enters)) => format!("was submitted after {enters} Enters"),
+                None => "was submitted after all".to_owned(),
+            };
+            let text = format!("The continuation prompt for {handoff} {how}.");
+            self.decide(out, DecisionKind::DeliverySubmitted, text, &[self.event_seq], |d| {
+                d.handoff = Some(handoff.clone());
+                d.conversation = Some(conversation.clone());
+            });
+            self.consuming = Some((handoff, conversation));
+            self.delivery_deaths = 0;
+        }
+        if let Some((draft, ..)) = delivering {
+            self.enter(now, Phase::Running);
+            self.release_keys(draft, out);
+        }
+    }
+
+    pub(super) fn answered(&mut self, conversation: &ConversationId, out: &mut Vec<Action>) {
+        let Some((handoff, of)) = self.consuming.take_if(|(_, of)| of == conversation) else { return };
+        if self.active.as_ref() == Some(&handoff) {
+            self.active = None;
+        }
+        out.push(Action::Consume { handoff: handoff.clone(), conversation: of.clone() });
+        let text = format!("Conversation {of} answered; handoff {handoff} is consumed.");
+        self.decide(out, DecisionKind::HandoffConsumed, text, &[self.event_seq], |d| {
+            d.handoff = Some(handoff);
+            d.conversation = Some(of);
+        });
+    }
+}

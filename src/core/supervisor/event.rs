@@ -1,0 +1,355 @@
+//! Everything that can happen to a session, as facts. An event carries no typed text, no prompt and no tool result, so
+//! that the journal of events can be shown to anybody (CONTRACT C7).
+
+use serde::{Deserialize, Serialize};
+
+use crate::core::ids::{ConversationId, HandoffId};
+use crate::core::process::{ProcessEnd, Signal};
+use crate::core::signal::RestartFile;
+
+/// What a person's bytes were.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum KeyClass {
+    /// Keys typed by a person.
+    Typed,
+    /// A Ctrl+C in one of its encodings.
+    Interrupt,
+    /// A bracketed paste.
+    Paste,
+    /// The terminal reporting something: focus, mouse, an answer to a query.
+    Report,
+}
+
+/// Claude's hook events that hopty registers for (CONTRACT C13), and what else may come.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
+pub enum HookEvent {
+    /// A conversation begins.
+    SessionStart,
+    /// A prompt was submitted, by a person or not.
+    UserPromptSubmit,
+    /// All tools of a response have run and the next request has not been sent.
+    PostToolBatch,
+    /// One tool has run; where there is no PostToolBatch.
+    PostToolUse,
+    /// One tool is about to run; where there is no PostToolBatch.
+    PreToolUse,
+    /// The turn is over.
+    Stop,
+    /// The turn ended with an API error.
+    StopFailure,
+    /// A compaction is about to begin.
+    PreCompact,
+    /// A compaction is done.
+    PostCompact,
+    /// A permission is asked for.
+    PermissionRequest,
+    /// Claude notifies.
+    Notification,
+    /// A sub-agent ended.
+    SubagentStop,
+    /// The conversation ends.
+    SessionEnd,
+    /// An event of a later Claude.
+    #[serde(other)]
+    Other,
+}
+
+/// Where a conversation came from (`source` of SessionStart).
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Source {
+    /// A new one at the start of the program.
+    Startup,
+    /// An earlier one goes on.
+    Resume,
+    /// `/clear` made a new one.
+    Clear,
+    /// The same one after a compaction.
+    Compact,
+    /// Anything else.
+    #[serde(other)]
+    Other,
+}
+
+/// Whose prompt was submitted.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum PromptOf {
+    /// It equals the continuation prompt.
+    Ours,
+    /// Claude's own: a task notification or an automatic continuation.
+    Claude,
+    /// Anything else: a person.
+    Person,
+}
+
+/// The facts of one hook call.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Hook {
+    /// Which event.
+    pub event: HookEvent,
+    /// The conversation that it names, when it names one.
+    pub conversation: Option<ConversationId>,
+    /// It comes from a sub-agent (`agent_id` present): counted, never decided on.
+    #[serde(default)]
+    pub agent: bool,
+    /// SessionStart: where the conversation came from.
+    #[serde(default)]
+    pub source: Option<Source>,
+    /// Path of the transcript, as the payload names it.
+    #[serde(default)]
+    pub transcript: Option<String>,
+    /// UserPromptSubmit: whose prompt.
+    #[serde(default)]
+    pub prompt: Option<PromptOf>,
+    /// Stop: how many background tasks are listed.
+    #[serde(default)]
+    pub background: u32,
+    /// PostToolBatch: how many of its calls started something in the background.
+    #[serde(default)]
+    pub started: u32,
+    /// PostToolBatch, Stop: there are lines of the transcript to wait for before anything is decided.
+    #[serde(default)]
+    pub lines: bool,
+    /// The permission mode, when the payload has it.
+    #[serde(default)]
+    pub mode: Option<String>,
+    /// StopFailure: Claude's word for the error, cut to 40 characters.
+    #[serde(default)]
+    pub error: Option<String>,
+}
+
+/// What stands on the live screen, as far as delivery needs it.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct ScreenFacts {
+    /// The prompt box.
+    pub prompt: PromptBox,
+    /// The name of the dialog that is shown, `unknown` for one that no rule knows.
+    pub dialog: Option<String>,
+    /// The child has asked for bracketed paste.
+    pub paste: bool,
+    /// Bytes that were typed and that the child has not read yet.
+    pub unread: bool,
+}
+
+/// What the prompt box holds.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum PromptBox {
+    /// There is none on the screen.
+    #[default]
+    None,
+    /// It is empty (a placeholder does not count).
+    Empty,
+    /// The continuation prompt, or its fold sign.
+    Ours,
+    /// Something else: a person's draft.
+    Draft,
+}
+
+/// What Claude says of itself in its sessions file.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum AgentStatus {
+    /// Waits for a prompt.
+    Idle,
+    /// Works.
+    Busy,
+    /// Waits for a person: a permission, a dialog.
+    Waiting,
+    /// A background shell runs.
+    Shell,
+    /// A word of a later Claude.
+    #[serde(other)]
+    Other,
+}
+
+/// Who asks over the socket.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Asker {
+    /// A person: the same user, outside the session.
+    Person,
+    /// A descendant of the session's child, such as Claude's Bash tool.
+    Descendant,
+}
+
+/// One thing that happened.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(tag = "kind", rename_all = "snake_case")]
+pub enum Event {
+    /// The session begins. Ids are made outside and given in.
+    Start {
+        /// The id for the first conversation, unless the person's arguments name one.
+        conversation: Option<ConversationId>,
+        /// The id for a conversation after that.
+        next: ConversationId,
+        /// A pending handoff to begin from (`--handoff`).
+        handoff: Option<HandoffId>,
+    },
+    /// exec succeeded.
+    Started {
+        /// Number of the run, from 1.
+        run: u32,
+        /// Process id.
+        pid: i32,
+        /// An unused conversation id for the next run.
+        next: ConversationId,
+    },
+    /// exec failed.
+    CouldNotStart {
+        /// Number of the run.
+        run: u32,
+        /// 125, 126 or 127.
+        code: u8,
+    },
+    /// The child ended, stopped or went on.
+    Child {
+        /// Number of the run.
+        run: u32,
+        /// What happened.
+        end: ProcessEnd,
+    },
+    /// A client's bytes.
+    Keys {
+        /// Which client.
+        client: u32,
+        /// What they were.
+        class: KeyClass,
+        /// How many.
+        bytes: u32,
+    },
+    /// A client's signal was passed on to the child's group (CONTRACT C2).
+    Passed {
+        /// Which signal.
+        signal: Signal,
+    },
+    /// Claude called a hook; it waits for an answer by this id.
+    Hook {
+        /// The call.
+        id: u64,
+        /// Its facts.
+        hook: Hook,
+    },
+    /// The lines that a hook was to wait for are in the transcript, or the time for them is over.
+    Lines {
+        /// The call.
+        id: u64,
+        /// They were found.
+        found: bool,
+    },
+    /// A hook call's connection is gone, answered or not.
+    HookGone {
+        /// The call.
+        id: u64,
+    },
+    /// A new context figure.
+    Usage {
+        /// Of which conversation.
+        conversation: ConversationId,
+        /// Tokens.
+        tokens: u64,
+        /// Window in tokens.
+        window: u64,
+        /// Transcript size in bytes.
+        bytes: u64,
+    },
+    /// The transcript's last main-chain message ended its turn, and the screen has been quiet (safe point 3).
+    TurnEnded {
+        /// Of which conversation.
+        conversation: ConversationId,
+    },
+    /// The continuation prompt stands in the transcript as a user line.
+    Prompted {
+        /// Of which conversation.
+        conversation: ConversationId,
+    },
+    /// After our prompt, an assistant line that is not synthetic.
+    Answered {
+        /// Of which conversation.
+        conversation: ConversationId,
+    },
+    /// How many prompts are queued in Claude.
+    Queued {
+        /// Prompts.
+        prompts: u32,
+    },
+    /// The live screen changed in what matters.
+    Screen {
+        /// What stands there now.
+        facts: ScreenFacts,
+    },
+    /// Claude's sessions file changed.
+    Status {
+        /// Its status.
+        status: AgentStatus,
+        /// The conversation that it names.
+        conversation: Option<ConversationId>,
+    },
+    /// A `.restart-session` file appeared or changed.
+    Signal {
+        /// What it says.
+        file: RestartFile,
+        /// It was written after this session began.
+        fresh: bool,
+        /// How many live sessions a bare directory means.
+        sessions: u32,
+        /// The directory exists, is the user's, and Claude trusts it.
+        dir_ok: bool,
+    },
+    /// `hopty restart`.
+    Restart {
+        /// The request to be answered.
+        id: u64,
+        /// Who asks.
+        by: Asker,
+        /// Do not wait for a turn's end.
+        now: bool,
+        /// Save and continue from a handoff.
+        handoff: bool,
+    },
+    /// `hopty stop`.
+    Stop {
+        /// The request to be answered.
+        id: u64,
+        /// SIGKILL at once.
+        kill: bool,
+    },
+    /// The host was told to end.
+    Shutdown,
+    /// What runs code in the settings files, compared with its state at launch.
+    Settings {
+        /// What changed, empty when nothing did.
+        changed: Vec<String>,
+    },
+    /// A handoff is on disk, active, and claimed for the next conversation.
+    Saved {
+        /// Its id.
+        handoff: HandoffId,
+    },
+    /// It could not be saved.
+    SaveFailed {
+        /// Why, in words.
+        error: String,
+    },
+    /// A client attached.
+    Attached {
+        /// Which.
+        client: u32,
+    },
+    /// A client left.
+    Detached {
+        /// Which.
+        client: u32,
+        /// `asked`, `hangup`, `slow`, `ended`.
+        why: String,
+    },
+    /// A part of the host failed and was switched off.
+    Degraded {
+        /// Which part.
+        part: String,
+    },
+    /// A deadline passed.
+    Tick,
+}

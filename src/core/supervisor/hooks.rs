@@ -1,0 +1,176 @@
+//! What a hook call means. Calls of sub-agents are counted and answered at once, never decided on.
+
+use super::action::{Action, HookAnswer, Want};
+use super::event::{Hook, HookEvent, PromptOf};
+use super::phase::{Phase, SafePoint, SaveStep, StopStep};
+use super::{Held, Supervisor, Turn};
+use crate::core::time::Stamp;
+
+/// How long a hook call waits for its lines in the transcript, in ms (CONTRACT C13; Claude's file lags by up to 0.26 s).
+pub(super) const LINES_MS: u64 = 300;
+/// How much later than that a report of the lines is no longer waited for, in ms.
+pub(super) const LINES_MARGIN_MS: u64 = 500;
+
+impl Supervisor {
+    pub(super) fn hook(&mut self, now: Stamp, id: u64, hook: &Hook, out: &mut Vec<Action>) {
+        if self.pid.is_none() {
+            self.answer(id, HookAnswer::Nothing, out);
+            return;
+        }
+        if hook.agent || hook.event == HookEvent::SubagentStop {
+            // While the main loop is idle, its end begins a turn by itself (measured: 0.2 s later), and that turn's prompt
+            // counts it down; else nothing but this call tells.
+            if hook.event == HookEvent::SubagentStop && self.turn == Turn::Busy {
+                self.background = self.background.saturating_sub(1);
+            }
+            self.answer(id, HookAnswer::Nothing, out);
+            return;
+        }
+        self.hooks_seen = true;
+        if let Some(mode) = &hook.mode {
+            self.mode = Some(mode.clone());
+        }
+        match hook.event {
+            HookEvent::SessionStart => self.session_start(now, id, hook, out),
+            _ if hook.conversation.as_ref() != self.conversation.as_ref() => self.answer(id, HookAnswer::Nothing, out),
+            HookEvent::UserPromptSubmit => self.prompt_submitted(now, id, hook, out),
+            HookEvent::PostToolBatch => self.tool_batch(now, id, hook, out),
+            HookEvent::Stop => self.turn_over(now, id, hook, out),
+            HookEvent::StopFailure => {
+                self.set_turn(now, Turn::Idle);
+                self.answer(id, HookAnswer::Nothing, out);
+                self.rearm(now, out);
+            }
+            HookEvent::PermissionRequest | HookEvent::PreToolUse | HookEvent::PostToolUse => {
+                self.set_turn(now, Turn::Busy);
+                self.answer(id, HookAnswer::Nothing, out);
+            }
+            HookEvent::SubagentStop
+            | HookEvent::SessionEnd
+            | HookEvent::PreCompact
+            | HookEvent::PostCompact
+            | HookEvent::Notification
+            | HookEvent::Other => self.answer(id, HookAnswer::Nothing, out),
+        }
+    }
+
+    fn prompt_submitted(&mut self, now: Stamp, id: u64, hook: &Hook, out: &mut Vec<Action>) {
+        self.set_turn(now, Turn::Busy);
+        self.spoken = true;
+        match hook.prompt {
+            Some(PromptOf::Claude) => self.background = self.background.saturating_sub(1),
+            Some(PromptOf::Ours) => self.proven(now, out),
+            _ => {}
+        }
+        match &self.phase {
+            // It was on its way already when keys began to be kept: its turn comes first.
+            Phase::Saving { point, .. } if *point != SafePoint::Now => self.back_to_waiting(now, out),
+            // It must not become a request of a run that ends: held until the run is gone.
+            Phase::Stopping { why, step } => {
+                out.push(Action::HoldHook { id });
+                if let StopStep::Settle { .. } = step {
+                    let why = why.clone();
+                    self.terminate(now, why, out);
+                }
+                return;
+            }
+            _ => {}
+        }
+        self.answer(id, HookAnswer::Nothing, out);
+    }
+
+    /// The tools of a response have run: the best moment to stop a loop, once its lines are in the transcript.
+    fn tool_batch(&mut self, now: Stamp, id: u64, hook: &Hook, out: &mut Vec<Action>) {
+        self.set_turn(now, Turn::Busy);
+        self.background = self.background.saturating_add(hook.started);
+        if matches!(&self.phase, Phase::Saving { point, .. } if *point != SafePoint::Now) {
+            // Claude was taken for idle and was not.
+            self.back_to_waiting(now, out);
+        }
+        match &self.phase {
+            Phase::Running | Phase::Waiting { .. } => self.hold(now, id, false, hook.lines, out),
+            Phase::Saving { .. } | Phase::Stopping { .. } => {
+                let reason = "hopty is stopping this run".to_owned();
+                self.answer(id, HookAnswer::StopTurn { reason }, out);
+            }
+            _ => self.answer(id, HookAnswer::Nothing, out),
+        }
+    }
+
+    fn turn_over(&mut self, now: Stamp, id: u64, hook: &Hook, out: &mut Vec<Action>) {
+        self.set_turn(now, Turn::Idle);
+        self.background = hook.background;
+        match &self.phase {
+            Phase::Running | Phase::Waiting { .. } => self.hold(now, id, true, hook.lines, out),
+            _ => self.answer(id, HookAnswer::Nothing, out),
+        }
+    }
+
+    fn hold(&mut self, now: Stamp, id: u64, stop: bool, lines: bool, out: &mut Vec<Action>) {
+        self.let_go(out);
+        out.push(Action::HoldHook { id });
+        self.held = Some(Held { id, stop, since: now, ready: !lines });
+        if lines {
+            out.push(Action::AwaitLines { id, want: Want::Assistant, until: now.after(LINES_MS) });
+        } else {
+            self.held_is_ready(now, out);
+        }
+    }
+
+    /// The lines that a call was to wait for are there, or were waited for long enough.
+    pub(super) fn lines(&mut self, now: Stamp, id: u64, out: &mut Vec<Action>) {
+        if let Phase::Saving { point: SafePoint::Batch { hook }, step: SaveStep::Results, .. } = &self.phase
+            && *hook == id
+        {
+            self.write_handoff(now, out);
+        } else if let Some(held) = &mut self.held
+            && held.id == id
+            && !held.ready
+        {
+            held.ready = true;
+            self.held_is_ready(now, out);
+        }
+    }
+
+    fn held_is_ready(&mut self, now: Stamp, out: &mut Vec<Action>) {
+        if self.held.as_ref().is_some_and(|held| held.stop) {
+            self.rearm(now, out);
+        }
+        self.try_safe_point(now, out);
+        if self.phase == Phase::Running {
+            self.let_go(out);
+        }
+    }
+
+    /// Answers the held hook with nothing: Claude goes on.
+    pub(super) fn let_go(&mut self, out: &mut Vec<Action>) {
+        if let Some(held) = self.held.take() {
+            self.answer(held.id, HookAnswer::Nothing, out);
+        }
+    }
+
+    pub(super) fn hook_gone(&mut self, now: Stamp, id: u64, out: &mut Vec<Action>) {
+        if self.held.as_ref().is_some_and(|held| held.id == id) {
+            self.held = None;
+        }
+        if matches!(&self.phase, Phase::Saving { point, .. } if point.hook() == Some(id)) {
+            // Claude gave up on the hook, so its next request may be out already: the safe point is gone.
+            self.back_to_waiting(now, out);
+        }
+    }
+
+    /// When a held call is decided on without the report of its lines.
+    pub(super) fn held_deadline(&self) -> Option<Stamp> {
+        let waits = matches!(self.phase, Phase::Running | Phase::Waiting { .. });
+        let held = self.held.as_ref().filter(|held| waits && !held.ready)?;
+        Some(held.since.after(LINES_MS + LINES_MARGIN_MS))
+    }
+
+    pub(super) fn tick_hook(&mut self, now: Stamp, out: &mut Vec<Action>) {
+        if self.held_deadline().is_some_and(|at| now >= at)
+            && let Some(id) = self.held.as_ref().map(|held| held.id)
+        {
+            self.lines(now, id, out);
+        }
+    }
+}

@@ -1,0 +1,70 @@
+//! Who gets what a person types while hopty is at work: kept, passed on, or given back.
+
+use serde::{Deserialize, Serialize};
+
+use super::Supervisor;
+use super::action::Action;
+use super::event::AgentStatus;
+use super::phase::Phase;
+
+/// Where a person's keys go.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub(super) enum Keys {
+    /// To the child.
+    #[default]
+    Free,
+    /// They are kept.
+    Held,
+    /// To the child, but what was kept before waits until no dialog is in the way.
+    Passing {
+        /// The draft of the old prompt box is to come first.
+        draft: bool,
+    },
+}
+
+impl Supervisor {
+    pub(super) fn hold_keys(&mut self, out: &mut Vec<Action>) {
+        if self.keys != Keys::Held {
+            out.push(Action::HoldKeys);
+            self.keys = Keys::Held;
+        }
+    }
+
+    pub(super) fn pass_keys(&mut self, out: &mut Vec<Action>) {
+        if self.keys == Keys::Held {
+            out.push(Action::PassKeys);
+            self.keys = Keys::Passing { draft: false };
+        }
+    }
+
+    /// Gives back what was kept, but never into a dialog: keys that were typed before it was there must not answer it.
+    pub(super) fn release_keys(&mut self, draft: bool, out: &mut Vec<Action>) {
+        if self.keys != Keys::Free && self.obstacle().is_some() {
+            self.pass_keys(out);
+            self.keys = Keys::Passing { draft };
+        } else {
+            out.push(Action::ReleaseKeys { draft });
+            self.keys = Keys::Free;
+        }
+    }
+
+    /// The dialog that kept keys from being given back is gone.
+    pub(super) fn release_late(&mut self, out: &mut Vec<Action>) {
+        if let Keys::Passing { draft } = self.keys
+            && matches!(self.phase, Phase::Running | Phase::Waiting { .. })
+            && self.obstacle().is_none()
+        {
+            self.release_keys(draft, out);
+        }
+    }
+
+    /// What must be answered by a person first: the name of the dialog on the screen, `unknown` when only the sessions
+    /// file knows of one.
+    pub(super) fn obstacle(&self) -> Option<&str> {
+        match &self.screen.dialog {
+            Some(name) => Some(name),
+            None => (self.status == Some(AgentStatus::Waiting)).then_some("unknown"),
+        }
+    }
+}

@@ -1,0 +1,445 @@
+//! The supervisor: the whole of hopty's judgement as one deterministic function, `step(now, event) -> actions`.
+//!
+//! It reads no clock, touches no file and owns no descriptor; whatever it must know comes as an [`Event`], whatever it
+//! wants is an [`Action`]. So every rule can be tested without a terminal, and a journal of events gives the same actions
+//! again (`hopty replay`).
+//!
+//! | file | holds |
+//! |---|---|
+//! | `event`, `action`, `phase` | the vocabulary |
+//! | `ends` | why a child ended: the table of CONTRACT C5 |
+//! | `run` | one life of the child: spawn, start, Ctrl+C, passed signals |
+//! | `hooks`, `conversation` | what a hook call means, and which conversation it is about |
+//! | `level` | the context figure and what crossing a level asks for |
+//! | `restart` | from a wish to a safe point |
+//! | `save` | from the safe point to a handoff on disk |
+//! | `stop`, `crash` | from SIGTERM to the end, and what follows an end that nobody asked for |
+//! | `deliver` | the continuation prompt: paste, echo, Enter, proof |
+//! | `keys` | who gets what a person types meanwhile |
+//! | `state` | what others may ask |
+
+pub mod action;
+mod conversation;
+mod crash;
+mod deliver;
+pub mod ends;
+pub mod event;
+mod hooks;
+mod keys;
+mod level;
+pub mod phase;
+mod restart;
+mod run;
+mod save;
+mod state;
+mod stop;
+
+#[cfg(test)]
+//mod laws;
+#[cfg(test)]
+mod tests;
+
+use serde::{Deserialize, Serialize};
+
+use crate::core::config::Config;
+use crate::core::context::{Fill, Level};
+use crate::core::ids::{ConversationId, HandoffId};
+use crate::core::process::Signal;
+use crate::core::time::Stamp;
+use action::{Action, Decision, DecisionKind, HookAnswer, Reply, Target};
+use event::{AgentStatus, Event, KeyClass, PromptBox, ScreenFacts};
+use keys::Keys;
+use phase::{Cause, DeliverStep, Phase, StopFor, StopStep};
+
+/// The version of these rules: a journal is replayed only by the same number (CONTRACT C7).
+pub const CORE: u32 = 1;
+
+/// Which program runs.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Agent {
+    /// Claude Code, with hooks, conversations and handoffs.
+    Claude,
+    /// Any other program.
+    Plain,
+}
+
+/// What the supervisor may rely on, fixed when the session begins.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Policy {
+    /// Which program runs.
+    pub agent: Agent,
+    /// hopty's hooks were given to Claude.
+    pub hooks: bool,
+    /// The configuration.
+    pub config: Config,
+}
+
+/// Whether Claude is in the middle of a turn, by its hooks.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+enum Turn {
+    /// Not known.
+    Unknown,
+    /// Over.
+    Idle,
+    /// Under way.
+    Busy,
+}
+
+/// Where the one job of saving a handoff stands.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+enum SaveJob {
+    /// The worker has none.
+    #[default]
+    None,
+    /// It works for the hand-over that is under way.
+    Asked,
+    /// It works for one that was dropped; the next one begins when it is done.
+    Abandoned,
+}
+
+/// A hook call of the main conversation that waits for its answer.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+struct Held {
+    id: u64,
+    stop: bool,
+    since: Stamp,
+    /// Its lines are in the transcript, or were waited for long enough.
+    ready: bool,
+}
+
+/// The state of one session.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Supervisor {
+    policy: Policy,
+    phase: Phase,
+    /// Since when the phase is as it is; while saving, since when its step is.
+    phase_since: Stamp,
+    /// Number of the last journal line.
+    seq: u64,
+    run: u32,
+    pid: Option<i32>,
+    run_started: Stamp,
+    stopped: bool,
+    stopped_since: Stamp,
+    /// The conversation that is followed, and an unused id for the one after it.
+    conversation: Option<ConversationId>,
+    next: Option<ConversationId>,
+    /// A prompt was submitted in the conversation, so it can be resumed.
+    spoken: bool,
+    hooks_seen: bool,
+    frame_answered: bool,
+    mode: Option<String>,
+    turn: Turn,
+    turn_since: Stamp,
+    background: u32,
+    queued: u32,
+    held: Option<Held>,
+    status: Option<AgentStatus>,
+    status_since: Stamp,
+    screen: ScreenFacts,
+    dialog_since: Stamp,
+    /// When an empty prompt box was first seen in this run.
+    box_since: Option<Stamp>,
+    /// When a person last typed into the child.
+    typed: Option<Stamp>,
+    keys: Keys,
+    fill: Fill,
+    fired: Level,
+    rearm_at_stop: bool,
+    /// Mode `ask`: nobody has answered; from here on the hand-over happens by itself.
+    asked: Option<Stamp>,
+    interrupt: Option<(Stamp, u64)>,
+    /// Ctrl+C stopped a delivery then.
+    broken_off: Option<Stamp>,
+    passed: Option<(Stamp, Signal)>,
+    /// The end was asked for while exec was under way; with `true`, by SIGKILL.
+    end_wanted: Option<(StopFor, bool)>,
+    /// When each restart and resume happened, for the limit.
+    restarts: Vec<Stamp>,
+    restart_count: u32,
+    crashes: u32,
+    quick_deaths: u32,
+    delivery_deaths: u32,
+    save_job: SaveJob,
+    /// A handoff that is active and not consumed: named on exit.
+    active: Option<HandoffId>,
+    /// The handoff whose prompt was typed in this run, until its submission is proven.
+    offered: Option<HandoffId>,
+    consuming: Option<(HandoffId, ConversationId)>,
+    last_code: u8,
+    usage_seq: u64,
+    /// The last `Tick`, so that a deadline is due once.
+    ticked: Stamp,
+    event_seq: u64,
+}
+
+impl Supervisor {
+    /// A session in which nothing has happened yet.
+    #[must_use]
+    pub fn new(policy: Policy) -> Self {
+        Supervisor {
+            policy,
+            phase: Phase::Cold,
+            phase_since: Stamp(0),
+            seq: 0,
+            run: 0,
+            pid: None,
+            run_started: Stamp(0),
+            stopped: false,
+            stopped_since: Stamp(0),
+            conversation: None,
+            next: None,
+            spoken: false,
+            hooks_seen: false,
+            frame_answered: false,
+            mode: None,
+            turn: Turn::Unknown,
+            turn_since: Stamp(0),
+            background: 0,
+            queued: 0,
+            held: None,
+            status: None,
+            status_since: Stamp(0),
+            screen: ScreenFacts::default(),
+            dialog_since: Stamp(0),
+            box_since: None,
+            typed: None,
+            keys: Keys::Free,
+            fill: Fill::default(),
+            fired: Level::Ok,
+            rearm_at_stop: false,
+            asked: None,
+            interrupt: None,
+            broken_off: None,
+            passed: None,
+            end_wanted: None,
+            restarts: Vec::new(),
+            restart_count: 0,
+            crashes: 0,
+            quick_deaths: 0,
+            delivery_deaths: 0,
+            save_job: SaveJob::None,
+            active: None,
+            offered: None,
+            consuming: None,
+            last_code: 0,
+            usage_seq: 0,
+            ticked: Stamp(0),
+            event_seq: 0,
+        }
+    }
+
+    /// Takes one event and says what is to be done, in order. Every action is one line of the journal.
+    pub fn step(&mut self, now: Stamp, event: &Event, out: &mut Vec<Action>) {
+        self.seq += 1;
+        self.event_seq = self.seq;
+        let before = out.len();
+        if !matches!(self.phase, Phase::Closed { .. }) {
+            self.take(now, event, out);
+            self.look_again(now, out);
+        } else if let Event::Restart { id, .. } | Event::Stop { id, .. } = event {
+            out.push(Action::Reply { id: *id, with: Reply::Ended });
+        }
+        self.seq += u64::try_from(out.len() - before).unwrap_or(0);
+    }
+
+    fn take(&mut self, now: Stamp, event: &Event, out: &mut Vec<Action>) {
+        match event {
+            Event::Start { conversation, next, handoff } => {
+                self.start(now, conversation.clone(), next.clone(), handoff.clone(), out);
+            }
+            Event::Started { run, pid, next } => self.started(now, *run, *pid, next.clone(), out),
+            Event::CouldNotStart { run, code } => self.could_not_start(now, *run, *code, out),
+            Event::Child { run, end } if *run == self.run && self.pid.is_some() => self.child(now, *end, out),
+            Event::Child { .. } => {}
+            Event::Keys { class: KeyClass::Interrupt, .. } => self.interrupted(now, out),
+            Event::Keys { class: KeyClass::Typed | KeyClass::Paste, .. } => self.typed = Some(now),
+            Event::Keys { class: KeyClass::Report, .. } => {}
+            Event::Passed { signal } => self.passed_on(now, *signal, out),
+            Event::Hook { id, hook } => self.hook(now, *id, hook, out),
+            Event::Lines { id, .. } => self.lines(now, *id, out),
+            Event::HookGone { id } => self.hook_gone(now, *id, out),
+            Event::Usage { conversation, tokens, window, bytes } => {
+                self.usage(now, conversation, Fill { tokens: *tokens, window: *window, bytes: *bytes }, out);
+            }
+            Event::TurnEnded { conversation } => {
+                if !self.hooks_seen && self.is_current(conversation) && self.pid.is_some() {
+                    self.set_turn(now, Turn::Idle);
+                    self.rearm(now, out);
+                }
+            }
+            Event::Prompted { conversation } => self.prompted(now, conversation, out),
+            Event::Answered { conversation } => self.answered(conversation, out),
+            Event::Queued { prompts } => self.queued = *prompts,
+            Event::Screen { facts } => self.look(now, facts),
+            Event::Status { status, conversation } => self.status(now, *status, conversation.as_ref(), out),
+            Event::Signal { file, fresh, sessions, dir_ok } => self.signal(now, file, *fresh, *sessions, *dir_ok, out),
+            Event::Restart { id, by, now: at_once, handoff } => self.restart(now, *id, *by, *at_once, *handoff, out),
+            Event::Stop { id, kill } => self.stop(now, *id, *kill, out),
+            Event::Shutdown => self.end_for(now, StopFor::Shutdown, false, out),
+            Event::Settings { changed } => self.settings(now, changed, out),
+            Event::Saved { handoff } => self.saved(now, handoff, out),
+            Event::SaveFailed { error } => self.save_failed(now, error, out),
+            Event::Attached { client } => {
+                self.decide(out, DecisionKind::ClientAttached, format!("Client {client} attached."), &[], |_| {});
+                if self.stopped {
+                    out.push(Action::Signal { signal: stop::CONT, to: Target::Group });
+                }
+            }
+            Event::Detached { client, why } => {
+                self.decide(out, DecisionKind::ClientDetached, format!("Client {client} left ({why})."), &[], |_| {});
+            }
+            Event::Degraded { part } => {
+                let text = format!("The {part} failed and is switched off; the session goes on without it.");
+                self.decide(out, DecisionKind::Degraded, text.clone(), &[], |_| {});
+                out.push(Action::Notice { about: DecisionKind::Degraded, text });
+            }
+            Event::Tick => {
+                self.ticked = now;
+                self.tick_hook(now, out);
+                self.tick_save(now, out);
+                self.tick_stop(now, out);
+                self.tick_deliver(now, out);
+            }
+        }
+    }
+
+    /// Whatever happened, something that is waited for may be true now.
+    fn look_again(&mut self, now: Stamp, out: &mut Vec<Action>) {
+        if self.pid.is_some() {
+            self.ask_is_over(now, out);
+            self.deliver(now, out);
+            self.try_safe_point(now, out);
+            self.release_late(out);
+        }
+    }
+
+    /// When `Tick` is due, at the latest. After a `Tick` it is later than that tick, so that nobody spins.
+    #[must_use]
+    pub fn next_deadline(&self) -> Option<Stamp> {
+        let mut due = Vec::new();
+        match &self.phase {
+            Phase::Running => due.extend(self.asked),
+            Phase::Waiting { request } => self.waiting_deadlines(request, &mut due),
+            Phase::Saving { step, .. } => due.push(self.saving_deadline(*step)),
+            Phase::Stopping { step: StopStep::Settle { until }, .. } => due.push(*until),
+            Phase::Stopping { step: StopStep::Term { kill_at }, .. } => due.push(*kill_at),
+            Phase::Cooling { until, .. } => due.push(*until),
+            Phase::Delivering { step, .. } => match step {
+                DeliverStep::Ready { until } => due.extend([Some(*until), self.hook_wait_deadline()].into_iter().flatten()),
+                DeliverStep::Echo { until } => due.push(*until),
+                DeliverStep::Enter { again, until } => due.extend([*again, *until]),
+            },
+            Phase::Stopping { step: StopStep::Kill, .. } | Phase::Cold | Phase::Spawning { .. } | Phase::Closed { .. } => {}
+        }
+        due.extend(self.held_deadline());
+        due.into_iter().filter(|at| *at > self.ticked).min()
+    }
+
+    fn look(&mut self, now: Stamp, facts: &ScreenFacts) {
+        if self.screen.dialog != facts.dialog {
+            self.dialog_since = now;
+        }
+        if facts.prompt == PromptBox::Empty && facts.paste {
+            self.box_since.get_or_insert(now);
+        }
+        self.screen = facts.clone();
+    }
+
+    fn status(&mut self, now: Stamp, status: AgentStatus, named: Option<&ConversationId>, out: &mut Vec<Action>) {
+        // The same word again says nothing new, unless a turn began or ended since it was first said.
+        if self.status != Some(status) || self.status_since < self.turn_since {
+            self.status_since = now;
+        }
+        self.status = Some(status);
+        if !self.hooks_seen
+            && let Some(id) = named
+            && !self.is_current(id)
+            && self.pid.is_some()
+        {
+            self.change_conversation(id.clone(), None, "its sessions file names it", out);
+        }
+        self.settle_on_status(now, out);
+    }
+
+    fn decide(
+        &self,
+        out: &mut Vec<Action>,
+        kind: DecisionKind,
+        sentence: String,
+        because: &[u64],
+        more: impl FnOnce(&mut Decision),
+    ) {
+        let mut decision = Decision {
+            kind,
+            run: self.run,
+            by: None,
+            level: None,
+            handoff: None,
+            conversation: None,
+            cause: None,
+            sentence,
+            because: because.iter().copied().filter(|seq| *seq > 0).collect(),
+        };
+        more(&mut decision);
+        out.push(Action::Decide { decision });
+    }
+
+    /// A decision that the people at the terminals are told as well.
+    fn tell(&self, out: &mut Vec<Action>, about: DecisionKind, text: String, because: &[u64], more: impl FnOnce(&mut Decision)) {
+        self.decide(out, about, text.clone(), because, more);
+        out.push(Action::Notice { about, text });
+    }
+
+    fn close(
+        &mut self,
+        now: Stamp,
+        cause: Cause,
+        code: u8,
+        mut sentence: String,
+        because: &[u64],
+        out: &mut Vec<Action>,
+    ) {
+        if let Some(id) = &self.active {
+            sentence.push_str(&format!(" Handoff {id} is waiting: `hopty --handoff` goes on from it."));
+        }
+        let handoff = self.active.clone();
+        self.decide(out, DecisionKind::SessionEnded, sentence, because, |d| {
+            d.cause = Some(cause);
+            d.handoff = handoff;
+        });
+        out.push(Action::Close { cause, code });
+        self.pid = None;
+        self.held = None;
+        self.enter(now, Phase::Closed { cause, code });
+    }
+
+    fn enter(&mut self, now: Stamp, phase: Phase) {
+        let saving = |phase: &Phase| matches!(phase, Phase::Saving { .. });
+        if saving(&self.phase) && !saving(&phase) && self.save_job == SaveJob::Asked {
+            self.save_job = SaveJob::Abandoned;
+        }
+        self.phase = phase;
+        self.phase_since = now;
+    }
+
+    fn answer(&self, id: u64, with: HookAnswer, out: &mut Vec<Action>) {
+        out.push(Action::AnswerHook { id, with });
+    }
+
+    fn is_current(&self, id: &ConversationId) -> bool {
+        self.conversation.as_ref() == Some(id)
+    }
+
+    fn set_turn(&mut self, now: Stamp, turn: Turn) {
+        self.turn = turn;
+        self.turn_since = now;
+    }
+
+    fn interrupt_since(&self, since: Stamp) -> bool {
+        self.interrupt.is_some_and(|(at, _)| at >= since)
+    }
+}

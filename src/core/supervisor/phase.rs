@@ -1,0 +1,274 @@
+//! Where a session stands: the phases of DESIGN 3.3 with what each must remember.
+
+use serde::{Deserialize, Serialize};
+
+use super::action::RestartBy;
+use crate::core::context::Level;
+use crate::core::ids::{ConversationId, HandoffId};
+use crate::core::time::Stamp;
+
+/// Why a session ended (CONTRACT C3).
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Cause {
+    /// The program came to its own end.
+    Finished,
+    /// The person pressed Ctrl+C.
+    UserInterrupt,
+    /// Stopped for good, as asked.
+    Stopped,
+    /// Somebody else killed it.
+    Killed,
+    /// The host died.
+    HostLost,
+    /// exec failed.
+    CouldNotStart,
+    /// It died too often, too soon.
+    CrashLoop,
+    /// More restarts than allowed within the window.
+    RestartLimit,
+}
+
+/// How a run is started.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum StartKind {
+    /// The arguments as the person gave them.
+    First,
+    /// The same arguments without first prompt and resume options, a new conversation.
+    Fresh,
+    /// The same conversation goes on.
+    Resume,
+}
+
+/// The next run.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Plan {
+    /// How it is started.
+    pub start: StartKind,
+    /// Its conversation.
+    pub conversation: Option<ConversationId>,
+    /// The handoff that it continues from.
+    pub handoff: Option<HandoffId>,
+    /// Another working directory.
+    pub dir: Option<String>,
+    /// The draft of the old prompt box is to be typed again.
+    pub draft: bool,
+}
+
+/// A restart that is wanted.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Request {
+    /// What asked.
+    pub by: RestartBy,
+    /// The level, when a level asked.
+    pub level: Option<Level>,
+    /// A person, a script or Claude itself asked in so many words: it stands when Ctrl+C is pressed.
+    pub explicit: bool,
+    /// A person asked on the command line: neither a changed settings file nor a draft holds it.
+    #[serde(default)]
+    pub person: bool,
+    /// The next tool boundary will do.
+    pub now: bool,
+    /// A person wants it at once, in the middle of a turn if need be (`hopty restart --now`).
+    #[serde(default)]
+    pub forced: bool,
+    /// Save and continue from a handoff.
+    pub handoff: bool,
+    /// The working directory to start again in.
+    pub dir: Option<String>,
+    /// The journal line that asked.
+    pub seq: u64,
+    /// From here on a tool boundary will do.
+    pub turn_until: Stamp,
+    /// From here on sub-agents and background shells are not waited for.
+    pub work_until: Stamp,
+    /// From here on a draft is not waited for; set when the first draft was met.
+    pub draft_until: Option<Stamp>,
+}
+
+/// The moment at which nothing is lost (DESIGN 6.2).
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(tag = "at", rename_all = "snake_case")]
+pub enum SafePoint {
+    /// The turn is over; Claude waits for this hook.
+    Stop {
+        /// The call.
+        hook: u64,
+    },
+    /// The tools have run; Claude waits for this hook.
+    Batch {
+        /// The call.
+        hook: u64,
+    },
+    /// Claude is idle.
+    Idle,
+    /// No safe point at all: a person did not want to wait for one.
+    Now,
+}
+
+impl SafePoint {
+    /// The hook call that is held at this point.
+    #[must_use]
+    pub fn hook(self) -> Option<u64> {
+        match self {
+            SafePoint::Stop { hook } | SafePoint::Batch { hook } => Some(hook),
+            SafePoint::Idle | SafePoint::Now => None,
+        }
+    }
+}
+
+/// How far saving has come.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum SaveStep {
+    /// The settings files are compared.
+    Settings,
+    /// The tool results are waited for.
+    Results,
+    /// The worker writes.
+    Writing,
+}
+
+/// Why a child is being stopped.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(tag = "for", rename_all = "snake_case")]
+pub enum StopFor {
+    /// The next run follows.
+    Restart {
+        /// It.
+        plan: Plan,
+        /// The person pressed Ctrl+C meanwhile.
+        interrupted: bool,
+    },
+    /// The session ends as somebody asked.
+    Stop,
+    /// The host ends.
+    Shutdown,
+    /// There have been too many restarts.
+    Limit,
+}
+
+/// How far stopping has come.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(tag = "step", rename_all = "snake_case")]
+pub enum StopStep {
+    /// The held hook was answered; Claude becomes idle.
+    Settle {
+        /// SIGTERM then, at the latest.
+        until: Stamp,
+    },
+    /// SIGTERM was sent.
+    Term {
+        /// SIGKILL then.
+        kill_at: Stamp,
+    },
+    /// SIGKILL was sent.
+    Kill,
+}
+
+/// How far delivery has come.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(tag = "step", rename_all = "snake_case")]
+pub enum DeliverStep {
+    /// The prompt box is waited for.
+    Ready {
+        /// Given up then.
+        until: Stamp,
+    },
+    /// The text was pasted and is waited for in the box.
+    Echo {
+        /// Given up then.
+        until: Stamp,
+    },
+    /// Enter was sent.
+    Enter {
+        /// Another one, where it can be justified, then.
+        again: Stamp,
+        /// Given up then.
+        until: Stamp,
+    },
+}
+
+/// The phase of a session.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(tag = "phase", rename_all = "snake_case")]
+pub enum Phase {
+    /// Nothing was spawned yet.
+    Cold,
+    /// exec is under way.
+    Spawning {
+        /// What is started.
+        plan: Plan,
+    },
+    /// The child runs.
+    Running,
+    /// A restart waits for a safe point.
+    Waiting {
+        /// It.
+        request: Request,
+    },
+    /// The handoff is being saved.
+    Saving {
+        /// The restart.
+        request: Request,
+        /// Where Claude stands.
+        point: SafePoint,
+        /// How far.
+        step: SaveStep,
+    },
+    /// The child is being stopped.
+    Stopping {
+        /// Why.
+        why: StopFor,
+        /// How far.
+        step: StopStep,
+    },
+    /// A pause before the next run.
+    Cooling {
+        /// Until then.
+        until: Stamp,
+        /// What follows.
+        plan: Plan,
+        /// The code to exit with when the person does not want to wait.
+        code: u8,
+    },
+    /// The continuation prompt is being delivered.
+    Delivering {
+        /// What was started.
+        plan: Plan,
+        /// The handoff.
+        handoff: HandoffId,
+        /// How far.
+        step: DeliverStep,
+        /// Enters sent so far.
+        enters: u32,
+        /// The dialog that is in the way, once somebody was told of it or it was answered.
+        obstacle: Option<String>,
+    },
+    /// Over.
+    Closed {
+        /// Why.
+        cause: Cause,
+        /// The exit code.
+        code: u8,
+    },
+}
+
+impl Phase {
+    /// The word of CONTRACT C3.
+    #[must_use]
+    pub fn word(&self) -> &'static str {
+        match self {
+            Phase::Cold => "cold",
+            Phase::Spawning { .. } => "spawning",
+            Phase::Running => "running",
+            Phase::Waiting { .. } => "waiting",
+            Phase::Saving { .. } => "saving",
+            Phase::Stopping { .. } => "stopping",
+            Phase::Cooling { .. } => "cooling",
+            Phase::Delivering { .. } => "delivering",
+            Phase::Closed { .. } => "closed",
+        }
+    }
+}

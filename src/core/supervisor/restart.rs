@@ -1,0 +1,284 @@
+//! From a wish to a safe point (DESIGN 6.1 and 6.2): who may ask, how long is waited, and what may stand in the way.
+
+use super::action::{Action, DecisionKind, Reply, RestartBy};
+use super::event::{AgentStatus, Asker, PromptBox};
+use super::phase::{Phase, Request, SafePoint};
+use super::{Agent, Supervisor, Turn};
+use crate::core::signal::RestartFile;
+use crate::core::time::Stamp;
+
+/// How long the sessions file must say idle before it outweighs hooks that say busy (an interrupt fires no Stop), in ms.
+const IDLE_STABLE_MS: u64 = 1000;
+/// The same where the file has said nothing since the turn began, in ms: it lags behind hooks, but never that long.
+const IDLE_STALE_MS: u64 = 5000;
+/// After a key how long a person is taken to be writing, in ms: the screen does not show it yet, or Enter was the key.
+const TYPING_MS: u64 = 1000;
+/// How long before Claude would give up on a held hook it is let go, in ms.
+const HOLD_MARGIN_MS: u64 = 2000;
+
+impl Supervisor {
+    pub(super) fn signal(
+        &mut self,
+        now: Stamp,
+        file: &RestartFile,
+        fresh: bool,
+        sessions: u32,
+        dir_ok: bool,
+        out: &mut Vec<Action>,
+    ) {
+        let ignored = match file {
+            RestartFile::Malformed { reason } => Some(reason.clone()),
+            _ if self.policy.agent != Agent::Claude => Some("this session does not run Claude".to_owned()),
+            RestartFile::Named { conversation, .. } if !self.is_current(conversation) => {
+                Some(format!("it names conversation {conversation}, which this session does not run"))
+            }
+            _ if !fresh => Some("it was written before this session began".to_owned()),
+            RestartFile::Bare { .. } if sessions != 1 => Some(format!("its directory means {sessions} sessions")),
+            _ => match &self.phase {
+                Phase::Running | Phase::Waiting { .. } => None,
+                Phase::Saving { .. } | Phase::Delivering { .. } | Phase::Stopping { .. } => {
+                    Some("a hand-over is under way".to_owned())
+                }
+                _ => Some("the program is not running".to_owned()),
+            },
+        };
+        if let Some(reason) = ignored {
+            let sentence = format!("A restart signal was left alone: {reason}.");
+            self.decide(out, DecisionKind::RestartIgnored, sentence, &[self.event_seq], |d| d.by = Some(RestartBy::Signal));
+            return;
+        }
+        let dir = match file {
+            RestartFile::Named { dir, .. } if dir_ok => dir.clone(),
+            RestartFile::Bare { dir } if dir_ok => Some(dir.clone()),
+            _ => None,
+        };
+        out.push(Action::ConsumeSignal);
+        if let Phase::Waiting { request } = &mut self.phase {
+            request.explicit = true;
+            request.handoff = true;
+            request.dir = dir.or(request.dir.take());
+            return;
+        }
+        let sentence = "A restart signal names this conversation; a hand-over was requested.".to_owned();
+        let request = Request { explicit: true, dir, ..self.new_request(now, RestartBy::Signal) };
+        self.wait(now, request, sentence, self.event_seq, out);
+    }
+
+    pub(super) fn restart(&mut self, now: Stamp, id: u64, by: Asker, at_once: bool, handoff: bool, out: &mut Vec<Action>) {
+        let handoff = handoff && self.policy.agent == Agent::Claude;
+        let refused = match &self.phase {
+            Phase::Running | Phase::Waiting { .. } if self.over_limit(now) => Some(format!(
+                "there were {} restarts within the window already (restart.max_restarts)",
+                self.policy.config.restart.max_restarts
+            )),
+            Phase::Running | Phase::Waiting { .. } => None,
+            Phase::Saving { .. } | Phase::Delivering { .. } => Some("a hand-over is under way".to_owned()),
+            Phase::Stopping { .. } => Some("the program is being stopped".to_owned()),
+            _ => Some("the program is not running".to_owned()),
+        };
+        if let Some(reason) = refused {
+            out.push(Action::Reply { id, with: Reply::Refused { reason } });
+            return;
+        }
+        out.push(Action::Reply { id, with: Reply::Accepted });
+        let person = by == Asker::Person;
+        if let Phase::Waiting { request } = &mut self.phase {
+            request.explicit = true;
+            request.person |= person;
+            request.now |= at_once;
+            request.forced |= at_once && person;
+            request.handoff |= handoff;
+            return;
+        }
+        let sentence = match by {
+            Asker::Person => "A restart was asked for on the command line.",
+            Asker::Descendant => "A restart was asked for from inside the session.",
+        };
+        let request = Request {
+            explicit: true,
+            person,
+            now: at_once,
+            // For Claude's own command it means the next tool boundary: its turn cannot end while the command waits.
+            forced: at_once && person,
+            handoff,
+            ..self.new_request(now, RestartBy::Command)
+        };
+        self.wait(now, request, sentence.to_owned(), self.event_seq, out);
+    }
+
+    pub(super) fn new_request(&self, now: Stamp, by: RestartBy) -> Request {
+        let c = &self.policy.config.restart;
+        Request {
+            by,
+            level: None,
+            explicit: false,
+            person: false,
+            now: false,
+            forced: false,
+            handoff: true,
+            dir: None,
+            seq: self.event_seq,
+            turn_until: now.after(c.turn_wait.ms()),
+            work_until: now.after(c.work_wait.ms()),
+            draft_until: None,
+        }
+    }
+
+    pub(super) fn wait(&mut self, now: Stamp, request: Request, sentence: String, because: u64, out: &mut Vec<Action>) {
+        let (by, level) = (request.by, request.level);
+        self.decide(out, DecisionKind::RestartRequested, sentence, &[because], |d| {
+            d.by = Some(by);
+            d.level = level;
+        });
+        out.push(Action::WaitSafePoint { until: request.turn_until });
+        self.rearm_at_stop = false;
+        self.asked = None;
+        self.enter(now, Phase::Waiting { request });
+    }
+
+    /// Takes the safe point that there is, if there is one.
+    pub(super) fn try_safe_point(&mut self, now: Stamp, out: &mut Vec<Action>) {
+        let Phase::Waiting { request } = self.phase.clone() else { return };
+        if self.pid.is_none() {
+            return;
+        }
+        if let Some(held) = self.held.clone() {
+            if !held.ready {
+                return;
+            }
+            let hold_over = now.since(held.since) + HOLD_MARGIN_MS >= self.policy.config.hooks.hold.ms();
+            let work_waits = self.work_waits(now, &request);
+            if held.stop {
+                // What still runs, and a person's draft, are worth the wait, but not behind a hook.
+                if work_waits || (!request.forced && self.person_writes(now)) {
+                    self.let_go(out);
+                } else {
+                    self.begin_saving(now, request, SafePoint::Stop { hook: held.id }, out);
+                }
+            } else if request.now || now >= request.turn_until {
+                if !work_waits || hold_over {
+                    self.begin_saving(now, request, SafePoint::Batch { hook: held.id }, out);
+                }
+            } else {
+                self.let_go(out);
+            }
+            return;
+        }
+        if request.forced {
+            self.begin_saving(now, request, SafePoint::Now, out);
+        } else if self.is_idle(now, &request) && !self.draft_waits(now) {
+            self.begin_saving(now, request, SafePoint::Idle, out);
+        }
+    }
+
+    /// Sub-agents or background shells run, and there is time for them.
+    fn work_waits(&self, now: Stamp, request: &Request) -> bool {
+        let works = self.background > 0 || self.status == Some(AgentStatus::Shell);
+        works && !request.forced && now < request.work_until
+    }
+
+    fn person_writes(&self, now: Stamp) -> bool {
+        self.screen.prompt == PromptBox::Draft || self.typed.is_some_and(|at| now < at.after(TYPING_MS))
+    }
+
+    /// A draft is in the box, and there is time for it; the time begins with the first one that was met.
+    fn draft_waits(&mut self, now: Stamp) -> bool {
+        let writes = self.person_writes(now);
+        let until = now.after(self.policy.config.restart.draft_wait.ms());
+        match &mut self.phase {
+            Phase::Waiting { request } if writes => now < *request.draft_until.get_or_insert(until),
+            _ => false,
+        }
+    }
+
+    /// Whether Claude waits for a prompt, by everything that is known.
+    fn is_idle(&self, now: Stamp, request: &Request) -> bool {
+        if self.policy.agent == Agent::Plain {
+            return true;
+        }
+        if self.stopped || self.obstacle().is_some() || self.work_waits(now, request) {
+            return false;
+        }
+        match (self.status, self.turn) {
+            (Some(AgentStatus::Idle), Turn::Idle | Turn::Unknown) => true,
+            (Some(AgentStatus::Idle), Turn::Busy) => now >= self.idle_outweighs_hooks(),
+            // Its turn is over and background work keeps it busy, but the time for that is over too.
+            (Some(AgentStatus::Busy | AgentStatus::Shell), Turn::Idle) => {
+                now >= request.work_until && now >= self.busy_is_stale()
+            }
+            (Some(AgentStatus::Other) | None, Turn::Idle) => true,
+            _ => false,
+        }
+    }
+
+    fn idle_outweighs_hooks(&self) -> Stamp {
+        if self.status_since >= self.turn_since {
+            self.status_since.after(IDLE_STABLE_MS)
+        } else {
+            self.turn_since.after(IDLE_STALE_MS)
+        }
+    }
+
+    fn busy_is_stale(&self) -> Stamp {
+        self.status_since.max(self.turn_since).after(IDLE_STABLE_MS)
+    }
+
+    pub(super) fn over_limit(&self, now: Stamp) -> bool {
+        let c = &self.policy.config.restart;
+        let within = self.restarts.iter().filter(|at| now.since(**at) < c.window.ms()).count();
+        within >= usize::try_from(c.max_restarts).unwrap_or(usize::MAX)
+    }
+
+    pub(super) fn waiting_deadlines(&self, request: &Request, due: &mut Vec<Stamp>) {
+        due.push(request.work_until);
+        due.extend(request.draft_until);
+        due.extend(self.typed.map(|at| at.after(TYPING_MS)));
+        if let Some(held) = &self.held {
+            due.push(request.turn_until);
+            due.push(held.since.after(self.policy.config.hooks.hold.ms().saturating_sub(HOLD_MARGIN_MS)));
+        }
+        match (self.status, self.turn) {
+            (Some(AgentStatus::Idle), Turn::Busy) => due.push(self.idle_outweighs_hooks()),
+            (Some(AgentStatus::Busy | AgentStatus::Shell), Turn::Idle) => due.push(self.busy_is_stale()),
+            _ => {}
+        }
+    }
+
+    /// The restart that waits or is being saved does not happen; Claude goes on.
+    pub(super) fn cancel_request(&mut self, now: Stamp, why: &str, out: &mut Vec<Action>) {
+        let saving = matches!(self.phase, Phase::Saving { .. });
+        if !self.drop_request(why, out) {
+            return;
+        }
+        self.enter(now, Phase::Running);
+        self.let_go(out);
+        if saving {
+            self.release_keys(false, out);
+        }
+    }
+
+    /// Says that the restart that waits or is being saved does not happen; `false` when there is none.
+    pub(super) fn drop_request(&self, why: &str, out: &mut Vec<Action>) -> bool {
+        let (Phase::Waiting { request } | Phase::Saving { request, .. }) = &self.phase else { return false };
+        let (by, level) = (request.by, request.level);
+        let asker = match by {
+            RestartBy::Level => "a context level",
+            RestartBy::Signal => "a restart signal",
+            RestartBy::Command => "`hopty restart`",
+        };
+        let text = format!("The hand-over asked for by {asker} does not happen: {why}.");
+        self.tell(out, DecisionKind::RestartCancelled, text, &[self.event_seq, request.seq], |d| {
+            d.by = Some(by);
+            d.level = level;
+        });
+        true
+    }
+
+    /// The safe point is gone while saving: the next one is waited for.
+    pub(super) fn back_to_waiting(&mut self, now: Stamp, out: &mut Vec<Action>) {
+        let Phase::Saving { request, .. } = self.phase.clone() else { return };
+        self.enter(now, Phase::Waiting { request });
+        self.let_go(out);
+        self.release_keys(false, out);
+    }
+}

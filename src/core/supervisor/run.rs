@@ -1,0 +1,192 @@
+//! One life of the child: spawn, start, job control, and what a person or a client does to it from outside.
+
+use super::action::{Action, DecisionKind, Target, Typing};
+use super::ends::{CtrlC, Meaning, Row, meaning};
+use super::keys::Keys;
+use super::phase::{Cause, Phase, Plan, StartKind, StopFor};
+use super::{Agent, ScreenFacts, Supervisor, Turn};
+use crate::core::context::{Fill, Level};
+use crate::core::ids::{ConversationId, HandoffId};
+use crate::core::process::{ProcessEnd, Signal};
+use crate::core::time::Stamp;
+
+impl Supervisor {
+    pub(super) fn start(
+        &mut self,
+        now: Stamp,
+        conversation: Option<ConversationId>,
+        next: ConversationId,
+        handoff: Option<HandoffId>,
+        out: &mut Vec<Action>,
+    ) {
+        if self.phase != Phase::Cold {
+            return;
+        }
+        self.next = Some(next);
+        self.active.clone_from(&handoff);
+        self.decide(out, DecisionKind::SessionStarted, "The session began.".to_owned(), &[self.event_seq], |_| {});
+        self.spawn(now, Plan { start: StartKind::First, conversation, handoff, dir: None, draft: false }, out);
+    }
+
+    pub(super) fn spawn(&mut self, now: Stamp, plan: Plan, out: &mut Vec<Action>) {
+        self.run += 1;
+        self.pid = None;
+        self.stopped = false;
+        self.hooks_seen = false;
+        self.frame_answered = false;
+        self.held = None;
+        self.status = None;
+        self.screen = ScreenFacts::default();
+        self.box_since = None;
+        self.typed = None;
+        self.turn = Turn::Unknown;
+        self.background = 0;
+        self.queued = 0;
+        self.broken_off = None;
+        self.passed = None;
+        self.offered = None;
+        if plan.start == StartKind::Fresh {
+            self.spoken = false;
+            self.fill = Fill::default();
+            self.fired = Level::Ok;
+            self.rearm_at_stop = false;
+            self.asked = None;
+        }
+        if plan.conversation.is_some() {
+            self.conversation.clone_from(&plan.conversation);
+        }
+        out.push(Action::Spawn {
+            run: self.run,
+            start: plan.start,
+            conversation: plan.conversation.clone(),
+            dir: plan.dir.clone(),
+        });
+        self.enter(now, Phase::Spawning { plan });
+    }
+
+    pub(super) fn started(&mut self, now: Stamp, run: u32, pid: i32, next: ConversationId, out: &mut Vec<Action>) {
+        let Phase::Spawning { plan } = self.phase.clone() else { return };
+        if run != self.run {
+            return;
+        }
+        // Keys are kept here from the second run on, and a Ctrl+C with them.
+        let interrupted = self.keys == Keys::Held && self.interrupt_since(self.phase_since);
+        self.pid = Some(pid);
+        self.run_started = now;
+        self.next = Some(next);
+        let sentence = match (&plan.handoff, plan.start) {
+            (Some(id), _) => format!("Run {run} was started to go on from {id}."),
+            (None, StartKind::Resume) => format!("Run {run} was started to resume the same conversation."),
+            (None, _) => format!("Run {run} was started."),
+        };
+        let conversation = self.conversation.clone();
+        self.decide(out, DecisionKind::RunSpawned, sentence, &[self.event_seq], |d| d.conversation = conversation);
+        if let Some((why, kill)) = self.end_wanted.take() {
+            self.enter(now, Phase::Running);
+            self.end_for(now, why, kill, out);
+            return;
+        }
+        if let Some(id) = self.conversation.clone() {
+            out.push(Action::Follow { conversation: id, transcript: None });
+        }
+        match plan.handoff.clone() {
+            Some(handoff) if self.policy.agent == Agent::Claude => {
+                self.begin_delivery(now, plan, handoff, out);
+                if interrupted {
+                    self.deliver_interrupted(now, out);
+                }
+            }
+            _ => {
+                self.enter(now, Phase::Running);
+                if interrupted {
+                    out.push(Action::Type { typing: Typing::Interrupt });
+                }
+                self.release_keys(plan.draft, out);
+            }
+        }
+        // It was passed on while there was nobody to get it.
+        if let Some((_, signal)) = self.passed {
+            out.push(Action::Signal { signal, to: Target::Group });
+        }
+    }
+
+    pub(super) fn could_not_start(&mut self, now: Stamp, run: u32, code: u8, out: &mut Vec<Action>) {
+        if !matches!(self.phase, Phase::Spawning { .. }) || run != self.run {
+            return;
+        }
+        let ctrl_c = if self.interrupt_since(self.phase_since) { CtrlC::Yes } else { CtrlC::No };
+        let (cause, text) = match meaning(Row::Spawning, ctrl_c, ProcessEnd::Exited(code)) {
+            _ if self.end_wanted.is_some() => (Cause::Stopped, "The session was stopped before the program had started."),
+            Meaning::UserInterrupt => (Cause::UserInterrupt, "Ctrl+C was pressed before the program had started."),
+            _ if code == 126 => (Cause::CouldNotStart, "The program could not be started: it is not executable."),
+            _ if code == 127 => (Cause::CouldNotStart, "The program could not be started: it was not found."),
+            _ => (Cause::CouldNotStart, "The program could not be started."),
+        };
+        self.close(now, cause, code, text.to_owned(), &[self.event_seq], out);
+    }
+
+    pub(super) fn child(&mut self, now: Stamp, end: ProcessEnd, out: &mut Vec<Action>) {
+        match end {
+            ProcessEnd::Stopped(_) => {
+                if !self.stopped {
+                    self.stopped_since = now;
+                }
+                self.stopped = true;
+                out.push(Action::Suspend);
+            }
+            ProcessEnd::Continued => self.stopped = false,
+            ProcessEnd::Exited(_) | ProcessEnd::Signaled(_) => self.ended(now, end, out),
+        }
+    }
+
+    /// Ctrl+C: the person wins (CONTRACT C5).
+    pub(super) fn interrupted(&mut self, now: Stamp, out: &mut Vec<Action>) {
+        self.interrupt = Some((now, self.event_seq));
+        match &mut self.phase {
+            Phase::Waiting { request } if !request.explicit => self.interrupt_request(now, out),
+            Phase::Saving { request, .. } => {
+                // Keys are kept while a handoff is saved, but this one is the person's word to Claude.
+                let explicit = request.explicit;
+                out.push(Action::Type { typing: Typing::Interrupt });
+                if !explicit {
+                    self.interrupt_request(now, out);
+                }
+            }
+            Phase::Stopping { why: StopFor::Restart { interrupted, .. }, .. } => *interrupted = true,
+            Phase::Cooling { code, .. } => {
+                let code = *code;
+                let text = "Ctrl+C was pressed before the next run.".to_owned();
+                self.close(now, Cause::UserInterrupt, code, text, &[self.event_seq], out);
+            }
+            Phase::Delivering { .. } => self.deliver_interrupted(now, out),
+            _ => {}
+        }
+    }
+
+    fn interrupt_request(&mut self, now: Stamp, out: &mut Vec<Action>) {
+        self.rearm_later();
+        self.cancel_request(now, "the person pressed Ctrl+C", out);
+    }
+
+    /// A client's signal went on to the child's group. One that is meant to end a program ends the session where there
+    /// is no program to get it, or where hopty is replacing it.
+    pub(super) fn passed_on(&mut self, now: Stamp, signal: Signal, out: &mut Vec<Action>) {
+        self.passed = Some((now, signal));
+        if !ends_programs(signal) {
+            return;
+        }
+        match &self.phase {
+            Phase::Stopping { why: StopFor::Restart { .. }, .. } => self.end_for(now, StopFor::Stop, false, out),
+            Phase::Cooling { .. } => {
+                let text = format!("{} came before the next run.", signal.name());
+                self.close(now, Cause::Stopped, self.last_code, text, &[self.event_seq], out);
+            }
+            _ => {}
+        }
+    }
+}
+
+/// The signals by which one asks a program to end.
+pub(super) fn ends_programs(signal: Signal) -> bool {
+    matches!(signal, Signal::HUP | Signal::INT | Signal::QUIT | Signal::TERM)
+}

@@ -1,0 +1,181 @@
+//! From the safe point to a handoff on disk, and to the moment at which Claude may be ended (DESIGN 6.3, 6.4).
+
+use super::action::{Action, DecisionKind, HookAnswer, Want};
+use super::hooks::{LINES_MARGIN_MS, LINES_MS};
+use super::phase::{Phase, Plan, Request, SafePoint, SaveStep, StartKind, StopFor, StopStep};
+use super::{Agent, SaveJob, Supervisor};
+use crate::core::ids::HandoffId;
+use crate::core::time::Stamp;
+
+/// After the held hook was answered, how long Claude may take to become idle before SIGTERM, in ms (measured: 110 to 170).
+const SETTLE_MS: u64 = 500;
+/// How long the comparison of the settings files may take, in ms.
+const SETTINGS_MS: u64 = 5000;
+/// How long the worker may take to save a handoff, in ms: keys are kept and Claude is held meanwhile.
+const SAVE_MS: u64 = 20_000;
+
+impl Supervisor {
+    pub(super) fn begin_saving(&mut self, now: Stamp, request: Request, point: SafePoint, out: &mut Vec<Action>) {
+        let words = match point {
+            _ if self.policy.agent == Agent::Plain => "The program can be stopped at any time",
+            SafePoint::Stop { .. } => "The turn is over: a safe point",
+            SafePoint::Batch { .. } => "The tools have run and the next request has not been sent: a safe point",
+            SafePoint::Idle => "Claude is idle: a safe point",
+            SafePoint::Now => "Claude is stopped where it is, as asked",
+        };
+        self.decide(out, DecisionKind::SafePointReached, format!("{words}."), &[self.event_seq, request.seq], |_| {});
+        self.hold_keys(out);
+        let check = !request.person && self.policy.agent == Agent::Claude;
+        self.enter(now, Phase::Saving { request, point, step: SaveStep::Settings });
+        if check {
+            out.push(Action::CheckSettings);
+        } else {
+            self.await_results(now, out);
+        }
+    }
+
+    pub(super) fn settings(&mut self, now: Stamp, changed: &[String], out: &mut Vec<Action>) {
+        if !matches!(self.phase, Phase::Saving { step: SaveStep::Settings, .. }) {
+            return;
+        }
+        if changed.is_empty() {
+            self.await_results(now, out);
+            return;
+        }
+        let changed = changed.join(", ");
+        let why = format!("what runs code changed since launch ({changed}); `hopty restart` hands over all the same");
+        self.cancel_request(now, &why, out);
+    }
+
+    fn await_results(&mut self, now: Stamp, out: &mut Vec<Action>) {
+        if let Phase::Saving { point: SafePoint::Batch { hook }, .. } = self.phase {
+            self.enter_step(now, SaveStep::Results);
+            out.push(Action::AwaitLines { id: hook, want: Want::Results, until: now.after(LINES_MS) });
+        } else {
+            self.write_handoff(now, out);
+        }
+    }
+
+    fn enter_step(&mut self, now: Stamp, to: SaveStep) {
+        if let Phase::Saving { step, .. } = &mut self.phase {
+            *step = to;
+            self.phase_since = now;
+        }
+    }
+
+    pub(super) fn write_handoff(&mut self, now: Stamp, out: &mut Vec<Action>) {
+        self.enter_step(now, SaveStep::Writing);
+        match &self.phase {
+            Phase::Saving { request, .. } if !request.handoff => self.stop_for_restart(now, None, out),
+            _ => match self.save_job {
+                SaveJob::None => self.ask_save(now, out),
+                SaveJob::Asked | SaveJob::Abandoned => self.save_job = SaveJob::Abandoned,
+            },
+        }
+    }
+
+    fn ask_save(&mut self, now: Stamp, out: &mut Vec<Action>) {
+        let Phase::Saving { request, .. } = &self.phase else { return };
+        let by = request.by;
+        match self.next.clone() {
+            Some(claim_for) => {
+                self.save_job = SaveJob::Asked;
+                out.push(Action::Save { by, claim_for });
+            }
+            None => self.cancel_request(now, "no conversation id is left for the next run", out),
+        }
+    }
+
+    pub(super) fn saved(&mut self, now: Stamp, handoff: &HandoffId, out: &mut Vec<Action>) {
+        let job = std::mem::take(&mut self.save_job);
+        self.decide(out, DecisionKind::HandoffSaved, format!("Handoff {handoff} is saved."), &[self.event_seq], |d| {
+            d.handoff = Some(handoff.clone());
+        });
+        self.active = Some(handoff.clone());
+        if !matches!(self.phase, Phase::Saving { step: SaveStep::Writing, .. }) {
+            return;
+        }
+        if job == SaveJob::Abandoned {
+            // It is of an earlier moment: Claude went on after it.
+            self.ask_save(now, out);
+            return;
+        }
+        let text = format!("Handoff {handoff} is kept for the next conversation.");
+        let next = self.next.clone();
+        self.decide(out, DecisionKind::HandoffClaimed, text, &[self.event_seq], |d| {
+            d.handoff = Some(handoff.clone());
+            d.conversation = next;
+        });
+        self.stop_for_restart(now, Some(handoff.clone()), out);
+    }
+
+    pub(super) fn save_failed(&mut self, now: Stamp, error: &str, out: &mut Vec<Action>) {
+        let job = std::mem::take(&mut self.save_job);
+        if matches!(self.phase, Phase::Saving { step: SaveStep::Writing, .. }) {
+            if job == SaveJob::Abandoned {
+                self.ask_save(now, out);
+            } else {
+                self.give_up_saving(now, &format!("the handoff could not be saved ({error})"), out);
+            }
+        }
+    }
+
+    fn give_up_saving(&mut self, now: Stamp, why: &str, out: &mut Vec<Action>) {
+        self.rearm_later();
+        self.cancel_request(now, why, out);
+    }
+
+    pub(super) fn saving_deadline(&self, step: SaveStep) -> Stamp {
+        self.phase_since.after(match step {
+            SaveStep::Settings => SETTINGS_MS,
+            SaveStep::Results => LINES_MS + LINES_MARGIN_MS,
+            SaveStep::Writing => SAVE_MS,
+        })
+    }
+
+    /// A host or a disk that does not answer must not keep a person's keys for ever.
+    pub(super) fn tick_save(&mut self, now: Stamp, out: &mut Vec<Action>) {
+        let Phase::Saving { step, .. } = self.phase else { return };
+        if now < self.saving_deadline(step) {
+            return;
+        }
+        match step {
+            SaveStep::Settings => self.give_up_saving(now, "the settings files could not be compared in time", out),
+            SaveStep::Results => self.write_handoff(now, out),
+            SaveStep::Writing => self.give_up_saving(now, "the handoff was not saved in time", out),
+        }
+    }
+
+    /// The handoff is on disk (or none is wanted): let Claude come to rest, then end it.
+    fn stop_for_restart(&mut self, now: Stamp, handoff: Option<HandoffId>, out: &mut Vec<Action>) {
+        let Phase::Saving { request, point, .. } = self.phase.clone() else { return };
+        let fresh = self.policy.agent == Agent::Claude;
+        let why = if self.over_limit(now) {
+            StopFor::Limit
+        } else {
+            StopFor::Restart {
+                plan: Plan {
+                    start: if fresh { StartKind::Fresh } else { StartKind::First },
+                    conversation: if fresh { self.next.clone() } else { None },
+                    handoff: handoff.clone(),
+                    dir: request.dir,
+                    draft: fresh,
+                },
+                interrupted: false,
+            }
+        };
+        self.held = None;
+        // A prompt that is queued in Claude would become a request as soon as the hook is answered.
+        if let (Some(hook), 0) = (point.hook(), self.queued) {
+            let answer = match (point, &handoff) {
+                (SafePoint::Batch { .. }, Some(id)) => HookAnswer::StopTurn { reason: format!("hopty hands over ({id})") },
+                (SafePoint::Batch { .. }, None) => HookAnswer::StopTurn { reason: "hopty starts afresh".to_owned() },
+                _ => HookAnswer::Nothing,
+            };
+            self.answer(hook, answer, out);
+            self.enter(now, Phase::Stopping { why, step: StopStep::Settle { until: now.after(SETTLE_MS) } });
+        } else {
+            self.terminate(now, why, out);
+        }
+    }
+}

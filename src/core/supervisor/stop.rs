@@ -1,0 +1,183 @@
+//! From SIGTERM to the end, and what the end means (DESIGN 6.4, CONTRACT C5).
+
+use super::Supervisor;
+use super::action::{Action, DecisionKind, Reply, Target};
+use super::ends::{CtrlC, INTERRUPT_WINDOW_MS, Meaning, Row, killed_by, meaning};
+use super::event::AgentStatus;
+use super::phase::{Cause, Phase, StopFor, StopStep};
+use crate::core::process::{ProcessEnd, Signal};
+use crate::core::time::Stamp;
+
+/// A child that ignored SIGTERM for this long is killed whatever its age, in ms (CONTRACT C6, `young`).
+const IGNORED_MS: u64 = 12_000;
+/// SIGCONT by its number on this platform.
+pub(super) const CONT: Signal = Signal(if cfg!(any(target_os = "macos", target_os = "freebsd")) { 19 } else { 18 });
+
+impl Supervisor {
+    pub(super) fn terminate(&mut self, now: Stamp, why: StopFor, out: &mut Vec<Action>) {
+        let c = &self.policy.config.restart;
+        let old_enough = self.run_started.after(c.young.ms()).min(now.after(IGNORED_MS));
+        let kill_at = now.after(c.grace.ms().max(1)).max(old_enough);
+        out.push(Action::CollectTree);
+        out.push(Action::Signal { signal: Signal::TERM, to: Target::Child });
+        if self.stopped {
+            out.push(Action::Signal { signal: CONT, to: Target::Child });
+        }
+        let words = match &why {
+            StopFor::Restart { .. } => "so that the next one can begin",
+            StopFor::Stop => "because its end was asked for",
+            StopFor::Shutdown => "because the host ends",
+            StopFor::Limit => "because there were too many restarts",
+        };
+        let text = format!("hopty asked run {} to end, {words}.", self.run);
+        self.decide(out, DecisionKind::StopSent, text, &[self.event_seq], |_| {});
+        self.enter(now, Phase::Stopping { why, step: StopStep::Term { kill_at } });
+    }
+
+    fn kill(&mut self, now: Stamp, why: StopFor, words: &str, out: &mut Vec<Action>) {
+        out.push(Action::CollectTree);
+        out.push(Action::Signal { signal: Signal::KILL, to: Target::Group });
+        // It may have joined another group since.
+        out.push(Action::Signal { signal: Signal::KILL, to: Target::Child });
+        let text = format!("Run {} was killed: {words}.", self.run);
+        self.decide(out, DecisionKind::StopKilled, text, &[self.event_seq], |_| {});
+        self.enter(now, Phase::Stopping { why, step: StopStep::Kill });
+    }
+
+    pub(super) fn stop(&mut self, now: Stamp, id: u64, kill: bool, out: &mut Vec<Action>) {
+        out.push(Action::Reply { id, with: Reply::Accepted });
+        self.end_for(now, StopFor::Stop, kill, out);
+    }
+
+    pub(super) fn end_for(&mut self, now: Stamp, why: StopFor, kill: bool, out: &mut Vec<Action>) {
+        if let Phase::Spawning { .. } = &self.phase {
+            // exec is under way: whoever it becomes must be ended, not forgotten.
+            self.end_wanted = Some((why, kill));
+            return;
+        }
+        if self.pid.is_none() {
+            let text = match &self.phase {
+                Phase::Cooling { .. } => "The session was stopped in the pause before the next run.",
+                _ => "The session was stopped before a run had begun.",
+            };
+            self.close(now, Cause::Stopped, self.last_code, text.to_owned(), &[self.event_seq], out);
+            return;
+        }
+        self.drop_request("the session ends", out);
+        match self.phase {
+            Phase::Stopping { step: StopStep::Kill, .. } => self.enter(now, Phase::Stopping { why, step: StopStep::Kill }),
+            _ if kill => self.kill(now, why, "`hopty stop --kill`", out),
+            Phase::Stopping { step: step @ StopStep::Term { .. }, .. } => self.enter(now, Phase::Stopping { why, step }),
+            _ => self.terminate(now, why, out),
+        }
+    }
+
+    /// Idle after the held hook was answered: now nothing is lost.
+    pub(super) fn settle_on_status(&mut self, now: Stamp, out: &mut Vec<Action>) {
+        if let Phase::Stopping { why, step: StopStep::Settle { .. } } = self.phase.clone()
+            && self.status == Some(AgentStatus::Idle)
+        {
+            self.terminate(now, why, out);
+        }
+    }
+
+    pub(super) fn tick_stop(&mut self, now: Stamp, out: &mut Vec<Action>) {
+        match self.phase.clone() {
+            Phase::Stopping { why, step: StopStep::Settle { until } } if now >= until => self.terminate(now, why, out),
+            Phase::Stopping { why, step: StopStep::Term { kill_at } } if now >= kill_at => {
+                self.kill(now, why, "it did not end after SIGTERM", out);
+            }
+            Phase::Cooling { until, plan, .. } if now >= until => {
+                self.count_restart(now);
+                self.spawn(now, plan, out);
+            }
+            _ => {}
+        }
+    }
+
+    /// The row of the table, and whether a Ctrl+C counts in it.
+    pub(super) fn row(&self, now: Stamp) -> (Row, CtrlC) {
+        let recent = |at: Stamp| now.since(at) <= INTERRUPT_WINDOW_MS;
+        let running = |row| (row, self.interrupt.is_some_and(|(at, _)| recent(at)));
+        let since_phase = |row| (row, self.interrupt_since(self.phase_since));
+        let (row, ctrl_c) = match &self.phase {
+            Phase::Cold | Phase::Closed { .. } => since_phase(Row::Cold),
+            Phase::Spawning { .. } => since_phase(Row::Spawning),
+            // It ended the delivery, and soon after the child ended as well.
+            Phase::Running if self.broken_off.is_some_and(recent) => (Row::Delivering, true),
+            Phase::Running => running(Row::Running),
+            Phase::Waiting { .. } => running(Row::Waiting),
+            Phase::Saving { .. } => running(Row::Saving),
+            Phase::Stopping { why: StopFor::Restart { interrupted, .. }, .. } => (Row::StoppingForRestart, *interrupted),
+            Phase::Stopping { why: StopFor::Stop | StopFor::Limit, .. } => since_phase(Row::StoppingForStop),
+            Phase::Stopping { why: StopFor::Shutdown, .. } => since_phase(Row::StoppingForShutdown),
+            Phase::Cooling { .. } => since_phase(Row::Cooling),
+            Phase::Delivering { .. } => since_phase(Row::Delivering),
+        };
+        (row, if ctrl_c { CtrlC::Yes } else { CtrlC::No })
+    }
+
+    pub(super) fn ended(&mut self, now: Stamp, end: ProcessEnd, out: &mut Vec<Action>) {
+        let (row, ctrl_c) = self.row(now);
+        let because = self.interrupt.map_or(0, |(_, seq)| if ctrl_c == CtrlC::Yes { seq } else { 0 });
+        let evidence = [because, self.event_seq];
+        let found = meaning(row, ctrl_c, end);
+        self.last_code = end.code();
+        self.held = None;
+        let run = self.run;
+        let words = match (found, killed_by(end)) {
+            (Meaning::NextRun | Meaning::Stopped, _) => format!("Run {run} ended {} after hopty stopped it.", end.words()),
+            (Meaning::UserInterrupt, _) => format!("Run {run} ended {} after Ctrl+C.", end.words()),
+            (Meaning::Crash, Some(signal)) => format!("Run {run} was ended by {} from outside.", signal.name()),
+            _ => format!("Run {run} ended {}.", end.words()),
+        };
+        self.decide(out, DecisionKind::RunEnded, words, &evidence, |_| {});
+        out.push(Action::ReapTree);
+        self.rearm_later();
+        self.drop_request("the program ended first", out);
+        self.pid = None;
+        self.stopped = false;
+        if now.since(self.run_started) >= self.policy.config.recovery.quick_death.ms() {
+            self.quick_deaths = 0;
+        }
+        let finished = "The program finished by itself.";
+        match found {
+            Meaning::NextRun => {
+                if let Phase::Stopping { why: StopFor::Restart { plan, .. }, .. } = self.phase.clone() {
+                    self.count_restart(now);
+                    self.crashes = 0;
+                    self.spawn(now, plan, out);
+                }
+            }
+            Meaning::UserInterrupt => {
+                let text = "The person pressed Ctrl+C, and the program ended.";
+                self.close(now, Cause::UserInterrupt, end.code(), text.to_owned(), &evidence, out);
+            }
+            Meaning::Finished => self.close(now, Cause::Finished, end.code(), finished.to_owned(), &evidence, out),
+            Meaning::Stopped if matches!(&self.phase, Phase::Stopping { why: StopFor::Limit, .. }) => {
+                self.close(now, Cause::RestartLimit, end.code(), self.limit_words(), &evidence, out);
+            }
+            Meaning::Stopped => {
+                let text = "hopty stopped the program as asked.";
+                self.close(now, Cause::Stopped, end.code(), text.to_owned(), &evidence, out);
+            }
+            Meaning::Crash => self.crash(now, end, &evidence, out),
+            // No child that is followed can end in a row with these.
+            Meaning::CouldNotStart | Meaning::JobControl => {
+                self.close(now, Cause::CouldNotStart, end.code(), finished.to_owned(), &evidence, out);
+            }
+        }
+    }
+
+    pub(super) fn limit_words(&self) -> String {
+        let max = self.policy.config.restart.max_restarts;
+        format!("There were {max} restarts within the window already; hopty stopped instead of one more.")
+    }
+
+    pub(super) fn count_restart(&mut self, now: Stamp) {
+        let window = self.policy.config.restart.window.ms();
+        self.restarts.retain(|at| now.since(*at) < window);
+        self.restarts.push(now);
+        self.restart_count += 1;
+    }
+}

@@ -1,0 +1,144 @@
+//! The whole chain, from a full context to a consumed handoff.
+
+use super::*;
+
+/// From the saved handoff to the consumed one; the same for every way that leads here.
+fn rest_of_the_chain(s: &mut Session) {
+    s.after(60);
+    assert_eq!(s.end(TERM_CODE), "run.ended, reap, spawn 2 Fresh");
+    s.after(10);
+    assert_eq!(s.exec(), "run.spawned, follow, delivery.started");
+    assert_eq!(s.current(), conversation(2));
+    s.after(300);
+    assert_eq!(s.session_start(Source::Startup, None), "follow, frame 2");
+    assert_eq!(s.status(AgentStatus::Idle), "");
+    s.after(100);
+    assert_eq!(s.screen(PromptBox::Empty), "paste frame=true");
+    s.after(100);
+    assert_eq!(s.screen(PromptBox::Ours), "enter");
+    s.after(50);
+    assert_eq!(s.prompt(PromptOf::Ours), "delivery.submitted, release keys draft, let 3 go");
+    assert_eq!(s.phase(), "running");
+    assert_eq!(s.sup.active_handoff(), Some(&handoff(1)), "not consumed before an answer");
+    s.after(900);
+    assert_eq!(s.feed(Event::Answered { conversation: conversation(1) }), "", "another conversation's answer");
+    assert_eq!(s.feed(Event::Answered { conversation: conversation(2) }), "consume, handoff.consumed");
+    assert_eq!(s.sup.active_handoff(), None);
+    assert_eq!((s.sup.restarts(), s.sup.run()), (1, 2));
+    assert_eq!(s.feed(Event::Answered { conversation: conversation(2) }), "", "consumed once");
+}
+
+/// Renumbers the hooks, so that the second run of every story begins with hook 2.
+fn second_run(s: &mut Session) {
+    s.hooks = 1;
+}
+
+#[test]
+fn level_hard_at_a_tool_boundary() {
+    let mut s = Session::busy(claude());
+    assert_eq!(s.call_with_lines(HookEvent::PostToolBatch), "hold 3, await Assistant 3");
+    s.after(20);
+    assert_eq!(s.usage(93), "level.crossed, restart.requested, wait", "the lines are not reported yet");
+    assert_eq!(s.lines(), "safe_point.reached, hold keys, check settings");
+    s.after(5);
+    assert_eq!(s.settings(), "await Results 3");
+    s.after(80);
+    assert_eq!(s.lines(), "save");
+    s.after(10);
+    assert_eq!(s.saved(1), "handoff.saved, handoff.claimed, stop turn 3");
+    assert_eq!(s.hook_gone(), "", "the answered call's connection closes");
+    s.after(110);
+    assert_eq!(s.status(AgentStatus::Idle), "collect, SIGTERM Child, stop.sent");
+    second_run(&mut s);
+    rest_of_the_chain(&mut s);
+}
+
+#[test]
+fn level_handoff_waits_for_the_turn_to_end() {
+    let mut s = Session::busy(claude());
+    assert_eq!(s.usage(82), "level.crossed, restart.requested, wait");
+    assert!(s.sentences().contains("Context is at 82 % of 200000 tokens; a hand-over was requested."));
+    assert_eq!(s.call(HookEvent::PostToolBatch), "hold 3, let 3 go", "a tool boundary will not do yet");
+    s.after(5_000);
+    assert_eq!(s.call_with_lines(HookEvent::Stop), "hold 4, await Assistant 4");
+    assert_eq!(s.lines(), "safe_point.reached, hold keys, check settings");
+    assert_eq!(s.settings(), "save", "no results to wait for at the end of a turn");
+    assert_eq!(s.saved(1), "handoff.saved, handoff.claimed, let 4 go");
+    assert_eq!(s.tick(), "collect, SIGTERM Child, stop.sent", "the sessions file never said idle");
+    second_run(&mut s);
+    rest_of_the_chain(&mut s);
+}
+
+#[test]
+fn level_handoff_takes_a_tool_boundary_when_the_turn_is_long() {
+    let mut s = Session::busy(claude());
+    s.usage(82);
+    s.after(120_000);
+    assert_eq!(s.call(HookEvent::PostToolBatch), "hold 3, safe_point.reached, hold keys, check settings");
+}
+
+#[test]
+fn a_queued_prompt_is_never_let_out() {
+    let mut s = Session::busy(claude());
+    s.feed(Event::Queued { prompts: 1 });
+    s.usage(95);
+    s.call(HookEvent::PostToolBatch);
+    s.settings();
+    s.lines();
+    assert_eq!(s.saved(1), "handoff.saved, handoff.claimed, collect, SIGTERM Child, stop.sent", "the hook stays held");
+    assert_eq!(s.end(TERM_CODE), "run.ended, reap, spawn 2 Fresh");
+}
+
+#[test]
+fn a_queued_prompt_that_nobody_knew_of_is_held_as_well() {
+    let mut s = Session::busy(claude());
+    s.usage(85);
+    s.call(HookEvent::Stop);
+    s.settings();
+    assert_eq!(s.saved(1), "handoff.saved, handoff.claimed, let 3 go");
+    assert_eq!(s.prompt(PromptOf::Person), "hold 4, collect, SIGTERM Child, stop.sent");
+    s.after(10);
+    assert_eq!(s.prompt(PromptOf::Person), "hold 5");
+}
+
+#[test]
+fn the_next_hand_over_is_counted_from_the_new_conversation() {
+    let mut s = Session::delivering(claude());
+    s.boot(Source::Startup);
+    s.screen(PromptBox::Ours);
+    s.prompt(PromptOf::Ours);
+    s.feed(Event::Answered { conversation: conversation(2) });
+    s.status(AgentStatus::Busy);
+    assert_eq!(s.usage(50), "");
+    assert_eq!(s.usage(91), "level.crossed, restart.requested, wait");
+    s.call(HookEvent::PostToolBatch);
+    s.settings();
+    s.lines();
+    s.saved(2);
+    s.status(AgentStatus::Idle);
+    assert_eq!(s.end(TERM_CODE), "run.ended, reap, spawn 3 Fresh");
+    assert_eq!(s.sup.active_handoff(), Some(&handoff(2)));
+}
+
+#[test]
+fn a_session_that_begins_from_a_handoff_delivers_it() {
+    let mut s = Session::new(claude());
+    let start = Event::Start { conversation: Some(conversation(1)), next: conversation(2), handoff: Some(handoff(7)) };
+    s.expect(start, "session.started, spawn 1 First");
+    assert_eq!(s.exec(), "run.spawned, follow, delivery.started, hold keys");
+    assert_eq!(s.boot(Source::Startup), "follow, frame 1; ; paste frame=true");
+    assert_eq!(s.screen(PromptBox::Ours), "enter");
+    assert_eq!(s.prompt(PromptOf::Ours), "delivery.submitted, release keys, let 2 go");
+}
+
+#[test]
+fn the_prompt_as_an_argument_is_never_typed_as_well() {
+    let mut policy = claude();
+    policy.config.delivery.method = crate::core::config::DeliveryMethod::Argument;
+    let mut s = Session::delivering(policy);
+    s.boot(Source::Startup);
+    s.pass(20_000);
+    s.screen(PromptBox::Ours);
+    assert_eq!(s.count("paste frame=true") + s.count("enter"), 0);
+    assert!(s.prompt(PromptOf::Ours).starts_with("delivery.submitted, release keys"));
+}

@@ -1,0 +1,357 @@
+//! Scenarios: whole stories told to the supervisor event by event, with what it must want at each point.
+
+mod asking;
+mod chain;
+mod crashes;
+mod delivery;
+mod interrupts;
+mod stopping;
+mod telling;
+mod waiting;
+
+use super::action::{Action, DecisionKind, HookAnswer, Reply, Typing};
+use super::event::{AgentStatus, Asker, Event, Hook, HookEvent, KeyClass, PromptBox, PromptOf, ScreenFacts, Source};
+use super::phase::{Cause, Phase, StartKind};
+use super::{Agent, Policy, Supervisor};
+use crate::core::config::{Config, Span};
+use crate::core::ids::{ConversationId, HandoffId};
+use crate::core::process::{ProcessEnd, Signal};
+use crate::core::signal::RestartFile;
+use crate::core::time::Stamp;
+
+pub(super) const TERM_CODE: ProcessEnd = ProcessEnd::Exited(143);
+pub(super) const WINDOW: u64 = 200_000;
+
+/// The `n`-th conversation id of a test.
+pub(super) fn conversation(n: u32) -> ConversationId {
+    format!("{n:08x}-94b9-4841-b82f-a62cfb8efdc0").parse().unwrap()
+}
+
+/// The `n`-th handoff id of a test.
+pub(super) fn handoff(n: u32) -> HandoffId {
+    format!("HO-20261120-142950-{n:08x}").parse().unwrap()
+}
+
+pub(super) fn claude() -> Policy {
+    Policy { agent: Agent::Claude, hooks: true, config: Config::default() }
+}
+
+pub(super) fn plain() -> Policy {
+    Policy { agent: Agent::Plain, hooks: false, config: Config::default() }
+}
+
+pub(super) fn hook(event: HookEvent, of: &ConversationId) -> Hook {
+    Hook {
+        event,
+        conversation: Some(of.clone()),
+        agent: false,
+        source: None,
+        transcript: None,
+        prompt: None,
+        background: 0,
+        started: 0,
+        lines: false,
+        mode: None,
+        error: None,
+    }
+}
+
+/// One word an action, so that a test reads as a story.
+pub(super) fn word(action: &Action) -> String {
+    match action {
+        Action::Spawn { run, start, .. } => format!("spawn {run} {start:?}"),
+        Action::Signal { signal, to } => format!("{} {to:?}", signal.name()),
+        Action::HoldHook { id } => format!("hold {id}"),
+        Action::AnswerHook { id, with: HookAnswer::Nothing } => format!("let {id} go"),
+        Action::AnswerHook { id, with: HookAnswer::Frame { .. } } => format!("frame {id}"),
+        Action::AnswerHook { id, with: HookAnswer::StopTurn { .. } } => format!("stop turn {id}"),
+        Action::AwaitLines { id, want, .. } => format!("await {want:?} {id}"),
+        Action::Type { typing: Typing::Prompt { frame, .. } } => format!("paste frame={frame}"),
+        Action::Type { typing: Typing::Enter } => "enter".to_owned(),
+        Action::Type { typing: Typing::Interrupt } => "ctrl-c".to_owned(),
+        Action::Type { typing: Typing::DialogKey { dialog } } => format!("key for {dialog}"),
+        Action::ReleaseKeys { draft } => format!("release keys{}", if *draft { " draft" } else { "" }),
+        Action::HoldKeys => "hold keys".to_owned(),
+        Action::PassKeys => "pass keys".to_owned(),
+        Action::Reply { with: Reply::Accepted, .. } => "accepted".to_owned(),
+        Action::Reply { with: Reply::Refused { .. }, .. } => "refused".to_owned(),
+        Action::Reply { with: Reply::Ended, .. } => "already ended".to_owned(),
+        Action::Decide { decision } => serde_json::to_value(decision.kind).unwrap().as_str().unwrap().to_owned(),
+        Action::Close { cause, code } => format!("close {cause:?} {code}"),
+        Action::Notice { .. } => "notice".to_owned(),
+        Action::CollectTree => "collect".to_owned(),
+        Action::ReapTree => "reap".to_owned(),
+        Action::CheckSettings => "check settings".to_owned(),
+        Action::Save { .. } => "save".to_owned(),
+        Action::Consume { .. } => "consume".to_owned(),
+        Action::ConsumeSignal => "consume signal".to_owned(),
+        Action::Follow { .. } => "follow".to_owned(),
+        Action::WaitSafePoint { .. } => "wait".to_owned(),
+        Action::Suspend => "suspend".to_owned(),
+    }
+}
+
+/// A session under test: feeds events at stamps and keeps what came of them.
+pub(super) struct Session {
+    pub sup: Supervisor,
+    pub now: Stamp,
+    /// The actions of the last event.
+    pub last: Vec<Action>,
+    /// Every action so far.
+    pub all: Vec<Action>,
+    hooks: u64,
+    ids: u32,
+}
+
+impl Session {
+    pub fn new(policy: Policy) -> Self {
+        Session { sup: Supervisor::new(policy), now: Stamp(0), last: Vec::new(), all: Vec::new(), hooks: 0, ids: 1 }
+    }
+
+    /// A session that was started, before anything else happened.
+    pub fn started(policy: Policy) -> Self {
+        let mut s = Session::new(policy);
+        let claude = s.sup.policy().agent == Agent::Claude;
+        s.feed(Event::Start { conversation: claude.then(|| conversation(1)), next: conversation(2), handoff: None });
+        s.exec();
+        s
+    }
+
+    /// Claude at its empty prompt, as its hooks, its sessions file and the screen tell.
+    pub fn idle(policy: Policy) -> Self {
+        let mut s = Session::started(policy);
+        s.boot(Source::Startup);
+        s.after(20_000);
+        s
+    }
+
+    /// Claude in the middle of a turn.
+    pub fn busy(policy: Policy) -> Self {
+        let mut s = Session::idle(policy);
+        s.prompt(PromptOf::Person);
+        s.status(AgentStatus::Busy);
+        s
+    }
+
+    /// Runs an event, and holds what must hold after every event.
+    pub fn feed(&mut self, event: Event) -> String {
+        self.last.clear();
+        let tick = event == Event::Tick;
+        self.sup.step(self.now, &event, &mut self.last);
+        self.all.extend(self.last.iter().cloned());
+        if tick {
+            assert!(self.sup.next_deadline().is_none_or(|at| at > self.now), "a tick that is due again at once: {:?}", self.sup.phase());
+        }
+        self.words()
+    }
+
+    pub fn words(&self) -> String {
+        self.last.iter().map(word).collect::<Vec<_>>().join(", ")
+    }
+
+    /// Feeds an event and compares all it led to.
+    pub fn expect(&mut self, event: Event, want: &str) {
+        let got = self.feed(event.clone());
+        assert_eq!(got, want, "{event:?} in {:?}", self.sup.phase());
+    }
+
+    pub fn after(&mut self, ms: u64) -> &mut Self {
+        self.now = self.now.after(ms);
+        self
+    }
+
+    /// Lets time pass to the next deadline, which there must be.
+    pub fn tick(&mut self) -> String {
+        let at = self.sup.next_deadline().unwrap_or_else(|| panic!("no deadline in {:?}", self.sup.phase()));
+        self.now = self.now.max(at);
+        self.feed(Event::Tick)
+    }
+
+    /// Lets `ms` pass, with a tick whenever one is due.
+    pub fn pass(&mut self, ms: u64) -> String {
+        let end = self.now.after(ms);
+        let mut all = Vec::new();
+        while let Some(at) = self.sup.next_deadline().filter(|at| *at <= end) {
+            self.now = self.now.max(at);
+            let words = self.feed(Event::Tick);
+            all.extend((!words.is_empty()).then_some(words));
+        }
+        self.now = end;
+        all.join(", ")
+    }
+
+    pub fn exec(&mut self) -> String {
+        self.ids += 1;
+        let (run, next) = (self.sup.run(), conversation(self.ids));
+        self.feed(Event::Started { run, pid: 4000 + i32::try_from(run).unwrap(), next })
+    }
+
+    /// What a Claude does when it starts: SessionStart, an idle sessions file, an empty box.
+    pub fn boot(&mut self, source: Source) -> String {
+        let mut all = self.session_start(source, None);
+        all = [all, self.status(AgentStatus::Idle), self.screen(PromptBox::Empty)].join("; ");
+        all
+    }
+
+    pub fn session_start(&mut self, source: Source, of: Option<ConversationId>) -> String {
+        let of = of.unwrap_or_else(|| self.current());
+        self.hook(Hook { source: Some(source), ..hook(HookEvent::SessionStart, &of) })
+    }
+
+    pub fn current(&self) -> ConversationId {
+        self.sup.conversation().cloned().unwrap_or_else(|| conversation(1))
+    }
+
+    pub fn hook(&mut self, hook: Hook) -> String {
+        self.hooks += 1;
+        self.feed(Event::Hook { id: self.hooks, hook })
+    }
+
+    /// A hook call of the conversation that runs.
+    pub fn call(&mut self, event: HookEvent) -> String {
+        let of = self.current();
+        self.hook(hook(event, &of))
+    }
+
+    /// The same with lines of the transcript to wait for.
+    pub fn call_with_lines(&mut self, event: HookEvent) -> String {
+        let of = self.current();
+        self.hook(Hook { lines: true, ..hook(event, &of) })
+    }
+
+    pub fn lines(&mut self) -> String {
+        let id = self.hooks;
+        self.feed(Event::Lines { id, found: true })
+    }
+
+    pub fn hook_gone(&mut self) -> String {
+        let id = self.hooks;
+        self.feed(Event::HookGone { id })
+    }
+
+    pub fn prompt(&mut self, of: PromptOf) -> String {
+        let current = self.current();
+        self.hook(Hook { prompt: Some(of), ..hook(HookEvent::UserPromptSubmit, &current) })
+    }
+
+    pub fn status(&mut self, status: AgentStatus) -> String {
+        self.feed(Event::Status { status, conversation: None })
+    }
+
+    pub fn screen(&mut self, prompt: PromptBox) -> String {
+        self.feed(Event::Screen { facts: ScreenFacts { prompt, dialog: None, paste: true, unread: false } })
+    }
+
+    pub fn dialog(&mut self, name: &str) -> String {
+        let facts = ScreenFacts { prompt: PromptBox::None, dialog: Some(name.to_owned()), paste: true, unread: false };
+        self.feed(Event::Screen { facts })
+    }
+
+    pub fn usage(&mut self, percent: u64) -> String {
+        let conversation = self.current();
+        self.feed(Event::Usage { conversation, tokens: percent * WINDOW / 100, window: WINDOW, bytes: 1 << 20 })
+    }
+
+    pub fn key(&mut self, class: KeyClass) -> String {
+        self.feed(Event::Keys { client: 1, class, bytes: 1 })
+    }
+
+    pub fn ctrl_c(&mut self) -> String {
+        self.key(KeyClass::Interrupt)
+    }
+
+    pub fn end(&mut self, end: ProcessEnd) -> String {
+        let run = self.sup.run();
+        self.feed(Event::Child { run, end })
+    }
+
+    pub fn restart(&mut self, by: Asker) -> String {
+        self.feed(Event::Restart { id: 900, by, now: false, handoff: true })
+    }
+
+    pub fn restart_now(&mut self, by: Asker) -> String {
+        self.feed(Event::Restart { id: 900, by, now: true, handoff: true })
+    }
+
+    pub fn settings(&mut self) -> String {
+        self.feed(Event::Settings { changed: Vec::new() })
+    }
+
+    pub fn saved(&mut self, n: u32) -> String {
+        self.feed(Event::Saved { handoff: handoff(n) })
+    }
+
+    /// From an idle Claude to one that is being stopped for a restart, handoff 1 on disk.
+    pub fn stopping(policy: Policy) -> Self {
+        let mut s = Session::idle(policy);
+        s.restart(Asker::Person);
+        s.saved(1);
+        assert_eq!(s.phase(), "stopping");
+        s
+    }
+
+    /// To a fresh run whose delivery is under way, nothing drawn yet.
+    pub fn delivering(policy: Policy) -> Self {
+        let mut s = Session::stopping(policy);
+        s.end(TERM_CODE);
+        s.exec();
+        assert_eq!(s.phase(), "delivering");
+        s
+    }
+
+    /// To a crashed run that is going to be resumed.
+    pub fn cooling(policy: Policy) -> Self {
+        let mut s = Session::busy(policy);
+        s.end(ProcessEnd::Exited(1));
+        assert_eq!(s.phase(), "cooling");
+        s
+    }
+
+    pub fn phase(&self) -> &'static str {
+        self.sup.phase().word()
+    }
+
+    pub fn cause(&self) -> Option<Cause> {
+        match self.sup.phase() {
+            Phase::Closed { cause, .. } => Some(*cause),
+            _ => None,
+        }
+    }
+
+    /// The sentences of the last event's decisions.
+    pub fn sentences(&self) -> String {
+        let decisions = self.last.iter().filter_map(|a| match a {
+            Action::Decide { decision } => Some(decision.sentence.as_str()),
+            _ => None,
+        });
+        decisions.collect::<Vec<_>>().join(" ")
+    }
+
+    pub fn count(&self, wanted: &str) -> usize {
+        self.all.iter().filter(|a| word(a) == wanted).count()
+    }
+
+    pub fn decided(&self, kind: DecisionKind) -> bool {
+        self.all.iter().any(|a| matches!(a, Action::Decide { decision } if decision.kind == kind))
+    }
+
+    pub fn spawned(&self, run: u32, start: StartKind) -> bool {
+        self.all.iter().any(|a| matches!(a, Action::Spawn { run: r, start: s, .. } if (*r, *s) == (run, start)))
+    }
+
+    pub fn signal_file(&mut self, file: RestartFile, sessions: u32) -> String {
+        self.feed(Event::Signal { file, fresh: true, sessions, dir_ok: true })
+    }
+}
+
+pub(super) fn named(n: u32) -> RestartFile {
+    RestartFile::Named { conversation: conversation(n), dir: Some("/home/u/proj".to_owned()) }
+}
+
+pub(super) fn signal(n: i32) -> ProcessEnd {
+    ProcessEnd::Signaled(Signal(n))
+}
+
+pub(super) fn span(ms: u64) -> Span {
+    Span::from_ms(ms)
+}

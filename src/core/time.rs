@@ -1,0 +1,83 @@
+//! Time as it is given to the core: nothing in here reads a clock.
+
+use chrono::{DateTime, SecondsFormat, Utc};
+use serde::{Deserialize, Serialize};
+
+/// A moment in milliseconds since the host began (monotonic).
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+#[serde(transparent)]
+pub struct Stamp(pub u64);
+
+impl Stamp {
+    /// This moment plus `ms` milliseconds.
+    #[must_use]
+    pub fn after(self, ms: u64) -> Self {
+        Stamp(self.0.saturating_add(ms))
+    }
+
+    /// Milliseconds from `earlier` to this moment, 0 when it is not earlier.
+    #[must_use]
+    pub fn since(self, earlier: Stamp) -> u64 {
+        self.0.saturating_sub(earlier.0)
+    }
+}
+
+/// A moment of the wall clock in milliseconds since the Unix epoch, for what people and files are shown.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+#[serde(transparent)]
+pub struct WallTime(pub i64);
+
+impl WallTime {
+    /// RFC 3339 UTC with milliseconds: `2026-11-20T14:30:00.000Z`.
+    #[must_use]
+    pub fn rfc3339_ms(self) -> String {
+        self.utc().to_rfc3339_opts(SecondsFormat::Millis, true)
+    }
+
+    /// RFC 3339 UTC with seconds: `2026-11-20T14:30:00Z`, the form of the handoff manifest.
+    #[must_use]
+    pub fn rfc3339_s(self) -> String {
+        self.utc().to_rfc3339_opts(SecondsFormat::Secs, true)
+    }
+
+    /// `YYYYMMDD-HHMMSS` in UTC, the middle of a handoff id.
+    #[must_use]
+    pub fn compact(self) -> String {
+        self.utc().format("%Y%m%d-%H%M%S").to_string()
+    }
+
+    /// Reads an RFC 3339 time of any precision.
+    #[must_use]
+    pub fn parse(text: &str) -> Option<Self> {
+        DateTime::parse_from_rfc3339(text).ok().map(|t| WallTime(t.timestamp_millis()))
+    }
+
+    /// This moment plus `ms` milliseconds.
+    #[must_use]
+    pub fn after(self, ms: u64) -> Self {
+        WallTime(self.0.saturating_add(i64::try_from(ms).unwrap_or(i64::MAX)))
+    }
+
+    fn utc(self) -> DateTime<Utc> {
+        DateTime::from_timestamp_millis(self.0).unwrap_or_default()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn forms_of_a_wall_time() {
+        let t = WallTime::parse("2026-11-20T14:30:00.125Z").unwrap();
+        assert_eq!(t.rfc3339_ms(), "2026-11-20T14:30:00.125Z");
+        assert_eq!(t.rfc3339_s(), "2026-11-20T14:30:00Z");
+        assert_eq!(t.compact(), "20261120-143000");
+    }
+
+    #[test]
+    fn a_stamp_never_goes_below_zero() {
+        assert_eq!(Stamp(5).since(Stamp(9)), 0);
+        assert_eq!(Stamp(9).since(Stamp(5)), 4);
+    }
+}

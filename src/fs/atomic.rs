@@ -1,0 +1,193 @@
+//! Files that are either old or new, never half of each.
+//!
+//! A write goes to a temporary file in the same directory (0600), is synced, renamed over the old one, and the directory
+//! is synced. A symbolic link where a file is due is refused; one above it is followed, since people link `~/.claude`.
+//! Reads are bounded, and never wait for a FIFO.
+
+use std::fs::{self, DirBuilder, File, OpenOptions};
+use std::io::{self, Read, Write};
+use std::os::unix::fs::{DirBuilderExt, MetadataExt, OpenOptionsExt, PermissionsExt};
+use std::path::Path;
+
+use nix::fcntl::OFlag;
+use tempfile::NamedTempFile;
+
+use super::error::FsError;
+
+/// How the names of temporary files begin; what is left of a crash is known by it.
+pub const TEMP_PREFIX: &str = ".hopty-tmp-";
+
+/// Replaces the content of `path`.
+///
+/// # Errors
+/// When `path` is a symbolic link or no file, or the system refuses a step; the old content is there then.
+pub fn write(path: &Path, bytes: &[u8]) -> Result<(), FsError> {
+    write_with(path, |file| file.write_all(bytes))
+}
+
+/// Replaces the content of `path` by what `fill` writes.
+///
+/// # Errors
+/// As [`write()`], and when `fill` fails.
+pub fn write_with(path: &Path, fill: impl FnOnce(&mut File) -> io::Result<()>) -> Result<(), FsError> {
+    refuse_odd(path)?;
+    let dir = path.parent().filter(|dir| !dir.as_os_str().is_empty()).unwrap_or(Path::new("."));
+    let mut temp = tempfile::Builder::new()
+        .prefix(TEMP_PREFIX)
+        .permissions(fs::Permissions::from_mode(0o600))
+        .tempfile_in(dir)
+        .map_err(FsError::io("make a temporary file in", dir))?;
+    fill(temp.as_file_mut()).map_err(FsError::io("write", path))?;
+    temp.as_file().sync_all().map_err(FsError::io("sync", path))?;
+    persist(temp, path)?;
+    sync_dir(dir)
+}
+
+fn persist(temp: NamedTempFile, path: &Path) -> Result<(), FsError> {
+    temp.persist(path).map(drop).map_err(|failed| FsError::Io {
+        doing: "rename to",
+        path: path.to_owned(),
+        source: failed.error,
+    })
+}
+
+/// Makes the names in `dir` last.
+///
+/// # Errors
+/// When the directory cannot be opened or synced.
+pub fn sync_dir(dir: &Path) -> Result<(), FsError> {
+    File::open(dir).and_then(|dir| dir.sync_all()).map_err(FsError::io("sync", dir))
+}
+
+/// The content of `path`; `None` when there is no such file.
+///
+/// # Errors
+/// When it is a symbolic link or no file, is longer than `cap` bytes, or cannot be read.
+pub fn read(path: &Path, cap: u64) -> Result<Option<Vec<u8>>, FsError> {
+    let flags = (OFlag::O_NOFOLLOW | OFlag::O_NONBLOCK).bits();
+    let file = match OpenOptions::new().read(true).custom_flags(flags).open(path) {
+        Ok(file) => file,
+        Err(error) if matches!(error.kind(), io::ErrorKind::NotFound | io::ErrorKind::NotADirectory) => {
+            return Ok(None);
+        }
+        Err(error) => {
+            refuse_odd(path)?;
+            return Err(FsError::io("open", path)(error));
+        }
+    };
+    if !file.metadata().map_err(FsError::io("look at", path))?.is_file() {
+        return Err(FsError::WrongKind { path: path.to_owned(), expected: "file" });
+    }
+    let mut bytes = Vec::new();
+    file.take(cap.saturating_add(1)).read_to_end(&mut bytes).map_err(FsError::io("read", path))?;
+    match bytes.len() as u64 > cap {
+        true => Err(FsError::TooLong { path: path.to_owned(), cap }),
+        false => Ok(Some(bytes)),
+    }
+}
+
+/// Sees to it that `path` is a directory of this user that nobody else can write; makes it (0700) and what is missing
+/// above it.
+///
+/// # Errors
+/// When it cannot be made, is no directory, or is not private.
+pub fn private_dir(path: &Path) -> Result<(), FsError> {
+    DirBuilder::new().recursive(true).mode(0o700).create(path).map_err(FsError::io("make the directory", path))?;
+    let meta = fs::metadata(path).map_err(FsError::io("look at", path))?;
+    if !meta.is_dir() {
+        return Err(FsError::WrongKind { path: path.to_owned(), expected: "directory" });
+    }
+    if meta.uid() != nix::unistd::geteuid().as_raw() || meta.mode() & 0o022 != 0 {
+        return Err(FsError::NotPrivate(path.to_owned()));
+    }
+    Ok(())
+}
+
+/// Deletes the temporary files that a crash left in `dir`. Only for directories whose writers hold a lock, and under it.
+pub fn sweep(dir: &Path) {
+    for entry in fs::read_dir(dir).into_iter().flatten().flatten() {
+        let ours = entry.file_name().to_string_lossy().starts_with(TEMP_PREFIX);
+        if ours && entry.file_type().is_ok_and(|kind| kind.is_file()) {
+            // What cannot be deleted now is tried again at the next write.
+            let _ = fs::remove_file(entry.path());
+        }
+    }
+}
+
+fn refuse_odd(path: &Path) -> Result<(), FsError> {
+    match fs::symlink_metadata(path) {
+        Ok(meta) if meta.is_symlink() => Err(FsError::Symlink(path.to_owned())),
+        Ok(meta) if !meta.is_file() => Err(FsError::WrongKind { path: path.to_owned(), expected: "file" }),
+        _ => Ok(()),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::os::unix::fs::symlink;
+
+    #[test]
+    fn a_write_replaces_and_leaves_nothing_behind() {
+        let dir = tempfile::tempdir().unwrap();
+        let path = dir.path().join("f");
+        write(&path, b"one").unwrap();
+        write(&path, b"two").unwrap();
+        assert_eq!(read(&path, 10).unwrap().unwrap(), b"two");
+        assert_eq!(fs::metadata(&path).unwrap().mode() & 0o777, 0o600);
+        assert_eq!(fs::read_dir(dir.path()).unwrap().count(), 1);
+    }
+
+    #[test]
+    fn a_failed_write_keeps_the_old_content() {
+        let dir = tempfile::tempdir().unwrap();
+        let path = dir.path().join("f");
+        write(&path, b"old").unwrap();
+        let failed = write_with(&path, |file| {
+            file.write_all(b"ne")?;
+            Err(io::Error::other("disk full"))
+        });
+        assert_eq!(failed.unwrap_err().to_string(), format!("cannot write {}: disk full", path.display()));
+        assert_eq!(fs::read(&path).unwrap(), b"old");
+        assert_eq!(fs::read_dir(dir.path()).unwrap().count(), 1);
+    }
+
+    #[test]
+    fn links_directories_and_pipes_are_refused() {
+        let dir = tempfile::tempdir().unwrap();
+        let (target, link, pipe) = (dir.path().join("target"), dir.path().join("link"), dir.path().join("pipe"));
+        fs::write(&target, b"precious").unwrap();
+        symlink(&target, &link).unwrap();
+        nix::unistd::mkfifo(&pipe, nix::sys::stat::Mode::S_IRWXU).unwrap();
+        assert!(matches!(write(&link, b"x"), Err(FsError::Symlink(_))));
+        assert!(matches!(read(&link, 10), Err(FsError::Symlink(_))));
+        assert!(matches!(read(&pipe, 10), Err(FsError::WrongKind { .. })));
+        assert!(matches!(write(&pipe, b"x"), Err(FsError::WrongKind { .. })));
+        assert!(matches!(read(dir.path(), 10), Err(FsError::WrongKind { .. })));
+        assert!(matches!(read(&target, 7), Err(FsError::TooLong { .. })));
+        assert!(read(&dir.path().join("none"), 7).unwrap().is_none());
+        assert_eq!(fs::read(&target).unwrap(), b"precious");
+    }
+
+    #[test]
+    fn a_directory_that_others_can_write_is_refused() {
+        let dir = tempfile::tempdir().unwrap();
+        let made = dir.path().join("a/b");
+        private_dir(&made).unwrap();
+        assert_eq!(fs::metadata(&made).unwrap().mode() & 0o777, 0o700);
+        fs::set_permissions(&made, fs::Permissions::from_mode(0o770)).unwrap();
+        assert!(matches!(private_dir(&made), Err(FsError::NotPrivate(_))));
+        fs::write(dir.path().join("f"), b"").unwrap();
+        assert!(private_dir(&dir.path().join("f")).is_err());
+    }
+
+    #[test]
+    fn a_sweep_takes_temporary_files_only() {
+        let dir = tempfile::tempdir().unwrap();
+        for name in [".hopty-tmp-x", "keep", ".hopty"] {
+            fs::write(dir.path().join(name), b"").unwrap();
+        }
+        sweep(dir.path());
+        assert_eq!(fs::read_dir(dir.path()).unwrap().count(), 2);
+    }
+}

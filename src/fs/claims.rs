@@ -1,0 +1,220 @@
+//! Who gets a handoff: the claim, and the moves of an entry from `active` to what it becomes.
+//!
+//! The rules are those of the manifest (CONTRACT C8); here they are kept between processes, each move under the locks.
+
+use super::manifests::Locked;
+use super::process;
+use super::store::{Loaded, Store, StoreError};
+use crate::core::handoff::entry::{Claim, Entry};
+use crate::core::handoff::manifest::{Manifest, NotClaimed, NotMoved};
+use crate::core::ids::{Channel, ConversationId, HandoffId, SessionName};
+use crate::core::time::WallTime;
+
+impl Store {
+    /// The handoff that would be loaded now: the newest that waits of `session` or of no session, any session's when it
+    /// is none. Nothing is changed.
+    ///
+    /// # Errors
+    /// When the manifest cannot be read.
+    pub fn pending(
+        &self,
+        channel: &Channel,
+        session: Option<&SessionName>,
+        now: WallTime,
+    ) -> Result<Option<Entry>, StoreError> {
+        let manifest = self.manifests.look(channel)?;
+        Ok(manifest.and_then(|manifest| manifest.pending(session, now, process::is_alive).cloned()))
+    }
+
+    /// Takes the claim on a handoff and gives its document. One caller at most wins until the claim is released,
+    /// consumed or lapses.
+    ///
+    /// # Errors
+    /// [`StoreError::NotClaimed`] says why not; others when files or locks fail.
+    pub fn claim(&self, id: &HandoffId, claim: Claim) -> Result<Loaded, StoreError> {
+        let (_locked, mut manifest) = self.locked_manifest(id)?.ok_or_else(|| NotClaimed::Unknown(id.clone()))?;
+        let entry = manifest.claim(id, claim, process::is_alive)?.clone();
+        let loaded = self.load(&manifest.channel, entry)?;
+        self.manifests.put(&manifest)?;
+        Ok(loaded)
+    }
+
+    /// Gives up a claim that was not used. Whether there was one of this conversation.
+    ///
+    /// # Errors
+    /// When files or locks fail.
+    pub fn release(&self, id: &HandoffId, by: &ConversationId) -> Result<bool, StoreError> {
+        let Some((_locked, mut manifest)) = self.locked_manifest(id)? else { return Ok(false) };
+        let released = manifest.release(id, by);
+        if released {
+            self.manifests.put(&manifest)?;
+        }
+        Ok(released)
+    }
+
+    /// Marks a handoff as consumed by the conversation `by`, which must hold the claim, in the session of process `pid`.
+    ///
+    /// # Errors
+    /// [`StoreError::NotMoved`] says why not; others when files or locks fail.
+    pub fn consume(&self, id: &HandoffId, by: &ConversationId, pid: u32, now: WallTime) -> Result<(), StoreError> {
+        self.change(id, |manifest| manifest.consume(id, by, pid, now))
+    }
+
+    /// Puts an active handoff aside.
+    ///
+    /// # Errors
+    /// As [`Store::consume`].
+    pub fn clear(&self, id: &HandoffId) -> Result<(), StoreError> {
+        self.change(id, |manifest| manifest.clear(id))
+    }
+
+    /// Moves the time at which an active handoff expires; none: never.
+    ///
+    /// # Errors
+    /// As [`Store::consume`].
+    pub fn set_expiry(&self, id: &HandoffId, at: Option<WallTime>) -> Result<(), StoreError> {
+        self.change(id, |manifest| manifest.set_expiry(id, at))
+    }
+
+    /// Expires what is due in every channel. Gives the ids.
+    ///
+    /// # Errors
+    /// When files or locks fail.
+    pub fn expire_due(&self, now: WallTime) -> Result<Vec<HandoffId>, StoreError> {
+        let mut expired = Vec::new();
+        for channel in self.manifests.channels() {
+            let Some(seen) = self.manifests.look(&channel)? else { continue };
+            if seen.clone().expire_due(now, process::is_alive).is_empty() {
+                continue;
+            }
+            let _locked = self.manifests.lock(Some(&channel))?;
+            let mut manifest = self.manifests.manifest_or_new(&channel)?;
+            let ids = manifest.expire_due(now, process::is_alive);
+            if !ids.is_empty() {
+                self.manifests.put(&manifest)?;
+                expired.extend(ids);
+            }
+        }
+        Ok(expired)
+    }
+
+    /// The manifest that names `id`, read under its locks.
+    fn locked_manifest(&self, id: &HandoffId) -> Result<Option<(Locked, Manifest)>, StoreError> {
+        for channel in self.manifests.channels() {
+            if self.manifests.look(&channel)?.is_none_or(|manifest| manifest.find(id).is_none()) {
+                continue;
+            }
+            let locked = self.manifests.lock(Some(&channel))?;
+            let manifest = self.manifests.manifest_or_new(&channel)?;
+            if manifest.find(id).is_some() {
+                return Ok(Some((locked, manifest)));
+            }
+        }
+        Ok(None)
+    }
+
+    fn change(
+        &self,
+        id: &HandoffId,
+        make: impl FnOnce(&mut Manifest) -> Result<(), NotMoved>,
+    ) -> Result<(), StoreError> {
+        let (_locked, mut manifest) = self.locked_manifest(id)?.ok_or_else(|| NotMoved::Unknown(id.clone()))?;
+        make(&mut manifest)?;
+        Ok(self.manifests.put(&manifest)?)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::store::Keeping;
+    use super::super::store::tests::{at, capture, claim, store};
+    use super::*;
+    use crate::core::handoff::entry::Status;
+    use std::io::{BufRead, Write};
+    use std::path::Path;
+    use std::process::{Command, Stdio};
+
+    const CHILD: &str = "HOPTY_TEST_CLAIM";
+
+    #[test]
+    fn a_handoff_is_saved_found_claimed_and_consumed() {
+        let (dir, store) = store();
+        let saved = store.save(capture(Some("proj"), 0), Keeping::default()).unwrap();
+        let base = dir.path().join("c/handoff");
+        let text = std::fs::read_to_string(saved.record_dir.join("handoff.md")).unwrap();
+        assert_eq!(std::fs::read_to_string(base.join("global-CURRENT.md")).unwrap(), text);
+        assert!(saved.record_dir.join("state.json").is_file() && !base.join("global.lock.d").exists());
+        let name = "proj".parse().unwrap();
+        assert_eq!(store.pending(&Channel::global(), Some(&name), at(1)).unwrap(), Some(saved.entry.clone()));
+        assert_eq!(store.pending(&Channel::global(), Some(&name), at(7200)).unwrap(), None);
+        let loaded = store.claim(&saved.id, claim(1, at(1))).unwrap();
+        assert_eq!((&loaded.text, &loaded.document), (&text, &saved.document));
+        assert!(store.consume(&saved.id, &claim(2, at(1)).session_id, 7, at(2)).is_err());
+        store.consume(&saved.id, &claim(1, at(1)).session_id, 7, at(2)).unwrap();
+        assert_eq!(store.show(&saved.id).unwrap().entry.status, Status::Consumed);
+        assert_eq!(store.take_notices(), Vec::<String>::new());
+    }
+
+    #[test]
+    fn of_many_threads_one_claims() {
+        let (dir, store) = store();
+        let id = store.save(capture(None, 0), Keeping::default()).unwrap().id;
+        let open = || Store::open(&dir.path().join("c")).unwrap();
+        let won = std::thread::scope(|scope| {
+            let claims: Vec<_> = (0..16)
+                .map(|n| {
+                    scope.spawn({
+                        let (id, open) = (&id, &open);
+                        move || open().claim(id, claim(n, at(1))).is_ok()
+                    })
+                })
+                .collect();
+            claims.into_iter().filter_map(|thread| thread.join().ok()).filter(|won| *won).count()
+        });
+        assert_eq!(won, 1);
+    }
+
+    /// Run by the next test in processes of its own; claims when a line comes, and lives until its input ends.
+    #[test]
+    fn claimer() {
+        let Ok(job) = std::env::var(CHILD) else { return };
+        let (dir, id) = job.split_once('\n').unwrap();
+        let store = Store::open(Path::new(dir)).unwrap();
+        println!("\nready");
+        let mut go = String::new();
+        std::io::stdin().lock().read_line(&mut go).unwrap();
+        let won = store.claim(&id.parse().unwrap(), claim(std::process::id() as usize, at(1))).is_ok();
+        println!("\n{}", if won { "won" } else { "lost" });
+        std::io::stdin().lock().read_line(&mut go).unwrap();
+    }
+
+    #[test]
+    fn of_many_processes_one_claims_and_a_dead_holder_loses() {
+        let (dir, store) = store();
+        let id = store.save(capture(None, 0), Keeping::default()).unwrap().id;
+        let job = format!("{}\n{id}", dir.path().join("c").display());
+        let mut children: Vec<_> = (0..16)
+            .map(|_| {
+                let mut command = Command::new(std::env::current_exe().unwrap());
+                let module = module_path!().split_once("::").unwrap().1;
+                command.args([&format!("{module}::claimer"), "--exact", "--nocapture"]).env(CHILD, &job);
+                command.stdin(Stdio::piped()).stdout(Stdio::piped()).spawn().unwrap()
+            })
+            .collect();
+        let mut outputs: Vec<_> =
+            children.iter_mut().map(|child| std::io::BufReader::new(child.stdout.take().unwrap()).lines()).collect();
+        let mut heard = |n: usize, words: &[&str]| {
+            outputs[n].by_ref().map(Result::unwrap).find(|line| words.contains(&line.as_str())).unwrap()
+        };
+        (0..16).for_each(|n| assert_eq!(heard(n, &["ready"]), "ready"));
+        children.iter_mut().for_each(|child| child.stdin.as_mut().unwrap().write_all(b"go\n").unwrap());
+        let won: Vec<_> = (0..16).filter(|n| heard(*n, &["won", "lost"]) == "won").collect();
+        assert_eq!(won.len(), 1);
+        assert!(matches!(store.claim(&id, claim(1, at(2))), Err(StoreError::NotClaimed(NotClaimed::Held { .. }))));
+        children.iter_mut().for_each(|child| {
+            child.stdin.take();
+            child.wait().unwrap();
+        });
+        assert!(store.claim(&id, claim(1, at(2))).is_ok());
+    }
+}

@@ -1,0 +1,59 @@
+//! What can go wrong with a file, always with its name.
+
+use std::io;
+use std::path::{Path, PathBuf};
+
+use thiserror::Error;
+
+/// A file operation that failed.
+#[derive(Debug, Error)]
+pub enum FsError {
+    /// The system refused it.
+    #[error("cannot {doing} {}: {source}", path.display())]
+    Io {
+        /// What was tried, a verb.
+        doing: &'static str,
+        /// On which path.
+        path: PathBuf,
+        /// The system's answer.
+        source: io::Error,
+    },
+    /// A symbolic link stands where a file is due.
+    #[error("{} is a symbolic link where a file is due", .0.display())]
+    Symlink(PathBuf),
+    /// Something else than a file or directory stands there.
+    #[error("{} is not a {expected}", path.display())]
+    WrongKind {
+        /// Where.
+        path: PathBuf,
+        /// What was due: `file`, `directory`.
+        expected: &'static str,
+    },
+    /// Another user owns the directory, or can write to it.
+    #[error("{} belongs to another user or can be written by others", .0.display())]
+    NotPrivate(PathBuf),
+    /// The file is longer than it can be.
+    #[error("{} is longer than {cap} bytes", path.display())]
+    TooLong {
+        /// Which.
+        path: PathBuf,
+        /// The cap in bytes.
+        cap: u64,
+    },
+    /// A lock was not given in time.
+    #[error("{} is held by {holder}", path.display())]
+    Locked {
+        /// The lock.
+        path: PathBuf,
+        /// Who holds it, as far as is known.
+        holder: String,
+    },
+}
+
+impl FsError {
+    /// An [`FsError::Io`] for `map_err`.
+    pub(crate) fn io(doing: &'static str, path: &Path) -> impl FnOnce(io::Error) -> FsError {
+        let path = path.to_owned();
+        move |source| FsError::Io { doing, path, source }
+    }
+}

@@ -1,0 +1,133 @@
+//! The manifests of the store, one per channel, and the locks round them.
+//!
+//! A manifest is replaced whole, so that it can be read without a lock; it is changed under both locks. One that cannot
+//! be understood is put aside before anything is written in its place, and a notice says so.
+
+use std::fs;
+use std::path::{Path, PathBuf};
+use std::sync::{Mutex, PoisonError};
+use std::time::Duration;
+
+use super::atomic;
+use super::error::FsError;
+use super::lock::{DirLock, FileLock};
+use crate::core::handoff::manifest::Manifest;
+use crate::core::ids::Channel;
+
+/// How long to wait for a lock that another process holds.
+const LOCK_WAIT: Duration = Duration::from_secs(5);
+/// The longest manifest that is read, in bytes.
+const MANIFEST_CAP: u64 = 4 << 20;
+
+/// The manifests below one directory.
+#[derive(Debug)]
+pub(super) struct Manifests {
+    dir: PathBuf,
+    notices: Mutex<Vec<String>>,
+}
+
+/// Both locks; the directory lock is given back first.
+pub(super) struct Locked {
+    _scripts: Option<DirLock>,
+    _lock: FileLock,
+}
+
+/// A manifest as it was found.
+pub(super) enum Found {
+    /// There is none.
+    Absent,
+    /// It can be used.
+    Good(Box<Manifest>),
+    /// It is there, and this is wrong with it.
+    Bad(String),
+}
+
+impl Manifests {
+    pub(super) fn new(dir: &Path) -> Self {
+        Self { dir: dir.to_owned(), notices: Mutex::new(Vec::new()) }
+    }
+
+    /// What a person should know of what was found, oldest first; each is given once.
+    pub(super) fn take_notices(&self) -> Vec<String> {
+        std::mem::take(&mut *self.notices.lock().unwrap_or_else(PoisonError::into_inner))
+    }
+
+    /// The channels that have a manifest.
+    pub(super) fn channels(&self) -> Vec<Channel> {
+        let names = fs::read_dir(&self.dir).into_iter().flatten().flatten();
+        let names = names.filter_map(|entry| entry.file_name().into_string().ok());
+        let mut all: Vec<Channel> =
+            names.filter_map(|name| name.strip_suffix(".manifest.json")?.parse().ok()).collect();
+        all.sort_unstable();
+        all
+    }
+
+    pub(super) fn lock(&self, channel: Option<&Channel>) -> Result<Locked, FsError> {
+        let lock = FileLock::take(&self.dir.join(".lock"), LOCK_WAIT)?;
+        let scripts = channel.map(|channel| DirLock::take(&self.dir.join(format!("{channel}.lock.d")), LOCK_WAIT));
+        Ok(Locked { _scripts: scripts.transpose()?, _lock: lock })
+    }
+
+    pub(super) fn path_of(&self, channel: &Channel) -> PathBuf {
+        self.dir.join(format!("{channel}.manifest.json"))
+    }
+
+    pub(super) fn put(&self, manifest: &Manifest) -> Result<(), FsError> {
+        let path = self.path_of(&manifest.channel);
+        let text = serde_json::to_vec_pretty(manifest).map_err(|error| FsError::io("write", &path)(error.into()))?;
+        atomic::write(&path, &text)
+    }
+
+    /// Reads a manifest without a lock: a writer replaces it whole. One that cannot be understood is noticed and left.
+    pub(super) fn look(&self, channel: &Channel) -> Result<Option<Manifest>, FsError> {
+        match self.find(channel)? {
+            Found::Absent => Ok(None),
+            Found::Good(manifest) => Ok(Some(*manifest)),
+            Found::Bad(why) => {
+                self.notice(format!("the manifest {} cannot be read: {why}", self.path_of(channel).display()));
+                Ok(None)
+            }
+        }
+    }
+
+    /// Reads a manifest under the lock. One that cannot be understood is put aside.
+    pub(super) fn manifest_or_new(&self, channel: &Channel) -> Result<Manifest, FsError> {
+        let why = match self.find(channel)? {
+            Found::Absent => return Ok(Manifest::new(channel.clone())),
+            Found::Good(manifest) => return Ok(*manifest),
+            Found::Bad(why) => why,
+        };
+        let path = self.path_of(channel);
+        let stamp = chrono::Utc::now().format("%Y%m%d-%H%M%S-%f");
+        let aside = self.dir.join(format!("{channel}.manifest.json.corrupt-{stamp}"));
+        fs::rename(&path, &aside).map_err(FsError::io("put aside", &path))?;
+        self.notice(format!(
+            "the manifest {} could not be read ({why}); it is kept as {}",
+            path.display(),
+            aside.display()
+        ));
+        Ok(Manifest::new(channel.clone()))
+    }
+
+    /// The manifest of a channel, without a judgement.
+    pub(super) fn find(&self, channel: &Channel) -> Result<Found, FsError> {
+        let bytes = match atomic::read(&self.path_of(channel), MANIFEST_CAP) {
+            Ok(Some(bytes)) => bytes,
+            Ok(None) => return Ok(Found::Absent),
+            Err(error @ FsError::TooLong { .. }) => return Ok(Found::Bad(error.to_string())),
+            Err(error) => return Err(error),
+        };
+        Ok(match serde_json::from_slice::<Manifest>(&bytes) {
+            Ok(manifest) if manifest.channel == *channel => Found::Good(Box::new(manifest)),
+            Ok(manifest) => Found::Bad(format!("it is that of the channel {}", manifest.channel)),
+            Err(error) => Found::Bad(error.to_string()),
+        })
+    }
+
+    pub(super) fn notice(&self, text: String) {
+        let mut notices = self.notices.lock().unwrap_or_else(PoisonError::into_inner);
+        if notices.len() < 100 && !notices.contains(&text) {
+            notices.push(text);
+        }
+    }
+}

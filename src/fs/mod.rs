@@ -1,0 +1,15 @@
+//! Files: where they lie, how they are written so that no reader ever sees half of one, how they are followed.
+
+pub mod atomic;
+mod claims;
+pub mod error;
+pub mod journal;
+pub mod lock;
+mod manifests;
+pub mod paths;
+pub mod process;
+mod records;
+pub mod session;
+pub mod store;
+pub mod tail;
+pub mod watch;

@@ -1,0 +1,111 @@
+//! Where things lie (DESIGN 5). The only file that knows the names.
+
+use std::path::{Path, PathBuf};
+
+use crate::core::ids::{ConversationId, SessionName};
+
+/// The directories that everything else is below.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Paths {
+    /// `S`: `$XDG_STATE_HOME/hopty`, else `~/.local/state/hopty`.
+    pub state: PathBuf,
+    /// `$XDG_CONFIG_HOME/hopty`, else `~/.config/hopty`.
+    pub config: PathBuf,
+    /// `C`: `$CLAUDE_CONFIG_DIR`, else `~/.claude`.
+    pub claude: PathBuf,
+    /// The home directory.
+    pub home: PathBuf,
+}
+
+impl Paths {
+    /// From the environment, given as a function so that a test can give its own. `None` without a home directory.
+    #[must_use]
+    pub fn from_env(var: impl Fn(&str) -> Option<std::ffi::OsString>) -> Option<Self> {
+        let absolute = |name: &str| var(name).map(PathBuf::from).filter(|p| p.is_absolute());
+        let home = absolute("HOME")?;
+        Some(Paths {
+            state: absolute("XDG_STATE_HOME").unwrap_or_else(|| home.join(".local/state")).join("hopty"),
+            config: absolute("XDG_CONFIG_HOME").unwrap_or_else(|| home.join(".config")).join("hopty"),
+            claude: absolute("CLAUDE_CONFIG_DIR").unwrap_or_else(|| home.join(".claude")),
+            home,
+        })
+    }
+
+    /// Directory of all sessions.
+    #[must_use]
+    pub fn sessions(&self) -> PathBuf {
+        self.state.join("sessions")
+    }
+
+    /// Directory of one session.
+    #[must_use]
+    pub fn session(&self, name: &SessionName) -> PathBuf {
+        self.sessions().join(name.as_str())
+    }
+
+    /// Directory of the sockets.
+    #[must_use]
+    pub fn run(&self) -> PathBuf {
+        self.state.join("run")
+    }
+
+    /// A session's socket.
+    #[must_use]
+    pub fn socket(&self, name: &SessionName) -> PathBuf {
+        self.run().join(format!("{name}.sock"))
+    }
+
+    /// The person's configuration file.
+    #[must_use]
+    pub fn config_file(&self) -> PathBuf {
+        self.config.join("config.toml")
+    }
+
+    /// `.restart-session`, which scripts write and hopty obeys.
+    #[must_use]
+    pub fn restart_signal(&self) -> PathBuf {
+        self.claude.join(".restart-session")
+    }
+
+    /// `.current-session`, which hopty writes for scripts.
+    #[must_use]
+    pub fn current_session(&self) -> PathBuf {
+        self.claude.join(".current-session")
+    }
+
+    /// `.context-status`, which hopty writes for scripts.
+    #[must_use]
+    pub fn context_status(&self) -> PathBuf {
+        self.claude.join(".context-status")
+    }
+
+    /// The file in which Claude says what it does, while it runs.
+    #[must_use]
+    pub fn claude_session(&self, pid: i32) -> PathBuf {
+        self.claude.join("sessions").join(format!("{pid}.json"))
+    }
+
+    /// The settings files that Claude reads for a project: user, project, local.
+    #[must_use]
+    pub fn claude_settings(&self, project: &Path) -> [PathBuf; 3] {
+        [
+            self.claude.join("settings.json"),
+            project.join(".claude/settings.json"),
+            project.join(".claude/settings.local.json"),
+        ]
+    }
+
+    /// `.claude.json`, beside the directory by default and inside it when `CLAUDE_CONFIG_DIR` names one.
+    #[must_use]
+    pub fn claude_json(&self) -> PathBuf {
+        if self.claude == self.home.join(".claude") { self.home.join(".claude.json") } else { self.claude.join(".claude.json") }
+    }
+
+    /// The transcript of a conversation, looked for by its exact name, never by age.
+    #[must_use]
+    pub fn find_transcript(&self, conversation: &ConversationId) -> Option<PathBuf> {
+        let file = format!("{conversation}.jsonl");
+        let projects = std::fs::read_dir(self.claude.join("projects")).ok()?;
+        projects.flatten().map(|dir| dir.path().join(&file)).find(|path| path.is_file())
+    }
+}

@@ -1,0 +1,135 @@
+//! The record of a handoff: one directory per id with everything that is known (CONTRACT C8).
+//!
+//! `handoff.md`, `state.json` and `changes.patch` are written when the handoff is made; `transcript.jsonl.gz` follows
+//! later. Records are made, changed and deleted under the store's lock, which is the caller's.
+
+use std::fs::{self, DirBuilder, File};
+use std::io::{self, BufReader};
+use std::os::unix::fs::DirBuilderExt;
+use std::path::{Path, PathBuf};
+
+use flate2::Compression;
+use flate2::write::GzEncoder;
+use sha2::{Digest, Sha256};
+
+use super::atomic;
+use super::error::FsError;
+use crate::core::handoff::capture::Capture;
+use crate::core::handoff::document::Document;
+use crate::core::handoff::state::{State, TranscriptCopy};
+use crate::core::ids::HandoffId;
+
+/// The longest document that is read, in bytes.
+pub(super) const DOCUMENT_CAP: u64 = 16 << 20;
+/// How many seconds an id is moved at most when others took it.
+const TRIES: usize = 120;
+
+/// The directory of all records.
+#[derive(Clone, Debug)]
+pub(super) struct Records {
+    dir: PathBuf,
+}
+
+/// A record that was written.
+#[derive(Debug)]
+pub(super) struct Written {
+    pub(super) id: HandoffId,
+    pub(super) dir: PathBuf,
+    /// The text of `handoff.md`.
+    pub(super) text: String,
+    pub(super) sha256: String,
+}
+
+impl Records {
+    pub(super) fn new(handoff_dir: &Path) -> Self {
+        Self { dir: handoff_dir.join("records") }
+    }
+
+    pub(super) fn of(&self, id: &HandoffId) -> PathBuf {
+        self.dir.join(id.as_str())
+    }
+
+    pub(super) fn document_of(&self, id: &HandoffId) -> PathBuf {
+        self.of(id).join("handoff.md")
+    }
+
+    /// Makes the record. `capture.origin.created_at` is moved by a second as often as its id is taken.
+    pub(super) fn write(&self, capture: &mut Capture) -> Result<Written, FsError> {
+        atomic::private_dir(&self.dir)?;
+        let dir = self.make_dir(capture)?;
+        let text = Document::of(capture).render();
+        atomic::write(&dir.join("handoff.md"), text.as_bytes())?;
+        atomic::write(&dir.join("state.json"), State::of(capture).render().as_bytes())?;
+        if let Some(git) = capture.git.as_ref().filter(|git| !git.patch.is_empty()) {
+            atomic::write(&dir.join("changes.patch"), &git.patch)?;
+        }
+        atomic::sync_dir(&self.dir)?;
+        let sha256 = digest(text.as_bytes());
+        Ok(Written { id: capture.id(), dir, text, sha256 })
+    }
+
+    fn make_dir(&self, capture: &mut Capture) -> Result<PathBuf, FsError> {
+        for _ in 0..TRIES {
+            let dir = self.of(&capture.id());
+            match DirBuilder::new().mode(0o700).create(&dir) {
+                Ok(()) => return Ok(dir),
+                Err(error) if error.kind() == io::ErrorKind::AlreadyExists => {
+                    capture.origin.created_at = capture.origin.created_at.after(1000);
+                }
+                Err(error) => return Err(FsError::io("make the record", &dir)(error)),
+            }
+        }
+        let taken = io::Error::from(io::ErrorKind::AlreadyExists);
+        Err(FsError::io("make the record", &self.of(&capture.id()))(taken))
+    }
+
+    /// The document of a record; `None` when it is gone.
+    pub(super) fn read(&self, id: &HandoffId) -> Result<Option<Vec<u8>>, FsError> {
+        atomic::read(&self.document_of(id), DOCUMENT_CAP)
+    }
+
+    /// Compresses `source` into the record, as long as it was when this began. The source is only read.
+    pub(super) fn compress(&self, id: &HandoffId, source: &Path) -> Result<PathBuf, FsError> {
+        let target = self.of(id).join("transcript.jsonl.gz");
+        let file = File::open(source).map_err(FsError::io("open", source))?;
+        let meta = file.metadata().map_err(FsError::io("look at", source))?;
+        if !meta.is_file() {
+            return Err(FsError::WrongKind { path: source.to_owned(), expected: "file" });
+        }
+        atomic::write_with(&target, |out| {
+            let mut input = BufReader::with_capacity(1 << 16, io::Read::take(file, meta.len()));
+            let mut gz = GzEncoder::new(out, Compression::default());
+            io::copy(&mut input, &mut gz)?;
+            gz.finish().map(drop)
+        })?;
+        Ok(target)
+    }
+
+    /// Writes how far the copy of the transcript is. A state that cannot be read is left as it is.
+    pub(super) fn mark(&self, id: &HandoffId, copy: TranscriptCopy) -> Result<(), FsError> {
+        let path = self.of(id).join("state.json");
+        let Some(bytes) = atomic::read(&path, DOCUMENT_CAP)? else { return Ok(()) };
+        let Ok(mut state) = serde_json::from_slice::<State>(&bytes) else { return Ok(()) };
+        state.transcript = copy;
+        atomic::write(&path, state.render().as_bytes())
+    }
+
+    /// The ids of all records, the newest first.
+    pub(super) fn ids(&self) -> Vec<HandoffId> {
+        let names = fs::read_dir(&self.dir).into_iter().flatten().flatten();
+        let dirs = names.filter(|entry| entry.file_type().is_ok_and(|kind| kind.is_dir()));
+        let mut ids: Vec<HandoffId> = dirs.filter_map(|entry| entry.file_name().to_str()?.parse().ok()).collect();
+        ids.sort_unstable_by(|a, b| b.cmp(a));
+        ids
+    }
+
+    pub(super) fn delete(&self, id: &HandoffId) -> Result<(), FsError> {
+        let dir = self.of(id);
+        fs::remove_dir_all(&dir).map_err(FsError::io("delete the record", &dir))
+    }
+}
+
+/// SHA-256 in lower-case hexadecimal.
+pub(super) fn digest(bytes: &[u8]) -> String {
+    Sha256::digest(bytes).iter().map(|byte| format!("{byte:02x}")).collect()
+}

@@ -1,0 +1,400 @@
+//! The store of handoffs: `C/handoff` (DESIGN 5, CONTRACT C8).
+//!
+//! Every change is made under the `flock` on `C/handoff/.lock`, and under `{channel}.lock.d` for shell scripts that know
+//! only that. Who gets a handoff is said in `claims`. Order: record, `CURRENT.md`, manifest last, so that the manifest never names what is not there. A manifest
+//! that cannot be read is put aside and reported, never overwritten. All of this waits for disks and locks: it belongs
+//! on a worker, not in a loop.
+
+use std::collections::HashSet;
+use std::path::{Path, PathBuf};
+
+use thiserror::Error;
+
+use super::atomic;
+use super::error::FsError;
+use super::manifests::{Found, Manifests};
+use super::records::{Records, digest};
+use crate::core::handoff::capture::Capture;
+use crate::core::handoff::document::Document;
+use crate::core::handoff::entry::{Entry, Status};
+use crate::core::handoff::manifest::{Manifest, NotClaimed, NotMoved};
+use crate::core::handoff::state::TranscriptCopy;
+use crate::core::ids::{Channel, HandoffId};
+use crate::core::time::WallTime;
+
+/// Why the store did not do what it was asked for.
+#[derive(Debug, Error)]
+pub enum StoreError {
+    /// A file could not be read, written or locked.
+    #[error(transparent)]
+    Fs(#[from] FsError),
+    /// The handoff could not be moved.
+    #[error(transparent)]
+    NotMoved(#[from] NotMoved),
+    /// The handoff could not be claimed.
+    #[error(transparent)]
+    NotClaimed(#[from] NotClaimed),
+}
+
+/// How long handoffs wait and records stay (CONTRACT C6, `[handoff]`).
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Keeping {
+    /// Milliseconds until a new handoff expires; none: never.
+    pub expiry_ms: Option<u64>,
+    /// How many records are kept at least the newest of; what is active is always kept.
+    pub records: usize,
+    /// For how many days.
+    pub days: u32,
+}
+
+impl Default for Keeping {
+    /// The defaults of CONTRACT C6.
+    fn default() -> Self {
+        Self { expiry_ms: Some(7_200_000), records: 50, days: 30 }
+    }
+}
+
+/// A handoff that was saved.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Saved {
+    /// Its id.
+    pub id: HandoffId,
+    /// Its record.
+    pub record_dir: PathBuf,
+    /// Its document, the file that a cut mark and a prompt without hooks name.
+    pub document_path: PathBuf,
+    /// Its document.
+    pub document: Document,
+    /// Its entry in the manifest.
+    pub entry: Entry,
+}
+
+/// A handoff that was found or claimed.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Loaded {
+    /// The channel whose manifest names it.
+    pub channel: Channel,
+    /// Its entry in the manifest.
+    pub entry: Entry,
+    /// Its document.
+    pub document: Document,
+    /// The text of its document.
+    pub text: String,
+    /// The file of its document.
+    pub document_path: PathBuf,
+}
+
+/// The handoffs of one Claude directory.
+#[derive(Debug)]
+pub struct Store {
+    dir: PathBuf,
+    records: Records,
+    pub(super) manifests: Manifests,
+}
+
+impl Store {
+    /// The store below `claude_dir` (`C`), which is made when it is missing.
+    ///
+    /// # Errors
+    /// When a directory cannot be made or is not private.
+    pub fn open(claude_dir: &Path) -> Result<Self, StoreError> {
+        let dir = claude_dir.join("handoff");
+        atomic::private_dir(&dir)?;
+        let records = Records::new(&dir);
+        let manifests = Manifests::new(&dir);
+        Ok(Self { dir, records, manifests })
+    }
+
+    /// What a person should know of what was found, oldest first; each is given once.
+    pub fn take_notices(&self) -> Vec<String> {
+        self.manifests.take_notices()
+    }
+
+    /// The channels that have a manifest.
+    #[must_use]
+    pub fn channels(&self) -> Vec<Channel> {
+        self.manifests.channels()
+    }
+
+    /// Saves a handoff, which becomes the current one of its channel. Old records are deleted afterwards.
+    ///
+    /// # Errors
+    /// When anything could not be written or synced: the handoff is not saved then.
+    pub fn save(&self, mut capture: Capture, keep: Keeping) -> Result<Saved, StoreError> {
+        let channel = capture.origin.channel.clone();
+        let locked = self.manifests.lock(Some(&channel))?;
+        atomic::sweep(&self.dir);
+        let mut manifest = self.manifests.manifest_or_new(&channel)?;
+        let written = self.records.write(&mut capture)?;
+        let entry = entry_of(&capture, &written.id, written.sha256, keep.expiry_ms);
+        atomic::write(&self.dir.join(format!("{channel}-CURRENT.md")), written.text.as_bytes())?;
+        manifest.add(entry.clone());
+        self.manifests.put(&manifest)?;
+        self.delete_old(capture.origin.created_at, keep);
+        drop(locked);
+        let document_path = self.records.document_of(&written.id);
+        Ok(Saved { id: written.id, record_dir: written.dir, document_path, document: Document::of(&capture), entry })
+    }
+
+    /// The entries of one channel, or of all, the newest first.
+    ///
+    /// # Errors
+    /// When a manifest cannot be opened; one that cannot be understood is noticed and left out.
+    pub fn list(&self, channel: Option<&Channel>) -> Result<Vec<(Channel, Entry)>, StoreError> {
+        let channels = channel.map_or_else(|| self.manifests.channels(), |channel| vec![channel.clone()]);
+        let mut all = Vec::new();
+        for channel in channels {
+            let manifest = self.manifests.look(&channel)?;
+            all.extend(manifest.iter().flat_map(Manifest::entries).map(|entry| (channel.clone(), entry.clone())));
+        }
+        all.sort_by(|(_, a), (_, b)| b.created_at.cmp(&a.created_at).then_with(|| b.id.cmp(&a.id)));
+        Ok(all)
+    }
+
+    /// A handoff with its document, whatever its status.
+    ///
+    /// # Errors
+    /// [`NotClaimed::Unknown`] or [`NotClaimed::Unusable`] as [`StoreError::NotClaimed`]; others when files fail.
+    pub fn show(&self, id: &HandoffId) -> Result<Loaded, StoreError> {
+        let known = self.list(None)?.into_iter().find(|(_, entry)| entry.id == *id);
+        let (channel, entry) = known.ok_or_else(|| NotClaimed::Unknown(id.clone()))?;
+        self.load(&channel, entry)
+    }
+
+    /// The record's directory of a handoff.
+    #[must_use]
+    pub fn record_dir(&self, id: &HandoffId) -> PathBuf {
+        self.records.of(id)
+    }
+
+    /// Compresses the transcript `source` into the record, and writes the outcome to `state.json`. The source is only
+    /// read. The lock is not held while the copy is made.
+    ///
+    /// # Errors
+    /// When the copy could not be made or the outcome not be written.
+    pub fn compress_transcript(&self, id: &HandoffId, source: &Path) -> Result<PathBuf, StoreError> {
+        let made = self.records.compress(id, source);
+        let outcome = if made.is_ok() { TranscriptCopy::Done } else { TranscriptCopy::Failed };
+        let _locked = self.manifests.lock(None)?;
+        let marked = self.records.mark(id, outcome);
+        let path = made?;
+        marked?;
+        Ok(path)
+    }
+
+    /// The document of an entry, checked against it (checklist 8, 26, 27).
+    pub(super) fn load(&self, channel: &Channel, entry: Entry) -> Result<Loaded, StoreError> {
+        let id = entry.id.clone();
+        let unusable = |why: String| NotClaimed::Unusable { id: id.clone(), why };
+        let bytes = match self.records.read(&id) {
+            Ok(Some(bytes)) => bytes,
+            Ok(None) => return Err(unusable("its file is gone".to_owned()).into()),
+            Err(error) => return Err(unusable(error.to_string()).into()),
+        };
+        if entry.sha256 != digest(&bytes) {
+            return Err(unusable("its file was changed after it was written".to_owned()).into());
+        }
+        let text = String::from_utf8(bytes).map_err(|_| unusable("its file is not text".to_owned()))?;
+        let document = Document::parse(&text).map_err(|error| unusable(error.to_string()))?;
+        if document.headers.id != id {
+            return Err(unusable(format!("its file is that of {}", document.headers.id)).into());
+        }
+        Ok(Loaded { channel: channel.clone(), entry, document, text, document_path: self.records.document_of(&id) })
+    }
+
+    /// Deletes records that are too many or too old, never one that is active in any channel. What fails is noticed.
+    fn delete_old(&self, now: WallTime, keep: Keeping) {
+        let mut active = HashSet::new();
+        for channel in self.manifests.channels() {
+            // As long as a manifest cannot be read, nobody knows what it needs.
+            let Ok(Found::Good(manifest)) = self.manifests.find(&channel) else { return };
+            active.extend(manifest.entries().filter(|e| e.status == Status::Active).map(|e| e.id.clone()));
+        }
+        let oldest = WallTime(now.0.saturating_sub(i64::from(keep.days) * 86_400_000)).compact();
+        for (rank, id) in self.records.ids().into_iter().enumerate() {
+            let too_old = id.as_str().get(3..18).is_some_and(|made| made < oldest.as_str());
+            if (rank >= keep.records || too_old)
+                && !active.contains(&id)
+                && let Err(error) = self.records.delete(&id)
+            {
+                self.manifests.notice(error.to_string());
+            }
+        }
+    }
+}
+
+fn entry_of(capture: &Capture, id: &HandoffId, sha256: String, expiry_ms: Option<u64>) -> Entry {
+    let origin = &capture.origin;
+    Entry {
+        id: id.clone(),
+        session_id: origin.conversation.clone(),
+        created_at: origin.created_at,
+        created_by_pid: origin.pid,
+        working_dir: origin.working_dir.clone(),
+        kind: origin.kind,
+        status: Status::Active,
+        hopty_session: origin.session.clone(),
+        predecessor: origin.predecessor.clone(),
+        sha256,
+        expires_at: expiry_ms.map(|ms| origin.created_at.after(ms)),
+        claim: None,
+        consumed_at: None,
+        consumed_by_pid: None,
+        consumed_by_session: None,
+    }
+}
+
+#[cfg(test)]
+pub(super) mod tests {
+    use super::*;
+    use crate::core::claude::facts::Facts;
+    use crate::core::handoff::capture::Origin;
+    use crate::core::handoff::entry::{Claim, Kind};
+    use crate::fs::process;
+    use std::io::Read;
+
+    pub(crate) fn at(second: i64) -> WallTime {
+        WallTime(1_795_000_000_000 + second * 1000)
+    }
+
+    pub(crate) fn capture(session: Option<&str>, second: i64) -> Capture {
+        let origin = Origin {
+            conversation: "c74cc080-94b9-4841-b82f-a62cfb8efdc0".parse().unwrap(),
+            channel: Channel::global(),
+            kind: Kind::Auto,
+            created_at: at(second),
+            working_dir: "/home/u/proj".to_owned(),
+            transcript: String::new(),
+            session: session.map(|name| name.parse().unwrap()),
+            pid: 1,
+            predecessor: None,
+        };
+        let mut capture = Capture::new(origin, &Facts::new());
+        capture.goal = Some("Make it".to_owned());
+        capture
+    }
+
+    pub(crate) fn claim(n: usize, now: WallTime) -> Claim {
+        let by_pid = std::process::id();
+        let session_id = format!("00000000-0000-4000-8000-{n:012}").parse().unwrap();
+        Claim { by_pid, by_start: process::start_ticks(by_pid).unwrap(), session_id, at: now }
+    }
+
+    pub(crate) fn store() -> (tempfile::TempDir, Store) {
+        let dir = tempfile::tempdir().unwrap();
+        let store = Store::open(&dir.path().join("c")).unwrap();
+        (dir, store)
+    }
+
+    #[test]
+    fn an_id_that_is_taken_moves_a_second() {
+        let (_dir, store) = store();
+        let first = store.save(capture(Some("a"), 0), Keeping::default()).unwrap();
+        let second = store.save(capture(Some("b"), 0), Keeping::default()).unwrap();
+        assert_eq!(second.entry.created_at, at(1));
+        assert_ne!(first.id, second.id);
+        assert!(store.show(&second.id).unwrap().text.contains(second.id.as_str()));
+        let listed: Vec<_> = store.list(None).unwrap().into_iter().map(|(_, entry)| entry.id).collect();
+        assert_eq!(listed, [second.id, first.id]);
+    }
+
+    #[test]
+    fn a_changed_or_lost_document_is_refused() {
+        let (_dir, store) = store();
+        let saved = store.save(capture(None, 0), Keeping::default()).unwrap();
+        let path = &saved.document_path;
+        std::fs::write(path, std::fs::read_to_string(path).unwrap().replace("Make", "Break")).unwrap();
+        let refused = |store: &Store| match store.claim(&saved.id, claim(1, at(1))) {
+            Err(StoreError::NotClaimed(NotClaimed::Unusable { why, .. })) => why,
+            other => panic!("{other:?}"),
+        };
+        assert!(refused(&store).contains("changed"));
+        std::fs::remove_file(path).unwrap();
+        assert!(refused(&store).contains("gone"));
+        assert!(store.list(None).unwrap()[0].1.claim.is_none());
+    }
+
+    #[test]
+    fn a_corrupt_manifest_is_kept_aside_and_reported() {
+        let (dir, store) = store();
+        let path = dir.path().join("c/handoff/global.manifest.json");
+        for (second, text) in [(0, "{"), (1, ""), (2, "{\"channel\":\"other\"}"), (3, "[]")] {
+            std::fs::write(&path, text).unwrap();
+            assert!(store.pending(&Channel::global(), None, at(0)).unwrap().is_none());
+            assert_eq!(std::fs::read_to_string(&path).unwrap(), text, "reading changes nothing");
+            store.save(capture(None, second), Keeping::default()).unwrap();
+            assert_eq!(store.list(None).unwrap().len(), 1);
+            assert_eq!(store.take_notices().len(), 2);
+        }
+        let names = std::fs::read_dir(dir.path().join("c/handoff")).unwrap();
+        let aside = names.filter(|name| name.as_ref().unwrap().file_name().to_string_lossy().contains(".corrupt-"));
+        assert_eq!(aside.count(), 4);
+    }
+
+    #[test]
+    fn old_records_go_and_active_ones_stay() {
+        let (_dir, store) = store();
+        let keep = Keeping { expiry_ms: None, records: 2, days: 30 };
+        let active = store.save(capture(Some("kept"), 0), keep).unwrap();
+        let old: Vec<_> = (1..5).map(|n| store.save(capture(Some("p"), n), keep).unwrap().id).collect();
+        let there: Vec<_> = old.iter().map(|id| store.record_dir(id).exists()).collect();
+        assert_eq!(there, [false, false, true, true]);
+        assert!(active.record_dir.exists());
+        store.save(capture(Some("q"), 40 * 86_400), keep).unwrap();
+        assert!(!store.record_dir(&old[2]).exists() && active.record_dir.exists());
+        assert!(store.record_dir(&old[3]).exists(), "it is still active");
+    }
+
+    #[test]
+    fn a_transcript_is_compressed_beside_its_record() {
+        let (dir, store) = store();
+        let saved = store.save(capture(None, 0), Keeping::default()).unwrap();
+        let source = dir.path().join("t.jsonl");
+        let state = || std::fs::read_to_string(saved.record_dir.join("state.json")).unwrap();
+        assert!(store.compress_transcript(&saved.id, &source).is_err());
+        assert!(state().contains("\"transcript\": \"failed\""));
+        let lines = "{\"type\":\"mode\"}\n".repeat(9000);
+        std::fs::write(&source, &lines).unwrap();
+        let made = store.compress_transcript(&saved.id, &source).unwrap();
+        let mut read = String::new();
+        flate2::read::GzDecoder::new(std::fs::File::open(made).unwrap()).read_to_string(&mut read).unwrap();
+        assert!(read == lines && std::fs::read_to_string(&source).unwrap() == lines);
+        assert!(state().contains("\"transcript\": \"done\""));
+    }
+
+    /// Run by the next test in a process of its own: saves until it is killed, and names what was saved.
+    #[test]
+    fn saver() {
+        let Ok(dir) = std::env::var("HOPTY_TEST_SAVE") else { return };
+        let store = Store::open(Path::new(&dir)).unwrap();
+        for second in 0..1_000_000 {
+            println!("\nsaved {}", store.save(capture(None, second), Keeping::default()).unwrap().id);
+        }
+    }
+
+    #[test]
+    fn what_was_saved_survives_a_kill_at_any_point() {
+        use std::io::{BufRead, BufReader};
+        use std::process::{Command, Stdio};
+        let (dir, store) = store();
+        let module = module_path!().split_once("::").unwrap().1;
+        for round in 1..=12 {
+            let mut command = Command::new(std::env::current_exe().unwrap());
+            command.args([&format!("{module}::saver"), "--exact", "--nocapture"]).stdout(Stdio::piped());
+            let mut child = command.env("HOPTY_TEST_SAVE", dir.path().join("c")).spawn().unwrap();
+            let lines = BufReader::new(child.stdout.take().unwrap()).lines();
+            let ids = lines.map_while(Result::ok).filter_map(|line| Some(line.strip_prefix("saved ")?.to_owned()));
+            let last: HandoffId = ids.take(round % 4 + 1).last().unwrap().parse().unwrap();
+            child.kill().unwrap();
+            child.wait().unwrap();
+            assert!(store.show(&last).unwrap().text.contains(last.as_str()));
+            let current = std::fs::read_to_string(dir.path().join("c/handoff/global-CURRENT.md")).unwrap();
+            Document::parse(&current).unwrap();
+        }
+        store.save(capture(None, 0), Keeping::default()).unwrap();
+        let names = std::fs::read_dir(dir.path().join("c/handoff")).unwrap();
+        let names: Vec<_> = names.map(|entry| entry.unwrap().file_name().into_string().unwrap()).collect();
+        assert!(!names.iter().any(|name| name.starts_with(atomic::TEMP_PREFIX) || name.ends_with(".d")), "{names:?}");
+        assert_eq!(store.take_notices(), Vec::<String>::new());
+    }
+}

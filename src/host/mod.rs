@@ -1,0 +1,407 @@
+//! The host: owns one pseudo-terminal, supervises what runs in it, and outlives terminals. One process a session, one
+//! thread, one `poll`.
+//!
+//! It turns readiness into events, gives them to the supervisor and performs what comes back; it decides nothing itself.
+//!
+//! | file | holds |
+//! |---|---|
+//! | `start` | from the client's pipe to the first run |
+//! | `run` | one life of the child: PTY, screen, end |
+//! | `clients` | connections, terminals, bytes to and from people |
+//! | `keys` | what was typed: labels, what is kept, what is typed again |
+//! | `requests` | the control socket's lines |
+//! | `watching` | transcript, sessions file, signal file |
+//! | `perform` | every action of the supervisor |
+//! | `save` | the worker's jobs: handoffs and their transcripts |
+//! | `report` | the session object of CONTRACT C3 |
+
+mod clients;
+mod keys;
+mod perform;
+mod report;
+mod requests;
+mod run;
+mod save;
+pub mod start;
+mod watching;
+
+use std::collections::{BTreeMap, VecDeque};
+use std::ffi::OsString;
+use std::os::fd::AsFd;
+use std::os::unix::net::UnixListener;
+use std::path::{Path, PathBuf};
+
+use nix::libc;
+
+use crate::core::claude::args;
+use crate::core::claude::view::Rules;
+use crate::core::ids::{Channel, ConversationId, HandoffId, SessionName};
+use crate::core::journal::Recorder;
+use crate::core::supervisor::event::Event;
+use crate::core::supervisor::phase::Phase;
+use crate::core::supervisor::{Agent, Policy};
+use crate::core::time::{Stamp, WallTime};
+use crate::fs::journal::Journal;
+use crate::fs::paths::Paths;
+use crate::fs::session::{self, Claim};
+use crate::io::clock::Clock;
+use crate::io::poll::{Interest, PollSet, Ready as Readiness, timeout};
+use crate::io::signals::Signals;
+use crate::io::worker::Worker;
+use crate::ipc::address;
+use clients::Connection;
+use keys::Kept;
+use requests::HookCall;
+use run::Run;
+use save::{Done, Frame};
+use start::{Launch, Ready};
+use watching::Watching;
+
+/// How long the host stays to hand out the last bytes after the session is over, in ms.
+const FAREWELL_MS: u64 = 2000;
+/// How often a client that was stopped from outside is looked at again, in ms (CONTRACT C12).
+const STOPPED_LOOK_MS: u64 = 20;
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Token {
+    Listener,
+    Signals,
+    Worker,
+    Watcher,
+    Master,
+    Connection(u64),
+    Terminal(u64),
+}
+
+/// A session's host.
+#[derive(Debug)]
+pub struct Host {
+    clock: Clock,
+    began: WallTime,
+    launch: Launch,
+    args: Vec<OsString>,
+    own: args::Facts,
+    dir: PathBuf,
+    paths: Paths,
+    claim: Claim,
+    channel: Channel,
+    listener: UnixListener,
+    socket: PathBuf,
+    signals: Signals,
+    worker: Worker<Done>,
+    recorder: Recorder,
+    journal: Option<Journal>,
+    events: VecDeque<Event>,
+    rules: Rules,
+    run: Option<Run>,
+    connections: BTreeMap<u64, Connection>,
+    next_id: u64,
+    next_client: u32,
+    leader: Option<u64>,
+    kept: Kept,
+    hooks: BTreeMap<u64, HookCall>,
+    /// Requests that the supervisor has not answered: connection and id there.
+    asked: BTreeMap<u64, (u64, u64)>,
+    watching: Watching,
+    /// The handoff whose prompt is on its way, with the text that the new conversation is given.
+    frame: Option<Frame>,
+    /// The person's prompts that were queued in the old run.
+    requeue: Vec<String>,
+    /// The handoff that this conversation went on from.
+    predecessor: Option<HandoffId>,
+    /// The transcript of the last handoff, to be copied when the next run has started.
+    uncompressed: Option<PathBuf>,
+    plugin: Option<PathBuf>,
+    first_conversation: Option<ConversationId>,
+    full_screen: Option<bool>,
+    why: String,
+    exit: Option<report::Exit>,
+    goodbye: Option<Stamp>,
+}
+
+impl Host {
+    fn begin(launch: Launch, args: Vec<OsString>, paths: Paths, claim: Claim) -> Result<Host, Ready> {
+        let internal = |what: &str, e: &dyn std::fmt::Display| Ready::failed(125, format!("{what}: {e}"), "");
+        let socket = paths.socket(&claim.name);
+        let listener = address::bind(&socket).map_err(|e| {
+            Ready::failed(125, format!("the control socket cannot be made: {e}"), "make the directory your own and private (chmod 700)")
+        })?;
+        let signals = Signals::catch(&[libc::SIGCHLD, libc::SIGTERM, libc::SIGUSR1]).map_err(|e| internal("signals", &e))?;
+        let worker = Worker::start("hopty-worker").map_err(|e| internal("the worker thread cannot be started", &e))?;
+        let rules = Rules::builtin().map_err(|e| internal("the screen rules cannot be read", &e))?;
+        let dir = std::env::current_dir().map_err(|e| internal("the working directory is gone", &e))?;
+        let words: Vec<String> = args.iter().map(|a| a.to_string_lossy().into_owned()).collect();
+        let claude = launch.agent == Agent::Claude;
+        let own = if claude { args::facts(&words) } else { args::Facts::default() };
+        let plugin = if claude && launch.config.hooks.inject && !own.bare && !own.safe_mode {
+            crate::claude::plugin::write(&claim.dir, &crate::claude::plugin::this_binary())
+                .map_err(|e| internal("the plugin directory cannot be written", &e))
+                .map(Some)?
+        } else {
+            None
+        };
+        let policy = Policy { agent: launch.agent, hooks: plugin.is_some(), config: launch.config.clone() };
+        let journal = Journal::begin(&claim.dir.join("journal.jsonl"), launch.config.journal.max_bytes, launch.config.journal.files).ok();
+        let watching = Watching::new(&paths, &dir, &own, claude);
+        let channel = watching.channel(&dir);
+        let mut host = Host {
+            clock: Clock::start(),
+            began: Clock::wall(),
+            launch,
+            args,
+            own,
+            dir,
+            paths,
+            claim,
+            channel,
+            listener,
+            socket,
+            signals,
+            worker,
+            recorder: Recorder::new(policy),
+            journal,
+            events: VecDeque::new(),
+            rules,
+            run: None,
+            connections: BTreeMap::new(),
+            next_id: 1,
+            next_client: 1,
+            leader: None,
+            kept: Kept::default(),
+            hooks: BTreeMap::new(),
+            asked: BTreeMap::new(),
+            watching,
+            frame: None,
+            requeue: Vec::new(),
+            predecessor: None,
+            uncompressed: None,
+            plugin,
+            first_conversation: None,
+            full_screen: None,
+            why: String::new(),
+            exit: None,
+            goodbye: None,
+        };
+        let open = host.recorder.open_line(Stamp(0), host.began, env!("CARGO_PKG_VERSION"));
+        host.write_journal(&open);
+        host.first_event()?;
+        host.settle();
+        // The first run is spawned within the first step: exec has succeeded or failed by now.
+        match &host.exit {
+            Some(exit) if host.run.is_none() => {
+                let code = exit.code();
+                let message = host.watching.failure.take().unwrap_or_else(|| host.why.clone());
+                host.tidy();
+                Err(Ready::failed(code, message, run::start_hint(code)))
+            }
+            _ => Ok(host),
+        }
+    }
+
+    fn first_event(&mut self) -> Result<(), Ready> {
+        let claude = self.launch.agent == Agent::Claude;
+        let named = self.own.session_id.as_deref().and_then(|id| id.parse().ok());
+        let resumed = self.own.resume.clone().flatten().and_then(|id| id.parse().ok());
+        let conversation = match (named, resumed) {
+            _ if !claude => None,
+            (Some(id), _) => Some(id),
+            (None, Some(id)) if !self.own.forks => Some(id),
+            _ if self.own.picks_conversation => None,
+            _ => Some(fresh_id()),
+        };
+        let handoff = match self.launch.handoff.clone() {
+            Some(id) if claude => Some(self.load_handoff(id.as_deref(), conversation.as_ref())?),
+            _ => None,
+        };
+        self.first_conversation.clone_from(&conversation);
+        self.events.push_back(Event::Start { conversation, next: fresh_id(), handoff });
+        Ok(())
+    }
+
+    /// The session's name.
+    #[must_use]
+    pub fn name(&self) -> &SessionName {
+        &self.claim.name
+    }
+
+    /// The path of its socket.
+    #[must_use]
+    pub fn socket(&self) -> &Path {
+        &self.socket
+    }
+
+    /// The loop, until the session is over and its last bytes are out.
+    #[must_use]
+    pub fn run(mut self) -> i32 {
+        loop {
+            self.settle();
+            if self.is_done() {
+                break;
+            }
+            self.turn();
+        }
+        self.tidy();
+        0
+    }
+
+    /// Gives every event that is waiting to the supervisor and performs what it wants.
+    fn settle(&mut self) {
+        loop {
+            let now = self.clock.now();
+            let Some(event) = self.events.pop_front() else {
+                if self.recorder.supervisor.next_deadline().is_some_and(|at| at <= now) {
+                    self.events.push_back(Event::Tick);
+                    continue;
+                }
+                break;
+            };
+            let mut lines = String::new();
+            let actions = self.recorder.step(now, Clock::wall(), &event, &mut lines);
+            self.write_journal(&lines);
+            for action in actions {
+                self.perform(action);
+            }
+        }
+    }
+
+    fn write_journal(&mut self, lines: &str) {
+        let Some(journal) = &mut self.journal else { return };
+        let mut written = journal.write(lines);
+        if written.is_ok() && journal.is_full() {
+            written = journal.rotate();
+            if written.is_ok() {
+                let open = self.recorder.open_line(self.clock.now(), Clock::wall(), env!("CARGO_PKG_VERSION"));
+                written = journal.write(&open);
+            }
+        }
+        if let Err(e) = written {
+            // A full disk must not end the session; what happens is simply no longer written down.
+            eprintln!("hopty: the journal is switched off: {e}");
+            self.journal = None;
+            self.events.push_back(Event::Degraded { part: "journal".to_owned() });
+        }
+    }
+
+    fn is_done(&mut self) -> bool {
+        if self.exit.is_none() {
+            return false;
+        }
+        let now = self.clock.now();
+        let until = *self.goodbye.get_or_insert(now.after(FAREWELL_MS));
+        let quiet = self.connections.values().all(Connection::is_quiet);
+        (quiet && !self.worker.is_busy()) || now >= until
+    }
+
+    /// One turn of the loop: wait, then take what is ready.
+    fn turn(&mut self) {
+        let now = self.clock.now();
+        let ready = {
+            let mut set = PollSet::default();
+            set.add(Token::Listener, self.listener.as_fd(), Interest::Read);
+            set.add(Token::Signals, self.signals.as_fd(), Interest::Read);
+            set.add(Token::Worker, self.worker.as_fd(), Interest::Read);
+            if let Some(fd) = self.watching.watcher.fd() {
+                set.add(Token::Watcher, fd, Interest::Read);
+            }
+            let room = self.connections.values().all(Connection::has_room);
+            if let Some(run) = &self.run {
+                match (room && !run.at_end, run.input.is_empty()) {
+                    (true, true) => set.add(Token::Master, run.pty.as_fd(), Interest::Read),
+                    (true, false) => set.add(Token::Master, run.pty.as_fd(), Interest::Both),
+                    (false, false) => set.add(Token::Master, run.pty.as_fd(), Interest::Write),
+                    (false, true) => {}
+                }
+            }
+            let typing_waits = self.run.as_ref().is_some_and(|run| run.input.len() > run::INPUT_HIGH);
+            for (id, connection) in &self.connections {
+                connection.watch(&mut set, *id, typing_waits);
+            }
+            let more = if self.watching.has_more() { Some(now) } else { None };
+            let deadlines = [
+                self.recorder.supervisor.next_deadline(),
+                self.kept.deadline(),
+                self.watching.deadline(now),
+                self.await_deadline(now),
+                self.run.as_ref().and_then(|run| run.deadline(now)),
+                self.connections.values().filter_map(|c| c.deadline(now)).min(),
+                self.goodbye,
+                more,
+            ];
+            set.wait(timeout(now, deadlines)).unwrap_or_default()
+        };
+        for (token, readiness) in ready {
+            self.take(token, readiness);
+        }
+        self.housekeeping();
+    }
+
+    fn take(&mut self, token: Token, ready: Readiness) {
+        match token {
+            Token::Listener => self.accept(),
+            Token::Signals => self.take_signals(),
+            Token::Worker => self.take_done(),
+            Token::Watcher => {
+                self.watching.watcher.drain();
+                self.look();
+            }
+            Token::Master => self.master_ready(ready),
+            Token::Connection(id) => self.connection_ready(id, ready),
+            Token::Terminal(id) => self.terminal_ready(id, ready),
+        }
+    }
+
+    fn take_signals(&mut self) {
+        for signal in self.signals.take() {
+            match signal {
+                libc::SIGCHLD => self.child_changed(),
+                libc::SIGTERM => self.events.push_back(Event::Shutdown),
+                libc::SIGUSR1 => self.rebind(),
+                _ => {}
+            }
+        }
+    }
+
+    /// A socket file that vanished is made again (CONTRACT C1).
+    fn rebind(&mut self) {
+        if address::connect(&self.socket).is_err()
+            && session::prepare(&self.paths).is_ok()
+            && let Ok(listener) = address::bind(&self.socket)
+        {
+            self.listener = listener;
+        }
+    }
+
+    /// What is due by time rather than by readiness.
+    fn housekeeping(&mut self) {
+        self.pump_transcript();
+        self.finish_run();
+        self.pump_typing();
+        self.end_leftovers();
+        self.expire_connections();
+        self.answer_queries();
+        self.tell_screen();
+    }
+
+    /// Leaves nothing behind but the journal and the session's last state.
+    fn tidy(&mut self) {
+        self.write_session_file();
+        self.connections.clear();
+        let _ = std::fs::remove_file(&self.socket);
+        if let Some(plugin) = &self.plugin {
+            let _ = std::fs::remove_dir_all(plugin);
+        }
+        if let Some(run) = self.run.take() {
+            run.abandon();
+        }
+    }
+
+    fn phase(&self) -> &Phase {
+        self.recorder.supervisor.phase()
+    }
+}
+
+/// A new conversation id.
+fn fresh_id() -> ConversationId {
+    let text = uuid::Uuid::new_v4().to_string();
+    text.parse().unwrap_or_else(|_| unreachable!("a version 4 UUID is a conversation id"))
+}

@@ -1,0 +1,103 @@
+//! Every action of the supervisor, performed. Nothing is decided here.
+
+use serde_json::json;
+
+use super::keys::paste;
+use super::{Host, report};
+use crate::core::claude::view::Press;
+use crate::core::supervisor::action::{Action, Decision, DecisionKind, Target, Typing};
+use crate::core::supervisor::event::Event;
+use crate::ipc::frame::{Frame, tag};
+
+impl Host {
+    pub(super) fn perform(&mut self, action: Action) {
+        match action {
+            Action::Spawn { run, start, conversation, dir } => self.spawn(run, start, conversation.as_ref(), dir),
+            Action::Signal { signal, to } => self.signal_child(signal, to == Target::Group),
+            Action::CollectTree => self.collect_tree(),
+            Action::ReapTree => self.reap_tree(),
+            Action::HoldHook { id } => self.hold_hook(id),
+            Action::AnswerHook { id, with } => self.answer_hook(id, &with),
+            Action::AwaitLines { id, want, until } => self.await_lines(id, want, until),
+            Action::WaitSafePoint { .. } => {}
+            Action::CheckSettings => {
+                let changed = self.watching.settings_changed(&self.paths);
+                self.events.push_back(Event::Settings { changed });
+            }
+            Action::Save { by, claim_for } => self.save(by, &claim_for),
+            Action::HoldKeys => self.hold_keys(),
+            Action::PassKeys => self.pass_keys(),
+            Action::ReleaseKeys { draft } => self.release_keys(draft),
+            Action::Type { typing } => self.type_for_supervisor(&typing),
+            Action::Follow { conversation, transcript } => self.follow(&conversation, transcript.as_deref()),
+            Action::ConsumeSignal => self.consume_signal(),
+            Action::Consume { handoff, conversation } => self.consume(&handoff, &conversation),
+            Action::Suspend => self.suspend_leader(),
+            Action::Notice { about, text } => self.notice(about, &text),
+            Action::Reply { id, with } => self.reply(id, &with),
+            Action::Decide { decision } => self.decided(&decision),
+            Action::Close { cause, code } => self.close(report::Exit::new(cause, code)),
+        }
+    }
+
+    fn type_for_supervisor(&mut self, typing: &Typing) {
+        match typing {
+            Typing::Prompt { frame: with_frame, .. } => {
+                let Some(frame) = &mut self.frame else { return };
+                let text = frame.prompt(*with_frame);
+                frame.typed = Some(text.clone());
+                self.to_child(&paste(&text));
+            }
+            Typing::Enter => self.to_child(b"\r"),
+            Typing::Interrupt => self.to_child(b"\x03"),
+            Typing::DialogKey { dialog } => {
+                let shown = self.view().and_then(|view| view.dialog).filter(|shown| shown.name == *dialog);
+                match shown.and_then(|shown| shown.press) {
+                    Some(Press::Enter) => self.to_child(b"\r"),
+                    Some(Press::Up) => self.to_child(b"\x1b[A"),
+                    Some(Press::Down) => self.to_child(b"\x1b[B"),
+                    None => {}
+                }
+            }
+        }
+    }
+
+    fn notice(&mut self, about: DecisionKind, text: &str) {
+        let payload = json!({"kind": about, "text": text}).to_string();
+        let frame = Frame::new(tag::NOTICE, payload.as_bytes()).encode();
+        for connection in self.connections.values_mut().filter(|c| c.client.is_some()) {
+            connection.stream.send(&frame);
+        }
+    }
+
+    fn decided(&mut self, decision: &Decision) {
+        use DecisionKind as K;
+        if !matches!(decision.kind, K::ClientAttached | K::ClientDetached) {
+            self.why.clone_from(&decision.sentence);
+        }
+        match decision.kind {
+            K::DeliverySubmitted => {
+                let done = json!({"handoff": decision.handoff, "conversation": decision.conversation});
+                self.restart_settled(&Ok(done));
+            }
+            K::RestartCancelled | K::DeliveryFailed | K::SessionEnded => self.restart_settled(&Err(decision.sentence.clone())),
+            K::LevelCrossed => self.write_context_status(),
+            K::RunSpawned => self.write_session_file(),
+            K::ConversationChanged => self.write_session_file(),
+            _ => {}
+        }
+    }
+
+    /// The session is over: everybody hears it, after the last byte.
+    fn close(&mut self, exit: report::Exit) {
+        let message = self.why.clone();
+        let says_why = !matches!(exit.cause, crate::core::supervisor::phase::Cause::Finished | crate::core::supervisor::phase::Cause::UserInterrupt)
+            || self.recorder.supervisor.active_handoff().is_some();
+        self.exit = Some(exit);
+        let clients: Vec<u64> = self.connections.iter().filter(|(_, c)| c.client.is_some()).map(|(id, _)| *id).collect();
+        for id in clients {
+            self.say_bye(id, "ended", says_why.then_some(message.as_str()));
+        }
+        self.write_session_file();
+    }
+}

@@ -1,0 +1,86 @@
+//! The session object of CONTRACT C3, and the file in which a session is found again after its end.
+
+use std::path::{Path, PathBuf};
+
+use serde_json::{Value, json};
+
+use super::Host;
+use crate::core::supervisor::phase::Cause;
+use crate::core::time::WallTime;
+use crate::fs::atomic;
+
+/// How a session ended.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Exit {
+    pub cause: Cause,
+    code: u8,
+}
+
+impl Exit {
+    pub fn new(cause: Cause, code: u8) -> Self {
+        Exit { cause, code }
+    }
+
+    pub fn code(self) -> u8 {
+        self.code
+    }
+
+    /// As in C3: 128 + n stands for a signal.
+    pub fn json(&self) -> Value {
+        let signal = if self.code > 128 && self.cause == Cause::Killed { Some(self.code - 128) } else { None };
+        let kind = if signal.is_some() { "signaled" } else { "exited" };
+        json!({"kind": kind, "code": self.code, "signal": signal, "cause": self.cause})
+    }
+}
+
+impl Host {
+    /// The session object.
+    pub(super) fn status(&self) -> Value {
+        let supervisor = &self.recorder.supervisor;
+        let at = |stamp: crate::core::time::Stamp| WallTime(self.began.0).after(stamp.0).rfc3339_ms();
+        let (state, since, from) = supervisor.state();
+        let fill = supervisor.fill();
+        let following = self.watching.following.as_ref();
+        let (window, window_from) = self.watching.window(self.launch.config.context.window);
+        let known = fill.tokens > 0;
+        let context = json!({
+            "tokens": fill.tokens, "window": window, "percent": fill.percent(), "level": supervisor.level().word(),
+            "tokens_from": if known { "transcript" } else { "none" }, "window_from": window_from,
+            "bytes": following.map_or(0, super::watching::Following::bytes), "at": at(self.clock.now()),
+        });
+        let handoff = supervisor.active_handoff().map(|id| json!({"id": id, "status": "active"})).or_else(|| {
+            self.predecessor.as_ref().map(|id| json!({"id": id, "status": "consumed"}))
+        });
+        let size = self.run.as_ref().map_or(self.launch.size, |run| run.size);
+        let mut command = vec![self.launch.called.clone()];
+        command.extend(self.args.iter().map(|a| a.to_string_lossy().into_owned()));
+        json!({
+            "name": self.claim.name, "state": state, "state_since": at(since), "state_from": from,
+            "waiting_for": if state == "blocked" { json!("a person") } else { Value::Null },
+            "phase": supervisor.phase().word(), "dir": self.dir, "agent": self.launch.agent, "command": command,
+            "run": supervisor.run(), "restarts": supervisor.restarts(), "pid": supervisor.pid(),
+            "host_pid": std::process::id(), "started_at": self.began.rfc3339_ms(),
+            "version": env!("CARGO_PKG_VERSION"), "claude_version": self.launch.version,
+            "conversation": supervisor.conversation(),
+            "transcript": following.and_then(|f| f.path()), "channel": self.channel, "context": context,
+            "handoff": handoff, "size": {"cols": size.cols, "rows": size.rows}, "clients": self.client_list(),
+            "exit": self.exit.map(|exit| exit.json()), "why": self.why, "seq": supervisor.seq(),
+        })
+    }
+
+    /// What is left of a session when its host is gone.
+    pub(super) fn write_session_file(&mut self) {
+        let mut text = format!("{:#}", self.status());
+        text.push('\n');
+        if let Err(e) = atomic::write(&self.claim.dir.join("session.json"), text.as_bytes()) {
+            eprintln!("hopty: {e}");
+        }
+    }
+}
+
+/// The directory that a session's file names.
+pub(super) fn dir_of(session: &Path) -> Option<PathBuf> {
+    let text = std::fs::read(session.join("session.json")).ok()?;
+    let value: Value = serde_json::from_slice(&text).ok()?;
+    value["dir"].as_str().map(PathBuf::from)
+}

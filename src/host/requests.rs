@@ -1,0 +1,206 @@
+//! The lines of the control socket: who may ask for what, and the answers (CONTRACT C12).
+
+use serde_json::{Value, json};
+
+use super::Host;
+use crate::core::claude::hooks;
+use crate::core::supervisor::action::{HookAnswer, Reply};
+use crate::core::supervisor::event::{Asker, Event};
+use crate::core::time::Stamp;
+use crate::io::process::is_below;
+use crate::ipc::message::{ClientHello, Code, Failure, HostHello, PROTOCOL, Request, error_line, ok_line, parse_request};
+
+/// A hook call that is not answered yet.
+#[derive(Debug)]
+pub(super) struct HookCall {
+    /// Its connection, and its request's id there.
+    pub connection: u64,
+    pub request: u64,
+    pub call: hooks::Call,
+    /// The lines that are waited for, and until when.
+    pub awaits: Option<(crate::core::supervisor::action::Want, Stamp)>,
+}
+
+impl Host {
+    pub(super) fn take_line(&mut self, id: u64, line: &[u8]) {
+        let greeted = self.connections.get(&id).is_some_and(|c| c.greeted);
+        if !greeted {
+            self.greet(id, line);
+            return;
+        }
+        match parse_request(line) {
+            Ok((request, wanted)) => self.request(id, request, wanted),
+            Err((request, failure)) => self.send(id, &error_line(request, &failure)),
+        }
+    }
+
+    fn greet(&mut self, id: u64, line: &[u8]) {
+        let hello: Result<ClientHello, _> = serde_json::from_slice(line);
+        let known = matches!(&hello, Ok(hello) if hello.hopty == PROTOCOL);
+        let answer = HostHello {
+            hopty: PROTOCOL,
+            version: env!("CARGO_PKG_VERSION").to_owned(),
+            session: self.claim.name.to_string(),
+            run: self.recorder.supervisor.run(),
+            max_frame: crate::ipc::frame::MAX_PAYLOAD,
+        };
+        self.send(id, &format!("{}\n", json!(answer)));
+        if let Some(connection) = self.connections.get_mut(&id) {
+            connection.greeted = true;
+            connection.closing = !known;
+        }
+        if !known {
+            let failure = Failure::new(
+                Code::Version,
+                format!("this host speaks protocol {PROTOCOL}"),
+                "use the hopty that started the session, or end it and start it again",
+            );
+            self.send(id, &error_line(0, &failure));
+        }
+    }
+
+    pub(super) fn send(&mut self, id: u64, line: &str) {
+        if let Some(connection) = self.connections.get_mut(&id) {
+            connection.stream.send(line.as_bytes());
+        }
+    }
+
+    /// Whether the peer is a person or hangs on the session's child.
+    fn asker(&self, id: u64) -> Asker {
+        let peer = self.connections.get(&id).map_or(0, |c| c.pid);
+        let child = self.run.as_ref().map_or(-1, |run| run.pid);
+        let host = i32::try_from(std::process::id()).unwrap_or(-1);
+        if peer <= 0 || is_below(peer, child, host) { Asker::Descendant } else { Asker::Person }
+    }
+
+    fn request(&mut self, id: u64, request: u64, wanted: Request) {
+        let asker = self.asker(id);
+        let refused = |what: &str, hint: String| {
+            error_line(request, &Failure::new(Code::Refused, format!("a descendant of the session may not {what}"), hint))
+        };
+        let name = self.claim.name.clone();
+        match wanted {
+            Request::Status => {
+                let status = self.status();
+                self.send(id, &ok_line(request, &status));
+            }
+            Request::Events => {
+                let path = self.claim.dir.join("journal.jsonl");
+                self.send(id, &ok_line(request, &json!({"journal": path})));
+            }
+            Request::Stop { .. } if asker == Asker::Descendant => {
+                self.send(id, &refused("stop it", format!("a person can: hopty stop {name}")));
+            }
+            Request::Stop { kill } => {
+                let number = self.remember(id, request);
+                self.events.push_back(Event::Stop { id: number, kill });
+            }
+            Request::Restart { wait: true, .. } if asker == Asker::Descendant => {
+                self.send(id, &refused("wait for its own end", "leave --wait out: the restart happens at the next safe point".to_owned()));
+            }
+            Request::Restart { now, no_handoff, wait } => {
+                let number = self.remember(id, request);
+                if wait && let Some(connection) = self.connections.get_mut(&id) {
+                    connection.waits = Some(request);
+                }
+                self.events.push_back(Event::Restart { id: number, by: asker, now, handoff: !no_handoff });
+            }
+            Request::Attach(_) if asker == Asker::Descendant => {
+                self.send(id, &refused("attach to it", format!("a person can: hopty attach {name}")));
+            }
+            Request::Attach(_) if self.exit.is_some() => {
+                let failure = Failure::new(Code::Ended, format!("session {name} has ended"), "`hopty ls --all` shows how");
+                self.send(id, &error_line(request, &failure));
+            }
+            Request::Attach(attach) => {
+                let client = self.attach(id, &attach);
+                self.send(id, &ok_line(request, &json!({"client": client, "frames": true})));
+            }
+            Request::Hook { event, payload } => self.hook_called(id, request, &event, &payload),
+        }
+    }
+
+    /// A number for the supervisor under which the answer finds its way back.
+    fn remember(&mut self, connection: u64, request: u64) -> u64 {
+        let number = self.next_id;
+        self.next_id += 1;
+        self.asked.insert(number, (connection, request));
+        number
+    }
+
+    pub(super) fn reply(&mut self, number: u64, with: &Reply) {
+        let Some((connection, request)) = self.asked.remove(&number) else { return };
+        let seq = self.recorder.supervisor.seq();
+        let line = match with {
+            Reply::Accepted => ok_line(request, &json!({"request": seq, "state": "accepted"})),
+            Reply::Refused { reason } => {
+                if let Some(c) = self.connections.get_mut(&connection) {
+                    c.waits = None;
+                }
+                error_line(request, &Failure::new(Code::Refused, reason.clone(), "`hopty why` tells what is going on"))
+            }
+            Reply::Ended => error_line(request, &Failure::new(Code::Ended, "the session has ended", "")),
+        };
+        self.send(connection, &line);
+    }
+
+    /// Those who wait for the end of a restart hear of it.
+    pub(super) fn restart_settled(&mut self, outcome: &Result<Value, String>) {
+        let waiting: Vec<(u64, u64)> = self.connections.iter_mut().filter_map(|(id, c)| Some((*id, c.waits.take()?))).collect();
+        for (id, request) in waiting {
+            let line = match outcome {
+                Ok(done) => ok_line(request, done),
+                Err(why) => error_line(request, &Failure::new(Code::Ended, why.clone(), "`hopty why` tells more")),
+            };
+            self.send(id, &line);
+        }
+    }
+
+    fn hook_called(&mut self, connection: u64, request: u64, event: &str, payload: &Value) {
+        // What Claude wrote before this call is known before the call is looked at.
+        self.pump_transcript();
+        let expected = self.frame.as_ref().map(|frame| frame.id.clone());
+        let call = hooks::read(event, payload, expected.as_ref());
+        if let Some(model) = &call.model {
+            self.watching.model = Some(model.clone());
+        }
+        if call.hook.event == crate::core::supervisor::event::HookEvent::UserPromptSubmit && !call.hook.agent {
+            self.kept.forget_draft();
+        }
+        let id = self.next_id;
+        self.next_id += 1;
+        let hook = call.hook.clone();
+        self.hooks.insert(id, HookCall { connection, request, call, awaits: None });
+        self.events.push_back(Event::Hook { id, hook });
+    }
+
+    pub(super) fn hold_hook(&mut self, id: u64) {
+        if let Some((connection, request)) = self.hooks.get(&id).map(|call| (call.connection, call.request)) {
+            self.send(connection, &ok_line(request, &json!({"hold": true})));
+        }
+    }
+
+    pub(super) fn answer_hook(&mut self, id: u64, with: &HookAnswer) {
+        let Some(call) = self.hooks.remove(&id) else { return };
+        let frame = self.frame.as_ref().map(|frame| frame.text.clone());
+        let stdout = hooks::stdout(with, frame.as_deref());
+        self.send(call.connection, &ok_line(call.request, &json!({"stdout": stdout})));
+    }
+
+    pub(super) fn hook_connection_gone(&mut self, connection: u64) {
+        let gone: Vec<u64> = self.hooks.iter().filter(|(_, call)| call.connection == connection).map(|(id, _)| *id).collect();
+        for id in gone {
+            self.hooks.remove(&id);
+            self.events.push_back(Event::HookGone { id });
+        }
+    }
+
+    /// The run is over: whoever still waits for an answer gets none, which means silence to Claude.
+    pub(super) fn drop_hooks(&mut self) {
+        let connections: Vec<u64> = self.hooks.values().map(|call| call.connection).collect();
+        self.hooks.clear();
+        for id in connections {
+            self.connections.remove(&id);
+        }
+    }
+}

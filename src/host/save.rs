@@ -1,0 +1,231 @@
+//! The worker's jobs: handoffs, their transcripts, and the small files for scripts. The loop never waits for a disk.
+
+use std::path::PathBuf;
+use std::time::Duration;
+
+use super::Host;
+use super::start::Ready;
+use super::watching::persons;
+use crate::core::handoff::capture::{Capture, Origin};
+use crate::core::handoff::continuation::Continuation;
+use crate::core::handoff::entry::{Claim, Kind};
+use crate::core::handoff::frame::{Budget, frame};
+use crate::core::ids::{ConversationId, HandoffId};
+use crate::core::signal::current_session;
+use crate::core::supervisor::action::RestartBy;
+use crate::core::supervisor::event::Event;
+use crate::fs::atomic;
+use crate::fs::store::{Keeping, Loaded, Store};
+use crate::io::clock::Clock;
+use crate::io::process::start_time;
+
+/// A handoff on its way into a conversation.
+#[derive(Clone, Debug)]
+pub(super) struct Frame {
+    pub id: HandoffId,
+    /// What SessionStart is answered with.
+    pub text: String,
+    /// Where its document lies.
+    document: PathBuf,
+    /// The prompt as it was typed.
+    pub typed: Option<String>,
+}
+
+impl Frame {
+    /// The prompt that names the handoff; without the frame in the context it names the file to read.
+    pub fn prompt(&self, with_frame: bool) -> String {
+        let made = if with_frame {
+            Continuation::with_frame(&self.id)
+        } else {
+            Continuation::without_hooks(&self.id, &self.document.to_string_lossy())
+        };
+        made.text().to_owned()
+    }
+}
+
+/// A finished job.
+#[derive(Debug)]
+pub(super) enum Done {
+    /// A handoff is saved and claimed, with its goal for the conversation that follows.
+    Saved(Box<Frame>),
+    /// It is not.
+    NotSaved(String),
+    /// Something that nobody waits for failed.
+    Failed(String),
+    /// Something that nobody waits for is done.
+    Quiet,
+}
+
+impl Host {
+    pub(super) fn take_done(&mut self) {
+        for done in self.worker.take() {
+            match done {
+                Done::Saved(frame) => {
+                    self.events.push_back(Event::Saved { handoff: frame.id.clone() });
+                    self.frame = Some(*frame);
+                }
+                Done::NotSaved(error) => self.events.push_back(Event::SaveFailed { error }),
+                Done::Failed(error) => eprintln!("hopty: {error}"),
+                Done::Quiet => {}
+            }
+        }
+    }
+
+    fn keeping(&self) -> Keeping {
+        let c = &self.launch.config.handoff;
+        Keeping {
+            expiry_ms: Some(c.expiry.ms()),
+            records: usize::try_from(c.keep_records).unwrap_or(usize::MAX),
+            days: c.keep_days,
+        }
+    }
+
+    fn budget(&self) -> Budget {
+        let c = &self.launch.config.handoff;
+        let size = |n: u32| usize::try_from(n).unwrap_or(usize::MAX);
+        Budget { frame: size(c.frame_chars), goal: size(c.goal_chars) }
+    }
+
+    fn claim_for(&self, conversation: &ConversationId) -> Claim {
+        let pid = std::process::id();
+        Claim {
+            by_pid: pid,
+            by_start: i32::try_from(pid).ok().and_then(start_time).unwrap_or(0),
+            session_id: conversation.clone(),
+            at: Clock::wall(),
+        }
+    }
+
+    /// Collects what is known and has the worker save it.
+    pub(super) fn save(&mut self, by: RestartBy, claim_for: &ConversationId) {
+        let supervisor = &self.recorder.supervisor;
+        let Some(conversation) = supervisor.conversation().cloned() else {
+            self.events.push_back(Event::SaveFailed { error: "no conversation is known".to_owned() });
+            return;
+        };
+        let empty = crate::core::claude::facts::Facts::new();
+        let following = self.watching.following.as_ref();
+        let facts = following.map_or(&empty, |f| &f.facts);
+        let transcript = following.and_then(|f| f.path()).map(|p| p.display().to_string()).unwrap_or_default();
+        let origin = Origin {
+            conversation,
+            channel: self.channel.clone(),
+            kind: match by {
+                RestartBy::Level => Kind::Auto,
+                RestartBy::Signal => Kind::Signal,
+                RestartBy::Command => Kind::Manual,
+            },
+            created_at: Clock::wall(),
+            working_dir: self.dir.display().to_string(),
+            transcript: transcript.clone(),
+            session: Some(self.claim.name.clone()),
+            pid: std::process::id(),
+            predecessor: self.predecessor.clone(),
+        };
+        let mut capture = Capture::new(origin, facts);
+        let fill = supervisor.fill();
+        capture.situation.reason = self.why.clone();
+        capture.situation.window = (fill.window > 0).then_some(fill.window);
+        capture.situation.draft = self.draft_text();
+        self.requeue = persons(facts).map(str::to_owned).collect();
+        if capture.goal.is_none() {
+            capture.goal.clone_from(&self.watching.goal);
+        }
+        let (store, keeping, budget) = (self.paths.claude.clone(), self.keeping(), self.budget());
+        let (claim, dir) = (self.claim_for(claim_for), self.dir.clone());
+        let git_limit = Duration::from_millis(self.launch.config.handoff.git_timeout.ms());
+        if self.launch.config.handoff.copy_transcript && !transcript.is_empty() {
+            self.uncompressed = Some(PathBuf::from(transcript));
+        }
+        self.worker.submit(move || {
+            let limits = crate::git::state::Limits { time: git_limit, ..Default::default() };
+            capture.git = crate::git::state::read(&dir, limits).ok().flatten();
+            let saved = Store::open(&store).and_then(|store| {
+                let saved = store.save(capture, keeping)?;
+                store.claim(&saved.id, claim)?;
+                Ok(saved)
+            });
+            match saved {
+                Ok(saved) => Done::Saved(Box::new(Frame {
+                    text: frame(&saved.document, &saved.document_path.to_string_lossy(), budget),
+                    id: saved.id,
+                    document: saved.document_path,
+                    typed: None,
+                })),
+                Err(error) => Done::NotSaved(error.to_string()),
+            }
+        });
+    }
+
+    /// `--handoff`: claims a pending handoff before the first run.
+    pub(super) fn load_handoff(&mut self, id: Option<&str>, conversation: Option<&ConversationId>) -> Result<HandoffId, Ready> {
+        let hint = "`hopty handoff list` shows what there is; without --handoff a fresh conversation begins";
+        let refuse = |what: String| Ready::failed(1, what, hint);
+        let Some(conversation) = conversation else {
+            return Err(Ready::failed(2, "--handoff begins a new conversation", "leave --resume and --continue out"));
+        };
+        let store = Store::open(&self.paths.claude).map_err(|e| refuse(e.to_string()))?;
+        let id: HandoffId = match id {
+            Some(text) => text.parse().map_err(|e| Ready::failed(2, format!("{e}"), hint))?,
+            None => {
+                let pending = store.pending(&self.channel, None, Clock::wall()).map_err(|e| refuse(e.to_string()))?;
+                pending.ok_or_else(|| refuse(format!("no handoff is waiting in channel {}", self.channel)))?.id
+            }
+        };
+        let loaded: Loaded = store.claim(&id, self.claim_for(conversation)).map_err(|e| refuse(e.to_string()))?;
+        self.frame = Some(Frame {
+            text: frame(&loaded.document, &loaded.document_path.to_string_lossy(), self.budget()),
+            id: id.clone(),
+            document: loaded.document_path,
+            typed: None,
+        });
+        self.predecessor = Some(id.clone());
+        Ok(id)
+    }
+
+    /// After the next run has started there is time for the raw copy.
+    pub(super) fn compress_transcripts(&mut self) {
+        let (Some(source), Some(frame)) = (self.uncompressed.take(), &self.frame) else { return };
+        let (store, id) = (self.paths.claude.clone(), frame.id.clone());
+        self.worker.submit(move || {
+            let done = Store::open(&store).and_then(|store| store.compress_transcript(&id, &source));
+            done.map_or_else(|e| Done::Failed(format!("the transcript of {id} could not be copied: {e}")), |_| Done::Quiet)
+        });
+    }
+
+    pub(super) fn consume(&mut self, handoff: &HandoffId, conversation: &ConversationId) {
+        let (store, id, by) = (self.paths.claude.clone(), handoff.clone(), conversation.clone());
+        self.predecessor = Some(handoff.clone());
+        self.worker.submit(move || {
+            let done = Store::open(&store).and_then(|store| store.consume(&id, &by, std::process::id(), Clock::wall()));
+            done.map_or_else(|e| Done::Failed(format!("{id} could not be marked consumed: {e}")), |()| Done::Quiet)
+        });
+    }
+
+    /// `.current-session`, for scripts that read it.
+    pub(super) fn write_current_session(&mut self) {
+        if !self.launch.config.compat.signal_files {
+            return;
+        }
+        let Some(following) = &self.watching.following else { return };
+        let Some(path) = following.path() else { return };
+        let text = current_session(&following.conversation, &path.display().to_string());
+        self.write_small(self.paths.current_session(), text);
+    }
+
+    /// `.context-status`, for scripts that read it.
+    pub(super) fn write_context_status(&mut self) {
+        if self.launch.config.compat.signal_files {
+            let fill = self.recorder.supervisor.fill();
+            let text = fill.status_line(&self.recorder.supervisor.levels()) + "\n";
+            self.write_small(self.paths.context_status(), text);
+        }
+    }
+
+    fn write_small(&mut self, path: PathBuf, text: String) {
+        self.worker.submit(move || {
+            let done = atomic::write(&path, text.as_bytes());
+            done.map_or_else(|e| Done::Failed(e.to_string()), |()| Done::Quiet)
+        });
+    }
+}

@@ -1,0 +1,146 @@
+//! How a host comes into being: re-executed by the client with the resolved configuration on a pipe, it makes itself
+//! independent of the terminal, takes its name and its socket, starts the program and says how that went.
+
+use std::ffi::OsString;
+use std::io::{Read, Write};
+use std::os::fd::AsRawFd;
+use std::path::PathBuf;
+
+use nix::libc;
+use serde::{Deserialize, Serialize};
+
+use super::Host;
+use crate::core::config::Config;
+use crate::core::ids::SessionName;
+use crate::core::supervisor::Agent;
+use crate::core::terminal::{Modes, Size};
+use crate::fs::paths::Paths;
+use crate::fs::session;
+use crate::io::{fd, process, signals};
+
+/// The hidden first argument of a host.
+pub const HOST_ARG: &str = "__host";
+
+/// What the client tells the host that it starts; the program's arguments come as arguments.
+#[derive(Clone, Debug, Serialize, Deserialize)]
+pub struct Launch {
+    /// The name to take.
+    pub name: SessionName,
+    /// Another by number will do when it is taken.
+    pub numbered: bool,
+    /// Which program.
+    pub agent: Agent,
+    /// Its path.
+    pub program: PathBuf,
+    /// What a person would type for it, for listings: `claude`, `vim`.
+    pub called: String,
+    /// Its version, when that is known.
+    pub version: Option<String>,
+    /// The configuration.
+    pub config: Config,
+    /// The size to begin with.
+    pub size: Size,
+    /// The outer terminal's modes before it was made raw.
+    pub termios: Option<Modes>,
+    /// Begin from a pending handoff: `Some(None)` the one of this channel.
+    pub handoff: Option<Option<String>>,
+    /// Start and leave it running.
+    pub detached: bool,
+}
+
+/// What the host says when the program runs, or why it does not.
+#[derive(Clone, Debug, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Ready {
+    /// It runs.
+    Up {
+        /// The name that was taken.
+        name: SessionName,
+        /// The socket.
+        socket: PathBuf,
+    },
+    /// It does not.
+    Failed {
+        /// The exit code (CONTRACT C2).
+        code: u8,
+        /// What failed.
+        message: String,
+        /// What to do about it.
+        hint: String,
+    },
+}
+
+impl Ready {
+    /// A failure of hopty's own.
+    #[must_use]
+    pub fn failed(code: u8, message: impl Into<String>, hint: impl Into<String>) -> Self {
+        Ready::Failed { code, message: message.into(), hint: hint.into() }
+    }
+}
+
+/// The host process, from its first instruction to its exit code.
+#[must_use]
+pub fn main(args: Vec<OsString>) -> i32 {
+    fd::close_inherited(&[]);
+    let mut text = String::new();
+    let launch: Launch = match std::io::stdin().read_to_string(&mut text).map(|_| serde_json::from_str(&text)) {
+        Ok(Ok(launch)) => launch,
+        _ => {
+            eprintln!("hopty: {HOST_ARG} is for hopty itself; it reads its orders from standard input");
+            return 2;
+        }
+    };
+    // SAFETY: a new session; fails only for a group leader, which a freshly spawned process is not.
+    unsafe { libc::setsid() };
+    for signal in [libc::SIGHUP, libc::SIGINT, libc::SIGTTOU, libc::SIGTTIN, libc::SIGTSTP, libc::SIGPIPE, libc::SIGXFSZ, libc::SIGQUIT] {
+        signals::ignore(signal);
+    }
+    process::become_subreaper();
+    match begin(launch, args) {
+        Ok(host) => {
+            let ready = Ready::Up { name: host.name().clone(), socket: host.socket().to_owned() };
+            tell(&ready);
+            host.run()
+        }
+        Err(failed) => {
+            tell(&failed);
+            i32::from(matches!(failed, Ready::Failed { .. }))
+        }
+    }
+}
+
+fn tell(ready: &Ready) {
+    let mut line = serde_json::to_string(ready).unwrap_or_default();
+    line.push('\n');
+    let _ = std::io::stdout().write_all(line.as_bytes());
+    let _ = std::io::stdout().flush();
+    // From here on nobody reads what a host prints.
+    if let Ok(null) = fd::dev_null() {
+        for n in 0..2 {
+            // SAFETY: 0 and 1 are this process's own standard streams.
+            unsafe { libc::dup2(null.as_raw_fd(), n) };
+        }
+    }
+}
+
+fn begin(launch: Launch, args: Vec<OsString>) -> Result<Host, Ready> {
+    let own = |what: &str, e: &dyn std::fmt::Display| {
+        Ready::failed(125, format!("{what}: {e}"), "`hopty check` names what is wrong with hopty's own directories")
+    };
+    let Some(paths) = Paths::from_env(|name| std::env::var_os(name)) else {
+        return Err(Ready::failed(125, "HOME is not set to an absolute path", "hopty keeps its sessions below it"));
+    };
+    session::prepare(&paths).map_err(|e| own("hopty's directory cannot be used", &e))?;
+    let claim = match session::claim(&paths, &launch.name, launch.numbered) {
+        Ok(claim) => claim,
+        Err(e) if e.kind() == std::io::ErrorKind::AlreadyExists => {
+            return Err(Ready::failed(1, format!("session {} exists already", launch.name), "`hopty ls` lists the sessions"));
+        }
+        Err(e) => return Err(own("no name could be taken", &e)),
+    };
+    if let Ok(log) = std::fs::File::options().create(true).append(true).open(claim.dir.join("host.log")) {
+        // SAFETY: standard error is this process's own.
+        unsafe { libc::dup2(log.as_raw_fd(), 2) };
+    }
+    Host::begin(launch, args, paths, claim)
+}

@@ -1,0 +1,461 @@
+//! The files that say what Claude does: its transcript, its sessions file, the signal file. Read when inotify tells, and
+//! every 250 ms where nothing tells.
+
+use std::os::unix::fs::MetadataExt;
+use std::path::{Path, PathBuf};
+
+use super::Host;
+use crate::claude::sessions_file::{self, Said};
+use crate::core::channel::Registry;
+use crate::core::claude::args::Facts as OwnArgs;
+use crate::core::claude::facts::Facts;
+use crate::core::claude::lines::LineSplitter;
+use crate::core::claude::settings::{CodeDigest, Role, SettingsFile};
+use crate::core::context::{WindowFrom, window_of_model};
+use crate::core::ids::{Channel, ConversationId};
+use crate::core::signal::{MAX_BYTES, RestartFile};
+use crate::core::supervisor::action::Want;
+use crate::core::supervisor::event::Event;
+use crate::core::time::Stamp;
+use crate::fs::paths::Paths;
+use crate::fs::session;
+use crate::fs::tail::{Found, Tail};
+use crate::fs::watch::{POLL_MS, Watcher};
+use crate::io::clock::Clock;
+
+/// How often the transcript is looked at while a hook waits for its lines, in ms: Claude's own flush comes every 100.
+const AWAIT_LOOK_MS: u64 = 5;
+/// Bytes of the transcript that are read in one turn of the loop, so that keys never wait for a large file.
+const SLICE: usize = 1 << 18;
+/// The window in tokens where nothing is known.
+const ASSUMED_WINDOW: u64 = 200_000;
+
+/// A conversation's transcript.
+#[derive(Debug)]
+pub(super) struct Following {
+    pub conversation: ConversationId,
+    tail: Option<Tail>,
+    splitter: LineSplitter,
+    pub facts: Facts,
+    reported: Reported,
+    more: bool,
+}
+
+/// What the supervisor was told last.
+#[derive(Debug, Default, PartialEq, Eq)]
+struct Reported {
+    tokens: Option<(u64, u64)>,
+    queued: u32,
+    prompted: bool,
+    answered: bool,
+    ended: bool,
+}
+
+impl Following {
+    fn new(conversation: ConversationId) -> Self {
+        Following {
+            conversation,
+            tail: None,
+            splitter: LineSplitter::new(),
+            facts: Facts::new(),
+            reported: Reported::default(),
+            more: false,
+        }
+    }
+
+    /// The transcript's path, when it is known.
+    pub fn path(&self) -> Option<&Path> {
+        self.tail.as_ref().map(Tail::path)
+    }
+
+    /// Bytes read of it.
+    pub fn bytes(&self) -> u64 {
+        self.tail.as_ref().map_or(0, Tail::offset)
+    }
+}
+
+/// Everything that is watched.
+#[derive(Debug)]
+pub(super) struct Watching {
+    pub watcher: Watcher,
+    pub following: Option<Following>,
+    /// The goal of the chain, inherited by every conversation after the first.
+    pub goal: Option<String>,
+    /// The model that SessionStart named.
+    pub model: Option<String>,
+    /// Why the program could not be started.
+    pub failure: Option<String>,
+    sessions_file: Option<PathBuf>,
+    said: Option<Said>,
+    signal: Option<(u64, i64, i64)>,
+    project: PathBuf,
+    launch_settings: CodeDigest,
+    own: OwnArgs,
+    registry: PathBuf,
+    claude: bool,
+    needs_poll: bool,
+}
+
+impl Watching {
+    pub fn new(paths: &Paths, dir: &Path, own: &OwnArgs, claude: bool) -> Self {
+        let mut watching = Watching {
+            watcher: Watcher::new(),
+            following: None,
+            goal: None,
+            model: None,
+            failure: None,
+            sessions_file: None,
+            said: None,
+            signal: None,
+            project: dir.to_owned(),
+            launch_settings: CodeDigest::default(),
+            own: own.clone(),
+            registry: paths.claude.join("channel-registry.json"),
+            claude,
+            needs_poll: false,
+        };
+        if claude {
+            watching.launch_settings = watching.settings(paths);
+            watching.watch_dir(&paths.claude.clone());
+            watching.watcher.add(&paths.run());
+        }
+        watching
+    }
+
+    /// The channel of a directory, by the person's registry.
+    pub fn channel(&self, dir: &Path) -> Channel {
+        let text = std::fs::read_to_string(&self.registry).unwrap_or_default();
+        Registry::parse(&text).map_or_else(|_| Channel::global(), |registry| registry.channel_of(dir))
+    }
+
+    /// Watches a directory, or the nearest one above it that exists, until it does.
+    fn watch_dir(&mut self, dir: &Path) {
+        let mut at = dir;
+        while !at.is_dir() {
+            match at.parent() {
+                Some(parent) => at = parent,
+                None => return,
+            }
+        }
+        self.watcher.add(at);
+        self.needs_poll |= !self.watcher.covers(at);
+    }
+
+    /// The child's sessions file from now on.
+    pub fn child(&mut self, paths: &Paths, pid: i32) {
+        if self.claude {
+            let file = paths.claude_session(pid);
+            if let Some(dir) = file.parent() {
+                self.watch_dir(&dir.to_owned());
+            }
+            self.sessions_file = Some(file);
+            self.said = None;
+        }
+    }
+
+    pub fn has_more(&self) -> bool {
+        self.following.as_ref().is_some_and(|f| f.more)
+    }
+
+    pub fn deadline(&self, now: Stamp) -> Option<Stamp> {
+        (self.claude && (self.needs_poll || self.watcher.is_blind())).then(|| now.after(POLL_MS))
+    }
+
+    /// What runs code in the settings that Claude reads for this project.
+    fn settings(&self, paths: &Paths) -> CodeDigest {
+        let [user, project, local] = paths.claude_settings(&self.project);
+        let state = paths.claude_json();
+        let mcp = self.project.join(".mcp.json");
+        let here = self.project.to_string_lossy().into_owned();
+        let mut texts = Vec::new();
+        let mut add = |name: &str, path: &Path, role| {
+            if let Ok(text) = std::fs::read_to_string(path) {
+                texts.push((name.to_owned(), text, role));
+            }
+        };
+        add("~/.claude/settings.json", &user, Role::Settings);
+        add(".claude/settings.json", &project, Role::Settings);
+        add(".claude/settings.local.json", &local, Role::Settings);
+        add(".mcp.json", &mcp, Role::Mcp);
+        add(".claude.json", &state, Role::State { project: &here });
+        for path in self.own.settings.iter().filter(|value| !value.trim_start().starts_with('{')) {
+            add("--settings", Path::new(path), Role::Settings);
+        }
+        for path in self.own.mcp_configs.iter().filter(|value| !value.trim_start().starts_with('{')) {
+            add("--mcp-config", Path::new(path), Role::Mcp);
+        }
+        let files: Vec<SettingsFile<'_>> =
+            texts.iter().map(|(name, text, role)| SettingsFile { name, role: *role, text }).collect();
+        CodeDigest::of(&files)
+    }
+
+    /// What changed in them since launch.
+    pub fn settings_changed(&self, paths: &Paths) -> Vec<String> {
+        let changes = self.launch_settings.changes(&self.settings(paths));
+        changes.into_iter().map(|(key, change)| format!("{key} {}", change.word())).collect()
+    }
+
+    /// The window in tokens, and how that is known.
+    pub fn window(&self, configured: u64) -> (u64, WindowFrom) {
+        if configured > 0 {
+            return (configured, WindowFrom::Config);
+        }
+        let from_transcript = self.following.as_ref().and_then(|f| f.facts.model());
+        let known = [self.model.as_deref(), from_transcript, self.own.model.as_deref()].into_iter().flatten().find_map(window_of_model);
+        known.map_or((ASSUMED_WINDOW, WindowFrom::Assumed), |window| (window, WindowFrom::ModelTable))
+    }
+}
+
+impl Host {
+    /// Something changed somewhere: look at everything that is watched.
+    pub(super) fn look(&mut self) {
+        self.look_at_sessions_file();
+        self.look_at_signal();
+        self.pump_transcript();
+        if std::fs::symlink_metadata(&self.socket).is_err() {
+            self.rebind();
+        }
+    }
+
+    fn look_at_sessions_file(&mut self) {
+        let Some(path) = self.watching.sessions_file.clone() else { return };
+        if let Some(dir) = path.parent() {
+            self.watching.watch_dir(dir);
+        }
+        let said = sessions_file::read(&path);
+        if said == self.watching.said || said.is_none() {
+            return;
+        }
+        self.watching.said.clone_from(&said);
+        if let Some(Said { status: Some(status), conversation }) = said {
+            self.events.push_back(Event::Status { status, conversation });
+        }
+    }
+
+    fn look_at_signal(&mut self) {
+        if self.launch.agent != crate::core::supervisor::Agent::Claude || !self.launch.config.compat.signal_files {
+            return;
+        }
+        let path = self.paths.restart_signal();
+        let Ok(meta) = std::fs::symlink_metadata(&path) else {
+            self.watching.signal = None;
+            return;
+        };
+        let seen = (meta.ino(), meta.mtime(), meta.mtime_nsec());
+        if self.watching.signal == Some(seen) {
+            return;
+        }
+        self.watching.signal = Some(seen);
+        let file = if meta.is_file() && meta.len() <= MAX_BYTES as u64 && meta.uid() == nix::unistd::geteuid().as_raw() {
+            RestartFile::parse(&std::fs::read(&path).unwrap_or_default())
+        } else {
+            let reason = if meta.is_file() { "it is too large or belongs to somebody else" } else { "it is no regular file" };
+            RestartFile::Malformed { reason: reason.to_owned() }
+        };
+        let written = meta.mtime() * 1000 + meta.mtime_nsec() / 1_000_000;
+        // File times are as coarse as the kernel's tick.
+        let fresh = written + 20 >= self.began.0 && written <= Clock::wall().0 + 2000;
+        let dir = match &file {
+            RestartFile::Named { dir, .. } => dir.clone(),
+            RestartFile::Bare { dir } => Some(dir.clone()),
+            RestartFile::Malformed { .. } => None,
+        };
+        let dir_ok = dir.as_deref().is_some_and(|dir| self.may_start_in(Path::new(dir)));
+        let sessions = match &file {
+            RestartFile::Bare { dir } => self.sessions_in(Path::new(dir)),
+            _ => 1,
+        };
+        self.events.push_back(Event::Signal { file, fresh, sessions, dir_ok });
+    }
+
+    /// A directory of a signal is taken only if it exists, is the person's, and Claude already trusts it (DESIGN 6.5).
+    fn may_start_in(&self, dir: &Path) -> bool {
+        if dir == self.dir {
+            return true;
+        }
+        let own = std::fs::metadata(dir).is_ok_and(|m| m.is_dir() && m.uid() == nix::unistd::geteuid().as_raw());
+        let Ok(real) = dir.canonicalize() else { return false };
+        let trusted = std::fs::read(self.paths.claude_json())
+            .ok()
+            .and_then(|text| serde_json::from_slice::<serde_json::Value>(&text).ok())
+            .is_some_and(|state| state["projects"][real.to_string_lossy().as_ref()]["hasTrustDialogAccepted"] == true);
+        own && trusted
+    }
+
+    /// How many live sessions run in `dir`, this one included.
+    fn sessions_in(&self, dir: &Path) -> u32 {
+        let Ok(dir) = dir.canonicalize() else { return 0 };
+        let live = session::list(&self.paths).into_iter().filter(|(name, alive)| {
+            *alive
+                && (name == &self.claim.name && self.dir == dir
+                    || name != &self.claim.name && super::report::dir_of(&self.paths.session(name)).as_deref() == Some(dir.as_path()))
+        });
+        u32::try_from(live.count()).unwrap_or(u32::MAX)
+    }
+
+    pub(super) fn consume_signal(&mut self) {
+        let path = self.paths.restart_signal();
+        // Only the very file that was read: another one may have been written meanwhile.
+        let same = std::fs::symlink_metadata(&path)
+            .is_ok_and(|m| self.watching.signal == Some((m.ino(), m.mtime(), m.mtime_nsec())));
+        if same {
+            let _ = std::fs::remove_file(&path);
+            self.watching.signal = None;
+        }
+    }
+
+    pub(super) fn follow(&mut self, conversation: &ConversationId, transcript: Option<&str>) {
+        let known = self.watching.following.as_ref().is_some_and(|f| f.conversation == *conversation);
+        if !known {
+            let mut following = Following::new(conversation.clone());
+            if let Some(goal) = &self.watching.goal {
+                following.facts.inherit_goal(goal.clone());
+            }
+            self.watching.following = Some(following);
+            self.first_conversation.get_or_insert_with(|| conversation.clone());
+        }
+        let path = transcript.map(PathBuf::from).or_else(|| self.paths.find_transcript(conversation));
+        self.follow_file(path);
+        self.write_current_session();
+        self.pump_transcript();
+    }
+
+    fn follow_file(&mut self, path: Option<PathBuf>) {
+        let Some(path) = path else {
+            let projects = self.paths.claude.join("projects");
+            self.watching.watch_dir(&projects);
+            return;
+        };
+        if let Some(dir) = path.parent() {
+            self.watching.watch_dir(dir);
+        }
+        if let Some(following) = &mut self.watching.following
+            && following.path() != Some(path.as_path())
+        {
+            following.tail = Some(Tail::new(&path));
+            following.splitter = LineSplitter::new();
+        }
+    }
+
+    /// Reads what is new in the transcript and tells the supervisor what it adds up to.
+    pub(super) fn pump_transcript(&mut self) {
+        let Some(following) = &self.watching.following else { return };
+        match following.path().and_then(Path::parent).map(Path::to_owned) {
+            Some(dir) => self.watching.watch_dir(&dir),
+            None => {
+                let found = self.paths.find_transcript(&following.conversation);
+                if found.is_some() {
+                    self.follow_file(found);
+                }
+            }
+        }
+        let Some(following) = &mut self.watching.following else { return };
+        let Some(tail) = &mut following.tail else { return };
+        let mut buf = vec![0; 1 << 16];
+        let mut read = 0;
+        following.more = false;
+        loop {
+            match tail.read(&mut buf) {
+                Ok(Found::Bytes(n)) => {
+                    let facts = &mut following.facts;
+                    following.splitter.feed(&buf[..n], |line| facts.feed(line));
+                    read += n;
+                    if read >= SLICE {
+                        following.more = true;
+                        break;
+                    }
+                }
+                Ok(Found::Anew) => {
+                    following.splitter.restart();
+                    following.facts = Facts::new();
+                    if let Some(goal) = &self.watching.goal {
+                        following.facts.inherit_goal(goal.clone());
+                    }
+                }
+                Ok(Found::Nothing) | Err(_) => break,
+            }
+        }
+        self.tell_transcript();
+        self.tell_lines();
+    }
+
+    fn tell_transcript(&mut self) {
+        let (window, _) = self.watching.window(self.launch.config.context.window);
+        let frame = self.frame.as_ref().map(|frame| frame.id.clone());
+        let hooks = self.plugin.is_some();
+        let Some(following) = &mut self.watching.following else { return };
+        let conversation = following.conversation.clone();
+        let facts = &following.facts;
+        let told = &mut following.reported;
+        if let Some(fill) = facts.fill()
+            && told.tokens != Some((fill.tokens, window))
+        {
+            told.tokens = Some((fill.tokens, window));
+            let bytes = following.tail.as_ref().map_or(0, Tail::offset);
+            self.events.push_back(Event::Usage { conversation: conversation.clone(), tokens: fill.tokens, window, bytes });
+        }
+        let queued = u32::try_from(persons(facts).count()).unwrap_or(u32::MAX);
+        if told.queued != queued {
+            told.queued = queued;
+            self.events.push_back(Event::Queued { prompts: queued });
+        }
+        if let Some(id) = &frame {
+            if !told.prompted && facts.continued(id) {
+                told.prompted = true;
+                self.events.push_back(Event::Prompted { conversation: conversation.clone() });
+            }
+            if !told.answered && facts.answered(id) {
+                told.answered = true;
+                self.events.push_back(Event::Answered { conversation: conversation.clone() });
+            }
+        }
+        let ended = facts.turn_ended();
+        if !hooks && ended != told.ended {
+            told.ended = ended;
+            if ended {
+                self.events.push_back(Event::TurnEnded { conversation });
+            }
+        }
+        if self.watching.goal.is_none() {
+            self.watching.goal = self.watching.following.as_ref().and_then(|f| f.facts.goal().map(str::to_owned));
+        }
+    }
+
+    /// Hook calls whose lines have come, or whose time is over.
+    fn tell_lines(&mut self) {
+        let now = self.clock.now();
+        let Some(following) = &self.watching.following else { return };
+        let facts = &following.facts;
+        for (id, waiting) in &mut self.hooks {
+            let Some((want, until)) = waiting.awaits else { continue };
+            let uses = || waiting.call.tool_uses.iter().map(String::as_str);
+            let found = match (want, &waiting.call.last_message) {
+                (Want::Assistant, Some(text)) => facts.last_text_is(text),
+                (Want::Assistant, None) => facts.has_assistant_with(uses()),
+                (Want::Results, _) => facts.has_results(uses()),
+            };
+            if found || now >= until {
+                waiting.awaits = None;
+                self.events.push_back(Event::Lines { id: *id, found });
+            }
+        }
+    }
+
+    pub(super) fn await_lines(&mut self, id: u64, want: Want, until: Stamp) {
+        match self.hooks.get_mut(&id) {
+            Some(call) => call.awaits = Some((want, until)),
+            None => self.events.push_back(Event::Lines { id, found: false }),
+        }
+        self.pump_transcript();
+    }
+
+    /// When the transcript is to be looked at for a hook that waits.
+    pub(super) fn await_deadline(&self, now: Stamp) -> Option<Stamp> {
+        self.hooks.values().any(|call| call.awaits.is_some()).then(|| now.after(AWAIT_LOOK_MS))
+    }
+}
+
+/// The prompts that a person has queued in Claude; Claude queues its own notifications in the same way.
+pub(super) fn persons(facts: &Facts) -> impl Iterator<Item = &str> {
+    facts.queued_prompts().filter(|prompt| !prompt.starts_with("<task-notification>") && !prompt.starts_with("Your claude.ai usage limit"))
+}

@@ -1,0 +1,9 @@
+//! Descriptors, signals, clocks, processes: what the loops of host and client are made of.
+
+pub mod clock;
+pub mod fd;
+pub mod outbuf;
+pub mod poll;
+pub mod process;
+pub mod signals;
+pub mod worker;

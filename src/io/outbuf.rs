@@ -1,0 +1,100 @@
+//! Bytes on their way out: a queue that survives partial writes and says when it is full.
+
+use std::collections::VecDeque;
+use std::io;
+use std::os::fd::AsFd;
+
+use super::fd::write_some;
+
+/// A queue of bytes for one descriptor.
+#[derive(Debug, Default)]
+pub struct OutBuf {
+    bytes: VecDeque<u8>,
+}
+
+impl OutBuf {
+    /// Appends.
+    pub fn push(&mut self, bytes: &[u8]) {
+        self.bytes.extend(bytes);
+    }
+
+    /// Bytes waiting.
+    #[must_use]
+    pub fn len(&self) -> usize {
+        self.bytes.len()
+    }
+
+    /// Whether nothing waits.
+    #[must_use]
+    pub fn is_empty(&self) -> bool {
+        self.bytes.is_empty()
+    }
+
+    /// Forgets what waits.
+    pub fn clear(&mut self) {
+        self.bytes.clear();
+    }
+
+    /// Writes what fits now.
+    ///
+    /// # Errors
+    /// When the descriptor is broken; what waits is kept.
+    pub fn flush(&mut self, fd: &impl AsFd) -> io::Result<()> {
+        while !self.bytes.is_empty() {
+            let (front, _) = self.bytes.as_slices();
+            let n = write_some(fd, front)?;
+            if n == 0 {
+                break;
+            }
+            self.bytes.drain(..n);
+        }
+        Ok(())
+    }
+
+    /// Writes `bytes`, at once where nothing waits and the descriptor takes them, else in their turn.
+    ///
+    /// # Errors
+    /// When the descriptor is broken.
+    pub fn send(&mut self, fd: &impl AsFd, bytes: &[u8]) -> io::Result<()> {
+        let mut done = 0;
+        if self.bytes.is_empty() {
+            while done < bytes.len() {
+                let n = write_some(fd, &bytes[done..])?;
+                if n == 0 {
+                    break;
+                }
+                done += n;
+            }
+        }
+        self.push(&bytes[done..]);
+        if done == 0 { self.flush(fd) } else { Ok(()) }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::io::Read;
+    use std::os::unix::net::UnixStream;
+
+    use super::*;
+
+    #[test]
+    fn everything_arrives_once_in_order_through_a_full_pipe() {
+        let (mut far, near) = UnixStream::pair().unwrap();
+        near.set_nonblocking(true).unwrap();
+        let data: Vec<u8> = (0..1_000_000u32).map(|n| n.to_le_bytes()[1]).collect();
+        let mut out = OutBuf::default();
+        for chunk in data.chunks(4096) {
+            out.send(&near, chunk).unwrap();
+        }
+        assert!(!out.is_empty(), "a socket does not take a megabyte at once");
+        let mut got = Vec::new();
+        let mut buf = [0; 65536];
+        while got.len() < data.len() {
+            let n = far.read(&mut buf).unwrap();
+            got.extend_from_slice(&buf[..n]);
+            out.flush(&near).unwrap();
+        }
+        assert_eq!(got, data);
+    }
+}

@@ -1,0 +1,101 @@
+//! One `poll` for a whole loop: register, wait, ask.
+
+use std::io;
+use std::os::fd::{AsFd, AsRawFd, BorrowedFd};
+
+use nix::poll::{PollFd, PollFlags, PollTimeout, poll};
+
+use crate::core::time::Stamp;
+
+/// What a descriptor is watched for.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Interest {
+    /// Something to read.
+    Read,
+    /// Room to write.
+    Write,
+    /// Either.
+    Both,
+    /// Only errors and hang-ups, which always count.
+    Gone,
+}
+
+/// What is ready.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Ready {
+    /// There is something to read, or the end.
+    pub read: bool,
+    /// There is room to write.
+    pub write: bool,
+    /// The other side is gone or the descriptor is broken.
+    pub gone: bool,
+}
+
+/// The descriptors of one turn of a loop, each under a token of the caller's.
+#[derive(Debug)]
+pub struct PollSet<'fd, T> {
+    fds: Vec<PollFd<'fd>>,
+    tokens: Vec<T>,
+}
+
+impl<T> Default for PollSet<'_, T> {
+    fn default() -> Self {
+        PollSet { fds: Vec::with_capacity(16), tokens: Vec::with_capacity(16) }
+    }
+}
+
+impl<'fd, T: Copy> PollSet<'fd, T> {
+    /// Watches `fd` under `token`.
+    pub fn add(&mut self, token: T, fd: BorrowedFd<'fd>, interest: Interest) {
+        let flags = match interest {
+            Interest::Read => PollFlags::POLLIN,
+            Interest::Write => PollFlags::POLLOUT,
+            Interest::Both => PollFlags::POLLIN | PollFlags::POLLOUT,
+            Interest::Gone => PollFlags::empty(),
+        };
+        self.fds.push(PollFd::new(fd, flags));
+        self.tokens.push(token);
+    }
+
+    /// Waits until something is ready or `timeout_ms` passed (`None`: for ever) and gives what is ready.
+    ///
+    /// # Errors
+    /// When poll fails for another reason than a signal.
+    pub fn wait(&mut self, timeout_ms: Option<u64>) -> io::Result<Vec<(T, Ready)>> {
+        let timeout = timeout_ms.map_or(PollTimeout::NONE, |ms| {
+            PollTimeout::try_from(i32::try_from(ms).unwrap_or(i32::MAX)).unwrap_or(PollTimeout::MAX)
+        });
+        match poll(&mut self.fds, timeout) {
+            Ok(_) => {}
+            Err(nix::errno::Errno::EINTR) => return Ok(Vec::new()),
+            Err(e) => return Err(e.into()),
+        }
+        let ready = self.fds.iter().zip(&self.tokens).filter_map(|(fd, token)| {
+            let got = fd.revents().unwrap_or(PollFlags::POLLERR);
+            let gone = got.intersects(PollFlags::POLLHUP | PollFlags::POLLERR | PollFlags::POLLNVAL);
+            let ready = Ready {
+                read: got.intersects(PollFlags::POLLIN | PollFlags::POLLHUP),
+                write: got.contains(PollFlags::POLLOUT),
+                gone,
+            };
+            (!got.is_empty()).then_some((*token, ready))
+        });
+        Ok(ready.collect())
+    }
+}
+
+/// Milliseconds from `now` to the earliest of `deadlines`, `None` when there is none.
+#[must_use]
+pub fn timeout(now: Stamp, deadlines: impl IntoIterator<Item = Option<Stamp>>) -> Option<u64> {
+    deadlines.into_iter().flatten().min().map(|at| at.since(now))
+}
+
+/// Waits for one descriptor. False when the time passed first.
+///
+/// # Errors
+/// When poll fails.
+pub fn wait_for(fd: &(impl AsFd + AsRawFd), interest: Interest, timeout_ms: u64) -> io::Result<bool> {
+    let mut set = PollSet::default();
+    set.add((), fd.as_fd(), interest);
+    Ok(!set.wait(Some(timeout_ms))?.is_empty())
+}

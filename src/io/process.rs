@@ -1,0 +1,203 @@
+//! Other processes, looked at and ended by pid and start time, so that a reused pid is never hit.
+
+use std::collections::BTreeMap;
+use std::io;
+use std::os::fd::{AsFd, AsRawFd, BorrowedFd, FromRawFd, OwnedFd};
+
+use nix::libc;
+
+use crate::core::process::Signal;
+
+/// What the kernel says of a process (Linux `/proc/PID/stat`).
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Stat {
+    /// Its id.
+    pub pid: i32,
+    /// Its parent's id.
+    pub parent: i32,
+    /// The state letter: `R S D T t Z X`.
+    pub state: u8,
+    /// When it began, in clock ticks since boot: with the pid, a name that is never used twice.
+    pub start: u64,
+}
+
+impl Stat {
+    /// Reads it; `None` when there is no such process.
+    #[must_use]
+    pub fn of(pid: i32) -> Option<Self> {
+        Self::parse(&std::fs::read_to_string(format!("/proc/{pid}/stat")).ok()?)
+    }
+
+    /// Reads the content of a stat file. The name in parentheses may hold anything.
+    #[must_use]
+    pub fn parse(text: &str) -> Option<Self> {
+        let (pid, rest) = text.split_once(' ')?;
+        let (_, fields) = rest.rsplit_once(") ")?;
+        let fields: Vec<&str> = fields.split(' ').collect();
+        Some(Stat {
+            pid: pid.parse().ok()?,
+            parent: fields.get(1)?.parse().ok()?,
+            state: *fields.first()?.as_bytes().first()?,
+            start: fields.get(19)?.parse().ok()?,
+        })
+    }
+
+    /// Whether it was stopped by a signal.
+    #[must_use]
+    pub fn is_stopped(&self) -> bool {
+        matches!(self.state, b'T' | b't')
+    }
+}
+
+/// The start time of a process in clock ticks since boot, `None` when it is gone.
+#[must_use]
+pub fn start_time(pid: i32) -> Option<u64> {
+    Stat::of(pid).filter(|s| s.state != b'Z').map(|s| s.start)
+}
+
+/// A process held by a descriptor: signals reach it or nobody.
+#[derive(Debug)]
+pub struct Process {
+    /// Its id, for messages.
+    pub pid: i32,
+    fd: OwnedFd,
+}
+
+impl Process {
+    /// Takes hold of a process.
+    ///
+    /// # Errors
+    /// When there is none, or the kernel has no pidfd (before Linux 5.3).
+    pub fn open(pid: i32) -> io::Result<Self> {
+        // SAFETY: pidfd_open takes two numbers and gives a new descriptor, which is ours.
+        let fd = unsafe { libc::syscall(libc::SYS_pidfd_open, pid, 0) };
+        let fd = i32::try_from(fd).unwrap_or(-1);
+        if fd < 0 {
+            return Err(io::Error::last_os_error());
+        }
+        // SAFETY: fd was just made and belongs to nobody else.
+        Ok(Process { pid, fd: unsafe { OwnedFd::from_raw_fd(fd) } })
+    }
+
+    /// Sends a signal to it.
+    ///
+    /// # Errors
+    /// When it is gone, or not ours to signal.
+    pub fn signal(&self, signal: Signal) -> io::Result<()> {
+        let none = std::ptr::null::<libc::siginfo_t>();
+        // SAFETY: the descriptor is valid, a null siginfo means the same as kill(2).
+        let done = unsafe { libc::syscall(libc::SYS_pidfd_send_signal, self.fd.as_raw_fd(), signal.0, none, 0) };
+        if done == 0 { Ok(()) } else { Err(io::Error::last_os_error()) }
+    }
+
+    /// Whether it has ended.
+    #[must_use]
+    pub fn is_gone(&self) -> bool {
+        super::poll::wait_for(&self.fd, super::poll::Interest::Read, 0).unwrap_or(true)
+    }
+}
+
+impl AsFd for Process {
+    fn as_fd(&self) -> BorrowedFd<'_> {
+        self.fd.as_fd()
+    }
+}
+
+/// All processes at this moment, by id.
+fn table() -> BTreeMap<i32, Stat> {
+    let Ok(dir) = std::fs::read_dir("/proc") else { return BTreeMap::new() };
+    dir.flatten()
+        .filter_map(|entry| entry.file_name().to_str()?.parse().ok())
+        .filter_map(Stat::of)
+        .map(|stat| (stat.pid, stat))
+        .collect()
+}
+
+/// The descendants of `root` at this moment, itself not included, each held by a descriptor.
+#[must_use]
+pub fn descendants(root: i32) -> Vec<Process> {
+    let table = table();
+    let below = |stat: &&Stat| {
+        let mut at = stat.parent;
+        for _ in 0..table.len() {
+            if at == root {
+                return true;
+            }
+            match table.get(&at) {
+                Some(parent) => at = parent.parent,
+                None => return false,
+            }
+        }
+        false
+    };
+    table
+        .values()
+        .filter(|s| s.state != b'Z')
+        .filter(below)
+        .filter_map(|stat| {
+            let held = Process::open(stat.pid).ok()?;
+            // The same process as was seen above, not a newer one by the same number.
+            (Stat::of(stat.pid)?.start == stat.start).then_some(held)
+        })
+        .collect()
+}
+
+/// Whether `pid` is `root` or below it, or hangs on `adopter` after its own parent ended.
+#[must_use]
+pub fn is_below(pid: i32, root: i32, adopter: i32) -> bool {
+    let mut at = pid;
+    for _ in 0..4096 {
+        if at == root {
+            return true;
+        }
+        match Stat::of(at) {
+            Some(stat) if stat.parent == adopter && at != root => return true,
+            Some(stat) if stat.parent > 1 => at = stat.parent,
+            _ => return false,
+        }
+    }
+    false
+}
+
+/// The children of this thread: what it spawned, and what was left to it as a sub-reaper.
+#[must_use]
+pub fn own_children() -> Vec<i32> {
+    std::fs::read_to_string("/proc/thread-self/children")
+        .map(|text| text.split_whitespace().filter_map(|pid| pid.parse().ok()).collect())
+        .unwrap_or_default()
+}
+
+/// Makes orphans of the process's tree its own children (Linux).
+pub fn become_subreaper() {
+    // SAFETY: prctl with constants.
+    unsafe { libc::prctl(libc::PR_SET_CHILD_SUBREAPER, 1, 0, 0, 0) };
+}
+
+#[cfg(test)]
+mod tests {
+    use std::process::{Command, Stdio};
+
+    use super::*;
+
+    #[test]
+    fn a_name_full_of_parentheses_does_not_confuse() {
+        let text = "42 (a) R 1 (b)) S 7 42 42 0 -1 4194560 1 0 0 0 0 0 0 0 20 0 1 0 8123456 1 1";
+        assert_eq!(Stat::parse(text), Some(Stat { pid: 42, parent: 7, state: b'S', start: 8_123_456 }));
+        assert_eq!(Stat::parse("junk"), None);
+    }
+
+    #[test]
+    fn descendants_are_found_and_ended_through_their_descriptors() {
+        let mut shell = Command::new("sh").args(["-c", "sleep 300 & echo up; wait"]).stdout(Stdio::piped()).spawn().unwrap();
+        let mut line = String::new();
+        io::BufRead::read_line(&mut io::BufReader::new(shell.stdout.take().unwrap()), &mut line).unwrap();
+        let root = i32::try_from(shell.id()).unwrap();
+        let found = descendants(root);
+        assert_eq!(found.len(), 1);
+        assert!(is_below(found[0].pid, root, -1));
+        found[0].signal(Signal::KILL).unwrap();
+        shell.wait().unwrap();
+        assert!(found[0].is_gone());
+        assert!(found[0].signal(Signal::KILL).is_err());
+    }
+}

@@ -1,0 +1,42 @@
+//! Signals as a descriptor: signal-hook's self-pipe, which fits into a poll set.
+
+use std::io;
+use std::os::fd::{AsFd, BorrowedFd};
+use std::os::unix::net::UnixStream;
+
+use signal_hook::iterator::backend::SignalDelivery;
+use signal_hook::iterator::exfiltrator::SignalOnly;
+
+/// Signals that were asked for, delivered through a socket.
+#[derive(Debug)]
+pub struct Signals {
+    delivery: SignalDelivery<UnixStream, SignalOnly>,
+}
+
+impl Signals {
+    /// Begins to catch `signals`.
+    ///
+    /// # Errors
+    /// When the socket pair or a handler cannot be made.
+    pub fn catch(signals: &[i32]) -> io::Result<Self> {
+        let (read, write) = UnixStream::pair()?;
+        Ok(Signals { delivery: SignalDelivery::with_pipe(read, write, SignalOnly, signals)? })
+    }
+
+    /// The signals that came since the last call, each once.
+    pub fn take(&mut self) -> Vec<i32> {
+        self.delivery.pending().collect()
+    }
+}
+
+impl AsFd for Signals {
+    fn as_fd(&self) -> BorrowedFd<'_> {
+        self.delivery.get_read().as_fd()
+    }
+}
+
+/// Ignores a signal for this process.
+pub fn ignore(signal: i32) {
+    // SAFETY: SIG_IGN is no handler, so nothing can run in a wrong context.
+    unsafe { nix::libc::signal(signal, nix::libc::SIG_IGN) };
+}

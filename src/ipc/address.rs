@@ -1,0 +1,131 @@
+//! Where a session's socket is, and safe ways to bind it and to reach it.
+//!
+//! Paths over 107 bytes do not fit into a socket address; `/proc/self/fd/N/NAME` of the opened directory does
+//! (CONTRACT C1).
+
+use std::fs::File;
+use std::io;
+use std::os::fd::AsRawFd;
+use std::os::unix::fs::{MetadataExt, OpenOptionsExt, PermissionsExt};
+use std::os::unix::net::{UnixListener, UnixStream};
+use std::path::{Path, PathBuf};
+
+use nix::libc;
+use thiserror::Error;
+
+/// The longest path of a socket address, in bytes (Linux, without the closing NUL).
+const MAX_PATH: usize = 107;
+
+/// Why a directory or a socket is not used.
+#[derive(Debug, Error)]
+pub enum Unsafe {
+    /// It is a symbolic link or no directory.
+    #[error("{0} is no directory of its own")]
+    NoDirectory(PathBuf),
+    /// Somebody else owns it.
+    #[error("{0} belongs to another user")]
+    Foreign(PathBuf),
+    /// Others may write into it.
+    #[error("{0} can be read or written by others (mode {1:o})")]
+    Open(PathBuf, u32),
+    /// The system said no.
+    #[error("{0}: {1}")]
+    Io(PathBuf, io::Error),
+}
+
+/// Checks that a directory is this user's own, private and no link.
+///
+/// # Errors
+/// Which of these it is not.
+pub fn check_private(dir: &Path) -> Result<(), Unsafe> {
+    let meta = std::fs::symlink_metadata(dir).map_err(|e| Unsafe::Io(dir.to_owned(), e))?;
+    if !meta.is_dir() {
+        return Err(Unsafe::NoDirectory(dir.to_owned()));
+    }
+    // SAFETY: geteuid cannot fail.
+    if meta.uid() != unsafe { libc::geteuid() } {
+        return Err(Unsafe::Foreign(dir.to_owned()));
+    }
+    let mode = meta.permissions().mode() & 0o777;
+    if mode & 0o077 != 0 {
+        return Err(Unsafe::Open(dir.to_owned(), mode));
+    }
+    Ok(())
+}
+
+fn split(path: &Path) -> io::Result<(&Path, &std::ffi::OsStr)> {
+    match (path.parent(), path.file_name()) {
+        (Some(dir), Some(name)) => Ok((dir, name)),
+        _ => Err(io::ErrorKind::InvalidInput.into()),
+    }
+}
+
+/// Calls `with` with a path of at most 107 bytes that means the same file.
+fn short<T>(path: &Path, with: impl FnOnce(&Path) -> io::Result<T>) -> io::Result<T> {
+    if path.as_os_str().len() <= MAX_PATH {
+        return with(path);
+    }
+    let (dir, name) = split(path)?;
+    let held = File::options().read(true).custom_flags(libc::O_PATH | libc::O_DIRECTORY | libc::O_CLOEXEC).open(dir)?;
+    with(&PathBuf::from(format!("/proc/self/fd/{}", held.as_raw_fd())).join(name))
+}
+
+/// Binds a session's socket, replacing a stale one. The caller holds the session's lock, so nobody else can be listening.
+///
+/// # Errors
+/// When the directory is not private or the socket cannot be made.
+pub fn bind(path: &Path) -> Result<UnixListener, Unsafe> {
+    let io = |e| Unsafe::Io(path.to_owned(), e);
+    let (dir, _) = split(path).map_err(io)?;
+    check_private(dir)?;
+    match std::fs::symlink_metadata(path) {
+        Ok(_) => std::fs::remove_file(path).map_err(io)?,
+        Err(e) if e.kind() == io::ErrorKind::NotFound => {}
+        Err(e) => return Err(io(e)),
+    }
+    let listener = short(path, |path| UnixListener::bind(path)).map_err(io)?;
+    std::fs::set_permissions(path, std::fs::Permissions::from_mode(0o600)).map_err(io)?;
+    listener.set_nonblocking(true).map_err(io)?;
+    Ok(listener)
+}
+
+/// Connects to a session's socket and checks that this user's process listens there.
+///
+/// # Errors
+/// When nobody listens, or somebody else does.
+pub fn connect(path: &Path) -> io::Result<UnixStream> {
+    let socket = short(path, |path| UnixStream::connect(path))?;
+    let peer = nix::sys::socket::getsockopt(&socket, nix::sys::socket::sockopt::PeerCredentials)?;
+    // SAFETY: geteuid cannot fail.
+    if peer.uid() != unsafe { libc::geteuid() } {
+        return Err(io::Error::new(io::ErrorKind::PermissionDenied, "another user listens there"));
+    }
+    Ok(socket)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_long_path_can_be_bound_and_reached() {
+        let home = tempfile::tempdir().unwrap();
+        let dir = home.path().join("x".repeat(120));
+        std::fs::create_dir(&dir).unwrap();
+        std::fs::set_permissions(&dir, std::fs::Permissions::from_mode(0o700)).unwrap();
+        let path = dir.join("session.sock");
+        let _listener = bind(&path).unwrap();
+        connect(&path).unwrap();
+        let _again = bind(&path).unwrap();
+    }
+
+    #[test]
+    fn an_open_directory_is_refused() {
+        let home = tempfile::tempdir().unwrap();
+        std::fs::set_permissions(home.path(), std::fs::Permissions::from_mode(0o755)).unwrap();
+        assert!(matches!(bind(&home.path().join("s.sock")), Err(Unsafe::Open(..))));
+        let link = home.path().join("link");
+        std::os::unix::fs::symlink("/tmp", &link).unwrap();
+        assert!(matches!(bind(&link.join("s.sock")), Err(Unsafe::NoDirectory(_))));
+    }
+}

@@ -1,0 +1,111 @@
+//! Frames: tag `u8`, length `u32` little endian, payload (CONTRACT C12). Pure.
+
+/// The largest payload, in bytes.
+pub const MAX_PAYLOAD: usize = 1 << 20;
+
+/// The tags. Numbers below 0x80 come from the client.
+pub mod tag {
+    /// Empty; one descriptor rides on its first byte.
+    pub const TERMINAL: u8 = 0x01;
+    /// Bytes typed (relay).
+    pub const INPUT: u8 = 0x02;
+    /// cols, rows, xpixel, ypixel as `u16` little endian.
+    pub const RESIZE: u8 = 0x03;
+    /// The client is about to stop or to leave.
+    pub const RELEASE: u8 = 0x04;
+    /// The client is raw and in the foreground again.
+    pub const RESUME: u8 = 0x05;
+    /// The client wants to leave.
+    pub const DETACH: u8 = 0x06;
+    /// One signal number, to be passed on to the child's group.
+    pub const SIGNAL: u8 = 0x07;
+    /// Bytes to show (relay).
+    pub const OUTPUT: u8 = 0x80;
+    /// The host reads and writes the terminal from now on.
+    pub const TAKEN: u8 = 0x81;
+    /// The terminal cannot be taken: use INPUT and OUTPUT. Payload: why.
+    pub const RELAY: u8 = 0x82;
+    /// All is written, the terminal is closed, its modes are undone.
+    pub const RELEASED: u8 = 0x84;
+    /// The child is stopped: restore and stop yourself.
+    pub const SUSPEND: u8 = 0x85;
+    /// The last frame: JSON `{"why","exit","message"}`.
+    pub const BYE: u8 = 0x86;
+    /// JSON `{"kind","text"}`.
+    pub const NOTICE: u8 = 0x87;
+    /// What the client must write if the host dies: the sequences that undo the modes which are on. hopty's own addition;
+    /// older clients skip it.
+    pub const UNDO: u8 = 0x88;
+}
+
+/// One frame.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Frame {
+    /// Which kind.
+    pub tag: u8,
+    /// Its payload, at most [`MAX_PAYLOAD`] bytes.
+    pub payload: Vec<u8>,
+}
+
+impl Frame {
+    /// A frame with a payload; what is over the limit is cut off.
+    #[must_use]
+    pub fn new(tag: u8, payload: &[u8]) -> Self {
+        Frame { tag, payload: payload[..payload.len().min(MAX_PAYLOAD)].to_vec() }
+    }
+
+    /// Its bytes on the wire.
+    #[must_use]
+    pub fn encode(&self) -> Vec<u8> {
+        let mut bytes = Vec::with_capacity(5 + self.payload.len());
+        bytes.push(self.tag);
+        bytes.extend_from_slice(&u32::try_from(self.payload.len()).unwrap_or(0).to_le_bytes());
+        bytes.extend_from_slice(&self.payload);
+        bytes
+    }
+
+    /// The first whole frame of `bytes` and how many bytes it took; `Ok(None)` when more must come.
+    ///
+    /// # Errors
+    /// When its length is over the limit: the stream cannot be read any further.
+    pub fn decode(bytes: &[u8]) -> Result<Option<(Frame, usize)>, TooLarge> {
+        let Some((head, rest)) = bytes.split_first_chunk::<5>() else { return Ok(None) };
+        let len = u32::from_le_bytes([head[1], head[2], head[3], head[4]]) as usize;
+        if len > MAX_PAYLOAD {
+            return Err(TooLarge(len));
+        }
+        Ok(rest.get(..len).map(|payload| (Frame { tag: head[0], payload: payload.to_vec() }, 5 + len)))
+    }
+}
+
+/// A frame or a line over the limit, with its size in bytes.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
+#[error("a frame of {0} bytes is over the limit of 1 MiB")]
+pub struct TooLarge(pub usize);
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+
+    use super::*;
+
+    proptest! {
+        #[test]
+        fn what_is_encoded_is_decoded(tag: u8, payload in prop::collection::vec(any::<u8>(), 0..300), cut in 0usize..305) {
+            let frame = Frame::new(tag, &payload);
+            let bytes = frame.encode();
+            let part = &bytes[..cut.min(bytes.len())];
+            let decoded = Frame::decode(part).unwrap();
+            if part.len() < bytes.len() {
+                prop_assert_eq!(decoded, None);
+            } else {
+                prop_assert_eq!(decoded, Some((frame, bytes.len())));
+            }
+        }
+    }
+
+    #[test]
+    fn a_huge_length_is_refused_before_anything_is_kept() {
+        assert!(Frame::decode(&[2, 0xff, 0xff, 0xff, 0xff]).is_err());
+    }
+}

@@ -1,0 +1,239 @@
+//! The lines of the control protocol (CONTRACT C12): hello, request, answer. Unknown fields and kinds are ignored.
+
+use serde::{Deserialize, Serialize};
+use serde_json::{Value, json};
+
+use crate::core::terminal::{Modes, Size};
+
+/// The number that both sides must share.
+pub const PROTOCOL: u32 = 1;
+/// The longest line, in bytes.
+pub const MAX_LINE: usize = 1 << 20;
+
+/// What the client says first.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct ClientHello {
+    /// The protocol's number.
+    pub hopty: u32,
+    /// The client's version.
+    #[serde(default)]
+    pub version: String,
+    /// `control`, `client` or `hook`.
+    #[serde(default)]
+    pub role: String,
+}
+
+/// What the host answers.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct HostHello {
+    /// The protocol's number.
+    pub hopty: u32,
+    /// The host's version.
+    #[serde(default)]
+    pub version: String,
+    /// The session's name.
+    #[serde(default)]
+    pub session: String,
+    /// Number of the run.
+    #[serde(default)]
+    pub run: u32,
+    /// The largest frame and line, in bytes.
+    #[serde(default)]
+    pub max_frame: usize,
+}
+
+/// Error codes of the protocol.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Code {
+    /// The line is no request.
+    BadRequest,
+    /// No such request in this version.
+    UnknownRequest,
+    /// The thing asked for is not there.
+    NotFound,
+    /// Not allowed for this peer, or something is in the way.
+    Refused,
+    /// Something else is under way.
+    Busy,
+    /// The session is over.
+    Ended,
+    /// Over a limit.
+    TooLarge,
+    /// The numbers of the protocol differ.
+    Version,
+    /// The host failed.
+    Internal,
+}
+
+impl Code {
+    /// The exit code of a verb that met this answer (CONTRACT C2).
+    #[must_use]
+    pub fn exit(self) -> u8 {
+        match self {
+            Code::Refused => 4,
+            Code::NotFound => 3,
+            Code::BadRequest | Code::UnknownRequest | Code::TooLarge | Code::Version => 2,
+            Code::Busy | Code::Ended => 1,
+            Code::Internal => 125,
+        }
+    }
+}
+
+/// An error answer.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Failure {
+    /// What kind.
+    pub code: Code,
+    /// What failed.
+    pub message: String,
+    /// What to do about it.
+    #[serde(default)]
+    pub hint: String,
+}
+
+impl Failure {
+    /// An error answer.
+    #[must_use]
+    pub fn new(code: Code, message: impl Into<String>, hint: impl Into<String>) -> Self {
+        Failure { code, message: message.into(), hint: hint.into() }
+    }
+}
+
+/// One request.
+#[derive(Clone, Debug, PartialEq, Deserialize)]
+#[serde(tag = "do", rename_all = "snake_case")]
+pub enum Request {
+    /// The session object of CONTRACT C3.
+    Status,
+    /// Where the journal lies, so that it can be read without loading the host.
+    Events,
+    /// Hand off and start fresh.
+    Restart {
+        /// Do not wait for a turn's end.
+        #[serde(default)]
+        now: bool,
+        /// Start fresh without a handoff.
+        #[serde(default)]
+        no_handoff: bool,
+        /// Answer again when it is done.
+        #[serde(default)]
+        wait: bool,
+    },
+    /// End the session.
+    Stop {
+        /// SIGKILL at once.
+        #[serde(default)]
+        kill: bool,
+    },
+    /// Become a client.
+    Attach(Attach),
+    /// A hook of Claude's.
+    Hook {
+        /// The event's name.
+        event: String,
+        /// Claude's JSON.
+        #[serde(default)]
+        payload: Value,
+    },
+}
+
+/// What a client says of itself.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Attach {
+    /// Its terminal's size.
+    #[serde(flatten)]
+    pub size: Size,
+    /// It only looks.
+    #[serde(default)]
+    pub read_only: bool,
+    /// Its `TERM`.
+    #[serde(default)]
+    pub term: String,
+    /// Its process id as it sees itself; the socket's credentials are what counts.
+    #[serde(default)]
+    pub pid: i32,
+    /// Name of its terminal, for listings.
+    #[serde(default)]
+    pub tty: Option<String>,
+    /// The modes of its terminal before it was made raw.
+    #[serde(default)]
+    pub termios: Option<Modes>,
+    /// Variables that the next run takes from the last client.
+    #[serde(default)]
+    pub env: std::collections::BTreeMap<String, String>,
+    /// The screen is to be drawn again.
+    #[serde(default)]
+    pub redraw: bool,
+}
+
+/// A request line: its id and the request.
+///
+/// # Errors
+/// An error answer, with the id where there is one.
+pub fn parse_request(line: &[u8]) -> Result<(u64, Request), (u64, Failure)> {
+    let hint = "see docs/PROTOCOL.md";
+    let value: Value = serde_json::from_slice(line)
+        .map_err(|e| (0, Failure::new(Code::BadRequest, format!("the line is no JSON: {e}"), hint)))?;
+    let id = value.get("id").and_then(Value::as_u64).unwrap_or(0);
+    let Some(name) = value.get("do").and_then(Value::as_str) else {
+        return Err((id, Failure::new(Code::BadRequest, "the request has no `do`", hint)));
+    };
+    let known = ["status", "events", "restart", "stop", "attach", "hook"];
+    if !known.contains(&name) {
+        let shown: String = name.chars().filter(|c| !c.is_control()).take(40).collect();
+        return Err((id, Failure::new(Code::UnknownRequest, format!("unknown request `{shown}`"), hint)));
+    }
+    serde_json::from_value(value.clone())
+        .map(|request| (id, request))
+        .map_err(|e| (id, Failure::new(Code::BadRequest, format!("the request cannot be read: {e}"), hint)))
+}
+
+/// An answer line.
+#[must_use]
+pub fn ok_line(id: u64, ok: &Value) -> String {
+    format!("{}\n", json!({"id": id, "ok": ok}))
+}
+
+/// An error line.
+#[must_use]
+pub fn error_line(id: u64, failure: &Failure) -> String {
+    format!("{}\n", json!({"id": id, "error": failure}))
+}
+
+/// One answer.
+#[derive(Clone, Debug, Deserialize)]
+pub struct Answer {
+    /// Of which request.
+    #[serde(default)]
+    pub id: u64,
+    /// What was asked for.
+    #[serde(default)]
+    pub ok: Option<Value>,
+    /// Or why not.
+    #[serde(default)]
+    pub error: Option<Failure>,
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn requests_of_the_contract() {
+        let (id, request) = parse_request(br#"{"id":2,"do":"stop","kill":false}"#).unwrap();
+        assert_eq!((id, request), (2, Request::Stop { kill: false }));
+        let attach = br#"{"id":3,"do":"attach","cols":120,"rows":40,"xpixel":0,"ypixel":0,"read_only":false,"term":"xterm-256color","env":{"SSH_AUTH_SOCK":"/x"},"redraw":true}"#;
+        let (_, Request::Attach(attach)) = parse_request(attach).unwrap() else { panic!("no attach") };
+        assert_eq!((attach.size.cols, attach.redraw), (120, true));
+    }
+
+    #[test]
+    fn bad_requests_are_answered_not_fatal() {
+        let code = |line: &[u8]| parse_request(line).unwrap_err().1.code;
+        assert_eq!(code(b"{"), Code::BadRequest);
+        assert_eq!(code(b"[]"), Code::BadRequest);
+        assert_eq!(code(br#"{"id":1,"do":"fly"}"#), Code::UnknownRequest);
+        assert_eq!(code(br#"{"id":1,"do":"attach"}"#), Code::BadRequest);
+    }
+}

@@ -1,0 +1,5 @@
+//! The pseudo-terminal and the program in it.
+
+pub mod child;
+pub mod open;
+pub mod spawn;

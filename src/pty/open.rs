@@ -1,0 +1,95 @@
+//! Opening a pseudo-terminal. portable-pty opens; it does not spawn (ADR 2 says why).
+
+use std::fs::File;
+use std::io;
+use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
+use std::path::{Path, PathBuf};
+
+use nix::fcntl::OFlag;
+use nix::libc;
+use portable_pty::{PtySize, native_pty_system};
+
+use crate::core::process::Signal;
+use crate::core::terminal::Size;
+
+/// A pseudo-terminal's master side.
+#[derive(Debug)]
+pub struct Pty {
+    master: OwnedFd,
+    slave: PathBuf,
+}
+
+impl Pty {
+    /// Opens a new one, master non-blocking and close-on-exec.
+    ///
+    /// # Errors
+    /// When none is left, or its slave has no name.
+    pub fn open(size: Size) -> io::Result<Self> {
+        let pair = native_pty_system()
+            .openpty(PtySize { rows: size.rows, cols: size.cols, pixel_width: size.xpixel, pixel_height: size.ypixel })
+            .map_err(|e| io::Error::other(e.to_string()))?;
+        let fd = pair.master.as_raw_fd().ok_or_else(|| io::Error::other("the pseudo-terminal has no descriptor"))?;
+        let slave = pair.master.tty_name().ok_or_else(|| io::Error::other("the pseudo-terminal has no name"))?;
+        // SAFETY: fd is open as long as `pair` lives, which is longer than this borrow.
+        let master = unsafe { BorrowedFd::borrow_raw(fd) }.try_clone_to_owned()?;
+        nix::fcntl::fcntl(&master, nix::fcntl::FcntlArg::F_SETFL(OFlag::O_NONBLOCK | OFlag::O_RDWR))?;
+        Ok(Pty { master, slave })
+    }
+
+    /// The path of the slave side.
+    #[must_use]
+    pub fn slave(&self) -> &Path {
+        &self.slave
+    }
+
+    /// Sets the size; the kernel tells the foreground group with SIGWINCH when it changed.
+    ///
+    /// # Errors
+    /// When the ioctl fails.
+    pub fn resize(&self, size: Size) -> io::Result<()> {
+        let winsize = libc::winsize { ws_row: size.rows, ws_col: size.cols, ws_xpixel: size.xpixel, ws_ypixel: size.ypixel };
+        // SAFETY: TIOCSWINSZ reads one winsize.
+        let done = unsafe { libc::ioctl(std::os::fd::AsRawFd::as_raw_fd(&self.master), libc::TIOCSWINSZ, &winsize) };
+        if done == 0 { Ok(()) } else { Err(io::Error::last_os_error()) }
+    }
+
+    /// Bytes that were written to the master and that nobody has read from the slave yet.
+    #[must_use]
+    pub fn unread(&self) -> bool {
+        let Ok(slave) = open_slave(&self.slave) else { return false };
+        let mut bytes: libc::c_int = 0;
+        // SAFETY: FIONREAD writes one int.
+        let done = unsafe { libc::ioctl(std::os::fd::AsRawFd::as_raw_fd(&slave), libc::FIONREAD, &mut bytes) };
+        done == 0 && bytes > 0
+    }
+
+    /// Sends a signal to the terminal's foreground group.
+    ///
+    /// # Errors
+    /// When there is none.
+    pub fn signal_foreground(&self, signal: Signal) -> io::Result<()> {
+        let group = nix::unistd::tcgetpgrp(&self.master)?;
+        let signal = nix::sys::signal::Signal::try_from(signal.0)?;
+        Ok(nix::sys::signal::killpg(group, signal)?)
+    }
+}
+
+impl AsFd for Pty {
+    fn as_fd(&self) -> BorrowedFd<'_> {
+        self.master.as_fd()
+    }
+}
+
+/// Opens a terminal by name without making it this process's controlling one.
+pub(super) fn open_slave(path: &Path) -> io::Result<File> {
+    use std::os::unix::fs::OpenOptionsExt;
+    File::options().read(true).write(true).custom_flags(libc::O_NOCTTY | libc::O_CLOEXEC).open(path)
+}
+
+/// Calls `with` with the slave side opened, to set modes before a program starts.
+///
+/// # Errors
+/// When it cannot be opened, or `with` fails.
+pub fn with_slave(pty: &Pty, with: impl FnOnce(&File) -> io::Result<()>) -> io::Result<()> {
+    with(&open_slave(&pty.slave)?)
+}

@@ -1,0 +1,141 @@
+//! Starting a program in a pseudo-terminal, with exec errors as they are.
+//!
+//! The host leads the terminal's session and the child is a process group of its own in the foreground: a child that led
+//! the session would be in an orphaned group, and the kernel would discard its SIGTSTP (CONTRACT C11).
+
+use std::ffi::OsString;
+use std::fs::File;
+use std::io;
+use std::os::fd::AsRawFd;
+use std::os::unix::process::CommandExt;
+use std::path::PathBuf;
+use std::process::{Command, Stdio};
+
+use nix::libc;
+use thiserror::Error;
+
+use super::open::{Pty, open_slave};
+
+/// What to start.
+#[derive(Clone, Debug)]
+pub struct Program {
+    /// The executable.
+    pub path: PathBuf,
+    /// Its arguments, without the program name.
+    pub args: Vec<OsString>,
+    /// Its whole environment.
+    pub env: Vec<(OsString, OsString)>,
+    /// Its working directory.
+    pub dir: PathBuf,
+}
+
+/// Why a program did not start.
+#[derive(Debug, Error)]
+pub enum SpawnError {
+    /// There is no such file.
+    #[error("no such program")]
+    NotFound,
+    /// Its first line names an interpreter that is not there.
+    #[error("its interpreter is missing: {0}")]
+    BadInterpreter(String),
+    /// It may not be executed.
+    #[error("permission denied")]
+    NotExecutable,
+    /// It is no program.
+    #[error("not an executable file")]
+    NoProgram,
+    /// The working directory is gone.
+    #[error("the working directory {0} is gone")]
+    NoDirectory(PathBuf),
+    /// Anything else.
+    #[error("{0}")]
+    Other(#[from] io::Error),
+}
+
+impl SpawnError {
+    /// The exit code of CONTRACT C2: 127 not found, 126 not executable, 125 hopty itself failed.
+    #[must_use]
+    pub fn code(&self) -> u8 {
+        match self {
+            SpawnError::NotFound => 127,
+            SpawnError::BadInterpreter(_) | SpawnError::NotExecutable | SpawnError::NoProgram => 126,
+            SpawnError::NoDirectory(_) | SpawnError::Other(_) => 125,
+        }
+    }
+}
+
+/// Makes `pty` the controlling terminal of this process, which leads its session, and starts the program in it.
+///
+/// # Errors
+/// When the terminal cannot be taken, or exec fails.
+pub fn spawn(pty: &Pty, program: &Program) -> Result<i32, SpawnError> {
+    let slave = open_slave(pty.slave())?;
+    take_terminal(&slave)?;
+    let mut command = Command::new(&program.path);
+    command
+        .args(&program.args)
+        .env_clear()
+        .envs(program.env.iter().cloned())
+        .current_dir(&program.dir)
+        .stdin(Stdio::from(slave.try_clone()?))
+        .stdout(Stdio::from(slave.try_clone()?))
+        .stderr(Stdio::from(slave));
+    // SAFETY: only async-signal-safe calls between fork and exec.
+    unsafe { command.pre_exec(in_child) };
+    let child = command.spawn().map_err(|error| explain(error, program))?;
+    // The handle is dropped: the host waits by pid, with stops and continues, which std's Child does not tell.
+    Ok(i32::try_from(child.id()).unwrap_or(0))
+}
+
+/// Leaves the controlling terminal of an earlier run and takes the new one.
+fn take_terminal(slave: &File) -> io::Result<()> {
+    if let Ok(old) = open_slave("/dev/tty".as_ref()) {
+        // SAFETY: TIOCNOTTY takes no argument.
+        unsafe { libc::ioctl(old.as_raw_fd(), libc::TIOCNOTTY) };
+    }
+    // SAFETY: TIOCSCTTY takes a number.
+    let done = unsafe { libc::ioctl(slave.as_raw_fd(), libc::TIOCSCTTY, 0) };
+    if done == 0 { Ok(()) } else { Err(io::Error::last_os_error()) }
+}
+
+/// In the child: its own process group, in the foreground, with every signal at its default and none blocked.
+fn in_child() -> io::Result<()> {
+    // SAFETY: all of these are async-signal-safe and touch only this process.
+    unsafe {
+        if libc::setpgid(0, 0) != 0 {
+            return Err(io::Error::last_os_error());
+        }
+        // A background group that takes the foreground would be stopped by SIGTTOU.
+        libc::signal(libc::SIGTTOU, libc::SIG_IGN);
+        if libc::tcsetpgrp(0, libc::getpid()) != 0 {
+            return Err(io::Error::last_os_error());
+        }
+        for signal in 1..=64 {
+            libc::signal(signal, libc::SIG_DFL);
+        }
+        let mut none: libc::sigset_t = std::mem::zeroed();
+        libc::sigemptyset(&raw mut none);
+        libc::sigprocmask(libc::SIG_SETMASK, &raw const none, std::ptr::null_mut());
+    }
+    Ok(())
+}
+
+fn explain(error: io::Error, program: &Program) -> SpawnError {
+    match error.kind() {
+        io::ErrorKind::NotFound if !program.dir.is_dir() => SpawnError::NoDirectory(program.dir.clone()),
+        io::ErrorKind::NotFound if program.path.exists() => SpawnError::BadInterpreter(interpreter(program)),
+        io::ErrorKind::NotFound => SpawnError::NotFound,
+        io::ErrorKind::PermissionDenied => SpawnError::NotExecutable,
+        _ if error.raw_os_error() == Some(libc::ENOEXEC) => SpawnError::NoProgram,
+        _ => SpawnError::Other(error),
+    }
+}
+
+/// The interpreter that a script's first line names, for the message.
+fn interpreter(program: &Program) -> String {
+    use std::io::Read;
+    let mut head = [0; 256];
+    let n = File::open(&program.path).and_then(|mut f| f.read(&mut head)).unwrap_or(0);
+    let line = head[..n].split(|b| *b == b'\n').next().unwrap_or_default();
+    String::from_utf8_lossy(line.strip_prefix(b"#!").unwrap_or(b"(its loader)")).trim().chars().filter(|c| !c.is_control()).collect()
+}

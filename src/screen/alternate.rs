@@ -1,0 +1,196 @@
+//! Setting and resetting modes, and the alternate screen that three of them stand for.
+//!
+//! The three differ in what they do beside switching: 47 nothing; 1047 clears the alternate screen when it is left; 1049
+//! saves the cursor, clears on entry, and restores the cursor on leaving. `?1049l` on the primary screen restores the
+//! saved cursor too (xterm; measured in tmux), which is why the undo must never send it there.
+
+use super::modes::{Mode, ModeSpace};
+use super::reply::ModeState;
+use super::terminal::Terminal;
+
+/// The mode that switched to the alternate screen.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Alternate {
+    /// `?47h`.
+    Plain,
+    /// `?1047h`.
+    Clearing,
+    /// `?1049h`.
+    Saving,
+}
+
+impl Alternate {
+    fn from_number(number: u16) -> Option<Self> {
+        match number {
+            47 => Some(Self::Plain),
+            1047 => Some(Self::Clearing),
+            1049 => Some(Self::Saving),
+            _ => None,
+        }
+    }
+
+    /// The mode's number.
+    pub(super) fn number(self) -> u16 {
+        match self {
+            Self::Plain => 47,
+            Self::Clearing => 1047,
+            Self::Saving => 1049,
+        }
+    }
+}
+
+impl Terminal {
+    /// SM, RM, DECSET, DECRST of one number. Unknown ones are ignored.
+    pub(super) fn set_mode(&mut self, space: ModeSpace, number: u16, on: bool) {
+        if space == ModeSpace::Private {
+            if let Some(how) = Alternate::from_number(number) {
+                return if on {
+                    self.enter_alternate(how)
+                } else {
+                    self.leave_alternate(how)
+                };
+            }
+            match (number, on) {
+                (1048, true) => return self.save_caret(),
+                (1048, false) => return self.restore_caret(),
+                _ => {}
+            }
+        }
+        match Mode::from_number(space, number) {
+            Some(Mode::Origin) => {
+                self.caret.origin = on;
+                self.go_addressed(0, 0);
+            }
+            Some(mode) => {
+                self.changed |= mode == Mode::ReverseVideo && self.modes.is_on(mode) != on;
+                self.modes.set(mode, on);
+            }
+            None => {}
+        }
+    }
+
+    /// What DECRQM answers for a number.
+    pub(super) fn mode_state(&self, space: ModeSpace, number: u16) -> ModeState {
+        let on = match (space, number) {
+            (ModeSpace::Private, 47 | 1047 | 1049) => self.alternate.is_some(),
+            _ => match Mode::from_number(space, number) {
+                Some(mode) => self.is_on(mode),
+                None => return ModeState::Unknown,
+            },
+        };
+        if on { ModeState::Set } else { ModeState::Reset }
+    }
+
+    fn enter_alternate(&mut self, how: Alternate) {
+        if how == Alternate::Saving {
+            self.save_caret();
+        }
+        if self.alternate.is_some() {
+            return;
+        }
+        self.swap_pages();
+        self.alternate = Some(how);
+        if how == Alternate::Saving {
+            self.clear_page();
+        }
+    }
+
+    fn leave_alternate(&mut self, how: Alternate) {
+        if self.alternate.is_some() {
+            if how == Alternate::Clearing {
+                self.clear_page();
+            }
+            self.swap_pages();
+            self.alternate = None;
+        }
+        if how == Alternate::Saving {
+            self.restore_caret();
+        }
+    }
+
+    fn swap_pages(&mut self) {
+        std::mem::swap(&mut self.page, &mut self.hidden);
+        if self.page.grid.is_unused() {
+            self.page.grid.resize(self.cols, self.rows);
+        }
+        self.changed = true;
+    }
+
+    fn clear_page(&mut self) {
+        let blank = self.blank();
+        self.page.grid.erase_rows(0, self.rows, blank);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::Screen;
+
+    fn screen(bytes: &str) -> Screen {
+        let mut screen = Screen::new(8, 3);
+        screen.feed(bytes.as_bytes());
+        screen
+    }
+
+    fn place(screen: &Screen) -> (u16, u16) {
+        (screen.cursor().col, screen.cursor().row)
+    }
+
+    #[test]
+    fn the_primary_screen_comes_back_as_it_was() {
+        let mut screen = screen("abc\x1b[?1049h");
+        assert!(screen.alternate());
+        assert_eq!((screen.lines()[0].as_str(), place(&screen)), ("", (3, 0)));
+        screen.feed(b"\x1b[2;2Hxyz\x1b[?1049l");
+        assert!(!screen.alternate());
+        assert_eq!(
+            (screen.lines()[0].as_str(), place(&screen)),
+            ("abc", (3, 0))
+        );
+    }
+
+    #[test]
+    fn each_of_the_three_clears_in_its_own_way() {
+        let again = |number: u16| {
+            let on = format!("\x1b[?{number}h");
+            let off = format!("\x1b[?{number}l");
+            screen(&format!("{on}\x1b[Hold{off}\x1b[?47h")).lines()[0].clone()
+        };
+        assert_eq!((again(47).as_str(), again(1047).as_str()), ("old", ""));
+        assert_eq!(
+            screen("\x1b[?47h\x1b[Hold\x1b[?47l\x1b[?1049h").lines()[0],
+            ""
+        );
+    }
+
+    #[test]
+    fn the_saved_cursors_of_the_two_screens_are_separate() {
+        let mut screen = screen("\x1b[1;2H\x1b7\x1b[?47h\x1b[2;3H\x1b7\x1b[?47l\x1b8");
+        assert_eq!(place(&screen), (1, 0));
+        screen.feed(b"\x1b[?47h\x1b8");
+        assert_eq!(place(&screen), (2, 1));
+    }
+
+    #[test]
+    fn leaving_a_screen_that_is_not_shown_restores_the_cursor_all_the_same() {
+        assert_eq!(place(&screen("\x1b[2;2H\x1b7\x1b[3;5H\x1b[?1049l")), (1, 1));
+        assert_eq!(place(&screen("\x1b[2;2H\x1b7\x1b[3;5H\x1b[?1047l")), (4, 2));
+    }
+
+    #[test]
+    fn a_second_entry_changes_nothing() {
+        let screen = screen("\x1b[?1049habc\x1b[?1049h");
+        assert_eq!(
+            (screen.lines()[0].as_str(), screen.modes()),
+            ("abc", vec!["1049".to_owned()])
+        );
+    }
+
+    #[test]
+    fn resizing_reaches_the_hidden_screen() {
+        let mut screen = screen("abcdefgh\r\nx\x1b[?1049h");
+        screen.resize(4, 5);
+        screen.feed(b"\x1b[?1049l");
+        assert_eq!(screen.lines(), ["abcd", "x", "", "", ""]);
+    }
+}

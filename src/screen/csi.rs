@@ -1,0 +1,325 @@
+//! Control sequences: which function a `CSI` means, with its counts made safe.
+//!
+//! Counts are at most 65535 and everything they drive is cut to the screen. A sequence that is not in the table does
+//! nothing.
+
+use vte::Params;
+
+use super::cursor::CursorShape;
+use super::edit::Extent;
+use super::keyboard::Change;
+use super::modes::ModeSpace;
+use super::reply::Query;
+use super::tabs::Tabs;
+use super::terminal::{Region, Terminal};
+use super::title::Part;
+
+/// The parameters with their defaults.
+struct Args<'a>(&'a Params);
+
+impl Args<'_> {
+    /// Parameter `at`, 0 when absent.
+    fn value(&self, at: usize) -> u16 {
+        self.0
+            .iter()
+            .nth(at)
+            .and_then(|param| param.first())
+            .copied()
+            .unwrap_or(0)
+    }
+
+    /// Parameter `at` as a count: absent and 0 mean 1.
+    fn count(&self, at: usize) -> usize {
+        usize::from(self.value(at)).max(1)
+    }
+
+    /// Parameter `at` as a 0-based position.
+    fn position(&self, at: usize) -> usize {
+        self.count(at) - 1
+    }
+
+    /// How many parameters there are; none at all counts as one.
+    fn len(&self) -> usize {
+        self.0.iter().count()
+    }
+
+    /// The first number of each parameter.
+    fn values(&self) -> impl Iterator<Item = u16> {
+        self.0.iter().filter_map(|param| param.first().copied())
+    }
+}
+
+impl Terminal {
+    /// Carries out one control sequence.
+    pub(super) fn csi(&mut self, params: &Params, intermediates: &[u8], action: char) {
+        let args = Args(params);
+        match intermediates {
+            [] => self.csi_plain(&args, params, action),
+            [b'?'] => self.csi_private(&args, action),
+            [b'>'] => match action {
+                'c' if args.value(0) == 0 => self.ask(Query::SecondaryAttributes),
+                'q' if args.value(0) == 0 => self.ask(Query::Version),
+                'm' => self.set_key_option(&args),
+                'u' => self.page.keyboard.push(flags(args.value(0))),
+                _ => {}
+            },
+            [b'<'] if action == 'u' => self.page.keyboard.pop(args.count(0)),
+            [b'='] if action == 'u' => {
+                let how = match args.value(1) {
+                    0 | 1 => Change::Replace,
+                    2 => Change::Add,
+                    3 => Change::Remove,
+                    _ => return,
+                };
+                self.page.keyboard.change(flags(args.value(0)), how);
+            }
+            [b' '] if action == 'q' => {
+                if let Some(shape) = CursorShape::from_number(args.value(0)) {
+                    self.shape = shape;
+                }
+            }
+            [b'!'] if action == 'p' => self.soft_reset(),
+            [b'$'] if action == 'p' => self.ask_mode(ModeSpace::Ansi, args.value(0)),
+            [b'?', b'$'] if action == 'p' => self.ask_mode(ModeSpace::Private, args.value(0)),
+            _ => {}
+        }
+    }
+
+    fn csi_plain(&mut self, args: &Args<'_>, params: &Params, action: char) {
+        let (col, row) = (self.caret.col, self.caret.row);
+        let count = args.count(0);
+        match action {
+            '@' => self.insert_chars(count),
+            'A' => self.go_up(count),
+            'B' | 'e' => self.go_down(count),
+            'C' | 'a' => self.go(col + count, row),
+            'D' => self.go(col.saturating_sub(count), row),
+            'E' => {
+                self.go_down(count);
+                self.caret.col = 0;
+            }
+            'F' => {
+                self.go_up(count);
+                self.caret.col = 0;
+            }
+            'G' | '`' => self.go(args.position(0), row),
+            'H' | 'f' => self.go_addressed(args.position(1), args.position(0)),
+            'I' => self.tab_forward(count),
+            'J' => self.erase(args, Self::erase_screen),
+            'K' => self.erase(args, Self::erase_line),
+            'L' => self.insert_lines(count),
+            'M' => self.delete_lines(count),
+            'P' => self.delete_chars(count),
+            'S' => self.scroll_up(self.region, count),
+            // With five parameters this is mouse highlighting.
+            'T' if args.len() == 1 => self.scroll_down(self.region, count),
+            '^' => self.scroll_down(self.region, count),
+            'X' => self.erase_chars(count),
+            'Z' => self.tab_back(count),
+            'b' => self.repeat(count),
+            'c' if args.value(0) == 0 => self.ask(Query::PrimaryAttributes),
+            'd' => self.go_addressed(col, args.position(0)),
+            'g' => match args.value(0) {
+                0 => self.tabs.clear(col),
+                3 => self.tabs.clear_all(),
+                _ => {}
+            },
+            'h' => args
+                .values()
+                .for_each(|number| self.set_mode(ModeSpace::Ansi, number, true)),
+            'l' => args
+                .values()
+                .for_each(|number| self.set_mode(ModeSpace::Ansi, number, false)),
+            'm' => self.sgr(params),
+            'n' => match args.value(0) {
+                5 => self.ask(Query::Status),
+                6 => self.ask_position(ModeSpace::Ansi),
+                _ => {}
+            },
+            'r' => self.set_region(args),
+            's' if args.len() == 1 && args.value(0) == 0 => self.save_caret(),
+            'u' => self.restore_caret(),
+            't' => self.window(args),
+            _ => {}
+        }
+    }
+
+    fn csi_private(&mut self, args: &Args<'_>, action: char) {
+        match action {
+            'h' => args
+                .values()
+                .for_each(|number| self.set_mode(ModeSpace::Private, number, true)),
+            'l' => args
+                .values()
+                .for_each(|number| self.set_mode(ModeSpace::Private, number, false)),
+            'J' => self.erase(args, Self::erase_screen),
+            'K' => self.erase(args, Self::erase_line),
+            'n' if args.value(0) == 6 => self.ask_position(ModeSpace::Private),
+            'u' => self.ask(Query::KeyboardFlags(self.page.keyboard.flags())),
+            'W' if args.value(0) == 5 => self.tabs = Tabs::new(self.cols),
+            _ => {}
+        }
+    }
+
+    fn erase(&mut self, args: &Args<'_>, erase: fn(&mut Self, Extent)) {
+        if let Some(extent) = Extent::from_number(args.value(0)) {
+            erase(self, extent);
+        }
+    }
+
+    fn tab_forward(&mut self, count: usize) {
+        for _ in 0..count.min(self.cols) {
+            self.go(self.tabs.next(self.caret.col), self.caret.row);
+        }
+    }
+
+    fn tab_back(&mut self, count: usize) {
+        for _ in 0..count.min(self.cols) {
+            self.go(self.tabs.previous(self.caret.col), self.caret.row);
+        }
+    }
+
+    /// DECSTBM: margins of less than two rows are refused, and the caret goes home.
+    fn set_region(&mut self, args: &Args<'_>) {
+        let bottom = match args.value(1) {
+            0 => self.rows,
+            bottom => usize::from(bottom).min(self.rows),
+        } - 1;
+        let top = args.position(0);
+        let whole = top == 0 && bottom == self.rows - 1;
+        if top < bottom || whole {
+            self.region = Region { top, bottom };
+            self.go_addressed(0, 0);
+        }
+    }
+
+    /// XTMODKEYS. Only modifyOtherKeys (4) is kept; without a parameter all are reset.
+    fn set_key_option(&mut self, args: &Args<'_>) {
+        match (args.value(0), args.len()) {
+            (4, 1) | (0, 1) => self.modify_other_keys = 0,
+            (4, _) => self.modify_other_keys = args.value(1),
+            _ => {}
+        }
+    }
+
+    /// XTWINOPS: sizes and the title stack. hopty moves no windows.
+    fn window(&mut self, args: &Args<'_>) {
+        let (cols, rows) = (self.cols as u16, self.rows as u16);
+        match args.value(0) {
+            14 if args.value(1) == 0 => self.ask(Query::WindowPixels { cols, rows }),
+            16 => self.ask(Query::CellPixels),
+            18 => self.ask(Query::WindowCells { cols, rows }),
+            22 => {
+                if let Some(part) = Part::from_number(args.value(1)) {
+                    self.titles.push(part);
+                }
+            }
+            23 => {
+                if let Some(part) = Part::from_number(args.value(1)) {
+                    self.titles.pop(part);
+                    self.changed = true;
+                }
+            }
+            _ => {}
+        }
+    }
+}
+
+/// The five flags that the kitty protocol defines.
+fn flags(value: u16) -> u8 {
+    (value & 0x1f) as u8
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::Screen;
+
+    fn at(bytes: &str) -> (u16, u16) {
+        let mut screen = Screen::new(20, 10);
+        screen.feed(b"\x1b[5;11H");
+        screen.feed(bytes.as_bytes());
+        (screen.cursor().col, screen.cursor().row)
+    }
+
+    fn lines(bytes: &str) -> Vec<String> {
+        let mut screen = Screen::new(4, 4);
+        screen.feed(b"a\r\nb\r\nc\r\nd");
+        screen.feed(bytes.as_bytes());
+        screen.lines()
+    }
+
+    #[test]
+    fn the_cursor_moves_as_each_sequence_says() {
+        let table = [
+            ("\x1b[A", (10, 3)),
+            ("\x1b[0A", (10, 3)),
+            ("\x1b[99A", (10, 0)),
+            ("\x1b[2B", (10, 6)),
+            ("\x1b[2e", (10, 6)),
+            ("\x1b[3C", (13, 4)),
+            ("\x1b[3a", (13, 4)),
+            ("\x1b[65535C", (19, 4)),
+            ("\x1b[3D", (7, 4)),
+            ("\x1b[99D", (0, 4)),
+            ("\x1b[2E", (0, 6)),
+            ("\x1b[2F", (0, 2)),
+            ("\x1b[3G", (2, 4)),
+            ("\x1b[3`", (2, 4)),
+            ("\x1b[3d", (10, 2)),
+            ("\x1b[2;3H", (2, 1)),
+            ("\x1b[2;3f", (2, 1)),
+            ("\x1b[H", (0, 0)),
+            ("\x1b[;5H", (4, 0)),
+            ("\x1b[999;999H", (19, 9)),
+            ("\x1b[2I", (19, 4)),
+            ("\x1b[Z", (8, 4)),
+            ("\x1b[9Z", (0, 4)),
+            ("\x1b[s\x1b[H\x1b[u", (10, 4)),
+        ];
+        for (bytes, place) in table {
+            assert_eq!(at(bytes), place, "{bytes:?}");
+        }
+    }
+
+    #[test]
+    fn scrolling_by_sequence_stays_in_the_region() {
+        assert_eq!(lines("\x1b[S"), ["b", "c", "d", ""]);
+        assert_eq!(lines("\x1b[2T"), ["", "", "a", "b"]);
+        assert_eq!(lines("\x1b[2;3r\x1b[S"), ["a", "c", "", "d"]);
+        assert_eq!(lines("\x1b[2;3r\x1b[^"), ["a", "", "b", "d"]);
+        assert_eq!(lines("\x1b[1;1;1;1;1T"), ["a", "b", "c", "d"]);
+    }
+
+    #[test]
+    fn margins_that_make_no_sense_are_refused() {
+        for bytes in ["\x1b[3;2r", "\x1b[2;2r", "\x1b[9;12r"] {
+            let mut screen = Screen::new(4, 4);
+            screen.feed(bytes.as_bytes());
+            assert_eq!(screen, Screen::new(4, 4), "{bytes:?}");
+        }
+        assert_eq!(lines("\x1b[2;3r\x1b[r\x1b[S"), ["b", "c", "d", ""]);
+    }
+
+    #[test]
+    fn tab_stops_are_cleared_and_brought_back() {
+        assert_eq!(at("\r\x1b[3g\t"), (19, 4));
+        assert_eq!(at("\r\x1b[3g\x1b[?5W\t"), (8, 4));
+        assert_eq!(at("\x1b[9G\x1b[g\r\t"), (16, 4));
+    }
+
+    #[test]
+    fn sequences_of_another_space_are_not_mistaken() {
+        // Sixel query, XTSAVE, XTRESTORE, kitty pop, modifyFunctionKeys, DECRQPSR.
+        let bytes = "\x1b[?1;1S\x1b[?1001s\x1b[?1001r\x1b[<u\x1b[>2;1m\x1b[1$w\x1b[5 q\x1b[0 q";
+        let mut screen = Screen::new(4, 4);
+        screen.feed(bytes.as_bytes());
+        assert_eq!(screen, Screen::new(4, 4));
+    }
+
+    #[test]
+    fn colons_and_too_many_parameters_do_no_harm() {
+        assert_eq!(at("\x1b[2:9;3:9H"), (2, 1));
+        let many = format!("\x1b[{}H", "1;".repeat(500));
+        assert_eq!(at(&many), (10, 4));
+    }
+}

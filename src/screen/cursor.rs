@@ -1,0 +1,193 @@
+//! The cursor: what a caller sees of it, and the caret that moves, with all that DECSC saves of it.
+//!
+//! Moving is `terminal.rs` and `csi.rs`: a caret alone does not know how large the screen is.
+
+use super::style::Style;
+
+/// The cursor as a person sees it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Cursor {
+    /// Column, 0-based. A cursor that waits to wrap stands in the last one.
+    pub col: u16,
+    /// Row, 0-based.
+    pub row: u16,
+    /// Whether it is shown (DECTCEM, mode 25).
+    pub visible: bool,
+    /// Its form.
+    pub shape: CursorShape,
+}
+
+/// The cursor's form (DECSCUSR, `CSI n SP q`).
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum CursorShape {
+    /// 0: as the terminal is configured.
+    #[default]
+    Default,
+    /// 1.
+    BlinkingBlock,
+    /// 2.
+    SteadyBlock,
+    /// 3.
+    BlinkingUnderline,
+    /// 4.
+    SteadyUnderline,
+    /// 5.
+    BlinkingBar,
+    /// 6.
+    SteadyBar,
+}
+
+impl CursorShape {
+    /// The shape of a DECSCUSR number, `None` for an unknown one.
+    pub(super) fn from_number(number: u16) -> Option<Self> {
+        Some(match number {
+            0 => Self::Default,
+            1 => Self::BlinkingBlock,
+            2 => Self::SteadyBlock,
+            3 => Self::BlinkingUnderline,
+            4 => Self::SteadyUnderline,
+            5 => Self::BlinkingBar,
+            6 => Self::SteadyBar,
+            _ => return None,
+        })
+    }
+
+    /// `block`, `underline` or `bar` (CONTRACT C4, `shape`); the default counts as a block.
+    #[must_use]
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::Default | Self::BlinkingBlock | Self::SteadyBlock => "block",
+            Self::BlinkingUnderline | Self::SteadyUnderline => "underline",
+            Self::BlinkingBar | Self::SteadyBar => "bar",
+        }
+    }
+}
+
+/// A character set that `ESC (` or `ESC )` designates.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(super) enum Charset {
+    /// US ASCII, and whatever else the text holds.
+    #[default]
+    Ascii,
+    /// British: `#` is a pound sign.
+    British,
+    /// DEC special graphics: lines and boxes in the place of small letters.
+    Graphics,
+}
+
+/// What DEC graphics shows for 0x5f to 0x7e (VT100 user guide, table 3-9).
+const GRAPHICS: [char; 32] = [
+    ' ', '◆', '▒', '␉', '␌', '␍', '␊', '°', '±', '␤', '␋', '┘', '┐', '┌', '└', '┼', '⎺', '⎻', '─',
+    '⎼', '⎽', '├', '┤', '┴', '┬', '│', '≤', '≥', 'π', '≠', '£', '·',
+];
+
+impl Charset {
+    /// The set that the final byte of `ESC (` names; sets that we do not know are ASCII.
+    pub(super) fn from_final(byte: u8) -> Self {
+        match byte {
+            b'0' => Self::Graphics,
+            b'A' => Self::British,
+            _ => Self::Ascii,
+        }
+    }
+
+    #[inline]
+    fn map(self, ch: char) -> char {
+        match (self, ch) {
+            (Self::British, '#') => '£',
+            (Self::Graphics, '_'..='~') => GRAPHICS[ch as usize - '_' as usize],
+            _ => ch,
+        }
+    }
+}
+
+/// G0, G1 and which of them text is read in.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(super) struct Charsets {
+    /// Designated by `ESC (`.
+    pub(super) g0: Charset,
+    /// Designated by `ESC )`.
+    pub(super) g1: Charset,
+    /// SO was received last, not SI: text is in G1.
+    pub(super) shifted: bool,
+}
+
+impl Charsets {
+    /// The character that is shown for one that was received.
+    #[inline]
+    pub(super) fn map(self, ch: char) -> char {
+        if self.shifted {
+            self.g1.map(ch)
+        } else {
+            self.g0.map(ch)
+        }
+    }
+}
+
+/// The cursor with everything that DECSC saves.
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
+pub(super) struct Caret {
+    /// Column, below the width.
+    pub(super) col: usize,
+    /// Row, below the height.
+    pub(super) row: usize,
+    /// A character was written in the last column; the next one goes to the next row first.
+    pub(super) pending: bool,
+    /// Rows are counted from the top margin, and the caret stays inside the margins (DECOM, mode 6).
+    pub(super) origin: bool,
+    /// The pen.
+    pub(super) style: Style,
+    /// The character sets.
+    pub(super) charsets: Charsets,
+}
+
+impl Caret {
+    /// The same caret moved into a screen of this size.
+    pub(super) fn clamped(mut self, cols: usize, rows: usize) -> Self {
+        if self.col >= cols {
+            self.pending = false;
+        }
+        self.col = self.col.min(cols.saturating_sub(1));
+        self.row = self.row.min(rows.saturating_sub(1));
+        self
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn graphics_cover_exactly_their_range() {
+        let shown: String = "^_`aqx~\u{7f}é"
+            .chars()
+            .map(|ch| Charset::Graphics.map(ch))
+            .collect();
+        assert_eq!(shown, "^ ◆▒─│·\u{7f}é");
+        assert_eq!(Charset::British.map('#'), '£');
+        assert_eq!(Charset::Ascii.map('q'), 'q');
+    }
+
+    #[test]
+    fn a_caret_outside_is_moved_in_and_waits_no_more() {
+        let caret = Caret {
+            col: 9,
+            row: 9,
+            pending: true,
+            ..Caret::default()
+        };
+        let moved = caret.clamped(5, 3);
+        assert_eq!((moved.col, moved.row, moved.pending), (4, 2, false));
+        assert_eq!(caret.clamped(10, 10), caret);
+    }
+
+    #[test]
+    fn shapes_have_numbers_and_names() {
+        let names: Vec<_> = (0..8)
+            .map(|n| CursorShape::from_number(n).map(CursorShape::name))
+            .collect();
+        assert_eq!(names[4], Some("underline"));
+        assert_eq!(names[6], Some("bar"));
+        assert_eq!(names[7], None);
+    }
+}

@@ -1,0 +1,190 @@
+//! Erasing and shifting at the caret: ED, EL, ECH, ICH, DCH, IL, DL, DECALN.
+//!
+//! What is erased takes the pen's background (as in xterm), and a caret that waits to wrap waits no more.
+
+use super::style::Style;
+use super::terminal::{Region, Terminal};
+
+/// Which part ED and EL erase.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Extent {
+    /// 0: from the caret to the end, the caret's cell included.
+    ToEnd,
+    /// 1: from the start to the caret, the caret's cell included.
+    ToStart,
+    /// 2: all of it.
+    All,
+}
+
+impl Extent {
+    /// The extent of a parameter; `None` for others, such as ED 3, which is about scrollback.
+    pub(super) fn from_number(number: u16) -> Option<Self> {
+        match number {
+            0 => Some(Self::ToEnd),
+            1 => Some(Self::ToStart),
+            2 => Some(Self::All),
+            _ => None,
+        }
+    }
+}
+
+impl Terminal {
+    /// ED.
+    pub(super) fn erase_screen(&mut self, extent: Extent) {
+        let (row, blank) = (self.caret.row, self.blank());
+        match extent {
+            Extent::ToEnd => self.page.grid.erase_rows(row + 1, self.rows, blank),
+            Extent::ToStart => self.page.grid.erase_rows(0, row, blank),
+            Extent::All => self.page.grid.erase_rows(0, self.rows, blank),
+        }
+        self.erase_line(extent);
+    }
+
+    /// EL.
+    pub(super) fn erase_line(&mut self, extent: Extent) {
+        let (from, to) = match extent {
+            Extent::ToEnd => (self.caret.col, self.cols),
+            Extent::ToStart => (0, self.caret.col + 1),
+            Extent::All => (0, self.cols),
+        };
+        self.erase_columns(from, to);
+    }
+
+    /// ECH.
+    pub(super) fn erase_chars(&mut self, count: usize) {
+        self.erase_columns(self.caret.col, self.caret.col + count);
+    }
+
+    fn erase_columns(&mut self, from: usize, to: usize) {
+        let blank = self.blank();
+        self.caret.pending = false;
+        if let Some(row) = self.page.grid.row_mut(self.caret.row) {
+            row.erase(from, to, blank);
+        }
+        self.changed = true;
+    }
+
+    /// ICH.
+    pub(super) fn insert_chars(&mut self, count: usize) {
+        let (col, blank) = (self.caret.col, self.blank());
+        self.caret.pending = false;
+        if let Some(row) = self.page.grid.row_mut(self.caret.row) {
+            row.insert(col, count, blank);
+        }
+        self.changed = true;
+    }
+
+    /// DCH.
+    pub(super) fn delete_chars(&mut self, count: usize) {
+        let (col, blank) = (self.caret.col, self.blank());
+        self.caret.pending = false;
+        if let Some(row) = self.page.grid.row_mut(self.caret.row) {
+            row.delete(col, count, blank);
+        }
+        self.changed = true;
+    }
+
+    /// IL. Nothing outside the margins.
+    pub(super) fn insert_lines(&mut self, count: usize) {
+        if let Some(region) = self.region_from_caret() {
+            self.scroll_down(region, count);
+            self.go(0, self.caret.row);
+        }
+    }
+
+    /// DL. Nothing outside the margins.
+    pub(super) fn delete_lines(&mut self, count: usize) {
+        if let Some(region) = self.region_from_caret() {
+            self.scroll_up(region, count);
+            self.go(0, self.caret.row);
+        }
+    }
+
+    fn region_from_caret(&self) -> Option<Region> {
+        let Region { top, bottom } = self.region;
+        let row = self.caret.row;
+        (top <= row && row <= bottom).then_some(Region { top: row, bottom })
+    }
+
+    /// DECALN: the screen full of `E`, margins and caret at home.
+    pub(super) fn align(&mut self) {
+        self.region = self.whole();
+        self.caret.origin = false;
+        for at in 0..self.rows {
+            if let Some(row) = self.page.grid.row_mut(at) {
+                row.clear(Style::default());
+                (0..self.cols).for_each(|col| row.put_narrow(col, 'E', Style::default()));
+            }
+        }
+        self.go(0, 0);
+        self.changed = true;
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::{Color, Screen};
+
+    fn lines(bytes: &str) -> Vec<String> {
+        let mut screen = Screen::new(5, 3);
+        screen.feed(b"abcde\r\nfghij\r\nklmno\x1b[2;3H");
+        screen.feed(bytes.as_bytes());
+        screen.lines()
+    }
+
+    #[test]
+    fn erasing_the_screen() {
+        assert_eq!(lines("\x1b[J"), ["abcde", "fg", ""]);
+        assert_eq!(lines("\x1b[1J"), ["", "   ij", "klmno"]);
+        assert_eq!(lines("\x1b[2J"), ["", "", ""]);
+        assert_eq!(lines("\x1b[3J"), ["abcde", "fghij", "klmno"]);
+    }
+
+    #[test]
+    fn erasing_in_the_line() {
+        assert_eq!(lines("\x1b[K")[1], "fg");
+        assert_eq!(lines("\x1b[1K")[1], "   ij");
+        assert_eq!(lines("\x1b[2K")[1], "");
+        assert_eq!(lines("\x1b[2X")[1], "fg  j");
+        assert_eq!(lines("\x1b[999X")[1], "fg");
+    }
+
+    #[test]
+    fn shifting_in_the_line() {
+        assert_eq!(lines("\x1b[2@")[1], "fg  h");
+        assert_eq!(lines("\x1b[2P")[1], "fgj");
+    }
+
+    #[test]
+    fn lines_are_inserted_and_deleted_inside_the_margins_only() {
+        assert_eq!(lines("\x1b[L"), ["abcde", "", "fghij"]);
+        assert_eq!(lines("\x1b[Mx"), ["abcde", "xlmno", ""]);
+        assert_eq!(lines("\x1b[1;2r\x1b[1;1H\x1b[9M"), ["", "", "klmno"]);
+        assert_eq!(
+            lines("\x1b[1;2r\x1b[3;1H\x1b[9L"),
+            ["abcde", "fghij", "klmno"]
+        );
+    }
+
+    #[test]
+    fn erasing_ends_the_wait_to_wrap() {
+        assert_eq!(lines("\x1b[1;5Hx\x1b[Ky")[0], "abcdy");
+    }
+
+    #[test]
+    fn erased_cells_take_the_background_of_the_pen() {
+        let mut screen = Screen::new(4, 1);
+        screen.feed(b"ab\x1b[1;41m\x1b[K");
+        let runs = screen.row_runs(0);
+        assert_eq!(
+            (runs[1].text.as_str(), runs[1].style.bg),
+            ("  ", Color::Indexed(1))
+        );
+        assert!(runs[1].style.attr_names().is_empty());
+    }
+
+    #[test]
+    fn alignment_fills_the_screen() {
+        assert_eq!(lines("\x1b[2;3r\x1b#8x"), ["xEEEE", "EEEEE", "EEEEE"]);
+    }
+}

@@ -1,0 +1,221 @@
+//! Laws over random input: realistic sequences with random parameters, random bytes, random sizes.
+
+use proptest::collection::vec;
+use proptest::prelude::*;
+
+use super::{SIDE_MAX, Screen};
+
+fn parameter() -> impl Strategy<Value = String> {
+    prop_oneof![
+        4 => (0u32..12).prop_map(|n| n.to_string()),
+        2 => Just(String::new()),
+        1 => (0u32..300).prop_map(|n| n.to_string()),
+        1 => Just("65535".to_owned()),
+        1 => Just("99999999999".to_owned()),
+        1 => Just("38;5;9".to_owned()),
+        1 => Just("4:3".to_owned()),
+    ]
+}
+
+fn control_sequence() -> impl Strategy<Value = Vec<u8>> {
+    let marker =
+        prop_oneof![6 => Just(""), 1 => Just("?"), 1 => Just(">"), 1 => Just("<"), 1 => Just("=")];
+    let between = prop_oneof![12 => Just(""), 1 => Just(" "), 1 => Just("!"), 1 => Just("$")];
+    (marker, vec(parameter(), 0..4), between, 0x40u8..0x7f).prop_map(
+        |(marker, params, between, last)| {
+            format!("\x1b[{marker}{}{between}{}", params.join(";"), last as char).into_bytes()
+        },
+    )
+}
+
+fn mode() -> impl Strategy<Value = Vec<u8>> {
+    let number = prop::sample::select(vec![
+        1, 5, 6, 7, 9, 12, 25, 45, 47, 66, 1000, 1002, 1003, 1004, 1005, 1006, 1007, 1015, 1016,
+        1047, 1048, 1049, 2004, 2026, 2027, 2031, 2048, 9001,
+    ]);
+    prop_oneof![
+        5 => (number, any::<bool>())
+            .prop_map(|(number, on)| format!("\x1b[?{number}{}", if on { 'h' } else { 'l' }).into_bytes()),
+        1 => prop::sample::select(vec!["\x1b[4h", "\x1b[4l", "\x1b[20h", "\x1b[20l", "\x1b=", "\x1b>"])
+            .prop_map(|text| text.as_bytes().to_vec()),
+    ]
+}
+
+fn escape() -> impl Strategy<Value = Vec<u8>> {
+    prop::sample::select(vec![
+        "\x1b7",
+        "\x1b8",
+        "\x1bD",
+        "\x1bE",
+        "\x1bH",
+        "\x1bM",
+        "\x1bc",
+        "\x1b#8",
+        "\x1b(0",
+        "\x1b(B",
+        "\x1b)0",
+        "\x0e",
+        "\x0f",
+        "\r\n",
+        "\n",
+        "\r",
+        "\t",
+        "\x08",
+        "\x1b[>5u",
+        "\x1b[<u",
+        "\x1b[=3;2u",
+        "\x1b[>4;2m",
+        "\x1b[>4m",
+        "\x1b[5 q",
+        "\x1b[2;3r",
+        "\x1b[r",
+        "\x1b[22;0t",
+        "\x1b[23;0t",
+        "\x1b[22;2t",
+        "\x1b[23;1t",
+        "\x1b[2;1H",
+        "\x1b]0;✳ title\x07",
+        "\x1b]2;t\x1b\\",
+        "\x1b]1;i\x07",
+        "\x1b]0;\x07",
+        "\x1b]8;;u\x1b\\",
+        "\x1b]11;?\x07",
+        "\x1bP$qm\x1b\\",
+        "\x1b_Gx\x1b\\",
+        "\x1b[38:2::1:2:3m",
+        "\x1b[41m",
+        "\x1b[7m",
+        "\x1b[m",
+        "\x1b[!p",
+    ])
+    .prop_map(|text| text.as_bytes().to_vec())
+}
+
+fn text() -> impl Strategy<Value = Vec<u8>> {
+    prop_oneof![
+        3 => "[ -~]{0,12}",
+        2 => prop::sample::select(vec!["漢字", "é", "e\u{301}", "👩\u{200d}💻", "❤\u{fe0f}", "─│", "한", "\u{200b}"])
+            .prop_map(str::to_owned),
+    ]
+    .prop_map(String::into_bytes)
+}
+
+fn piece() -> impl Strategy<Value = Vec<u8>> {
+    prop_oneof![
+        6 => text(),
+        5 => control_sequence(),
+        4 => mode(),
+        4 => escape(),
+        2 => vec(any::<u8>(), 0..6),
+        1 => (escape(), 0usize..8).prop_map(|(bytes, length)| bytes[..length.min(bytes.len())].to_vec()),
+    ]
+}
+
+fn input() -> impl Strategy<Value = Vec<u8>> {
+    vec(piece(), 0..40).prop_map(|pieces| pieces.concat())
+}
+
+fn size() -> impl Strategy<Value = (u16, u16)> {
+    prop_oneof![4 => (1u16..12, 1u16..8), 1 => (1u16..3, 1u16..3), 1 => (0u16..200, 0u16..60)]
+}
+
+/// What holds for every screen at every moment.
+fn check(screen: &Screen) {
+    let (cols, rows) = screen.size();
+    assert!((1..=SIDE_MAX).contains(&cols) && (1..=SIDE_MAX).contains(&rows));
+    let cursor = screen.cursor();
+    assert!(cursor.col < cols && cursor.row < rows);
+    assert_eq!(screen.lines().len(), usize::from(rows));
+    for (at, line) in screen.lines().iter().enumerate() {
+        assert!(line.chars().all(|ch| !ch.is_control()), "{line:?}");
+        let runs = screen.row_runs(at as u16);
+        let joined: String = runs.iter().map(|run| run.text.as_str()).collect();
+        assert_eq!(joined.trim_end_matches(' '), line);
+        assert!(runs.windows(2).all(|pair| pair[0].style != pair[1].style));
+    }
+    assert!(screen.title().len() <= 1024);
+    let terminal = &screen.terminal;
+    assert!(
+        terminal.region.top <= terminal.region.bottom && terminal.region.bottom < usize::from(rows)
+    );
+    assert!(terminal.queries.len() <= 64);
+    for page in [&terminal.page, &terminal.hidden] {
+        page.grid
+            .rows()
+            .iter()
+            .for_each(|row| row.check(usize::from(cols)));
+        assert!(page.grid.is_unused() || page.grid.rows().len() == usize::from(rows));
+    }
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig { failure_persistence: None, ..ProptestConfig::with_cases(512) })]
+
+    #[test]
+    fn input_may_be_cut_anywhere((cols, rows) in size(), bytes in input(), cuts in vec(any::<prop::sample::Index>(), 0..6)) {
+        let mut whole = Screen::new(cols, rows);
+        whole.feed(&bytes);
+        let mut single = Screen::new(cols, rows);
+        bytes.iter().for_each(|byte| single.feed(std::slice::from_ref(byte)));
+        prop_assert!(whole == single, "byte by byte: {:?} against {:?}", whole, single);
+        let mut places: Vec<_> = cuts.iter().map(|cut| cut.index(bytes.len() + 1)).collect();
+        places.sort_unstable();
+        let mut pieces = Screen::new(cols, rows);
+        let mut from = 0;
+        for to in places {
+            pieces.feed(&bytes[from..to]);
+            from = to;
+        }
+        pieces.feed(&bytes[from..]);
+        prop_assert!(whole == pieces, "cut: {:?} against {:?}", whole, pieces);
+    }
+
+    #[test]
+    fn nothing_panics_and_all_stays_in_bounds((cols, rows) in size(), steps in vec((input(), size()), 0..6)) {
+        let mut screen = Screen::new(cols, rows);
+        for (bytes, (cols, rows)) in steps {
+            screen.feed(&bytes);
+            check(&screen);
+            screen.resize(cols, rows);
+            check(&screen);
+        }
+    }
+
+    #[test]
+    fn random_bytes_do_no_harm((cols, rows) in size(), bytes in vec(any::<u8>(), 0..600)) {
+        let mut screen = Screen::new(cols, rows);
+        screen.feed(&bytes);
+        check(&screen);
+    }
+
+    #[test]
+    fn undo_leaves_nothing_to_undo((cols, rows) in size(), bytes in input(), (new_cols, new_rows) in size()) {
+        let mut screen = Screen::new(cols, rows);
+        screen.feed(&bytes);
+        // Ends a sequence that is still open, as a host would have to.
+        screen.feed(b"\x18\x1b\\");
+        screen.resize(new_cols, new_rows);
+        let before = screen.cursor();
+        let (was_alternate, lines) = (screen.alternate(), screen.lines());
+        let undo = screen.undo();
+        screen.feed(&undo);
+        prop_assert!(screen.undo().is_empty(), "{:?} then {:?}", String::from_utf8_lossy(&undo), String::from_utf8_lossy(&screen.undo()));
+        prop_assert!(!screen.alternate() && screen.modes().is_empty() && screen.cursor().visible);
+        prop_assert_eq!((screen.keyboard_flags(), screen.modify_other_keys(), screen.title()), (0, 0, ""));
+        if !was_alternate {
+            prop_assert_eq!((screen.cursor().col, screen.cursor().row), (before.col, before.row));
+            prop_assert_eq!(screen.lines(), lines);
+        }
+        check(&screen);
+    }
+
+    #[test]
+    fn a_resize_there_and_back_keeps_what_both_sizes_hold(bytes in input()) {
+        let mut screen = Screen::new(10, 6);
+        screen.feed(&bytes);
+        let lines = screen.lines();
+        screen.resize(30, 20);
+        screen.resize(10, 6);
+        prop_assert_eq!(screen.lines(), lines);
+    }
+}

@@ -1,0 +1,248 @@
+//! The listening terminal: what a terminal would show after the bytes that the child has written.
+//!
+//! The host forwards the child's bytes untouched and feeds them to a [`Screen`] afterwards. From it come `hopty screen`, the
+//! repaint for a client that attaches, the facts about prompts and dialogs, and the sequences that put a terminal back
+//! when the child dies ([`Screen::undo`]).
+//!
+//! It is pure: no I/O, no clock; the same bytes and sizes give the same screen, however the bytes are cut. No input can make
+//! it panic or grow without bound. It keeps no scrollback, does not reflow, and knows nothing of Claude.
+
+mod alternate;
+mod cell;
+mod csi;
+mod cursor;
+mod edit;
+mod grid;
+mod input;
+mod keyboard;
+mod modes;
+mod osc;
+mod perform;
+mod print;
+mod reply;
+mod row;
+mod sgr;
+mod style;
+mod tabs;
+mod terminal;
+mod text;
+mod title;
+mod undo;
+
+#[cfg(test)]
+mod claude_tests;
+#[cfg(test)]
+mod law_tests;
+
+use std::fmt;
+
+pub use cursor::{Cursor, CursorShape};
+pub use modes::{Mode, ModeSpace};
+pub use reply::{DynamicColor, Identity, ModeState, Query, StringEnd, reply};
+pub use style::{Attr, Color, Style, Underline};
+pub use text::Run;
+
+use input::Input;
+use terminal::Terminal;
+
+/// Most columns, and most rows, of a screen; what is given above is cut to it.
+pub const SIDE_MAX: u16 = 1000;
+
+/// A terminal without a window.
+pub struct Screen {
+    terminal: Terminal,
+    input: Input,
+    revision: u64,
+}
+
+/// Equal in everything that later bytes could show. The revision is not compared: it counts how often, not what.
+impl PartialEq for Screen {
+    fn eq(&self, other: &Self) -> bool {
+        self.terminal == other.terminal && self.input == other.input
+    }
+}
+
+impl fmt::Debug for Screen {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Screen")
+            .field("size", &self.size())
+            .field("cursor", &self.cursor())
+            .field("modes", &self.modes())
+            .field("lines", &self.lines())
+            .finish_non_exhaustive()
+    }
+}
+
+impl Screen {
+    /// A fresh screen. Each side is cut to 1..=[`SIDE_MAX`].
+    #[must_use]
+    pub fn new(cols: u16, rows: u16) -> Self {
+        Self {
+            terminal: Terminal::new(side(cols), side(rows)),
+            input: Input::default(),
+            revision: 0,
+        }
+    }
+
+    /// Takes what the child wrote. Sequences and characters may be cut anywhere between two calls.
+    pub fn feed(&mut self, bytes: &[u8]) {
+        let before = self.cursor();
+        self.input.feed(&mut self.terminal, bytes);
+        if self.terminal.changed || self.cursor() != before {
+            self.terminal.changed = false;
+            self.revision += 1;
+        }
+    }
+
+    /// Changes the size of both screens, cut as in [`Screen::new`]. The content stays at the top left.
+    pub fn resize(&mut self, cols: u16, rows: u16) {
+        self.terminal.resize(side(cols), side(rows));
+        if self.terminal.changed {
+            self.terminal.changed = false;
+            self.revision += 1;
+        }
+    }
+
+    /// Columns and rows.
+    #[must_use]
+    pub fn size(&self) -> (u16, u16) {
+        (self.terminal.cols as u16, self.terminal.rows as u16)
+    }
+
+    /// The cursor.
+    #[must_use]
+    pub fn cursor(&self) -> Cursor {
+        Cursor {
+            col: self.terminal.caret.col as u16,
+            row: self.terminal.caret.row as u16,
+            visible: self.terminal.is_on(Mode::CursorVisible),
+            shape: self.terminal.shape,
+        }
+    }
+
+    /// The window title, at most 1 KiB and without control characters; empty when none was set.
+    #[must_use]
+    pub fn title(&self) -> &str {
+        self.terminal.titles.window()
+    }
+
+    /// Whether the alternate screen is shown.
+    #[must_use]
+    pub fn alternate(&self) -> bool {
+        self.terminal.alternate.is_some()
+    }
+
+    /// The modes that are not as in a fresh terminal (CONTRACT C4): `2004` = private mode 2004 is on, `-7` = private mode 7
+    /// is off though a fresh terminal has it on, `ansi:4` = ANSI mode 4 is on.
+    #[must_use]
+    pub fn modes(&self) -> Vec<String> {
+        self.terminal.mode_names()
+    }
+
+    /// Whether one mode is on.
+    #[must_use]
+    pub fn is_on(&self, mode: Mode) -> bool {
+        self.terminal.is_on(mode)
+    }
+
+    /// The kitty keyboard flags in force on the screen that is shown; 0 = the plain keyboard.
+    #[must_use]
+    pub fn keyboard_flags(&self) -> u8 {
+        self.terminal.page.keyboard.flags()
+    }
+
+    /// The level of xterm's modifyOtherKeys; 0 = off.
+    #[must_use]
+    pub fn modify_other_keys(&self) -> u16 {
+        self.terminal.modify_other_keys
+    }
+
+    /// Rises when a `feed` or a `resize` may have changed what is seen: cells, cursor, title, screen. A redraw of the same
+    /// picture counts too.
+    #[must_use]
+    pub fn revision(&self) -> u64 {
+        self.revision
+    }
+
+    /// The sequences that put a terminal back when the child has died and left things on: exactly those that are on, in
+    /// the order in which they must go out. Empty when nothing is on. Fed to this screen, they leave nothing to undo.
+    #[must_use]
+    pub fn undo(&self) -> Vec<u8> {
+        self.terminal.undo().into_bytes()
+    }
+
+    /// What the child asked its terminal since the last call, oldest first. At most 64 are kept, more are dropped.
+    #[must_use]
+    pub fn take_queries(&mut self) -> Vec<Query> {
+        std::mem::take(&mut self.terminal.queries)
+    }
+}
+
+fn side(length: u16) -> usize {
+    usize::from(length.clamp(1, SIDE_MAX))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn sizes_are_cut_to_what_is_possible() {
+        assert_eq!(Screen::new(0, 0).size(), (1, 1));
+        assert_eq!(Screen::new(u16::MAX, 5).size(), (1000, 5));
+        let mut screen = Screen::new(80, 24);
+        screen.resize(0, 2000);
+        assert_eq!(screen.size(), (1, 1000));
+    }
+
+    #[test]
+    fn the_revision_rises_only_with_what_is_seen() {
+        let mut screen = Screen::new(10, 3);
+        let mut last = screen.revision();
+        let mut rises = |screen: &Screen| {
+            let rose = screen.revision() > last;
+            last = screen.revision();
+            rose
+        };
+        for visible in [
+            "a",
+            "\x1b[2;2H",
+            "\x1b[?25l",
+            "\x1b[5 q",
+            "\x1b]0;t\x07",
+            "\x1b[J",
+            "\x1b[?1049h",
+            "\x1b[?5h",
+        ] {
+            screen.feed(visible.as_bytes());
+            assert!(rises(&screen), "{visible:?}");
+        }
+        for silent in [
+            "",
+            "\x1b[1m",
+            "\x1b[?2004h",
+            "\x1b[c",
+            "\x07",
+            "\x1b[?5h",
+            "\x1b[1",
+        ] {
+            screen.feed(silent.as_bytes());
+            assert!(!rises(&screen), "{silent:?}");
+        }
+        screen.resize(11, 3);
+        assert!(rises(&screen));
+        screen.resize(11, 3);
+        assert!(!rises(&screen));
+    }
+
+    #[test]
+    fn the_cursor_is_told_with_its_shape() {
+        let mut screen = Screen::new(10, 3);
+        screen.feed(b"ab\x1b[6 q\x1b[?25l");
+        let cursor = screen.cursor();
+        assert_eq!(
+            (cursor.col, cursor.row, cursor.visible, cursor.shape.name()),
+            (2, 0, false, "bar")
+        );
+    }
+}

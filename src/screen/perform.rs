@@ -1,0 +1,143 @@
+//! What the parser calls: text, control characters, short escape sequences. Longer ones go on to `csi.rs` and `osc.rs`.
+//!
+//! Device control strings are ignored: nothing that hopty keeps comes in one. So are the C1 controls (0x80-0x9f), which
+//! few terminals obey in UTF-8.
+
+use vte::{Params, Perform};
+
+use super::cursor::Charset;
+use super::modes::Mode;
+use super::terminal::Terminal;
+
+impl Perform for Terminal {
+    #[inline]
+    fn print(&mut self, ch: char) {
+        self.heard = true;
+        self.put(ch);
+    }
+
+    fn execute(&mut self, byte: u8) {
+        self.heard = true;
+        match byte {
+            0x08 => self.backspace(),
+            b'\t' => self.go(self.tabs.next(self.caret.col), self.caret.row),
+            b'\n' | 0x0b | 0x0c => {
+                self.index();
+                if self.is_on(Mode::Newline) {
+                    self.caret.col = 0;
+                }
+            }
+            b'\r' => self.go(0, self.caret.row),
+            0x0e => self.caret.charsets.shifted = true,
+            0x0f => self.caret.charsets.shifted = false,
+            _ => {}
+        }
+    }
+
+    fn hook(&mut self, _params: &Params, _intermediates: &[u8], _ignore: bool, _action: char) {
+        self.heard = true;
+    }
+
+    fn put(&mut self, _byte: u8) {
+        self.heard = true;
+    }
+
+    fn unhook(&mut self) {
+        self.heard = true;
+    }
+
+    fn osc_dispatch(&mut self, params: &[&[u8]], bell_terminated: bool) {
+        self.heard = true;
+        self.osc(params, bell_terminated);
+    }
+
+    fn csi_dispatch(&mut self, params: &Params, intermediates: &[u8], ignore: bool, action: char) {
+        self.heard = true;
+        if !ignore {
+            self.csi(params, intermediates, action);
+        }
+    }
+
+    fn esc_dispatch(&mut self, intermediates: &[u8], ignore: bool, byte: u8) {
+        self.heard = true;
+        if ignore {
+            return;
+        }
+        match (intermediates, byte) {
+            ([], b'7') => self.save_caret(),
+            ([], b'8') => self.restore_caret(),
+            ([], b'=') => self.modes.set(Mode::Keypad, true),
+            ([], b'>') => self.modes.set(Mode::Keypad, false),
+            ([], b'D') => self.index(),
+            ([], b'E') => {
+                self.index();
+                self.caret.col = 0;
+            }
+            ([], b'H') => self.tabs.set(self.caret.col),
+            ([], b'M') => self.reverse_index(),
+            ([], b'c') => self.reset(),
+            ([b'#'], b'8') => self.align(),
+            ([b'('], set) => self.caret.charsets.g0 = Charset::from_final(set),
+            ([b')'], set) => self.caret.charsets.g1 = Charset::from_final(set),
+            _ => {}
+        }
+    }
+}
+
+impl Terminal {
+    /// BS: one to the left; at the edge to the row above, if reverse wrap is on.
+    fn backspace(&mut self) {
+        let (col, row) = (self.caret.col, self.caret.row);
+        if col > 0 {
+            self.go(col - 1, row);
+        } else if row > 0 && self.is_on(Mode::ReverseWrap) && self.is_on(Mode::AutoWrap) {
+            self.go(self.cols - 1, row - 1);
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::Screen;
+
+    fn lines(bytes: &str) -> Vec<String> {
+        let mut screen = Screen::new(12, 3);
+        screen.feed(bytes.as_bytes());
+        screen.lines()
+    }
+
+    #[test]
+    fn control_characters_move() {
+        assert_eq!(lines("ab\nc\rd"), ["ab", "d c", ""]);
+        assert_eq!(lines("ab\x0bc\x0cd"), ["ab", "  c", "   d"]);
+        assert_eq!(lines("\x1b[20hab\nc"), ["ab", "c", ""]);
+        assert_eq!(lines("a\tb\tc"), ["a       b  c", "", ""]);
+        assert_eq!(lines("\x08ab\x08c"), ["ac", "", ""]);
+    }
+
+    #[test]
+    fn backspace_goes_up_only_in_reverse_wrap_mode() {
+        assert_eq!(lines("a\r\n\x08x"), ["a", "x", ""]);
+        assert_eq!(lines("\x1b[?45ha\r\n\x08x"), ["a          x", "", ""]);
+    }
+
+    #[test]
+    fn escapes_move_and_set_tabs() {
+        assert_eq!(lines("ab\x1bDc\x1bEd"), ["ab", "  c", "d"]);
+        assert_eq!(lines("\x1b[3g\x1b[4G\x1bH\r\tx"), ["   x", "", ""]);
+    }
+
+    #[test]
+    fn both_character_sets_can_draw_lines() {
+        assert_eq!(lines("\x1b(0lq\x1b(Bq")[0], "┌─q");
+        assert_eq!(lines("\x1b)0q\x0eq\x0fq")[0], "q─q");
+    }
+
+    #[test]
+    fn strings_that_mean_nothing_here_show_nothing() {
+        assert_eq!(
+            lines("a\x1bP$q\"p\x1b\\b\x1b_Gi=31,s=1;AAAA\x1b\\c\x1b^x\x1b\\d\x1bXy\x1b\\e")[0],
+            "abcde"
+        );
+    }
+}

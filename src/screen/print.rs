@@ -1,0 +1,204 @@
+//! Writing text: width, wrapping, insert mode, combining marks, REP.
+//!
+//! Width is that of each character alone (`unicode-width`), as in xterm and in tmux without mode 2027: an emoji joined
+//! from several stands in several cells.
+
+use unicode_width::UnicodeWidthChar;
+
+use super::modes::Mode;
+use super::terminal::Terminal;
+
+impl Terminal {
+    /// Writes one character at the caret.
+    #[inline]
+    pub(super) fn put(&mut self, ch: char) {
+        let ch = self.caret.charsets.map(ch);
+        if matches!(ch, ' '..='~') {
+            return self.put_narrow(ch);
+        }
+        match ch.width() {
+            None => {}
+            Some(0) => self.combine(ch),
+            Some(1) => self.put_narrow(ch),
+            Some(_) => self.put_wide(ch),
+        }
+    }
+
+    /// REP: writes the last character again. Bounded by the width of the screen: programs repeat inside a row, and five
+    /// bytes must not cost a million cells.
+    pub(super) fn repeat(&mut self, count: usize) {
+        let Some(ch) = self.last else { return };
+        for _ in 0..count.min(self.cols) {
+            if ch.width() == Some(2) {
+                self.put_wide(ch);
+            } else {
+                self.put_narrow(ch);
+            }
+        }
+    }
+
+    #[inline]
+    fn put_narrow(&mut self, ch: char) {
+        if self.caret.pending {
+            self.wrap();
+        }
+        let (col, style) = (self.caret.col, self.caret.style);
+        let insert = self.modes.is_on(Mode::Insert);
+        if let Some(row) = self.page.grid.row_mut(self.caret.row) {
+            if insert {
+                row.insert(col, 1, style.erased());
+            }
+            row.put_narrow(col, ch, style);
+        }
+        self.advance(1);
+        self.last = Some(ch);
+        self.changed = true;
+    }
+
+    fn put_wide(&mut self, ch: char) {
+        if self.cols < 2 {
+            return;
+        }
+        if self.caret.pending {
+            self.wrap();
+        }
+        let style = self.caret.style;
+        if self.caret.col + 2 > self.cols {
+            if self.is_on(Mode::AutoWrap) {
+                let (col, blank) = (self.caret.col, self.blank());
+                if let Some(row) = self.page.grid.row_mut(self.caret.row) {
+                    row.erase(col, col + 1, blank);
+                }
+                self.wrap();
+            } else {
+                self.caret.col = self.cols - 2;
+            }
+        }
+        let col = self.caret.col;
+        let insert = self.modes.is_on(Mode::Insert);
+        if let Some(row) = self.page.grid.row_mut(self.caret.row) {
+            if insert {
+                row.insert(col, 2, style.erased());
+            }
+            row.put_wide(col, ch, style);
+        }
+        self.advance(2);
+        self.last = Some(ch);
+        self.changed = true;
+    }
+
+    /// Moves the caret behind what was written; in the last column it stays and waits.
+    #[inline]
+    fn advance(&mut self, width: usize) {
+        self.caret.col += width;
+        if self.caret.col >= self.cols {
+            self.caret.col = self.cols - 1;
+            self.caret.pending = self.modes.is_on(Mode::AutoWrap);
+        }
+    }
+
+    /// Goes on in the next row. A wait from before autowrap was switched off is dropped.
+    fn wrap(&mut self) {
+        self.caret.pending = false;
+        if !self.is_on(Mode::AutoWrap) {
+            return;
+        }
+        if let Some(row) = self.page.grid.row_mut(self.caret.row) {
+            row.wrapped = true;
+        }
+        self.index();
+        self.caret.col = 0;
+    }
+
+    /// Joins a mark to the character before the caret; at the left edge there is none, and it is dropped.
+    fn combine(&mut self, mark: char) {
+        let col = match (self.caret.pending, self.caret.col) {
+            (true, col) => col,
+            (false, 0) => return,
+            (false, col) => col - 1,
+        };
+        if let Some(row) = self.page.grid.row_mut(self.caret.row) {
+            row.combine(col, mark);
+            self.changed = true;
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::Screen;
+
+    fn lines(cols: u16, rows: u16, bytes: &str) -> Vec<String> {
+        let mut screen = Screen::new(cols, rows);
+        screen.feed(bytes.as_bytes());
+        screen.lines()
+    }
+
+    #[test]
+    fn the_last_column_waits_before_it_wraps() {
+        assert_eq!(lines(3, 2, "abc"), ["abc", ""]);
+        assert_eq!(lines(3, 2, "abcd"), ["abc", "d"]);
+        assert_eq!(lines(3, 2, "abc\rx"), ["xbc", ""]);
+        assert_eq!(lines(3, 2, "abc\x08x"), ["axc", ""]);
+        assert_eq!(lines(3, 2, "abc\x1b[mx"), ["abc", "x"]);
+        assert_eq!(lines(3, 2, "abcdefg"), ["def", "g"]);
+    }
+
+    #[test]
+    fn without_autowrap_the_last_column_is_overwritten() {
+        assert_eq!(lines(3, 2, "\x1b[?7labcde"), ["abe", ""]);
+        assert_eq!(lines(3, 2, "abc\x1b[?7ld"), ["abd", ""]);
+        assert_eq!(lines(3, 2, "\x1b[?7lab漢"), ["a漢", ""]);
+    }
+
+    #[test]
+    fn wide_characters_take_two_columns_and_wrap_whole() {
+        assert_eq!(lines(4, 2, "漢字x"), ["漢字", "x"]);
+        assert_eq!(lines(3, 2, "ab漢"), ["ab", "漢"]);
+        assert_eq!(lines(3, 2, "漢\x1b[1;2Hx"), [" x", ""]);
+        assert_eq!(lines(1, 2, "漢a"), ["a", ""]);
+    }
+
+    #[test]
+    fn a_wide_character_that_wraps_leaves_no_old_text_before_it() {
+        assert_eq!(lines(3, 2, "abc\x1b[1;3H漢"), ["ab", "漢"]);
+    }
+
+    #[test]
+    fn only_a_row_that_ran_over_counts_as_wrapped() {
+        let wrapped = |bytes: &str| {
+            let mut screen = Screen::new(3, 2);
+            screen.feed(bytes.as_bytes());
+            screen.terminal.page.grid.rows()[0].wrapped
+        };
+        assert!(wrapped("abcd") && wrapped("ab漢"));
+        assert!(!wrapped("abc\r\nd") && !wrapped("abcd\x1b[1;3H\x1b[K"));
+    }
+
+    #[test]
+    fn marks_join_the_character_before_them() {
+        assert_eq!(lines(4, 1, "e\u{301}x"), ["e\u{301}x"]);
+        assert_eq!(lines(2, 1, "ae\u{301}"), ["ae\u{301}"]);
+        assert_eq!(lines(4, 1, "漢\u{302}x"), ["漢\u{302}x"]);
+        assert_eq!(lines(4, 1, "\u{301}x"), ["x"]);
+    }
+
+    #[test]
+    fn insert_mode_moves_the_rest() {
+        assert_eq!(lines(5, 1, "abc\r\x1b[4hx漢\x1b[4ly"), ["x漢yb"]);
+    }
+
+    #[test]
+    fn the_last_character_is_repeated_within_bounds() {
+        assert_eq!(lines(6, 2, "a\x1b[3b"), ["aaaa", ""]);
+        assert_eq!(lines(6, 2, "漢\x1b[b"), ["漢漢", ""]);
+        assert_eq!(lines(4, 2, "a\x1b[65535b"), ["aaaa", "a"]);
+        assert_eq!(lines(4, 2, "\x1b[5b"), ["", ""]);
+        assert_eq!(lines(4, 1, "\x1b(0q\x1b(B\x1b[2b"), ["───"]);
+    }
+
+    #[test]
+    fn delete_and_control_characters_are_not_text() {
+        assert_eq!(lines(6, 1, "a\x7fb\u{85}c\0d"), ["abcd"]);
+    }
+}

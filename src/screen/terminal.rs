@@ -1,0 +1,359 @@
+//! The terminal that the child writes to: two pages of rows, one caret, and everything sequences can change.
+//!
+//! This file has the state and the movements that everything else is made of. Sequences are read in `perform.rs`,
+//! `csi.rs`, `sgr.rs` and `osc.rs`; text is written in `print.rs`; `edit.rs` erases and shifts.
+
+use super::alternate::Alternate;
+use super::cursor::{Caret, CursorShape};
+use super::grid::Grid;
+use super::keyboard::Keyboard;
+use super::modes::{Mode, Modes};
+use super::reply::Query;
+use super::style::Style;
+use super::tabs::Tabs;
+use super::title::Titles;
+
+/// One of the two screens, with what belongs to it alone.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub(super) struct Page {
+    /// The rows.
+    pub(super) grid: Grid,
+    /// What DECSC saved.
+    pub(super) saved: Caret,
+    /// The kitty keyboard flags.
+    pub(super) keyboard: Keyboard,
+}
+
+/// Rows that scroll, both ends included.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) struct Region {
+    /// First row.
+    pub(super) top: usize,
+    /// Last row.
+    pub(super) bottom: usize,
+}
+
+/// The whole state.
+#[derive(Clone, Debug, PartialEq)]
+pub(super) struct Terminal {
+    /// Columns, at least 1.
+    pub(super) cols: usize,
+    /// Rows, at least 1.
+    pub(super) rows: usize,
+    /// The page that is shown.
+    pub(super) page: Page,
+    /// The other one.
+    pub(super) hidden: Page,
+    /// How the alternate screen was entered; `None` while the primary one is shown.
+    pub(super) alternate: Option<Alternate>,
+    /// The cursor.
+    pub(super) caret: Caret,
+    /// The margins. One pair for both pages, as in xterm.
+    pub(super) region: Region,
+    /// The tab stops.
+    pub(super) tabs: Tabs,
+    /// The mode latch, without origin mode, which the caret has.
+    pub(super) modes: Modes,
+    /// `CSI > 4 ; n m`; 0 = off.
+    pub(super) modify_other_keys: u16,
+    /// The cursor's form.
+    pub(super) shape: CursorShape,
+    /// Title and saved titles.
+    pub(super) titles: Titles,
+    /// The last character written, for REP.
+    pub(super) last: Option<char>,
+    /// What the child asked and nobody has taken yet.
+    pub(super) queries: Vec<Query>,
+    /// The parser had something to say since this was cleared.
+    pub(super) heard: bool,
+    /// Something visible changed since this was cleared.
+    pub(super) changed: bool,
+}
+
+impl Terminal {
+    /// A fresh terminal. Both sizes are at least 1.
+    pub(super) fn new(cols: usize, rows: usize) -> Self {
+        Self::with_grid(cols, rows, Grid::new(cols, rows))
+    }
+
+    fn with_grid(cols: usize, rows: usize, grid: Grid) -> Self {
+        Self {
+            cols,
+            rows,
+            page: Page {
+                grid,
+                ..Page::default()
+            },
+            hidden: Page::default(),
+            alternate: None,
+            caret: Caret::default(),
+            region: Region {
+                top: 0,
+                bottom: rows - 1,
+            },
+            tabs: Tabs::new(cols),
+            modes: Modes::default(),
+            modify_other_keys: 0,
+            shape: CursorShape::Default,
+            titles: Titles::default(),
+            last: None,
+            queries: Vec::new(),
+            heard: false,
+            changed: false,
+        }
+    }
+
+    /// Changes the size. Margins are reset, as terminals do.
+    pub(super) fn resize(&mut self, cols: usize, rows: usize) {
+        if (cols, rows) == (self.cols, self.rows) {
+            return;
+        }
+        self.cols = cols;
+        self.rows = rows;
+        self.page.grid.resize(cols, rows);
+        if !self.hidden.grid.is_unused() {
+            self.hidden.grid.resize(cols, rows);
+        }
+        self.caret.pending = false;
+        self.caret = self.caret.clamped(cols, rows);
+        self.region = self.whole();
+        self.tabs.resize(cols);
+        self.changed = true;
+    }
+
+    /// The margins of a fresh terminal.
+    pub(super) fn whole(&self) -> Region {
+        Region {
+            top: 0,
+            bottom: self.rows - 1,
+        }
+    }
+
+    /// Whether `mode` is on.
+    #[inline]
+    pub(super) fn is_on(&self, mode: Mode) -> bool {
+        match mode {
+            Mode::Origin => self.caret.origin,
+            _ => self.modes.is_on(mode),
+        }
+    }
+
+    /// The look that erased cells get.
+    #[inline]
+    pub(super) fn blank(&self) -> Style {
+        self.caret.style.erased()
+    }
+
+    /// Moves the caret to a place on the screen, cut to it.
+    pub(super) fn go(&mut self, col: usize, row: usize) {
+        self.caret.col = col.min(self.cols - 1);
+        self.caret.row = row.min(self.rows - 1);
+        self.caret.pending = false;
+    }
+
+    /// Moves the caret to a row as CUP counts them: in origin mode from the top margin, and not out of the margins.
+    pub(super) fn go_addressed(&mut self, col: usize, row: usize) {
+        if self.caret.origin {
+            self.go(col, (self.region.top + row).min(self.region.bottom));
+        } else {
+            self.go(col, row);
+        }
+    }
+
+    /// Moves up, not over the top margin when it starts below it.
+    pub(super) fn go_up(&mut self, count: usize) {
+        let limit = if self.caret.row >= self.region.top {
+            self.region.top
+        } else {
+            0
+        };
+        self.go(
+            self.caret.col,
+            self.caret.row.saturating_sub(count).max(limit),
+        );
+    }
+
+    /// Moves down, not over the bottom margin when it starts above it.
+    pub(super) fn go_down(&mut self, count: usize) {
+        let inside = self.caret.row <= self.region.bottom;
+        let limit = if inside {
+            self.region.bottom
+        } else {
+            self.rows - 1
+        };
+        self.go(self.caret.col, (self.caret.row + count).min(limit));
+    }
+
+    /// IND and the line feed: down, and at the bottom margin the region scrolls.
+    pub(super) fn index(&mut self) {
+        if self.caret.row == self.region.bottom {
+            self.caret.pending = false;
+            self.scroll_up(self.region, 1);
+        } else {
+            self.go_down(1);
+        }
+    }
+
+    /// RI: up, and at the top margin the region scrolls down.
+    pub(super) fn reverse_index(&mut self) {
+        if self.caret.row == self.region.top {
+            self.caret.pending = false;
+            self.scroll_down(self.region, 1);
+        } else {
+            self.go_up(1);
+        }
+    }
+
+    /// Scrolls the rows of `region` up.
+    pub(super) fn scroll_up(&mut self, region: Region, count: usize) {
+        let blank = self.blank();
+        self.page
+            .grid
+            .scroll_up(region.top, region.bottom, count, blank);
+        self.changed = true;
+    }
+
+    /// Scrolls the rows of `region` down.
+    pub(super) fn scroll_down(&mut self, region: Region, count: usize) {
+        let blank = self.blank();
+        self.page
+            .grid
+            .scroll_down(region.top, region.bottom, count, blank);
+        self.changed = true;
+    }
+
+    /// DECSC.
+    pub(super) fn save_caret(&mut self) {
+        self.page.saved = self.caret;
+    }
+
+    /// DECRC. Without a DECSC before it this is home, with a plain pen.
+    pub(super) fn restore_caret(&mut self) {
+        self.caret = self.page.saved.clamped(self.cols, self.rows);
+    }
+
+    /// RIS: all as new, but for titles, which terminals keep. The rows are used again: two bytes must not cost an
+    /// allocation of the whole screen.
+    pub(super) fn reset(&mut self) {
+        let mut grid = std::mem::take(&mut self.page.grid);
+        grid.erase_rows(0, self.rows, Style::default());
+        let fresh = Self::with_grid(self.cols, self.rows, grid);
+        let old = std::mem::replace(self, fresh);
+        self.titles = old.titles;
+        self.queries = old.queries;
+        self.heard = old.heard;
+        self.changed = true;
+    }
+
+    /// DECSTR: what a program may have left behind that garbles the next one's text. The picture stays.
+    pub(super) fn soft_reset(&mut self) {
+        for mode in [Mode::Insert, Mode::CursorKeys, Mode::Keypad] {
+            self.modes.set(mode, false);
+        }
+        self.modes.set(Mode::AutoWrap, true);
+        self.modes.set(Mode::CursorVisible, true);
+        self.region = self.whole();
+        let (col, row) = (self.caret.col, self.caret.row);
+        self.caret = Caret {
+            col,
+            row,
+            ..Caret::default()
+        };
+        self.page.saved = Caret::default();
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::Screen;
+
+    fn screen(cols: u16, rows: u16, bytes: &str) -> Screen {
+        let mut screen = Screen::new(cols, rows);
+        screen.feed(bytes.as_bytes());
+        screen
+    }
+
+    fn at(bytes: &str) -> (u16, u16) {
+        let cursor = screen(10, 6, bytes).cursor();
+        (cursor.col, cursor.row)
+    }
+
+    #[test]
+    fn vertical_moves_stop_at_the_margins_they_started_inside() {
+        assert_eq!(at("\x1b[2;4r\x1b[3;5H\x1b[9A"), (4, 1));
+        assert_eq!(at("\x1b[2;4r\x1b[3;5H\x1b[9B"), (4, 3));
+        assert_eq!(at("\x1b[2;4r\x1b[1;5H\x1b[9A"), (4, 0));
+        assert_eq!(at("\x1b[2;4r\x1b[5;5H\x1b[9B"), (4, 5));
+    }
+
+    #[test]
+    fn line_feeds_scroll_only_the_region() {
+        let screen = screen(4, 4, "a\r\nb\r\nc\r\nd\x1b[2;3r\x1b[3;1H\n\x1b[4;1H\n");
+        assert_eq!(screen.lines(), ["a", "c", "", "d"]);
+    }
+
+    #[test]
+    fn reverse_index_scrolls_the_region_down() {
+        let screen = screen(4, 4, "a\r\nb\r\nc\r\nd\x1b[2;3r\x1b[2;1H\x1bM");
+        assert_eq!(screen.lines(), ["a", "", "b", "d"]);
+    }
+
+    #[test]
+    fn origin_mode_counts_from_the_margin_and_stays_inside() {
+        assert_eq!(at("\x1b[2;4r\x1b[?6h"), (0, 1));
+        assert_eq!(at("\x1b[2;4r\x1b[?6h\x1b[2;3H"), (2, 2));
+        assert_eq!(at("\x1b[2;4r\x1b[?6h\x1b[99;99H"), (9, 3));
+        assert_eq!(at("\x1b[2;4r\x1b[?6h\x1b[?6l"), (0, 0));
+    }
+
+    #[test]
+    fn decsc_saves_place_pen_origin_and_charset() {
+        let mut screen = screen(10, 6, "\x1b[3;4H\x1b[1m\x1b(0\x1b7\x1b[H\x1b[m\x1b(B\x1b8q");
+        assert_eq!(screen.lines()[2], "   ─");
+        assert_eq!(screen.row_runs(2)[1].style.attr_names(), ["bold"]);
+        screen.feed(b"\x1b[2;4r\x1b[?6h\x1b7\x1b[?6l\x1b8\x1b[1;1H");
+        assert_eq!(screen.cursor().row, 1);
+    }
+
+    #[test]
+    fn a_restored_caret_lies_on_the_screen() {
+        let mut screen = screen(10, 6, "\x1b[6;10H\x1b7");
+        screen.resize(3, 2);
+        screen.feed(b"\x1b8x");
+        assert_eq!(screen.lines(), ["", "  x"]);
+    }
+
+    #[test]
+    fn a_full_reset_forgets_all_but_the_title() {
+        let mut used = screen(
+            10,
+            6,
+            "\x1b]0;t\x07\x1b[?1049h\x1b[>5uabc\x1b[?2004h\x1b[2;3r\x1b[1m\x1bc",
+        );
+        assert_eq!((used.title(), used.alternate()), ("t", false));
+        used.feed(b"\x1b]0;\x07");
+        assert_eq!(used, Screen::new(10, 6));
+    }
+
+    #[test]
+    fn a_soft_reset_keeps_the_picture_and_the_mouse() {
+        let screen = screen(
+            10,
+            6,
+            "abc\x1b[4h\x1b[?7l\x1b[?25l\x1b[?1000h\x1b[2;3r\x1b[1m\x1b[!p",
+        );
+        assert_eq!(screen.lines()[0], "abc");
+        assert_eq!(screen.modes(), ["1000"]);
+        assert_eq!(screen.undo(), b"\x1b[?1000l");
+    }
+
+    #[test]
+    fn resizing_resets_margins_and_keeps_the_top_left() {
+        let mut screen = screen(6, 4, "abcdef\r\nghi\x1b[2;3r\x1b[4;6H");
+        screen.resize(3, 3);
+        assert_eq!(screen.lines(), ["abc", "ghi", ""]);
+        assert_eq!((screen.cursor().col, screen.cursor().row), (2, 2));
+        screen.feed(b"\n");
+        assert_eq!(screen.lines(), ["ghi", "", ""]);
+    }
+}

@@ -1,0 +1,479 @@
+//! The loop that owns the terminal: keys in, screen out, signals, and the orderly end.
+//!
+//! One `poll` over the terminal and a wake-up stream; the engine works in its own thread and sends events. Which key
+//! does what is as measured on 2.1.329.
+
+use std::env;
+use std::io::{self, Read};
+use std::os::fd::AsFd;
+use std::os::unix::net::UnixStream;
+use std::sync::Arc;
+use std::sync::mpsc::{Receiver, Sender};
+use std::thread;
+use std::time::{Duration, Instant};
+
+use nix::poll::{PollFd, PollFlags, PollTimeout, poll};
+use serde_json::json;
+use signal_hook::consts::{SIGCONT, SIGHUP, SIGINT, SIGTERM, SIGWINCH};
+
+use super::draft::Draft;
+use super::engine::{Command, Engine};
+use super::input::{Decoder, Key};
+use super::lock;
+use super::look::{self, Bottom};
+use super::presence::Status;
+use super::screen::{Block, Screen};
+use super::shared::{Answer, Event, Prompt, Question, Scope, Shared, Shown};
+use super::terminal::Terminal;
+use super::transcript::now;
+
+/// How long a first Ctrl+C or Ctrl+D waits for a second (measured: 0.75 s exits, 0.9 s does not).
+const TWICE: Duration = Duration::from_millis(800);
+/// After this long without more bytes, ESC is the key.
+const ESCAPE: Duration = Duration::from_millis(50);
+/// The terminal is asked who it is so long after the first frame.
+const ASK_AFTER: Duration = Duration::from_millis(140);
+/// A busy frame, and a busy title (measured: about 0.96 s).
+const FRAME: Duration = Duration::from_millis(120);
+const TITLE: Duration = Duration::from_millis(960);
+
+/// What a first press waits for.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Twice {
+    Interrupt,
+    EndOfInput,
+}
+
+/// The agent as a person sees it.
+pub(super) struct App {
+    shared: Arc<Shared>,
+    terminal: Terminal,
+    screen: Screen,
+    commands: Sender<Command>,
+    /// Taken when the conversation begins: not before the directory is trusted.
+    orders: Option<Receiver<Command>>,
+    events: Receiver<Event>,
+    wake: UnixStream,
+    decoder: Decoder,
+    draft: Draft,
+    /// Things the engine was told and has not done.
+    running: usize,
+    since: Instant,
+    question: Option<Question>,
+    /// The option chosen in an open dialog.
+    chosen: usize,
+    twice: Option<(Twice, Instant)>,
+    ask_at: Option<Instant>,
+    title_at: Option<Instant>,
+    titles: usize,
+    swallow: usize,
+    suspended: bool,
+    exit: Option<i32>,
+}
+
+/// What the loop is made of.
+pub(super) struct Parts {
+    pub(super) shared: Arc<Shared>,
+    pub(super) terminal: Terminal,
+    pub(super) screen: Screen,
+    pub(super) commands: Sender<Command>,
+    pub(super) orders: Receiver<Command>,
+    pub(super) events: Receiver<Event>,
+    pub(super) wake: UnixStream,
+}
+
+impl App {
+    /// The loop, before anything is drawn.
+    pub(super) fn new(parts: Parts) -> App {
+        App {
+            shared: parts.shared,
+            terminal: parts.terminal,
+            screen: parts.screen,
+            commands: parts.commands,
+            orders: Some(parts.orders),
+            events: parts.events,
+            wake: parts.wake,
+            decoder: Decoder::default(),
+            draft: Draft::default(),
+            running: 0,
+            since: Instant::now(),
+            question: None,
+            chosen: 0,
+            twice: None,
+            ask_at: Some(Instant::now() + ASK_AFTER),
+            title_at: None,
+            titles: 0,
+            swallow: number("HOPTY_AGENT_SWALLOW_ENTERS").unwrap_or(0),
+            suspended: false,
+            exit: None,
+        }
+    }
+
+    /// Runs to the end; returns the exit code.
+    pub(super) fn run(mut self) -> i32 {
+        self.screen.begin();
+        if self.shared.world.is_trusted() {
+            self.begin();
+        }
+        loop {
+            self.draw();
+            if let Some(code) = self.exit {
+                return code;
+            }
+            self.wait();
+            while let Ok(event) = self.events.try_recv() {
+                self.event(event);
+            }
+            self.timers();
+        }
+    }
+
+    /// The conversation begins.
+    fn begin(&mut self) {
+        let Some(orders) = self.orders.take() else { return };
+        let session = lock(&self.shared.live).session.clone();
+        lock(&self.shared.presence).appear(&session, &self.shared.world.cwd);
+        self.screen.title("✳ Claude Code");
+        self.screen.enter();
+        let cwd = self.shared.world.cwd.to_string_lossy();
+        let rows = look::welcome(&self.shared.options.model, &cwd, self.screen.cols());
+        self.screen.print(rows);
+        let engine = Engine::new(Arc::clone(&self.shared));
+        thread::spawn(move || engine.run(&orders));
+        if let Some(prompt) = self.shared.options.prompt.clone() {
+            self.submit(prompt.clone(), prompt);
+        } else {
+            self.shared.status(Status::Idle);
+        }
+    }
+
+    fn wait(&mut self) {
+        let now = Instant::now();
+        let escape = self.decoder.has_escape().then(|| now + ESCAPE);
+        let frame = (self.running > 0 && self.question.is_none() && !self.suspended).then(|| now + FRAME);
+        let twice = self.twice.map(|(_, since)| since + TWICE);
+        let next = [escape, frame, twice, self.ask_at].into_iter().flatten().min();
+        let ms = next.map(|at| at.saturating_duration_since(now).as_millis().saturating_add(1));
+        let timeout = ms.map_or(PollTimeout::NONE, |ms| PollTimeout::try_from(ms).unwrap_or(PollTimeout::MAX));
+        let stdin = io::stdin();
+        let mut fds =
+            [PollFd::new(stdin.as_fd(), PollFlags::POLLIN), PollFd::new(self.wake.as_fd(), PollFlags::POLLIN)];
+        let polled = poll(&mut fds, timeout);
+        let ready = |fd: &PollFd<'_>| polled.is_ok_and(|n| n > 0) && fd.revents().is_some_and(|r| !r.is_empty());
+        let (typed, woken) = (ready(&fds[0]), ready(&fds[1]));
+        if woken {
+            let _ = self.wake.read(&mut [0; 512]);
+        }
+        if typed && !self.suspended {
+            match self.terminal.read() {
+                Some(bytes) => {
+                    let keys = self.decoder.feed(&bytes);
+                    self.keys(keys);
+                }
+                // The other side of the terminal was closed: an end like any other (measured: code 0).
+                None => self.finish("other", 0),
+            }
+        } else if escape.is_some() && polled == Ok(0) {
+            let keys = self.decoder.settle();
+            self.keys(keys);
+        }
+    }
+
+    fn timers(&mut self) {
+        let now = Instant::now();
+        if self.ask_at.is_some_and(|at| now >= at) {
+            self.ask_at = None;
+            self.screen.ask();
+        }
+        if self.twice.is_some_and(|(_, since)| now >= since + TWICE) {
+            self.twice = None;
+        }
+        // In tmux only the first idle title is written (measured).
+        if self.title_at.is_some_and(|at| now >= at) && self.question.is_none() && env::var_os("TMUX").is_none() {
+            self.title_at = Some(now + TITLE);
+            self.titles += 1;
+            self.screen.title(if self.titles.is_multiple_of(2) { "◑ Claude Code" } else { "◐ Claude Code" });
+        }
+    }
+
+    fn event(&mut self, event: Event) {
+        match event {
+            Event::Signal(signal) => self.signal(signal),
+            Event::Show(shown) => {
+                let rows = look::shown(&shown, self.screen.cols());
+                self.screen.print(rows);
+            }
+            Event::Ask(question) => {
+                self.chosen = 0;
+                self.question = Some(question);
+                self.screen.title("✳ Claude Code");
+            }
+            Event::Answered => self.question = None,
+            Event::PutBack(text) => self.draft.insert(&text),
+            Event::Cleared => {
+                self.screen.clear();
+                self.screen.put("\x1b[H\x1b[2J");
+                let size = self.terminal.size();
+                self.screen.resized(size);
+            }
+            Event::Queue => self.drain(),
+            Event::Idle => {
+                self.running = self.running.saturating_sub(1);
+                if self.running == 0 {
+                    self.title_at = None;
+                    if env::var_os("TMUX").is_none() {
+                        self.screen.title("✳ Claude Code");
+                    }
+                    self.drain();
+                }
+            }
+        }
+    }
+
+    /// Queued prompts that no turn took become turns of their own.
+    fn drain(&mut self) {
+        if self.running == 0 && !lock(&self.shared.queue).is_empty() {
+            self.order(Command::Drain);
+        }
+    }
+
+    fn order(&mut self, command: Command) {
+        if self.running == 0 {
+            self.since = Instant::now();
+            self.title_at = Some(self.since);
+        }
+        self.running += 1;
+        let _ = self.commands.send(command);
+    }
+
+    fn signal(&mut self, signal: i32) {
+        match signal {
+            SIGTERM if env::var_os("HOPTY_AGENT_IGNORE_TERM").is_some() => {}
+            SIGTERM => {
+                thread::sleep(Duration::from_millis(number("HOPTY_AGENT_EXIT_MS").unwrap_or(0) as u64));
+                self.finish("other", 143);
+            }
+            SIGHUP => self.finish("other", 129),
+            SIGINT => self.finish("other", 0),
+            SIGWINCH if !self.suspended => self.screen.resized(self.terminal.size()),
+            SIGCONT => {
+                self.suspended = false;
+                self.terminal.raw_again();
+                self.screen.resume(self.terminal.size());
+                self.ask_at = Some(Instant::now());
+            }
+            _ => {}
+        }
+    }
+
+    fn keys(&mut self, keys: Vec<Key>) {
+        // Keys of one write act on what was drawn before it (measured: "down, Enter" at once takes the old choice).
+        let drawn = self.chosen;
+        for key in keys {
+            if self.exit.is_some() {
+                return;
+            }
+            match key {
+                Key::KittyKnown => self.screen.use_kitty(),
+                Key::Suspend => self.suspend(),
+                key if self.orders.is_some() => self.trust_key(&key, drawn),
+                key if self.question.is_some() => self.question_key(&key, drawn),
+                key => self.box_key(key),
+            }
+        }
+    }
+
+    fn trust_key(&mut self, key: &Key, drawn: usize) {
+        match key {
+            Key::Up => self.chosen = 0,
+            Key::Down => self.chosen = 1,
+            Key::Enter if drawn == 1 => {
+                let _ = self.shared.world.trust();
+                self.chosen = 0;
+                self.draw_block(Block::default());
+                self.begin();
+            }
+            Key::Enter | Key::Escape | Key::Interrupt => {
+                self.finish("other", 1);
+                self.terminal.write(
+                    b"\r\nClaude Code didn't start because this folder isn't trusted.\r\nRun claude again and choose Yes, or run it in another folder.\r\n",
+                );
+            }
+            _ => {}
+        }
+    }
+
+    fn question_key(&mut self, key: &Key, drawn: usize) {
+        const ANSWERS: [Answer; 3] = [Answer::Yes, Answer::Always, Answer::No];
+        let answer = match key {
+            Key::Up => {
+                self.chosen = self.chosen.saturating_sub(1);
+                return;
+            }
+            Key::Down => {
+                self.chosen = (self.chosen + 1).min(2);
+                return;
+            }
+            Key::Enter => ANSWERS[drawn.min(2)],
+            Key::Text(text) => match text.as_str() {
+                "1" => Answer::Yes,
+                "2" => Answer::Always,
+                "3" => Answer::No,
+                _ => return,
+            },
+            Key::Escape => Answer::No,
+            // Ctrl+C does nothing here (measured).
+            _ => return,
+        };
+        if let Some(question) = self.question.take() {
+            let _ = question.reply.send(answer);
+        }
+    }
+
+    fn box_key(&mut self, key: Key) {
+        let twice = self.twice.take().filter(|(_, since)| since.elapsed() < TWICE).map(|(which, _)| which);
+        match key {
+            Key::Text(text) => self.draft.insert(&text),
+            Key::Paste(text) => self.draft.paste(&text),
+            Key::Newline => self.draft.insert("\n"),
+            Key::Backspace => self.draft.backspace(),
+            Key::KillLine => self.draft.kill_line(),
+            Key::Left => self.draft.step(-1),
+            Key::Right => self.draft.step(1),
+            Key::Home => self.draft.home(),
+            Key::End => self.draft.end(),
+            Key::Enter if self.swallow > 0 => self.swallow -= 1,
+            Key::Enter => self.enter(),
+            Key::Escape if self.running > 0 => self.shared.interrupt(),
+            Key::Interrupt if self.running > 0 => self.shared.interrupt(),
+            Key::Interrupt if twice == Some(Twice::Interrupt) && self.draft.is_empty() => {
+                self.finish("prompt_input_exit", 0)
+            }
+            Key::Interrupt => {
+                self.draft.clear();
+                self.twice = Some((Twice::Interrupt, Instant::now()));
+            }
+            Key::EndOfInput if !self.draft.is_empty() => {}
+            Key::EndOfInput if twice == Some(Twice::EndOfInput) => self.finish("prompt_input_exit", 0),
+            Key::EndOfInput => self.twice = Some((Twice::EndOfInput, Instant::now())),
+            Key::Up | Key::Down | Key::Escape | Key::Suspend | Key::KittyKnown => {}
+        }
+    }
+
+    fn enter(&mut self) {
+        if self.draft.takes_break() {
+            return;
+        }
+        let (text, shown) = self.draft.submit();
+        if !text.trim().is_empty() {
+            self.submit(text, shown);
+        }
+    }
+
+    fn submit(&mut self, text: String, shown: String) {
+        let (word, rest) = text.split_once(' ').unwrap_or((text.as_str(), ""));
+        match word {
+            "/exit" | "/quit" => self.finish("prompt_input_exit", 0),
+            "/clear" => self.order(Command::Clear),
+            "/compact" => self.order(Command::Compact(rest.to_owned())),
+            _ if word.starts_with('/') && !word[1..].contains('/') => {
+                let shown = Shown::Notice(format!("Unknown command: {word}"));
+                self.event(Event::Show(shown));
+            }
+            _ if self.running > 0 => self.queue(Prompt { text, shown, contexts: Vec::new() }),
+            _ => self.order(Command::Prompt(Prompt { text, shown, contexts: Vec::new() })),
+        }
+    }
+
+    /// While a turn runs: the UserPromptSubmit hooks run at once, then the prompt is in the queue (measured).
+    fn queue(&self, mut prompt: Prompt) {
+        let shared = Arc::clone(&self.shared);
+        thread::spawn(move || {
+            let outcome = shared.fire("UserPromptSubmit", Scope::Turn, "", json!({"prompt": prompt.text}));
+            if let Some(reason) = outcome.stop.or(outcome.block) {
+                shared.show(Shown::Notice(format!("UserPromptSubmit operation blocked by hook:\n{reason}")));
+                return;
+            }
+            prompt.contexts = outcome.contexts;
+            shared.note("queue-operation", json!({"operation": "enqueue", "timestamp": now(), "content": prompt.text}));
+            lock(&shared.queue).push_back(prompt);
+            shared.post.send(Event::Queue);
+        });
+    }
+
+    fn suspend(&mut self) {
+        self.screen.suspend();
+        self.terminal.write(&self.screen.take());
+        self.terminal.restore();
+        self.suspended = true;
+        self.terminal.stop();
+    }
+
+    fn draw(&mut self) {
+        if self.suspended || self.exit.is_some() {
+            return;
+        }
+        let cwd = self.shared.world.cwd.to_string_lossy().into_owned();
+        let cols = self.screen.cols();
+        let block = if self.orders.is_some() {
+            look::trust(&cwd, self.chosen, cols)
+        } else if let Some(question) = &self.question {
+            look::permission(question, &cwd, self.chosen, cols)
+        } else {
+            let queued: Vec<String> = lock(&self.shared.queue).iter().map(|p| p.shown.clone()).collect();
+            let hint = self.twice.map(|(which, _)| match which {
+                Twice::Interrupt => "Press Ctrl-C again to exit",
+                Twice::EndOfInput => "Press Ctrl-D again to exit",
+            });
+            let spent = self.since.elapsed();
+            let frame = usize::try_from(spent.as_millis() / FRAME.as_millis()).unwrap_or(0);
+            look::bottom(&Bottom {
+                cols,
+                draft: &self.draft,
+                mode: lock(&self.shared.live).mode,
+                busy: (self.running > 0).then_some((spent.as_secs(), frame)),
+                queued: &queued,
+                hint,
+            })
+        };
+        self.draw_block(block);
+    }
+
+    fn draw_block(&mut self, block: Block) {
+        self.screen.draw(block);
+        let bytes = self.screen.take();
+        if !bytes.is_empty() {
+            self.terminal.write(&bytes);
+        }
+    }
+
+    /// The orderly end: children, hooks, transcript, screen, terminal, files.
+    fn finish(&mut self, reason: &str, code: i32) {
+        if self.exit.is_some() {
+            return;
+        }
+        self.exit = Some(code);
+        let started = self.orders.is_none();
+        self.shared.cancel.close();
+        self.shared.interrupt();
+        self.shared.transcript.end();
+        if started {
+            self.shared.fire("SessionEnd", Scope::Session, reason, json!({"reason": reason}));
+        }
+        self.screen.end();
+        if lock(&self.shared.live).prompt_id.is_some() && self.shared.transcript.path().exists() {
+            let session = lock(&self.shared.live).session.clone();
+            self.screen.put(&format!(
+                "\x1b[2m\x1b[22m\r\n\x1b[2mResume this session with:\x1b[22m\r\n\x1b[2mclaude --resume {session}\x1b[22m\r\n"
+            ));
+        }
+        self.terminal.write(&self.screen.take());
+        self.terminal.restore();
+        lock(&self.shared.presence).vanish();
+    }
+}
+
+/// A number from the environment.
+pub(super) fn number(name: &str) -> Option<usize> {
+    env::var(name).ok()?.parse().ok()
+}

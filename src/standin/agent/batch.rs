@@ -1,0 +1,301 @@
+//! The tools of one answer: run one after another, with their hooks, their permission questions and their results.
+
+use std::sync::Arc;
+use std::sync::mpsc;
+use std::thread;
+use std::time::{Duration, Instant};
+
+use serde_json::{Value, json};
+use uuid::Uuid;
+
+use super::engine::Engine;
+use super::history;
+use super::lock;
+use super::model::Message;
+use super::options::PermissionMode;
+use super::outcome::Permission;
+use super::presence::Status;
+use super::shared::{Answer, Event, Question, Scope, Shared, Shown};
+use super::tools::{self, Bench, Done};
+use super::transcript::now;
+use super::turn::End;
+
+/// What the model is told about a tool that a person refused.
+const REFUSED: &str = "The user doesn't want to proceed with this tool use. The tool use was rejected (eg. if it was a file edit, the new_string was NOT written to the file). STOP what you are doing and wait for the user to tell you how to proceed.";
+
+/// How long a permission question stands before the Notification hook is told (measured: about 6 s).
+const NOTIFY_AFTER: Duration = Duration::from_secs(6);
+
+/// One call of a tool.
+struct Call {
+    id: String,
+    name: String,
+    input: Value,
+    /// The transcript line that it came in.
+    line: String,
+}
+
+/// The calls of one answer.
+pub(super) struct Batch {
+    shared: Arc<Shared>,
+    calls: Vec<Call>,
+    results: Vec<Value>,
+}
+
+impl Batch {
+    /// Writes the answer's lines (one a block, all with the same message id and usage) and takes its calls.
+    pub(super) fn new(engine: &Engine, answer: &Message) -> Batch {
+        let shared = Arc::clone(&engine.shared);
+        let mut calls = Vec::new();
+        for (index, block) in answer.content.iter().enumerate() {
+            let mut block = block.clone();
+            let name = block["name"].as_str().unwrap_or("").to_owned();
+            if block["type"] == "tool_use" {
+                block["input"] = tools::normalised(&name, block["input"].take(), &shared.world.cwd);
+            }
+            let message = json!({"id": answer.id, "type": "message", "role": "assistant", "model": answer.model,
+                "content": [block], "stop_reason": answer.stop_reason, "stop_sequence": null, "usage": answer.usage});
+            let line = shared.link(
+                "assistant",
+                json!({"message": message, "apiBlockIndex": index,
+                "requestId": answer.request_id, "requestedModel": shared.options.model, "madeBy": "model"}),
+            );
+            if block["type"] == "tool_use" {
+                let id = block["id"].as_str().unwrap_or("").to_owned();
+                calls.push(Call { id, name, input: block["input"].take(), line });
+            }
+        }
+        Batch { shared, calls, results: Vec::new() }
+    }
+
+    /// Whether the model asked for no tool.
+    pub(super) fn is_empty(&self) -> bool {
+        self.calls.is_empty()
+    }
+
+    /// Runs the calls. `None`: the next request is due.
+    pub(super) fn run(&mut self, engine: &mut Engine) -> Option<End> {
+        let calls = std::mem::take(&mut self.calls);
+        let mut end = None;
+        for call in &calls {
+            if end.is_none() {
+                end = self.call(call);
+            } else if matches!(end, Some(End::Interrupted(_))) {
+                self.refuse(call);
+            } else {
+                break;
+            }
+        }
+        if end.is_none() {
+            end = self.after(&calls);
+        }
+        if end.is_none() {
+            self.take_queue();
+        }
+        history::push(&mut engine.messages, "user", std::mem::take(&mut self.results));
+        end
+    }
+
+    /// One call, from PreToolUse to its result line.
+    fn call(&mut self, call: &Call) -> Option<End> {
+        if !tools::is_known(&call.name) {
+            let mut done = Done::failed(format!("No such tool available: {}", call.name));
+            done.content = format!("<tool_use_error>Error: {}</tool_use_error>", done.content);
+            self.result(call, done);
+            return None;
+        }
+        let about = json!({"tool_name": call.name, "tool_input": call.input, "tool_use_id": call.id});
+        let before = self.shared.fire("PreToolUse", Scope::Turn, &call.name, about.clone());
+        let denied = match &before.permission {
+            Some((Permission::Deny, reason)) => Some(reason.clone()),
+            _ => before.block.clone(),
+        };
+        let subject = ["command", "file_path", "subject"].iter().find_map(|k| call.input[*k].as_str()).unwrap_or("");
+        let here = format!("{}/", self.shared.world.cwd.display());
+        let subject = subject.strip_prefix(&here).unwrap_or(subject);
+        self.shared.show(Shown::Tool(format!("{}({subject})", call.name)));
+        if let Some(reason) = denied {
+            self.result(call, Done::failed(reason));
+            return None;
+        }
+        let allowed =
+            matches!(before.permission, Some((Permission::Allow, _))) || self.is_allowed(call) || self.asked(call);
+        if !allowed || self.shared.cancel.is_tripped() {
+            self.refuse(call);
+            return Some(End::Interrupted(" for tool use"));
+        }
+        let begun = Instant::now();
+        let session = lock(&self.shared.live).session.clone();
+        let env = self.shared.environment("agent", "");
+        let bench = Bench {
+            cwd: &self.shared.world.cwd,
+            tasks: self.shared.world.tasks_dir(&session),
+            children: &self.shared.children,
+            env: &env,
+        };
+        let mut done = tools::run(&call.name, &call.input, &bench);
+        if self.shared.cancel.is_tripped() {
+            self.refuse(call);
+            return Some(End::Interrupted(" for tool use"));
+        }
+        self.used(call, about, &mut done, begun.elapsed());
+        self.result(call, done);
+        before.stop.map(|reason| {
+            self.stopped("PreToolUse", &reason);
+            End::Done
+        })
+    }
+
+    /// Runs PostToolUse or PostToolUseFailure; what they say to the model goes into the result.
+    fn used(&self, call: &Call, mut about: Value, done: &mut Done, took: Duration) {
+        about["duration_ms"] = json!(u64::try_from(took.as_millis()).unwrap_or(u64::MAX));
+        let event = if done.failed { "PostToolUseFailure" } else { "PostToolUse" };
+        if done.failed {
+            about["error"] = json!(done.content);
+            about["is_interrupt"] = json!(false);
+        } else {
+            about["tool_response"] = done.result.clone();
+        }
+        let outcome = self.shared.fire(event, Scope::Turn, &call.name, about);
+        for text in &outcome.contexts {
+            remind(&mut done.content, &format!("{event}:{} hook additional context: {text}", call.name));
+        }
+        if let Some(reason) = outcome.block {
+            remind(&mut done.content, &format!("{event}:{} hook blocking error: {reason}", call.name));
+        }
+    }
+
+    fn is_allowed(&self, call: &Call) -> bool {
+        let live = lock(&self.shared.live);
+        let edits = live.mode == PermissionMode::AcceptEdits && call.name != "Bash";
+        live.mode == PermissionMode::Bypass
+            || live.granted
+            || edits
+            || !tools::needs_permission(&call.name, &call.input)
+    }
+
+    /// Asks a person; a PermissionRequest hook may answer first.
+    fn asked(&self, call: &Call) -> bool {
+        let (reply, answers) = mpsc::channel();
+        let question = Question { tool: call.name.clone(), input: call.input.clone(), reply: reply.clone() };
+        self.shared.post.send(Event::Ask(question));
+        self.shared.status(Status::Waiting);
+        let (hooked, asking) = (reply, json!({"tool_name": call.name, "tool_input": call.input,
+            "permission_suggestions": [{"type": "setMode", "mode": "acceptEdits", "destination": "session"}]}));
+        let shared = Arc::clone(&self.shared);
+        let name = call.name.clone();
+        thread::spawn(move || {
+            let outcome = shared.fire("PermissionRequest", Scope::Turn, &name, asking);
+            match outcome.permission {
+                Some((Permission::Allow, _)) => drop(hooked.send(Answer::Yes)),
+                Some((Permission::Deny, _)) => drop(hooked.send(Answer::No)),
+                None => {}
+            }
+        });
+        let begun = Instant::now();
+        let mut notified = false;
+        let answer = loop {
+            match answers.recv_timeout(Duration::from_millis(50)) {
+                Ok(answer) => break answer,
+                Err(mpsc::RecvTimeoutError::Timeout) if self.shared.cancel.is_tripped() => break Answer::No,
+                Err(_) if !notified && begun.elapsed() > NOTIFY_AFTER => {
+                    notified = true;
+                    let shared = Arc::clone(&self.shared);
+                    thread::spawn(move || {
+                        let text = json!({"message": "Claude needs your permission", "notification_type": "permission_prompt"});
+                        shared.fire("Notification", Scope::Session, "permission_prompt", text);
+                    });
+                }
+                Err(mpsc::RecvTimeoutError::Timeout) => {}
+                // The person's side went without an answer: the agent ends.
+                Err(mpsc::RecvTimeoutError::Disconnected) => break Answer::No,
+            }
+        };
+        self.shared.post.send(Event::Answered);
+        self.shared.status(Status::Busy);
+        if answer == Answer::Always {
+            lock(&self.shared.live).granted = true;
+        }
+        answer != Answer::No
+    }
+
+    /// PostToolBatch: all results are made, the next request has not been sent.
+    fn after(&mut self, calls: &[Call]) -> Option<End> {
+        let told: Vec<Value> = calls
+            .iter()
+            .map(|call| {
+                let content = self.results.iter().find(|r| r["tool_use_id"] == call.id.as_str()).map(|r| &r["content"]);
+                json!({"tool_name": call.name, "tool_input": call.input, "tool_use_id": call.id, "tool_response": content})
+            })
+            .collect();
+        let outcome = self.shared.fire("PostToolBatch", Scope::Turn, "", json!({"tool_calls": told}));
+        self.shared.attach_contexts("PostToolBatch", &outcome.contexts);
+        for text in &outcome.contexts {
+            self.remind_last(&format!("PostToolBatch hook additional context: {text}"));
+        }
+        if let Some(reason) = outcome.stop.or(outcome.block) {
+            self.stopped("PostToolBatch", &reason);
+            self.remind_last(&format!("PostToolBatch hook stopped continuation: {reason}"));
+            return Some(End::Done);
+        }
+        self.shared.cancel.is_tripped().then_some(End::Interrupted(" for tool use"))
+    }
+
+    fn stopped(&self, event: &str, reason: &str) {
+        self.shared.attach(json!({"type": "hook_stopped_continuation", "message": reason, "hookName": event,
+            "toolUseID": format!("hook-{}", Uuid::new_v4()), "hookEvent": event}));
+        self.shared.show(Shown::Result(format!("{event} hook stopped Claude\n{reason}")));
+    }
+
+    /// Prompts that were typed meanwhile go to the model with the results.
+    fn take_queue(&mut self) {
+        let prompts: Vec<_> = lock(&self.shared.queue).drain(..).collect();
+        for prompt in prompts {
+            self.shared.note(
+                "queue-operation",
+                json!({"operation": "remove", "timestamp": now(), "content": prompt.text,
+                "reason": "absorbed_mid_turn"}),
+            );
+            self.shared.attach(json!({"type": "queued_command", "prompt": prompt.text, "commandMode": "prompt",
+                "origin": {"kind": "human"}, "timestamp": now(), "humanTurn": true}));
+            self.remind_last(&format!(
+                "The user sent a new message while you were working:\n{}\n\nAddress the message above as you continue this turn.",
+                prompt.text
+            ));
+            self.shared.show(Shown::Prompt(prompt.shown));
+            self.shared.post.send(Event::Queue);
+        }
+    }
+
+    fn refuse(&mut self, call: &Call) {
+        self.result(call, Done { content: REFUSED.into(), result: json!("User rejected tool use"), failed: true });
+    }
+
+    /// Writes a result down for the transcript, the model and the screen.
+    fn result(&mut self, call: &Call, done: Done) {
+        let block =
+            json!({"tool_use_id": call.id, "type": "tool_result", "content": done.content, "is_error": done.failed});
+        let id = lock(&self.shared.live).prompt_id.clone();
+        self.shared.link(
+            "user",
+            json!({"promptId": id, "message": {"role": "user", "content": [block]},
+            "toolUseResult": done.result, "sourceToolAssistantUUID": call.line}),
+        );
+        if done.content != REFUSED {
+            self.shared.show(Shown::Result(done.content));
+        }
+        self.results.push(block);
+    }
+
+    fn remind_last(&mut self, text: &str) {
+        if let Some(last) = self.results.last_mut() {
+            let mut content = last["content"].as_str().unwrap_or("").to_owned();
+            remind(&mut content, text);
+            last["content"] = json!(content);
+        }
+    }
+}
+
+fn remind(content: &mut String, text: &str) {
+    content.push_str(&format!("\n\n<system-reminder>\n{text}\n</system-reminder>"));
+}

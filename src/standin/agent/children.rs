@@ -1,0 +1,178 @@
+//! Processes that the stand-in agent starts: commands of the Bash tool, and hooks.
+//!
+//! Each leads a session of its own without a terminal, as with the real program (measured). What is still alive is
+//! remembered, so that an interrupt or the agent's end can kill it. Output goes to unlinked files, not pipes: a
+//! grandchild that keeps the output open must not keep the agent waiting.
+
+use std::collections::BTreeSet;
+use std::fs::File;
+use std::io::{self, Read, Seek, Write};
+use std::os::unix::process::{CommandExt, ExitStatusExt};
+use std::process::{Child, Command, ExitStatus, Stdio};
+use std::sync::Mutex;
+use std::thread;
+use std::time::{Duration, Instant};
+
+use nix::sys::signal::{Signal, killpg};
+use nix::unistd::{Pid, setsid};
+
+use super::lock;
+
+/// Most bytes of output that are kept.
+const MAX_OUTPUT: u64 = 1024 * 1024;
+
+/// How a child ended and what it wrote.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(super) struct Finished {
+    /// Exit code; 128 + n when signal n ended it.
+    pub(super) code: i32,
+    /// What it wrote to its output, cut to 1 MiB.
+    pub(super) stdout: String,
+    /// What it wrote to its error output; empty when both were joined.
+    pub(super) stderr: String,
+    /// Whether it was killed because its time was over.
+    pub(super) timed_out: bool,
+}
+
+/// Where the error output goes.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Errors {
+    /// Into the output, in the order written, as a terminal would show it.
+    Joined,
+    /// Kept apart.
+    Apart,
+}
+
+/// The children that are alive now, by process group.
+#[derive(Debug, Default)]
+pub(super) struct Children(Mutex<BTreeSet<i32>>);
+
+impl Children {
+    /// Runs a command to its end, or to `limit`.
+    ///
+    /// # Errors
+    /// It could not be started, or no temporary file could be made.
+    pub(super) fn run(
+        &self,
+        command: &mut Command,
+        input: &[u8],
+        errors: Errors,
+        limit: Duration,
+    ) -> io::Result<Finished> {
+        let mut stdin = tempfile::tempfile()?;
+        stdin.write_all(input)?;
+        stdin.rewind()?;
+        let mut out = tempfile::tempfile()?;
+        let mut err = match errors {
+            Errors::Joined => out.try_clone()?,
+            Errors::Apart => tempfile::tempfile()?,
+        };
+        command.stdin(stdin).stdout(Stdio::from(out.try_clone()?)).stderr(Stdio::from(err.try_clone()?));
+        // SAFETY: between fork and exec only setsid is called, which is async-signal-safe and allocates nothing.
+        unsafe {
+            command.pre_exec(|| setsid().map(drop).map_err(io::Error::from));
+        }
+        let mut child = command.spawn()?;
+        let group = i32::try_from(child.id()).unwrap_or(i32::MAX);
+        lock(&self.0).insert(group);
+        let waited = wait(&mut child, limit);
+        lock(&self.0).remove(&group);
+        let (status, timed_out) = waited?;
+        let stderr = if errors == Errors::Joined { String::new() } else { contents(&mut err)? };
+        Ok(Finished { code: code(status), stdout: contents(&mut out)?, stderr, timed_out })
+    }
+
+    /// Ends everything that is alive: SIGTERM, and SIGKILL for what is left 0.2 s later.
+    pub(super) fn kill_all(&self) {
+        let groups: Vec<i32> = lock(&self.0).iter().copied().collect();
+        for group in &groups {
+            let _ = killpg(Pid::from_raw(*group), Signal::SIGTERM);
+        }
+        let until = Instant::now() + Duration::from_millis(200);
+        while Instant::now() < until && groups.iter().any(|g| lock(&self.0).contains(g)) {
+            thread::sleep(Duration::from_millis(5));
+        }
+        for group in groups.iter().filter(|g| lock(&self.0).contains(g)) {
+            let _ = killpg(Pid::from_raw(*group), Signal::SIGKILL);
+        }
+    }
+}
+
+fn wait(child: &mut Child, limit: Duration) -> io::Result<(ExitStatus, bool)> {
+    let until = Instant::now() + limit;
+    let mut nap = Duration::from_millis(1);
+    loop {
+        if let Some(status) = child.try_wait()? {
+            return Ok((status, false));
+        }
+        if Instant::now() >= until {
+            let _ = killpg(Pid::from_raw(i32::try_from(child.id()).unwrap_or(i32::MAX)), Signal::SIGKILL);
+            return Ok((child.wait()?, true));
+        }
+        thread::sleep(nap);
+        nap = (nap * 2).min(Duration::from_millis(10));
+    }
+}
+
+fn code(status: ExitStatus) -> i32 {
+    status.code().or_else(|| status.signal().map(|s| 128 + s)).unwrap_or(-1)
+}
+
+fn contents(file: &mut File) -> io::Result<String> {
+    file.rewind()?;
+    let mut bytes = Vec::new();
+    file.take(MAX_OUTPUT).read_to_end(&mut bytes)?;
+    Ok(String::from_utf8_lossy(&bytes).into_owned())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::sync::Arc;
+
+    fn sh(text: &str) -> Command {
+        let mut command = Command::new("/bin/sh");
+        command.args(["-c", text]);
+        command
+    }
+
+    #[test]
+    fn input_output_and_code_come_through() {
+        let children = Children::default();
+        let done =
+            children.run(&mut sh("cat; echo e >&2; exit 4"), b"in\n", Errors::Apart, Duration::from_secs(20)).unwrap();
+        assert_eq!((done.code, done.stdout.as_str(), done.stderr.as_str()), (4, "in\n", "e\n"));
+        let done =
+            children.run(&mut sh("echo a; echo b >&2; echo c"), b"", Errors::Joined, Duration::from_secs(20)).unwrap();
+        assert_eq!(done.stdout, "a\nb\nc\n");
+    }
+
+    #[test]
+    fn a_grandchild_that_keeps_the_output_is_not_waited_for() {
+        let children = Children::default();
+        let begun = Instant::now();
+        children.run(&mut sh("sleep 20 & echo up"), b"", Errors::Joined, Duration::from_secs(60)).unwrap();
+        assert!(begun.elapsed() < Duration::from_secs(15));
+    }
+
+    #[test]
+    fn a_child_is_killed_when_its_time_is_over_or_all_are() {
+        let children = Arc::new(Children::default());
+        let done = children.run(&mut sh("sleep 600"), b"", Errors::Apart, Duration::from_millis(20)).unwrap();
+        assert!(done.timed_out);
+        let other = Arc::clone(&children);
+        let thread = thread::spawn(move || {
+            other.run(
+                &mut sh("trap '' TERM; while :; do sleep 600; done"),
+                b"",
+                Errors::Apart,
+                Duration::from_secs(600),
+            )
+        });
+        while lock(&children.0).is_empty() {
+            thread::yield_now();
+        }
+        children.kill_all();
+        assert!(thread.join().unwrap().unwrap().code > 128);
+    }
+}

@@ -1,0 +1,238 @@
+//! The conversation: what the agent does with a prompt, `/clear` and `/compact`, one thing after another.
+//!
+//! The engine runs in a thread of its own and is told what to do by the loop that owns the terminal. A turn is in
+//! `turn`; here is everything around turns.
+
+use std::sync::Arc;
+use std::sync::mpsc::Receiver;
+
+use serde_json::{Value, json};
+use uuid::Uuid;
+
+use super::history::{self, reminder};
+use super::lock;
+use super::options::Begin;
+use super::shared::{Event, Prompt, Scope, Shared, Shown};
+use super::tools;
+use super::transcript::Chain;
+
+/// What the engine is told.
+pub(super) enum Command {
+    /// A prompt was submitted while the agent was idle.
+    Prompt(Prompt),
+    /// Prompts wait in the queue.
+    Drain,
+    /// `/clear`.
+    Clear,
+    /// `/compact`, with instructions.
+    Compact(String),
+}
+
+/// How a prompt came.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Source {
+    /// Submitted while idle: its hooks have not run.
+    Typed,
+    /// Out of the queue: its hooks have run.
+    Queued,
+}
+
+/// The conversation and what is needed to go on with it.
+pub(super) struct Engine {
+    pub(super) shared: Arc<Shared>,
+    /// As the API takes them.
+    pub(super) messages: Vec<Value>,
+    /// What SessionStart hooks told the model; stands before the next prompt.
+    pub(super) contexts: Vec<Value>,
+    /// Requests made by this process.
+    pub(super) requests: usize,
+    /// Prompts of this conversation.
+    pub(super) prompts: usize,
+    /// The last words of the model.
+    pub(super) last_text: String,
+    /// Whether the last turn ended in an API error.
+    pub(super) failed: bool,
+}
+
+impl Engine {
+    /// The engine of a conversation that has not begun.
+    pub(super) fn new(shared: Arc<Shared>) -> Engine {
+        Engine {
+            shared,
+            messages: Vec::new(),
+            contexts: Vec::new(),
+            requests: 0,
+            prompts: 0,
+            last_text: String::new(),
+            failed: false,
+        }
+    }
+
+    /// Begins, then does what it is told until nobody can tell it anything.
+    pub(super) fn run(mut self, commands: &Receiver<Command>) {
+        self.start();
+        for command in commands {
+            match command {
+                Command::Prompt(prompt) => self.turn(&prompt, Source::Typed),
+                Command::Drain => {}
+                Command::Clear => self.clear(),
+                Command::Compact(instructions) => self.compact(&instructions),
+            }
+            while let Some(prompt) = self.dequeue() {
+                self.turn(&prompt, Source::Queued);
+            }
+            self.shared.post.send(Event::Idle);
+        }
+    }
+
+    fn dequeue(&self) -> Option<Prompt> {
+        let prompt = lock(&self.shared.queue).pop_front()?;
+        self.shared.note("queue-operation", json!({"operation": "dequeue", "timestamp": super::transcript::now()}));
+        self.shared.post.send(Event::Queue);
+        Some(prompt)
+    }
+
+    /// Reads the conversation to go on with, if any, and runs the SessionStart hooks.
+    pub(super) fn start(&mut self) {
+        if self.shared.options.begin == Begin::New(None) || matches!(self.shared.options.begin, Begin::New(Some(_))) {
+            self.session_start("startup");
+            return;
+        }
+        self.messages = history::load(&self.shared.transcript.path());
+        for message in &self.messages {
+            let texts = message["content"].as_array().into_iter().flatten().filter_map(|b| b["text"].as_str());
+            for text in texts.filter(|t| !t.starts_with("<system-reminder>")) {
+                let mine = message["role"] == "user";
+                let text = text.to_owned();
+                self.shared.show(if mine { Shown::Prompt(text) } else { Shown::Text(text) });
+            }
+        }
+        self.shared.transcript.open();
+        self.session_start("resume");
+    }
+
+    fn session_start(&mut self, source: &str) {
+        let mut extra = json!({"source": source});
+        if matches!(source, "startup" | "compact") {
+            extra["model"] = json!(self.shared.options.model);
+        }
+        let outcome = self.shared.fire("SessionStart", Scope::Session, source, extra);
+        self.contexts.clear();
+        if !outcome.contexts.is_empty() {
+            let text = outcome.contexts.join("\n");
+            self.contexts.push(reminder(&format!("SessionStart hook additional context: {text}")));
+            self.shared.attach_contexts("SessionStart", &outcome.contexts);
+        }
+    }
+
+    /// `/clear`: another conversation in the same process.
+    fn clear(&mut self) {
+        let shared = Arc::clone(&self.shared);
+        lock(&shared.live).prompt_id = Some(Uuid::new_v4().to_string());
+        shared.fire("SessionEnd", Scope::Session, "clear", json!({"reason": "clear"}));
+        let id = Uuid::new_v4().to_string();
+        shared.transcript.switch(shared.world.transcript(&id));
+        lock(&shared.live).session.clone_from(&id);
+        *lock(&shared.chain) = Chain::new(&id, &shared.world.cwd.to_string_lossy(), &shared.world.git_branch());
+        lock(&shared.presence).session(&id);
+        self.messages.clear();
+        self.prompts = 0;
+        shared.post.send(Event::Cleared);
+        self.session_start("clear");
+        shared.note("mode", json!({"mode": "normal"}));
+        self.local_command("clear", "");
+        shared.transcript.open();
+    }
+
+    /// The lines that a slash command leaves.
+    fn local_command(&self, name: &str, output: &str) {
+        let caveat = "<local-command-caveat>The command below was run directly in Claude Code, not sent to you as a request.</local-command-caveat>";
+        let command = format!(
+            "<command-name>/{name}</command-name>\n            <command-message>{name}</command-message>\n            <command-args></command-args>"
+        );
+        self.shared.link("user", json!({"message": {"role": "user", "content": caveat}, "isMeta": true}));
+        self.shared.link("user", json!({"message": {"role": "user", "content": command}}));
+        let content = format!("<local-command-stdout>{output}</local-command-stdout>");
+        self.shared
+            .link("system", json!({"subtype": "local_command", "content": content, "level": "info", "isMeta": false}));
+    }
+
+    /// `/compact`: the conversation is replaced by a summary.
+    fn compact(&mut self, instructions: &str) {
+        let shared = Arc::clone(&self.shared);
+        shared.cancel.reset();
+        let id = Uuid::new_v4().to_string();
+        lock(&shared.live).prompt_id = Some(id.clone());
+        if self.messages.is_empty() {
+            shared.show(Shown::Notice("Error: No messages to compact".into()));
+            return;
+        }
+        let custom = if instructions.is_empty() { Value::Null } else { json!(instructions) };
+        let outcome = shared.fire(
+            "PreCompact",
+            Scope::Session,
+            "manual",
+            json!({"trigger": "manual", "custom_instructions": custom}),
+        );
+        if let Some(reason) = outcome.block {
+            shared.show(Shown::Notice(format!("Compaction blocked by PreCompact hook: {reason}")));
+            return;
+        }
+        let mut messages = self.messages.clone();
+        let task = "Your task is to create a detailed summary of the conversation so far.";
+        history::push(&mut messages, "user", vec![json!({"type": "text", "text": format!("{task}\n{instructions}")})]);
+        let session = lock(&shared.live).session.clone();
+        let summary = match shared.client.ask(&self.body(&messages), &session, &shared.cancel) {
+            Ok(message) => message.content.iter().filter_map(|b| b["text"].as_str()).collect::<Vec<_>>().join("\n"),
+            Err(failure) => {
+                shared.show(Shown::Notice(format!("Error during compaction: {failure:?}")));
+                return;
+            }
+        };
+        let agent = format!("a{}", &Uuid::new_v4().simple().to_string()[..16]);
+        shared.fire(
+            "SubagentStop",
+            Scope::Turn,
+            "",
+            json!({"agent_id": agent, "agent_type": "", "stop_hook_active": false,
+            "agent_transcript_path": shared.world.project_dir().join(&session).join(format!("subagents/agent-{agent}.jsonl")),
+            "last_assistant_message": summary, "background_tasks": [], "session_crons": []}),
+        );
+        let logical = lock(&shared.chain).leaf().map(str::to_owned);
+        *lock(&shared.chain) = Chain::new(&session, &shared.world.cwd.to_string_lossy(), &shared.world.git_branch());
+        shared.link(
+            "system",
+            json!({"logicalParentUuid": logical, "subtype": "compact_boundary",
+            "content": "Conversation compacted", "level": "info",
+            "compactMetadata": {"trigger": "manual", "preTokens": 0, "postTokens": 0, "durationMs": 0}}),
+        );
+        let inner = summary.split_once("<summary>").map_or(summary.as_str(), |(_, s)| s).replace("</summary>", "");
+        let text = format!(
+            "This session is being continued from a previous conversation that ran out of context. The summary below covers the earlier portion of the conversation.\n\nSummary:\n{}\n",
+            inner.trim()
+        );
+        shared.link(
+            "user",
+            json!({"promptId": id, "message": {"role": "user", "content": text}, "isVisibleInTranscriptOnly": true,
+            "isCompactSummary": true}),
+        );
+        self.local_command("compact", "Compacted (ctrl+o to see full summary)");
+        self.session_start("compact");
+        let mut blocks = std::mem::take(&mut self.contexts);
+        blocks.push(json!({"type": "text", "text": text}));
+        self.messages = vec![json!({"role": "user", "content": blocks})];
+        shared.fire("PostCompact", Scope::Session, "manual", json!({"trigger": "manual", "compact_summary": summary}));
+        shared.show(Shown::Notice("✻ Conversation compacted (ctrl+o for the summary)".into()));
+    }
+
+    /// A request with these messages.
+    pub(super) fn body(&self, messages: &[Value]) -> Value {
+        let session = lock(&self.shared.live).session.clone();
+        json!({
+            "model": self.shared.options.model, "max_tokens": 32000, "stream": true,
+            "system": [{"type": "text", "text": "You are Claude Code, Anthropic's official CLI for Claude."}],
+            "tools": tools::definitions(), "messages": messages,
+            "metadata": {"user_id": format!("user_standin_account__session_{session}")},
+        })
+    }
+}

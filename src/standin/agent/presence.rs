@@ -1,0 +1,140 @@
+//! `sessions/<pid>.json`: what other programs can see of a running agent, and the key file beside it.
+
+use std::fs;
+use std::os::unix::fs::PermissionsExt;
+use std::path::{Path, PathBuf};
+use std::process;
+
+use serde_json::{Value, json};
+use uuid::Uuid;
+
+use super::options::VERSION;
+use super::transcript::Persistence;
+
+/// What the agent is doing, as it says itself.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Status {
+    /// Nothing; the prompt box is open.
+    Idle,
+    /// A turn runs.
+    Busy,
+    /// A permission is asked for.
+    Waiting,
+}
+
+/// The two files.
+pub(super) struct Presence {
+    file: Option<PathBuf>,
+    key: PathBuf,
+    content: Value,
+    persistence: Persistence,
+}
+
+impl Presence {
+    /// Writes the key file only: that is all there is while a start-up dialog is open, and all there ever is for a
+    /// child session (measured).
+    pub(super) fn new(dir: &Path, persistence: Persistence) -> Presence {
+        let _ = fs::create_dir_all(dir);
+        let name = format!("{}{}", Uuid::new_v4().simple(), Uuid::new_v4().simple());
+        let key = dir.join(format!("{}.{name}.key", process::id()));
+        let token = json!({"peerToken": Uuid::new_v4().simple().to_string(), "procStart": proc_start()});
+        let _ = fs::write(&key, token.to_string());
+        let _ = fs::set_permissions(&key, fs::Permissions::from_mode(0o600));
+        Presence { file: None, key, content: Value::Null, persistence }
+    }
+
+    /// Writes `<pid>.json`, still without a status.
+    pub(super) fn appear(&mut self, session: &str, cwd: &Path) {
+        let name = cwd.file_name().map(|n| n.to_string_lossy().into_owned()).unwrap_or_default();
+        self.content = json!({
+            "pid": process::id(), "sessionId": session, "cwd": cwd.to_string_lossy(), "startedAt": millis(),
+            "procStart": proc_start(), "version": VERSION, "peerProtocol": 1, "kind": "interactive",
+            "entrypoint": "cli", "name": format!("{name}-{}", &Uuid::new_v4().simple().to_string()[..2]),
+            "nameSource": "derived",
+        });
+        if self.persistence == Persistence::Off {
+            return;
+        }
+        self.file = self.key.parent().map(|dir| dir.join(format!("{}.json", process::id())));
+        self.write();
+    }
+
+    /// Says what the agent is doing.
+    pub(super) fn status(&mut self, status: Status) {
+        let (word, waiting_for) = match status {
+            Status::Idle => ("idle", Value::Null),
+            Status::Busy => ("busy", Value::Null),
+            Status::Waiting => ("waiting", json!("permission prompt")),
+        };
+        self.content["status"] = json!(word);
+        self.content["updatedAt"] = json!(millis());
+        self.content["statusUpdatedAt"] = json!(millis());
+        match (waiting_for, self.content.as_object_mut()) {
+            (Value::Null, Some(map)) => drop(map.remove("waitingFor")),
+            (reason, Some(map)) => drop(map.insert("waitingFor".into(), reason)),
+            _ => {}
+        }
+        self.write();
+    }
+
+    /// Another conversation goes on in this process (`/clear`).
+    pub(super) fn session(&mut self, session: &str) {
+        self.content["sessionId"] = json!(session);
+        self.write();
+    }
+
+    /// In place, as the real program: a reader may see a torn file.
+    fn write(&self) {
+        if let Some(file) = &self.file {
+            let _ = fs::write(file, self.content.to_string());
+        }
+    }
+}
+
+impl Presence {
+    /// Removes both files; nothing is written afterwards.
+    pub(super) fn vanish(&mut self) {
+        let _ = fs::remove_file(&self.key);
+        if let Some(file) = self.file.take() {
+            let _ = fs::remove_file(file);
+        }
+    }
+}
+
+fn millis() -> i64 {
+    chrono::Utc::now().timestamp_millis()
+}
+
+/// Field 22 of `/proc/self/stat`: with the pid it names this process for ever. `0` where there is no `/proc`.
+fn proc_start() -> String {
+    let stat = fs::read_to_string("/proc/self/stat").unwrap_or_default();
+    // The name in field 2 may hold spaces and brackets; the last bracket ends it.
+    let rest = stat.rsplit_once(')').map_or("", |(_, rest)| rest);
+    rest.split_ascii_whitespace().nth(19).unwrap_or("0").to_owned()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_files_come_and_go_as_measured() {
+        let dir = tempfile::tempdir().unwrap();
+        let file = dir.path().join(format!("{}.json", process::id()));
+        let mut presence = Presence::new(dir.path(), Persistence::On);
+        assert_eq!(fs::read_dir(dir.path()).unwrap().count(), 1);
+        presence.status(Status::Idle);
+        assert!(!file.exists());
+        presence.appear("s1", Path::new("/home/u/proj"));
+        let read = || serde_json::from_slice::<Value>(&fs::read(&file).unwrap()).unwrap();
+        assert_eq!((&read()["sessionId"], read().get("status")), (&json!("s1"), None));
+        presence.status(Status::Waiting);
+        assert_eq!((&read()["status"], &read()["waitingFor"]), (&json!("waiting"), &json!("permission prompt")));
+        presence.status(Status::Busy);
+        presence.session("s2");
+        assert_eq!((&read()["sessionId"], read().get("waitingFor")), (&json!("s2"), None));
+        presence.vanish();
+        presence.status(Status::Idle);
+        assert_eq!(fs::read_dir(dir.path()).unwrap().count(), 0);
+    }
+}

@@ -1,0 +1,77 @@
+//! The terminal that the agent runs in: raw mode, size, reading, stopping.
+
+use std::io::{self, Write};
+use std::os::fd::AsFd;
+
+use nix::libc;
+use nix::sys::signal::{Signal, kill};
+use nix::sys::termios::{self, InputFlags, LocalFlags, SetArg, Termios};
+use nix::unistd::{getpid, read};
+
+nix::ioctl_read_bad!(window_size, libc::TIOCGWINSZ, libc::winsize);
+
+/// The terminal on standard input, and how it was found.
+pub(super) struct Terminal {
+    found: Termios,
+}
+
+impl Terminal {
+    /// Switches to raw mode. Output processing stays on, as in the real program (measured: iflag 0, lflag 0).
+    ///
+    /// # Errors
+    /// Standard input is no terminal.
+    pub(super) fn raw() -> io::Result<Terminal> {
+        let terminal = Terminal { found: termios::tcgetattr(io::stdin())? };
+        terminal.raw_again();
+        Ok(terminal)
+    }
+
+    /// Raw mode again, after it was stopped.
+    pub(super) fn raw_again(&self) {
+        let mut raw = self.found.clone();
+        raw.input_flags = InputFlags::empty();
+        raw.local_flags = LocalFlags::empty();
+        let _ = termios::tcsetattr(io::stdin(), SetArg::TCSANOW, &raw);
+    }
+
+    /// As it was found.
+    pub(super) fn restore(&self) {
+        let _ = termios::tcsetattr(io::stdin(), SetArg::TCSANOW, &self.found);
+    }
+
+    /// Columns and rows; 80x24 when the terminal says nothing of use.
+    pub(super) fn size(&self) -> (usize, usize) {
+        let mut size = libc::winsize { ws_row: 0, ws_col: 0, ws_xpixel: 0, ws_ypixel: 0 };
+        // SAFETY: the descriptor is open for the life of the process and `size` is a valid place for the answer.
+        let asked = unsafe { window_size(libc::STDIN_FILENO, &raw mut size) };
+        if asked.is_err() || size.ws_row == 0 || size.ws_col == 0 {
+            return (80, 24);
+        }
+        (usize::from(size.ws_col), usize::from(size.ws_row))
+    }
+
+    /// Reads what is there; `None` when the terminal is gone.
+    pub(super) fn read(&self) -> Option<Vec<u8>> {
+        let mut bytes = vec![0; 65536];
+        match read(io::stdin().as_fd(), &mut bytes) {
+            Ok(0) => None,
+            Ok(n) => {
+                bytes.truncate(n);
+                Some(bytes)
+            }
+            Err(nix::errno::Errno::EINTR | nix::errno::Errno::EAGAIN) => Some(Vec::new()),
+            Err(_) => None,
+        }
+    }
+
+    /// Writes; a terminal that is gone is noticed when reading.
+    pub(super) fn write(&self, bytes: &[u8]) {
+        let mut out = io::stdout().lock();
+        let _ = out.write_all(bytes).and_then(|()| out.flush());
+    }
+
+    /// Stops this process, as Ctrl+Z does. In an orphaned process group the kernel discards the signal (measured).
+    pub(super) fn stop(&self) {
+        let _ = kill(getpid(), Signal::SIGTSTP);
+    }
+}

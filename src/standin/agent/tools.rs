@@ -1,0 +1,300 @@
+//! The tools that the stand-in agent can run: Bash, Read, Write, Edit, and the task list.
+//!
+//! Answers have the words and the result objects of the real program (samples, 2.1.329), because hooks, transcripts
+//! and tests look at them.
+
+use std::fs;
+use std::path::{Path, PathBuf};
+use std::process::Command;
+use std::time::Duration;
+
+use serde_json::{Value, json};
+
+use super::children::{Children, Errors};
+use super::tasks;
+
+/// Tools offered to the model, with the properties of their input.
+const OFFERED: &[(&str, &[&str])] = &[
+    ("Bash", &["command", "description", "timeout"]),
+    ("Edit", &["file_path", "old_string", "new_string", "replace_all"]),
+    ("Read", &["file_path"]),
+    ("TaskCreate", &["subject", "description"]),
+    ("TaskList", &[]),
+    ("TaskUpdate", &["taskId", "status", "subject", "description"]),
+    ("Write", &["file_path", "content"]),
+];
+
+/// Longest file that is read or edited, in bytes.
+const MAX_FILE: u64 = 10 * 1024 * 1024;
+
+/// What a tool did.
+#[derive(Clone, Debug, PartialEq)]
+pub(super) struct Done {
+    /// What the model is told.
+    pub(super) content: String,
+    /// `tool_response` of hooks, `toolUseResult` of the transcript.
+    pub(super) result: Value,
+    /// Whether it failed.
+    pub(super) failed: bool,
+}
+
+impl Done {
+    fn ok(content: impl Into<String>, result: Value) -> Done {
+        Done { content: content.into(), result, failed: false }
+    }
+
+    /// A failure in these words.
+    pub(super) fn failed(text: impl Into<String>) -> Done {
+        let content = text.into();
+        let result = json!(format!("Error: {content}"));
+        Done { content, result, failed: true }
+    }
+}
+
+/// Where tools work.
+pub(super) struct Bench<'a> {
+    /// Working directory.
+    pub(super) cwd: &'a Path,
+    /// The task list's directory.
+    pub(super) tasks: PathBuf,
+    /// Remembers the processes.
+    pub(super) children: &'a Children,
+    /// Added to the environment of commands.
+    pub(super) env: &'a [(String, String)],
+}
+
+/// The `tools` of a request.
+pub(super) fn definitions() -> Value {
+    let tool = |(name, properties): &(&str, &[&str])| {
+        let properties: serde_json::Map<_, _> = properties.iter().map(|p| ((*p).to_owned(), json!({}))).collect();
+        json!({"name": name, "description": format!("The tool {name}."),
+            "input_schema": {"type": "object", "properties": properties}})
+    };
+    OFFERED.iter().map(tool).collect()
+}
+
+/// Whether there is such a tool. An unknown one is answered without hooks, as measured.
+pub(super) fn is_known(name: &str) -> bool {
+    OFFERED.iter().any(|(known, _)| *known == name)
+}
+
+/// The input as hooks and transcripts show it: paths absolute, defaults filled in.
+pub(super) fn normalised(name: &str, mut input: Value, cwd: &Path) -> Value {
+    if let Some(path) = input.get("file_path").and_then(Value::as_str) {
+        input["file_path"] = json!(cwd.join(path).to_string_lossy());
+    }
+    if name == "Edit" && input.is_object() && input.get("replace_all").is_none() {
+        input["replace_all"] = json!(false);
+    }
+    input
+}
+
+/// Whether the tool needs a yes in the default mode. Commands that only read are let through, as in the real program
+/// (measured: `echo`, `ls`, `sleep`, `cat x | wc -l`, `git status` pass; `touch`, `date > x`, `perl` are asked for).
+pub(super) fn needs_permission(name: &str, input: &Value) -> bool {
+    const READING: &[&str] = &[
+        "cat",
+        "cd",
+        "date",
+        "echo",
+        "false",
+        "git status",
+        "grep",
+        "head",
+        "id",
+        "ls",
+        "ps",
+        "pwd",
+        "sleep",
+        "sort",
+        "tail",
+        "true",
+        "uname",
+        "wc",
+        "which",
+        "whoami",
+    ];
+    match name {
+        "Write" | "Edit" => true,
+        "Bash" => {
+            let command = input["command"].as_str().unwrap_or("");
+            let plain = !command.contains(['>', '`', '\n']) && !command.contains("$(");
+            let reads = |part: &str| {
+                let part = part.trim();
+                READING
+                    .iter()
+                    .any(|r| part.strip_prefix(r).is_some_and(|rest| rest.is_empty() || rest.starts_with(' ')))
+            };
+            !(plain && command.split([';', '|', '&']).filter(|p| !p.trim().is_empty()).all(reads))
+        }
+        _ => false,
+    }
+}
+
+/// Runs a tool.
+pub(super) fn run(name: &str, input: &Value, bench: &Bench<'_>) -> Done {
+    let text = |key: &str| input.get(key).and_then(Value::as_str).unwrap_or("");
+    let path = PathBuf::from(text("file_path"));
+    match name {
+        "Bash" => bash(text("command"), input.get("timeout").and_then(Value::as_u64), bench),
+        "Read" => read(&path, bench.cwd),
+        "Write" => write(&path, text("content")),
+        "Edit" => edit(&path, text("old_string"), text("new_string"), input["replace_all"] == true),
+        "TaskCreate" => tasks::create(&bench.tasks, text("subject"), text("description")),
+        "TaskUpdate" => tasks::update(&bench.tasks, text("taskId"), input),
+        "TaskList" => tasks::list(&bench.tasks),
+        _ => Done::failed(format!("No such tool available: {name}")),
+    }
+}
+
+fn bash(command: &str, timeout_ms: Option<u64>, bench: &Bench<'_>) -> Done {
+    let limit = Duration::from_millis(timeout_ms.unwrap_or(120_000).min(600_000));
+    let mut child = Command::new("/bin/sh");
+    child.args(["-c", command]).current_dir(bench.cwd).envs(bench.env.iter().cloned());
+    let done = match bench.children.run(&mut child, b"", Errors::Joined, limit) {
+        Ok(done) => done,
+        Err(e) => return Done::failed(format!("the shell could not be started: {e}")),
+    };
+    let output = done.stdout.trim_end().to_owned();
+    if done.timed_out {
+        return Done::failed(format!("Command timed out after {}s\n{output}", limit.as_secs()).trim_end());
+    }
+    if done.code != 0 {
+        return Done::failed(format!("Exit code {}\n{output}", done.code).trim_end());
+    }
+    let result =
+        json!({"stdout": output, "stderr": "", "interrupted": false, "isImage": false, "noOutputExpected": false});
+    Done::ok(if output.is_empty() { "(Bash completed with no output)".to_owned() } else { output }, result)
+}
+
+fn contents(path: &Path, cwd: &Path) -> Result<String, Done> {
+    let gone =
+        || Done::failed(format!("File does not exist. Note: your current working directory is {}.", cwd.display()));
+    let size = fs::metadata(path).map_err(|_| gone())?.len();
+    if size > MAX_FILE {
+        return Err(Done::failed(format!("File content ({size} bytes) exceeds maximum allowed size.")));
+    }
+    fs::read(path).map(|bytes| String::from_utf8_lossy(&bytes).into_owned()).map_err(|_| gone())
+}
+
+fn read(path: &Path, cwd: &Path) -> Done {
+    let text = match contents(path, cwd) {
+        Ok(text) => text,
+        Err(failed) => return failed,
+    };
+    let lines: Vec<&str> = text.split('\n').collect();
+    let numbered: Vec<String> = lines.iter().enumerate().map(|(n, l)| format!("{}\t{l}", n + 1)).collect();
+    let file = json!({"filePath": path.to_string_lossy(), "content": text, "numLines": lines.len(), "startLine": 1,
+        "totalLines": lines.len()});
+    Done::ok(numbered.join("\n"), json!({"type": "text", "file": file}))
+}
+
+fn write(path: &Path, content: &str) -> Done {
+    let before = fs::read_to_string(path).ok();
+    let made = path.parent().map_or(Ok(()), fs::create_dir_all).and_then(|()| fs::write(path, content));
+    if let Err(e) = made {
+        return Done::failed(format!("{}: {e}", path.display()));
+    }
+    let (kind, words) = if before.is_some() { ("update", "updated") } else { ("create", "created") };
+    let result = json!({"type": kind, "filePath": path.to_string_lossy(), "content": content, "structuredPatch": [],
+        "originalFile": before, "userModified": false});
+    let note = "(file state is current in your context — no need to Read it back)";
+    Done::ok(format!("File {words} successfully at: {} {note}", path.display()), result)
+}
+
+fn edit(path: &Path, old: &str, new: &str, all: bool) -> Done {
+    let text = match contents(path, Path::new("")) {
+        Ok(text) => text,
+        Err(failed) => return failed,
+    };
+    let found = if old.is_empty() { 0 } else { text.matches(old).count() };
+    if found == 0 {
+        return Done::failed(format!("String to replace not found in file.\nString: {old}"));
+    }
+    if found > 1 && !all {
+        return Done::failed(format!("Found {found} matches of the string to replace, but replace_all is false."));
+    }
+    if let Err(e) = fs::write(path, text.replace(old, new)) {
+        return Done::failed(format!("{}: {e}", path.display()));
+    }
+    let line = text[..text.find(old).unwrap_or(0)].matches('\n').count() + 1;
+    let marked = |sign: char, part: &str| part.lines().map(|l| format!("{sign}{l}")).collect::<Vec<_>>();
+    let (minus, plus) = (marked('-', old), marked('+', new));
+    let (old_lines, new_lines) = (minus.len(), plus.len());
+    let lines = [minus, plus].concat();
+    let patch =
+        json!([{"oldStart": line, "oldLines": old_lines, "newStart": line, "newLines": new_lines, "lines": lines}]);
+    let result = json!({"filePath": path.to_string_lossy(), "oldString": old, "newString": new, "originalFile": text,
+        "structuredPatch": patch, "userModified": false, "replaceAll": all});
+    let note = "(file state is current in your context — no need to Read it back)";
+    Done::ok(format!("The file {} has been updated successfully. {note}", path.display()), result)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn with(body: impl FnOnce(&Bench<'_>, &Path)) {
+        let dir = tempfile::tempdir().unwrap();
+        let children = Children::default();
+        body(&Bench { cwd: dir.path(), tasks: dir.path().join("tasks"), children: &children, env: &[] }, dir.path());
+    }
+
+    #[test]
+    fn bash_says_what_the_real_one_says() {
+        with(|bench, _| {
+            let done = |c: &str| run("Bash", &json!({"command": c}), bench);
+            assert_eq!(done("echo one").content, "one");
+            assert_eq!(done("true").content, "(Bash completed with no output)");
+            let failed = done("echo hi; echo err >&2; exit 4");
+            assert_eq!((failed.content.as_str(), failed.failed), ("Exit code 4\nhi\nerr", true));
+            assert_eq!(failed.result, json!("Error: Exit code 4\nhi\nerr"));
+            let slow = run("Bash", &json!({"command": "sleep 600", "timeout": 10}), bench);
+            assert!(slow.failed && slow.content.starts_with("Command timed out"));
+        });
+    }
+
+    #[test]
+    fn files_are_written_read_and_edited() {
+        with(|bench, dir| {
+            let path = dir.join("d/a.txt");
+            let of = |v: Value| normalised("Edit", v, dir);
+            assert!(
+                run("Write", &of(json!({"file_path": "d/a.txt", "content": "hi\n"})), bench)
+                    .content
+                    .contains("created")
+            );
+            assert_eq!(run("Read", &json!({"file_path": path}), bench).content, "1\thi\n2\t");
+            let edited = run("Edit", &of(json!({"file_path": path, "old_string": "hi", "new_string": "ho"})), bench);
+            assert_eq!(edited.result["structuredPatch"][0]["lines"], json!(["-hi", "+ho"]));
+            assert_eq!(fs::read_to_string(&path).unwrap(), "ho\n");
+            assert!(run("Edit", &of(json!({"file_path": path, "old_string": "hi", "new_string": "x"})), bench).failed);
+            assert!(
+                run("Read", &json!({"file_path": dir.join("none")}), bench).content.starts_with("File does not exist")
+            );
+        });
+    }
+
+    #[test]
+    fn commands_that_only_read_pass_and_others_are_asked_for() {
+        let asks = |c: &str| needs_permission("Bash", &json!({"command": c}));
+        for passes in ["echo hi", "sleep 0.1", "ls", "true", "echo a; echo b", "cat a.txt | wc -l", "git status"] {
+            assert!(!asks(passes), "{passes}");
+        }
+        for asked in ["date > x", "perl -e 1", "touch q", "echo $(touch q)", "lsof", "echo a && touch b"] {
+            assert!(asks(asked), "{asked}");
+        }
+        assert!(needs_permission("Write", &json!({})) && !needs_permission("Read", &json!({})));
+    }
+
+    #[test]
+    fn odd_input_does_not_panic() {
+        with(|bench, dir| {
+            for name in ["Bash", "Read", "Write", "Edit", "TaskCreate", "TaskUpdate", "TaskList", "Nope"] {
+                for input in [json!(null), json!([1]), json!({"file_path": 5, "taskId": {}})] {
+                    run(name, &normalised(name, input, dir), bench);
+                }
+            }
+        });
+    }
+}

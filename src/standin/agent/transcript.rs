@@ -1,0 +1,265 @@
+//! The transcript file, and the shapes of its lines.
+//!
+//! Like the real program: the file does not exist before the first prompt, lines reach it about 0.1 s after they were
+//! made (so a hook can be faster than the file), and a killed agent loses what was still waiting. Shapes are those of
+//! 2.1.329 (samples of the real program), without the parts that nobody reads.
+
+use std::fs::{self, OpenOptions};
+use std::io::Write;
+use std::os::unix::fs::OpenOptionsExt;
+use std::path::PathBuf;
+use std::sync::{Arc, Condvar, Mutex};
+use std::thread::{self, JoinHandle};
+use std::time::Duration;
+
+use serde_json::{Map, Value, json};
+use uuid::Uuid;
+
+use super::lock;
+use super::options::VERSION;
+
+/// How long lines wait before they are written.
+const FLUSH: Duration = Duration::from_millis(100);
+
+/// The time in the form of the transcript: RFC 3339, UTC, milliseconds.
+pub(super) fn now() -> String {
+    chrono::Utc::now().format("%Y-%m-%dT%H:%M:%S%.3fZ").to_string()
+}
+
+/// Whether a conversation is written down at all.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Persistence {
+    /// It is.
+    On,
+    /// It is not: `CLAUDE_CODE_CHILD_SESSION` was inherited.
+    Off,
+}
+
+/// The file of one agent; `/clear` makes it write to another.
+pub(super) struct Transcript {
+    shared: Arc<Shared>,
+    writer: Option<JoinHandle<()>>,
+    persistence: Persistence,
+}
+
+#[derive(Default)]
+struct Shared {
+    state: Mutex<State>,
+    changed: Condvar,
+}
+
+#[derive(Default)]
+struct State {
+    path: PathBuf,
+    open: bool,
+    over: bool,
+    waiting: Vec<u8>,
+}
+
+impl Transcript {
+    /// A transcript that will be at `path` once it is opened.
+    pub(super) fn new(path: PathBuf, persistence: Persistence) -> Transcript {
+        let shared = Arc::new(Shared { state: Mutex::new(State { path, ..State::default() }), ..Shared::default() });
+        let for_thread = Arc::clone(&shared);
+        let writer = (persistence == Persistence::On).then(|| thread::spawn(move || write_on(&for_thread)));
+        Transcript { shared, writer, persistence }
+    }
+
+    /// Where it is, or will be.
+    pub(super) fn path(&self) -> PathBuf {
+        lock(&self.shared.state).path.clone()
+    }
+
+    /// From now on lines reach the file: the first prompt was accepted.
+    pub(super) fn open(&self) {
+        lock(&self.shared.state).open = true;
+        self.shared.changed.notify_all();
+    }
+
+    /// Adds a line.
+    pub(super) fn line(&self, line: &Value) {
+        if self.persistence == Persistence::On {
+            let mut state = lock(&self.shared.state);
+            if state.over {
+                return;
+            }
+            state.waiting.extend_from_slice(line.to_string().as_bytes());
+            state.waiting.push(b'\n');
+            drop(state);
+            self.shared.changed.notify_all();
+        }
+    }
+
+    /// Writes what waits, then goes on in another file, which is not made before [`Transcript::open`].
+    pub(super) fn switch(&self, path: PathBuf) {
+        self.flush();
+        let mut state = lock(&self.shared.state);
+        state.path = path;
+        state.open = false;
+        state.waiting.clear();
+    }
+
+    /// Writes what waits, if the file was opened.
+    pub(super) fn flush(&self) {
+        write_out(&mut lock(&self.shared.state));
+    }
+
+    /// Writes what waits; what comes later is dropped: the result of a tool that the end kills is never written.
+    pub(super) fn end(&self) {
+        self.flush();
+        lock(&self.shared.state).over = true;
+        self.shared.changed.notify_all();
+    }
+}
+
+impl Drop for Transcript {
+    fn drop(&mut self) {
+        lock(&self.shared.state).over = true;
+        self.shared.changed.notify_all();
+        if let Some(writer) = self.writer.take() {
+            let _ = writer.join();
+        }
+    }
+}
+
+fn write_on(shared: &Shared) {
+    let mut state = lock(&shared.state);
+    loop {
+        while !state.over && (!state.open || state.waiting.is_empty()) {
+            state = shared.changed.wait(state).unwrap_or_else(std::sync::PoisonError::into_inner);
+        }
+        if !state.over {
+            drop(state);
+            thread::sleep(FLUSH);
+            state = lock(&shared.state);
+        }
+        write_out(&mut state);
+        if state.over {
+            return;
+        }
+    }
+}
+
+fn write_out(state: &mut State) {
+    if !state.open || state.waiting.is_empty() {
+        return;
+    }
+    if let Some(dir) = state.path.parent() {
+        let _ = fs::create_dir_all(dir);
+    }
+    // Whole lines in one write, as the real program does: a reader sees no half line unless the disk is full.
+    if let Ok(mut file) = OpenOptions::new().create(true).append(true).mode(0o600).open(&state.path) {
+        let _ = file.write_all(&state.waiting);
+    }
+    state.waiting.clear();
+}
+
+/// Makes lines that belong together: one conversation, each line naming the one before it.
+#[derive(Clone, Debug)]
+pub(super) struct Chain {
+    /// The conversation.
+    pub(super) session: String,
+    cwd: String,
+    branch: String,
+    parent: Option<String>,
+}
+
+impl Chain {
+    /// The chain of a conversation that begins.
+    pub(super) fn new(session: &str, cwd: &str, branch: &str) -> Chain {
+        Chain { session: session.into(), cwd: cwd.into(), branch: branch.into(), parent: None }
+    }
+
+    /// A line of the conversation itself (user, assistant, system, attachment); returns it and its id.
+    pub(super) fn link(&mut self, kind: &str, fields: Value) -> (Value, String) {
+        let id = Uuid::new_v4().to_string();
+        let mut line = Map::new();
+        line.insert("parentUuid".into(), json!(self.parent));
+        line.insert("isSidechain".into(), json!(false));
+        line.insert("type".into(), json!(kind));
+        line.extend(object(fields));
+        line.insert("uuid".into(), json!(id));
+        line.insert("timestamp".into(), json!(now()));
+        for (key, value) in [
+            ("userType", "external"),
+            ("entrypoint", "cli"),
+            ("cwd", self.cwd.as_str()),
+            ("sessionId", self.session.as_str()),
+            ("version", VERSION),
+            ("gitBranch", self.branch.as_str()),
+        ] {
+            line.insert(key.into(), json!(value));
+        }
+        self.parent = Some(id.clone());
+        (Value::Object(line), id)
+    }
+
+    /// A line about the conversation (mode, queue-operation, ...), outside the chain.
+    pub(super) fn note(&self, kind: &str, fields: Value) -> Value {
+        let mut line = Map::new();
+        line.insert("type".into(), json!(kind));
+        line.extend(object(fields));
+        line.insert("sessionId".into(), json!(self.session));
+        Value::Object(line)
+    }
+
+    /// The id of the newest line.
+    pub(super) fn leaf(&self) -> Option<&str> {
+        self.parent.as_deref()
+    }
+}
+
+fn object(value: Value) -> Map<String, Value> {
+    match value {
+        Value::Object(map) => map,
+        _ => Map::new(),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn nothing_is_written_before_the_first_prompt_and_all_of_it_afterwards() {
+        let dir = tempfile::tempdir().unwrap();
+        let (one, two) = (dir.path().join("a/one.jsonl"), dir.path().join("two.jsonl"));
+        let transcript = Transcript::new(one.clone(), Persistence::On);
+        transcript.line(&json!({"n": 1}));
+        transcript.flush();
+        assert!(!one.exists());
+        transcript.open();
+        transcript.line(&json!({"n": 2}));
+        transcript.switch(two.clone());
+        transcript.line(&json!({"n": 3}));
+        drop(transcript);
+        assert_eq!(fs::read_to_string(&one).unwrap(), "{\"n\":1}\n{\"n\":2}\n");
+        assert!(!two.exists());
+    }
+
+    #[test]
+    fn the_end_writes_what_waits_and_a_child_session_writes_nothing() {
+        let dir = tempfile::tempdir().unwrap();
+        for (persistence, there) in [(Persistence::On, true), (Persistence::Off, false)] {
+            let path = dir.path().join(format!("{there}.jsonl"));
+            let transcript = Transcript::new(path.clone(), persistence);
+            transcript.open();
+            transcript.line(&json!({}));
+            drop(transcript);
+            assert_eq!(path.exists(), there);
+        }
+    }
+
+    #[test]
+    fn lines_name_their_parents() {
+        let mut chain = Chain::new("s", "/p", "main");
+        let (first, id) = chain.link("user", json!({"message": {"role": "user"}}));
+        assert_eq!((&first["parentUuid"], &first["sessionId"]), (&Value::Null, &json!("s")));
+        let (second, _) = chain.link("assistant", json!({}));
+        assert_eq!(second["parentUuid"], json!(id));
+        assert_eq!(
+            chain.note("mode", json!({"mode": "normal"})),
+            json!({"type": "mode", "mode": "normal", "sessionId": "s"})
+        );
+    }
+}

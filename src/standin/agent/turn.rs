@@ -1,0 +1,247 @@
+//! One turn: from a prompt to the model's last word, through as many requests and tools as it takes.
+//!
+//! Order of requests, hooks and transcript lines is that of the real program (measured on 2.1.329): a tool's result is
+//! written after its PostToolUse hook has ended, PostToolBatch comes when all results are made and before the next
+//! request, Stop when the model asks for no tool.
+
+use std::sync::Arc;
+use std::time::Instant;
+
+use serde_json::{Value, json};
+use uuid::Uuid;
+
+use super::batch::Batch;
+use super::engine::{Engine, Source};
+use super::history::{self, reminder};
+use super::lock;
+use super::model::{Failure, Message};
+use super::presence::Status;
+use super::shared::{Event, Prompt, Scope, Shown};
+use super::transcript::now;
+
+/// How often Stop hooks may send the model on (measured: 10).
+const MAX_STOP_BLOCKS: usize = 10;
+
+/// Why a step did not lead to another one.
+pub(super) enum End {
+    /// The model is done, or a hook stopped it.
+    Done,
+    /// The API refused for good.
+    Failed,
+    /// A person interrupted; `for tool use` while a tool ran or was asked for.
+    Interrupted(&'static str),
+}
+
+impl Engine {
+    /// Runs a turn to its end.
+    pub(super) fn turn(&mut self, prompt: &Prompt, source: Source) {
+        let shared = Arc::clone(&self.shared);
+        if shared.cancel.is_closed() {
+            return;
+        }
+        shared.cancel.reset();
+        shared.status(Status::Busy);
+        let begun = Instant::now();
+        lock(&shared.live).prompt_id = Some(Uuid::new_v4().to_string());
+        if let Some(contexts) = self.submitted(prompt, source) {
+            self.accept(prompt, source, &contexts);
+            if let End::Done = self.steps() {
+                self.finished(prompt, begun);
+            }
+        }
+        shared.status(Status::Idle);
+    }
+
+    /// The lines after a turn that was neither interrupted nor refused by the API.
+    fn finished(&self, prompt: &Prompt, begun: Instant) {
+        let ms = u64::try_from(begun.elapsed().as_millis()).unwrap_or(u64::MAX);
+        self.shared.link("system", json!({"subtype": "turn_duration", "durationMs": ms, "isMeta": false}));
+        let shown: String = prompt.shown.chars().take(200).collect();
+        let leaf = lock(&self.shared.chain).leaf().map(str::to_owned);
+        self.shared.note("last-prompt", json!({"lastPrompt": shown, "leafUuid": leaf}));
+        self.shared.show(Shown::Notice(format!("✻ Worked for {}s", begun.elapsed().as_secs())));
+    }
+
+    /// Runs the UserPromptSubmit hooks; `None` when they keep the prompt from the model.
+    fn submitted(&mut self, prompt: &Prompt, source: Source) -> Option<Vec<String>> {
+        if source == Source::Queued {
+            return Some(prompt.contexts.clone());
+        }
+        let outcome = self.shared.fire("UserPromptSubmit", Scope::Turn, "", json!({"prompt": prompt.text}));
+        if let Some(reason) = outcome.block {
+            let text =
+                format!("UserPromptSubmit operation blocked by hook:\n{reason}\n\nOriginal prompt: {}", prompt.shown);
+            self.shared.show(Shown::Notice(text));
+            self.shared.post.send(Event::PutBack(prompt.shown.clone()));
+            return None;
+        }
+        if let Some(reason) = outcome.stop {
+            self.shared.show(Shown::Notice(format!("Operation stopped by hook: {reason}")));
+            return None;
+        }
+        Some(outcome.contexts)
+    }
+
+    /// Takes the prompt into the conversation.
+    fn accept(&mut self, prompt: &Prompt, source: Source, contexts: &[String]) {
+        let shared = Arc::clone(&self.shared);
+        self.prompts += 1;
+        let (id, mode) = {
+            let live = lock(&shared.live);
+            (live.prompt_id.clone(), live.mode.name())
+        };
+        shared.note("mode", json!({"mode": "normal"}));
+        shared.note("permission-mode", json!({"permissionMode": mode}));
+        let snapshot = Uuid::new_v4().to_string();
+        shared.note(
+            "file-history-snapshot",
+            json!({"messageId": snapshot, "isSnapshotUpdate": false,
+            "snapshot": {"messageId": snapshot, "trackedFileBackups": {}, "timestamp": now()}}),
+        );
+        shared.link(
+            "user",
+            json!({"promptId": id, "message": {"role": "user", "content": prompt.text},
+            "permissionMode": mode, "origin": {"kind": "human"},
+            "promptSource": if source == Source::Typed { "typed" } else { "queued" }, "turnOrigin": "human",
+            "turnPosition": {"promptIndex": self.prompts, "turnIndex": self.prompts}}),
+        );
+        shared.attach_contexts("UserPromptSubmit", contexts);
+        let mut blocks = std::mem::take(&mut self.contexts);
+        if self.messages.is_empty() {
+            let place = shared.world.cwd.display();
+            blocks.push(reminder(&format!("# Environment\nYou have been invoked in the following environment: \n - Primary working directory: {place}")));
+        }
+        if !contexts.is_empty() {
+            blocks.push(reminder(&format!("UserPromptSubmit hook additional context: {}", contexts.join("\n"))));
+        }
+        blocks.push(json!({"type": "text", "text": prompt.text}));
+        history::push(&mut self.messages, "user", blocks);
+        shared.show(Shown::Prompt(prompt.shown.clone()));
+        shared.transcript.open();
+    }
+
+    /// Requests and tools until the turn ends.
+    fn steps(&mut self) -> End {
+        let mut blocks = 0;
+        self.failed = false;
+        loop {
+            let answer = match self.request() {
+                Ok(message) => message,
+                Err(Failure::Interrupted(texts)) => {
+                    self.partial(texts);
+                    return self.interrupted("");
+                }
+                Err(failure) => return self.failure(&failure),
+            };
+            let mut batch = Batch::new(self, &answer);
+            if batch.is_empty() {
+                if blocks < MAX_STOP_BLOCKS && self.sent_on(blocks > 0) {
+                    blocks += 1;
+                    continue;
+                }
+                return End::Done;
+            }
+            match batch.run(self) {
+                None => {}
+                Some(End::Interrupted(how)) => return self.interrupted(how),
+                Some(end) => return end,
+            }
+        }
+    }
+
+    fn request(&mut self) -> Result<Message, Failure> {
+        if crash_after().is_some_and(|n| self.requests >= n) {
+            // Nothing is restored, nothing is flushed: that is what a crash is.
+            std::process::exit(1);
+        }
+        self.requests += 1;
+        if let Some(message) = self.messages.last() {
+            // The real program writes requests down too, so that results stand in the file twice.
+            self.shared
+                .note("api-request-blob", json!({"hash": Uuid::new_v4().simple().to_string(), "message": message}));
+        }
+        let session = lock(&self.shared.live).session.clone();
+        let body = self.body(&self.messages);
+        let message = self.shared.client.ask(&body, &session, &self.shared.cancel)?;
+        history::push(&mut self.messages, "assistant", message.content.clone());
+        let texts: Vec<&str> = message.content.iter().filter_map(|b| b["text"].as_str()).collect();
+        self.last_text = texts.join("\n");
+        for text in texts.into_iter().filter(|t| !t.is_empty()) {
+            self.shared.show(Shown::Text(text.to_owned()));
+        }
+        Ok(message)
+    }
+
+    /// Runs the Stop hooks; true when they send the model on.
+    fn sent_on(&mut self, active: bool) -> bool {
+        let shared = Arc::clone(&self.shared);
+        let outcome = shared.fire(
+            "Stop",
+            Scope::Turn,
+            "",
+            json!({"stop_hook_active": active,
+            "last_assistant_message": self.last_text, "background_tasks": [], "session_crons": []}),
+        );
+        if !outcome.runs.is_empty() {
+            let infos: Vec<Value> =
+                outcome.runs.iter().map(|r| json!({"command": r.command, "durationMs": r.ms})).collect();
+            shared.link(
+                "system",
+                json!({"subtype": "stop_hook_summary", "hookCount": infos.len(), "hookInfos": infos,
+                "hookErrors": [], "preventedContinuation": false, "stopReason": "", "level": "suggestion"}),
+            );
+        }
+        let text = if let Some(reason) = outcome.block {
+            format!("Stop hook feedback:\n{reason}")
+        } else if !outcome.contexts.is_empty() && outcome.stop.is_none() {
+            format!(
+                "<system-reminder>\nStop hook additional context: {}\n</system-reminder>",
+                outcome.contexts.join("\n")
+            )
+        } else {
+            return false;
+        };
+        shared.link("user", json!({"message": {"role": "user", "content": text}, "isMeta": true}));
+        history::push(&mut self.messages, "user", vec![json!({"type": "text", "text": text})]);
+        true
+    }
+
+    /// Keeps what the model had said when it was interrupted.
+    fn partial(&mut self, texts: Vec<Value>) {
+        if texts.is_empty() {
+            return;
+        }
+        let message = json!({"id": format!("msg_{}", Uuid::new_v4().simple()), "type": "message", "role": "assistant",
+            "model": self.shared.options.model, "content": texts, "stop_reason": null,
+            "usage": {"input_tokens": 0, "output_tokens": 0, "cache_read_input_tokens": 0, "cache_creation_input_tokens": 0}});
+        self.shared.link("assistant", json!({"message": message}));
+        for text in texts.iter().filter_map(|b| b["text"].as_str()) {
+            self.shared.show(Shown::Text(text.to_owned()));
+        }
+        history::push(&mut self.messages, "assistant", texts);
+    }
+
+    fn interrupted(&mut self, how: &'static str) -> End {
+        let block = json!({"type": "text", "text": format!("[Request interrupted by user{how}]")});
+        let id = lock(&self.shared.live).prompt_id.clone();
+        self.shared.link("user", json!({"promptId": id, "message": {"role": "user", "content": [block]}}));
+        history::push(&mut self.messages, "user", vec![block]);
+        self.shared.show(Shown::Result("Interrupted · What should Claude do instead?".into()));
+        End::Interrupted(how)
+    }
+
+    /// The API said no, for good: a line that no model made, and StopFailure instead of Stop.
+    fn failure(&mut self, failure: &Failure) -> End {
+        self.failed = true;
+        let report = super::fault::Report::new(failure, self.shared.client.has_subscription());
+        self.shared.link("assistant", report.line());
+        self.shared.show(Shown::Text(report.text.clone()));
+        self.shared.fire("StopFailure", Scope::Turn, "", report.payload());
+        End::Failed
+    }
+}
+
+/// `HOPTY_AGENT_CRASH_AFTER`: the process ends instead of making another request after so many.
+fn crash_after() -> Option<usize> {
+    std::env::var("HOPTY_AGENT_CRASH_AFTER").ok()?.parse().ok()
+}

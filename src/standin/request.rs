@@ -1,0 +1,329 @@
+//! One request that reached the stand-in API, and the log that keeps them all.
+//!
+//! A test asks the log what the model was told, and when; it waits on the log instead of sleeping. The log judges
+//! nothing: what is a main request and what is a helper's is said once, here, by [`Request::kind`].
+
+use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
+use std::time::{Duration, Instant};
+
+use serde_json::Value;
+
+use super::http;
+
+/// Most requests that are kept; later ones are answered and counted but forgotten.
+pub const MAX_KEPT: usize = 20_000;
+
+/// Who asks, and so which answer is due.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Kind {
+    /// The conversation itself: it has tools, and is no helper's.
+    Main,
+    /// A sub-agent's loop (header `x-claude-code-agent-id`).
+    Subagent,
+    /// The summary for `/compact` or auto-compaction.
+    Compact,
+    /// A helper without tools: title, quota probe, small side question.
+    Auxiliary,
+    /// `POST /v1/messages/count_tokens`.
+    CountTokens,
+    /// Anything else.
+    Other,
+}
+
+/// One request as it arrived.
+#[derive(Clone, Debug)]
+pub struct Request {
+    /// Who asks.
+    pub kind: Kind,
+    /// When its last byte was read.
+    pub at: Instant,
+    /// `POST`, `GET`, ...
+    pub method: String,
+    /// Path with its query: `/v1/messages?beta=true`.
+    pub target: String,
+    /// Header fields; names in lower case.
+    pub headers: Vec<(String, String)>,
+    /// The body, parsed; null when it is empty or not JSON.
+    pub body: Value,
+}
+
+impl Request {
+    pub(crate) fn new(method: &str, target: &str, headers: Vec<(String, String)>, body: Value) -> Request {
+        let kind = kind(method, target, &headers, &body);
+        Request { kind, at: Instant::now(), method: method.to_owned(), target: target.to_owned(), headers, body }
+    }
+
+    #[cfg(test)]
+    pub(crate) fn for_test(target: &str, headers: &[(&str, &str)], body: Value) -> Request {
+        let headers = headers.iter().map(|(n, v)| ((*n).to_owned(), (*v).to_owned())).collect();
+        Request::new("POST", target, headers, body)
+    }
+
+    /// A header's first value; `name` in lower case.
+    #[must_use]
+    pub fn header(&self, name: &str) -> Option<&str> {
+        http::header(&self.headers, name)
+    }
+
+    /// The conversation that asks: `x-claude-code-session-id`, or for versions without it (2.0.x, 1.x) what
+    /// `metadata.user_id` ends in.
+    #[must_use]
+    pub fn session_id(&self) -> Option<&str> {
+        self.header("x-claude-code-session-id").or_else(|| {
+            let user = self.body.pointer("/metadata/user_id")?.as_str()?;
+            user.rsplit_once("session_").map(|(_, id)| id)
+        })
+    }
+
+    /// Whether the answer is to be streamed.
+    #[must_use]
+    pub fn wants_stream(&self) -> bool {
+        self.body.get("stream").and_then(Value::as_bool).unwrap_or(false)
+    }
+
+    /// The model asked for; empty when none is named.
+    #[must_use]
+    pub fn model(&self) -> &str {
+        self.body.get("model").and_then(Value::as_str).unwrap_or("")
+    }
+
+    /// Role and text of every message part in order: plain contents, text blocks and tool results.
+    #[must_use]
+    pub fn texts(&self) -> Vec<(&str, String)> {
+        let mut texts = Vec::new();
+        for message in self.messages() {
+            let role = message.get("role").and_then(Value::as_str).unwrap_or("");
+            match message.get("content") {
+                Some(Value::String(text)) => texts.push((role, text.clone())),
+                Some(Value::Array(blocks)) => texts.extend(blocks.iter().filter_map(|b| Some((role, block_text(b)?)))),
+                _ => {}
+            }
+        }
+        texts
+    }
+
+    /// Whether any message part contains `needle`.
+    #[must_use]
+    pub fn contains(&self, needle: &str) -> bool {
+        self.texts().iter().any(|(_, text)| text.contains(needle))
+    }
+
+    /// The person's first prompt: the last text block of the first user message (Claude puts its own reminders
+    /// before it; measured on 2.1.329).
+    #[must_use]
+    pub fn first_prompt(&self) -> Option<String> {
+        let first = self.messages().find(|m| m.get("role").and_then(Value::as_str) == Some("user"))?;
+        match first.get("content")? {
+            Value::String(text) => Some(text.clone()),
+            Value::Array(blocks) => blocks.iter().rev().find_map(|b| b.get("text")?.as_str()).map(str::to_owned),
+            _ => None,
+        }
+    }
+
+    /// The handoff id that the first prompt continues from (CONTRACT C10), if it is a continuation prompt.
+    #[must_use]
+    pub fn continued_handoff(&self) -> Option<String> {
+        let prompt = self.first_prompt()?;
+        let (_, rest) = prompt.split_once("Continue from handoff ")?;
+        let id: String = rest.chars().take_while(|c| c.is_ascii_alphanumeric() || *c == '-').collect();
+        (!id.is_empty()).then_some(id)
+    }
+
+    /// How many messages of the model the conversation holds so far.
+    #[must_use]
+    pub fn assistant_messages(&self) -> usize {
+        self.messages().filter(|m| m.get("role").and_then(Value::as_str) == Some("assistant")).count()
+    }
+
+    /// Every tool call in the conversation so far: id, name, input.
+    #[must_use]
+    pub fn tool_uses(&self) -> Vec<(&str, &str, &Value)> {
+        let of = |b: &'_ Value| b.get("type").and_then(Value::as_str) == Some("tool_use");
+        self.blocks()
+            .filter(|b| of(b))
+            .filter_map(|b| Some((b.get("id")?.as_str()?, b.get("name")?.as_str()?, b.get("input")?)))
+            .collect()
+    }
+
+    /// Every tool result in the conversation so far: id, text, whether it is an error.
+    #[must_use]
+    pub fn tool_results(&self) -> Vec<(&str, String, bool)> {
+        self.blocks()
+            .filter(|b| b.get("type").and_then(Value::as_str) == Some("tool_result"))
+            .filter_map(|b| {
+                let failed = b.get("is_error").and_then(Value::as_bool).unwrap_or(false);
+                Some((b.get("tool_use_id")?.as_str()?, block_text(b).unwrap_or_default(), failed))
+            })
+            .collect()
+    }
+
+    fn messages(&self) -> impl Iterator<Item = &Value> {
+        self.body.get("messages").and_then(Value::as_array).into_iter().flatten()
+    }
+
+    fn blocks(&self) -> impl Iterator<Item = &Value> {
+        self.messages().filter_map(|m| m.get("content")?.as_array()).flatten()
+    }
+}
+
+fn kind(method: &str, target: &str, headers: &[(String, String)], body: &Value) -> Kind {
+    let path = target.split('?').next().unwrap_or("");
+    match (method, path) {
+        ("POST", "/v1/messages/count_tokens") => return Kind::CountTokens,
+        ("POST", "/v1/messages") => {}
+        _ => return Kind::Other,
+    }
+    // A summary request carries the main loop's tools (so that the cache fits) and differs only in its last words.
+    let last = body.get("messages").and_then(Value::as_array).and_then(|m| m.last());
+    let asks_summary = last.is_some_and(|m| {
+        let text = m.get("content").map(|c| match c {
+            Value::String(s) => s.clone(),
+            Value::Array(blocks) => blocks.iter().filter_map(block_text).next_back().unwrap_or_default(),
+            _ => String::new(),
+        });
+        text.is_some_and(|t| t.contains("create a detailed summary of"))
+    });
+    if asks_summary {
+        Kind::Compact
+    } else if http::header(headers, "x-claude-code-agent-id").is_some() {
+        Kind::Subagent
+    } else if body.get("tools").and_then(Value::as_array).is_some_and(|t| !t.is_empty()) {
+        Kind::Main
+    } else {
+        Kind::Auxiliary
+    }
+}
+
+fn block_text(block: &Value) -> Option<String> {
+    if let Some(text) = block.get("text").and_then(Value::as_str) {
+        return Some(text.to_owned());
+    }
+    match block.get("content")? {
+        Value::String(text) => Some(text.clone()),
+        Value::Array(parts) => {
+            let texts: Vec<&str> = parts.iter().filter_map(|p| p.get("text")?.as_str()).collect();
+            Some(texts.join("\n"))
+        }
+        _ => None,
+    }
+}
+
+/// All requests so far, shared between the server's threads and the test.
+#[derive(Debug, Default)]
+pub struct Log {
+    kept: Mutex<Vec<Arc<Request>>>,
+    changed: Condvar,
+}
+
+impl Log {
+    pub(crate) fn push(&self, request: Arc<Request>) {
+        let mut kept = self.lock();
+        if kept.len() < MAX_KEPT {
+            kept.push(request);
+        }
+        drop(kept);
+        self.changed.notify_all();
+    }
+
+    /// Every request so far, oldest first.
+    #[must_use]
+    pub fn requests(&self) -> Vec<Arc<Request>> {
+        self.lock().clone()
+    }
+
+    /// The requests of the conversations themselves.
+    #[must_use]
+    pub fn main_requests(&self) -> Vec<Arc<Request>> {
+        self.lock().iter().filter(|r| r.kind == Kind::Main).cloned().collect()
+    }
+
+    /// The main requests of one conversation.
+    #[must_use]
+    pub fn requests_of(&self, session_id: &str) -> Vec<Arc<Request>> {
+        self.lock().iter().filter(|r| r.kind == Kind::Main && r.session_id() == Some(session_id)).cloned().collect()
+    }
+
+    /// Waits until `done` says so of all requests so far; false when `timeout` passes first.
+    pub fn wait_for(&self, timeout: Duration, mut done: impl FnMut(&[Arc<Request>]) -> bool) -> bool {
+        let until = Instant::now() + timeout;
+        let mut kept = self.lock();
+        loop {
+            if done(&kept) {
+                return true;
+            }
+            let left = until.saturating_duration_since(Instant::now());
+            if left.is_zero() {
+                return false;
+            }
+            kept = self.changed.wait_timeout(kept, left).unwrap_or_else(PoisonError::into_inner).0;
+        }
+    }
+
+    /// Waits until there have been `n` main requests; false when `timeout` passes first.
+    pub fn wait_for_main(&self, n: usize, timeout: Duration) -> bool {
+        self.wait_for(timeout, |all| all.iter().filter(|r| r.kind == Kind::Main).count() >= n)
+    }
+
+    fn lock(&self) -> MutexGuard<'_, Vec<Arc<Request>>> {
+        self.kept.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use serde_json::json;
+
+    #[test]
+    fn kinds_are_told_apart() {
+        let kind = |target: &str, headers: &[(&str, &str)], body: Value| Request::for_test(target, headers, body).kind;
+        let tools = json!({"tools": [{"name": "Bash"}], "messages": [{"role": "user", "content": "hi"}]});
+        assert_eq!(kind("/v1/messages?beta=true", &[], tools.clone()), Kind::Main);
+        assert_eq!(kind("/v1/messages", &[("x-claude-code-agent-id", "a1")], tools), Kind::Subagent);
+        assert_eq!(kind("/v1/messages", &[], json!({"tools": [], "messages": []})), Kind::Auxiliary);
+        assert_eq!(kind("/v1/messages/count_tokens", &[], json!({})), Kind::CountTokens);
+        assert_eq!(kind("/api/hello", &[], json!({})), Kind::Other);
+        let summary = json!({"tools": [{}], "messages": [{"role": "user", "content": [
+            {"type": "text", "text": "Your task is to create a detailed summary of the conversation so far"}]}]});
+        assert_eq!(kind("/v1/messages", &[], summary), Kind::Compact);
+    }
+
+    #[test]
+    fn the_first_prompt_is_the_last_text_block() {
+        let r = Request::for_test(
+            "/v1/messages",
+            &[("x-claude-code-session-id", "u")],
+            json!({"messages": [
+            {"role": "user", "content": [{"type": "text", "text": "<system-reminder>"}, {"type": "text", "text": "do it"}]},
+            {"role": "assistant", "content": [{"type": "tool_use", "id": "t1", "name": "Bash", "input": {"command": "ls"}}]},
+            {"role": "user", "content": [{"type": "tool_result", "tool_use_id": "t1", "content": "a.txt", "is_error": false}]}]}),
+        );
+        assert_eq!(r.first_prompt().as_deref(), Some("do it"));
+        assert_eq!(r.session_id(), Some("u"));
+        assert_eq!(r.assistant_messages(), 1);
+        assert_eq!(r.tool_uses()[0].1, "Bash");
+        assert_eq!(r.tool_results(), vec![("t1", "a.txt".to_owned(), false)]);
+        assert!(r.contains("a.txt") && !r.contains("b.txt"));
+        assert_eq!(r.continued_handoff(), None);
+    }
+
+    #[test]
+    fn odd_bodies_do_not_panic() {
+        for body in
+            [json!(null), json!([]), json!({"messages": 5}), json!({"messages": [null, {"content": [1, {"text": 2}]}]})]
+        {
+            let r = Request::for_test("/v1/messages", &[], body);
+            assert!(r.texts().is_empty() && r.first_prompt().is_none() && r.tool_results().is_empty());
+        }
+    }
+
+    #[test]
+    fn waiting_ends_with_the_request_or_the_time() {
+        let log = Arc::new(Log::default());
+        assert!(!log.wait_for_main(1, Duration::from_millis(10)));
+        let other = Arc::clone(&log);
+        let thread = std::thread::spawn(move || other.wait_for_main(1, Duration::from_secs(20)));
+        log.push(Arc::new(Request::for_test("/v1/messages", &[], json!({"tools": [{}]}))));
+        assert!(thread.join().unwrap());
+    }
+}

@@ -1,0 +1,244 @@
+//! What the stand-in Messages API answers: single replies, and scripts that choose the reply for each main request.
+//!
+//! A script speaks of main requests only (those of the conversation itself). Titles, probes, summaries and sub-agents
+//! get canned answers from the server, so that their number and order, which differ between versions, never shift a
+//! script.
+
+use std::collections::VecDeque;
+use std::sync::Mutex;
+
+use serde_json::{Value, json};
+
+use super::request::Request;
+
+/// Token counts of one reply, as the API reports them in `usage`.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Usage {
+    /// Tokens of the request that no cache held.
+    pub input: u64,
+    /// Tokens of the request that a cache held.
+    pub cache_read: u64,
+    /// Tokens of the request written to a cache.
+    pub cache_creation: u64,
+    /// Tokens of the answer.
+    pub output: u64,
+}
+
+impl Usage {
+    /// A request of `tokens` in all, nearly all of it read from the cache as in a long conversation, and 5 answered.
+    #[must_use]
+    pub fn filled(tokens: u64) -> Usage {
+        let input = tokens.min(10);
+        Usage { input, cache_read: tokens - input, cache_creation: 0, output: 5 }
+    }
+
+    /// The `usage` object of the Messages API.
+    #[must_use]
+    pub fn to_json(self) -> Value {
+        json!({
+            "input_tokens": self.input,
+            "cache_creation_input_tokens": self.cache_creation,
+            "cache_read_input_tokens": self.cache_read,
+            "output_tokens": self.output,
+            "service_tier": "standard",
+            "cache_creation": {"ephemeral_5m_input_tokens": self.cache_creation, "ephemeral_1h_input_tokens": 0},
+        })
+    }
+}
+
+/// An answer that is an error instead of a message.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct ApiError {
+    /// HTTP status: 400, 401, 413, 429, 500, 529.
+    pub status: u16,
+    /// The `type` inside `error`: `overloaded_error`, `rate_limit_error`, ...
+    pub kind: String,
+    /// The `message` inside `error`.
+    pub message: String,
+}
+
+/// One answer of the model: a text block (unless empty), then tool calls. With tools the turn goes on, else it ends.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct Reply {
+    /// The text block; empty = none.
+    pub text: String,
+    /// Tool calls: name and input object.
+    pub tools: Vec<(String, Value)>,
+    /// The figures reported.
+    pub usage: Usage,
+    /// Milliseconds from the request to the first byte of the answer.
+    pub delay_ms: u64,
+    /// Milliseconds over which a streamed text is spread, so that a turn can be interrupted while it streams.
+    pub stream_ms: u64,
+    /// Answer with this error instead.
+    pub error: Option<ApiError>,
+    /// Further header fields of the answer (`retry-after`, `anthropic-ratelimit-unified-*`).
+    pub headers: Vec<(String, String)>,
+}
+
+impl Reply {
+    /// A text that ends the turn.
+    #[must_use]
+    pub fn text(text: impl Into<String>) -> Reply {
+        Reply { text: text.into(), usage: Usage::filled(1000), ..Reply::default() }
+    }
+
+    /// One call of the tool `name`.
+    #[must_use]
+    pub fn tool(name: impl Into<String>, input: Value) -> Reply {
+        Reply { usage: Usage::filled(1000), ..Reply::default() }.and_tool(name, input)
+    }
+
+    /// One Bash call.
+    #[must_use]
+    pub fn bash(command: impl Into<String>) -> Reply {
+        Reply::tool("Bash", json!({"command": command.into(), "description": "scripted"}))
+    }
+
+    /// An API error.
+    #[must_use]
+    pub fn error(status: u16, kind: impl Into<String>, message: impl Into<String>) -> Reply {
+        let error = ApiError { status, kind: kind.into(), message: message.into() };
+        Reply { error: Some(error), ..Reply::default() }
+    }
+
+    /// The same with one more tool call.
+    #[must_use]
+    pub fn and_tool(mut self, name: impl Into<String>, input: Value) -> Reply {
+        self.tools.push((name.into(), input));
+        self
+    }
+
+    /// The same with a text before its tool calls.
+    #[must_use]
+    pub fn saying(mut self, text: impl Into<String>) -> Reply {
+        self.text = text.into();
+        self
+    }
+
+    /// The same, reporting that the request filled the window with `tokens`.
+    #[must_use]
+    pub fn filling(mut self, tokens: u64) -> Reply {
+        self.usage = Usage::filled(tokens);
+        self
+    }
+
+    /// The same, its first byte `ms` milliseconds after the request.
+    #[must_use]
+    pub fn after_ms(mut self, ms: u64) -> Reply {
+        self.delay_ms = ms;
+        self
+    }
+
+    /// The same, its text streamed over `ms` milliseconds.
+    #[must_use]
+    pub fn streamed_over_ms(mut self, ms: u64) -> Reply {
+        self.stream_ms = ms;
+        self
+    }
+
+    /// The same with one more header field.
+    #[must_use]
+    pub fn with_header(mut self, name: impl Into<String>, value: impl Into<String>) -> Reply {
+        self.headers.push((name.into(), value.into()));
+        self
+    }
+
+    /// `tool_use` when the turn goes on, `end_turn` when it ends.
+    #[must_use]
+    pub fn stop_reason(&self) -> &'static str {
+        if self.tools.is_empty() { "end_turn" } else { "tool_use" }
+    }
+}
+
+type Choose = dyn Fn(&Request, usize) -> Reply + Send + Sync;
+
+/// Chooses the reply to each main request.
+pub struct Script(Kind);
+
+enum Kind {
+    List(Mutex<VecDeque<Reply>>),
+    Each(Box<Choose>),
+}
+
+impl Script {
+    /// These replies in order; after the last one every request is answered with the text `ok`.
+    #[must_use]
+    pub fn list(replies: impl IntoIterator<Item = Reply>) -> Script {
+        Script(Kind::List(Mutex::new(replies.into_iter().collect())))
+    }
+
+    /// The reply is computed from the request and its number among the main requests, from 0.
+    #[must_use]
+    pub fn each(choose: impl Fn(&Request, usize) -> Reply + Send + Sync + 'static) -> Script {
+        Script(Kind::Each(Box::new(choose)))
+    }
+
+    /// The classic long job: every reply is one Bash call, the fill rises by `step` tokens with each, for ever; a
+    /// conversation whose first prompt is a continuation prompt (CONTRACT C10) begins as that prompt asks, and ends
+    /// its turn.
+    #[must_use]
+    pub fn filling_loop(command: &str, step: u64) -> Script {
+        let command = command.to_owned();
+        Script::each(move |request, _| {
+            if let Some(id) = request.continued_handoff() {
+                return Reply::text(format!("Continuing from handoff {id}. The next step is done.")).filling(step);
+            }
+            let steps = request.assistant_messages() as u64 + 1;
+            Reply::bash(command.as_str()).filling(steps.saturating_mul(step))
+        })
+    }
+
+    /// The reply to `request`, main request number `n`.
+    #[must_use]
+    pub fn reply(&self, request: &Request, n: usize) -> Reply {
+        match &self.0 {
+            Kind::List(list) => {
+                let mut list = list.lock().unwrap_or_else(std::sync::PoisonError::into_inner);
+                list.pop_front().unwrap_or_else(|| Reply::text("ok"))
+            }
+            Kind::Each(choose) => choose(request, n),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn request(messages: Value) -> Request {
+        Request::for_test("/v1/messages", &[], json!({"messages": messages, "tools": [{}]}))
+    }
+
+    #[test]
+    fn a_list_is_used_in_order_and_then_says_ok() {
+        let script = Script::list([Reply::bash("true"), Reply::text("done")]);
+        let r = request(json!([]));
+        assert_eq!(script.reply(&r, 0).stop_reason(), "tool_use");
+        assert_eq!(script.reply(&r, 1).text, "done");
+        assert_eq!(script.reply(&r, 2).text, "ok");
+    }
+
+    #[test]
+    fn the_filling_loop_rises_until_the_prompt_is_a_continuation() {
+        let script = Script::filling_loop("true", 20_000);
+        let first = request(json!([{"role": "user", "content": "go"}]));
+        assert_eq!(script.reply(&first, 0).usage.cache_read, 19_990);
+        let third = request(json!([{"role": "user", "content": "go"}, {"role": "assistant", "content": []},
+            {"role": "user", "content": []}, {"role": "assistant", "content": []}]));
+        assert_eq!(
+            script.reply(&third, 2).usage,
+            Usage { input: 10, cache_read: 59_990, cache_creation: 0, output: 5 }
+        );
+        let next = request(json!([{"role": "user", "content": [{"type": "text",
+            "text": "Continue from handoff HO-20261120-142950-c74cc080.\nIts record"}]}]));
+        let reply = script.reply(&next, 3);
+        assert!(reply.text.starts_with("Continuing from handoff HO-20261120-142950-c74cc080."), "{}", reply.text);
+        assert_eq!(reply.stop_reason(), "end_turn");
+    }
+
+    #[test]
+    fn small_fills_do_not_underflow() {
+        assert_eq!(Usage::filled(3), Usage { input: 3, cache_read: 0, cache_creation: 0, output: 5 });
+    }
+}
