@@ -12,7 +12,9 @@ use crate::host::start::{HOST_ARG, Launch, Ready};
 /// # Errors
 /// When hopty cannot be executed again.
 pub fn host(launch: &Launch, args: &[OsString]) -> io::Result<(Ready, Child)> {
-    let mut command = Command::new("/proc/self/exe");
+    // The name by which it was started may have been replaced meanwhile; the running file itself cannot.
+    let own = std::env::current_exe().ok().filter(|path| path.is_file()).unwrap_or_else(|| "/proc/self/exe".into());
+    let mut command = Command::new(own);
     command.arg0("hopty").arg(HOST_ARG).arg("--").args(args);
     command.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::null());
     let mut child = command.spawn()?;

@@ -72,9 +72,9 @@ impl Connection {
         self.client.as_ref().is_none_or(|client| client.out.len() < OUT_HIGH && self.stream.waiting() < OUT_HIGH)
     }
 
-    /// Whether everything for it is written.
+    /// Whether everything for it is written, and a client has had its farewell.
     pub fn is_quiet(&self) -> bool {
-        self.stream.waiting() == 0 && self.client.as_ref().is_none_or(|client| client.out.is_empty())
+        self.stream.waiting() == 0 && self.client.as_ref().is_none_or(|client| client.out.is_empty() && client.leaving)
     }
 
     /// Whether a terminal that can answer queries is behind it.
@@ -287,6 +287,10 @@ impl Host {
         }
         let waiting = self.take_buffered();
         self.show_to(id, &waiting);
+        if self.exit.is_some() {
+            let message = self.last_word();
+            self.say_bye(id, "ended", message.as_deref());
+        }
     }
 
     /// Gives bytes to one client. False when there is no terminal to show them on.

@@ -289,7 +289,9 @@ impl Host {
         let now = self.clock.now();
         let until = *self.goodbye.get_or_insert(now.after(FAREWELL_MS));
         let quiet = self.connections.values().all(Connection::is_quiet);
-        (quiet && !self.worker.is_busy()) || now >= until
+        // A program that ended at once: its client is still on the way to fetch output and exit code.
+        let fetched = self.launch.detached || self.next_client > 1;
+        (quiet && fetched && !self.worker.is_busy()) || now >= until
     }
 
     /// One turn of the loop: wait, then take what is ready.

@@ -88,15 +88,21 @@ impl Host {
         }
     }
 
+    /// What is said to the person at the end; nothing where the program simply ended.
+    pub(super) fn last_word(&self) -> Option<String> {
+        use crate::core::supervisor::phase::Cause;
+        let plain = self.exit.is_none_or(|exit| matches!(exit.cause, Cause::Finished | Cause::UserInterrupt));
+        let waiting = self.recorder.supervisor.active_handoff().is_some();
+        (!plain || waiting).then(|| self.why.clone())
+    }
+
     /// The session is over: everybody hears it, after the last byte.
     fn close(&mut self, exit: report::Exit) {
-        let message = self.why.clone();
-        let says_why = !matches!(exit.cause, crate::core::supervisor::phase::Cause::Finished | crate::core::supervisor::phase::Cause::UserInterrupt)
-            || self.recorder.supervisor.active_handoff().is_some();
         self.exit = Some(exit);
+        let message = self.last_word();
         let clients: Vec<u64> = self.connections.iter().filter(|(_, c)| c.client.is_some()).map(|(id, _)| *id).collect();
         for id in clients {
-            self.say_bye(id, "ended", says_why.then_some(message.as_str()));
+            self.say_bye(id, "ended", message.as_deref());
         }
         self.write_session_file();
     }

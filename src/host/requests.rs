@@ -108,7 +108,7 @@ impl Host {
             Request::Attach(_) if asker == Asker::Descendant => {
                 self.send(id, &refused("attach to it", format!("a person can: hopty attach {name}")));
             }
-            Request::Attach(_) if self.exit.is_some() => {
+            Request::Attach(_) if self.exit.is_some() && self.next_client > 1 => {
                 let failure = Failure::new(Code::Ended, format!("session {name} has ended"), "`hopty ls --all` shows how");
                 self.send(id, &error_line(request, &failure));
             }

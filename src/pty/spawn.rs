@@ -111,13 +111,35 @@ fn in_child() -> io::Result<()> {
             return Err(io::Error::last_os_error());
         }
         for signal in 1..=64 {
-            libc::signal(signal, libc::SIG_DFL);
+            default_disposition(signal);
         }
         let mut none: libc::sigset_t = std::mem::zeroed();
         libc::sigemptyset(&raw mut none);
         libc::sigprocmask(libc::SIG_SETMASK, &raw const none, std::ptr::null_mut());
     }
     Ok(())
+}
+
+/// Also for the signals that the C library keeps for itself and leaves ignored once there are threads (32, 33); its own
+/// functions refuse to touch these.
+///
+/// # Safety
+/// Only where no handler is needed any more: between fork and exec.
+#[cfg(target_os = "linux")]
+unsafe fn default_disposition(signal: i32) {
+    // The kernel's `struct sigaction` of zeros: SIG_DFL, no flags, no mask.
+    let zeros = [0u64; 4];
+    let none = std::ptr::null::<u64>();
+    // SAFETY: as above; the kernel reads 32 bytes and a mask of 8.
+    unsafe { libc::syscall(libc::SYS_rt_sigaction, signal, zeros.as_ptr(), none, 8) };
+}
+
+/// # Safety
+/// Only between fork and exec.
+#[cfg(not(target_os = "linux"))]
+unsafe fn default_disposition(signal: i32) {
+    // SAFETY: SIG_DFL is no handler.
+    unsafe { libc::signal(signal, libc::SIG_DFL) };
 }
 
 fn explain(error: io::Error, program: &Program) -> SpawnError {

@@ -83,8 +83,7 @@ pub fn events(reply: &Reply, model: &str, stamp: &Stamp) -> Vec<Event> {
         let pieces = pieces(&reply.text, if reply.stream_ms > 0 { 20 } else { 1 });
         let wait = reply.stream_ms / pieces.len().max(1) as u64;
         for piece in pieces {
-            let mut delta =
-                event("content_block_delta", json!({"index": index, "delta": {"type": "text_delta", "text": piece}}));
+            let mut delta = event("content_block_delta", json!({"index": index, "delta": {"type": "text_delta", "text": piece}}));
             delta.wait_ms = wait;
             out.push(delta);
         }
@@ -162,8 +161,7 @@ mod tests {
         let reply = Reply::text("x".repeat(40)).streamed_over_ms(1000);
         let events = events(&reply, "m", &stamp());
         assert_eq!(events.iter().map(|e| e.wait_ms).sum::<u64>(), 1000);
-        let text: String =
-            events.iter().filter_map(|e| data(e).pointer("/delta/text")?.as_str().map(str::to_owned)).collect();
+        let text: String = events.iter().filter_map(|e| data(e).pointer("/delta/text")?.as_str().map(str::to_owned)).collect();
         assert_eq!(text.len(), 40);
     }
 

@@ -178,9 +178,7 @@ fn choose(request: &Request, shared: &Shared) -> Option<Reply> {
             Some(shared.script.reply(request, n))
         }
         Kind::Subagent => Some(Reply::text("The sub-agent is done.")),
-        Kind::Compact => {
-            Some(Reply::text("<analysis>short</analysis>\n<summary>\nA summary of the work so far.\n</summary>"))
-        }
+        Kind::Compact => Some(Reply::text("<analysis>short</analysis>\n<summary>\nA summary of the work so far.\n</summary>")),
         // Title requests name a JSON schema; the other helpers read plain text and take this as well.
         Kind::Auxiliary => Some(Reply::text(r#"{"title": "Scripted session"}"#)),
         Kind::CountTokens | Kind::Other => None,
@@ -219,9 +217,7 @@ fn send_other(output: &mut TcpStream, request: &Request) -> io::Result<()> {
     let (status, body) = match (request.kind, path) {
         (Kind::CountTokens, _) => (200, json!({"input_tokens": request.body.to_string().len() / 4})),
         (_, "/") => (200, json!({})),
-        _ => {
-            (404, json!({"type": "error", "error": {"type": "not_found_error", "message": "not part of the stand-in"}}))
-        }
+        _ => (404, json!({"type": "error", "error": {"type": "not_found_error", "message": "not part of the stand-in"}})),
     };
     let body = if request.method == "HEAD" { String::new() } else { body.to_string() };
     http::write_answer(output, status, "application/json", &[], body.as_bytes())
@@ -262,11 +258,7 @@ mod tests {
         let reply = Reply::error(529, "overloaded_error", "busy").with_header("retry-after", "1");
         let api = Api::start(Script::list([reply])).unwrap();
         let answer = ask(&api, "/v1/messages", &json!({"tools": [{}]}));
-        assert!(
-            answer.starts_with("HTTP/1.1 529")
-                && answer.contains("retry-after: 1")
-                && answer.contains("overloaded_error")
-        );
+        assert!(answer.starts_with("HTTP/1.1 529") && answer.contains("retry-after: 1") && answer.contains("overloaded_error"));
         assert!(ask(&api, "/api/hello", &json!({})).starts_with("HTTP/1.1 404"));
         assert!(ask(&api, "/v1/messages/count_tokens", &json!({})).contains("input_tokens"));
     }

@@ -37,8 +37,7 @@ pub fn seed(home: &Path, project: &Path, api_key: &str) -> io::Result<()> {
         *projects = json!({});
     }
     // 1.0.128 fails without `allowedTools` once the project has an entry at all.
-    projects[project] =
-        json!({"hasTrustDialogAccepted": true, "hasCompletedProjectOnboarding": true, "allowedTools": []});
+    projects[project] = json!({"hasTrustDialogAccepted": true, "hasCompletedProjectOnboarding": true, "allowedTools": []});
     write_object(&path, state)?;
 
     let path = claude.join("settings.json");
@@ -104,10 +103,7 @@ mod tests {
         assert_eq!(state["projects"].as_object().unwrap().len(), 2);
         assert_eq!(state["customApiKeyResponses"]["approved"][0], "56789-abcdefghijklmn");
         let settings = read_object(&home.join(".claude/settings.json")).unwrap();
-        assert_eq!(
-            (&settings["tui"], &settings["skipDangerousModePermissionPrompt"]),
-            (&json!("default"), &json!(true))
-        );
+        assert_eq!((&settings["tui"], &settings["skipDangerousModePermissionPrompt"]), (&json!("default"), &json!(true)));
     }
 
     #[test]

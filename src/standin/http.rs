@@ -142,13 +142,7 @@ pub fn read_chunk(input: &mut impl BufRead) -> Result<Option<Vec<u8>>, HttpError
 ///
 /// # Errors
 /// The connection broke.
-pub fn write_answer(
-    output: &mut impl Write,
-    status: u16,
-    kind: &str,
-    headers: &[(String, String)],
-    body: &[u8],
-) -> io::Result<()> {
+pub fn write_answer(output: &mut impl Write, status: u16, kind: &str, headers: &[(String, String)], body: &[u8]) -> io::Result<()> {
     let mut head = answer_head(status, kind, headers);
     head.push_str(&format!("content-length: {}\r\n\r\n", body.len()));
     output.write_all(head.as_bytes())?;
@@ -160,12 +154,7 @@ pub fn write_answer(
 ///
 /// # Errors
 /// The connection broke.
-pub fn write_chunked_head(
-    output: &mut impl Write,
-    status: u16,
-    kind: &str,
-    headers: &[(String, String)],
-) -> io::Result<()> {
+pub fn write_chunked_head(output: &mut impl Write, status: u16, kind: &str, headers: &[(String, String)]) -> io::Result<()> {
     let mut head = answer_head(status, kind, headers);
     head.push_str("transfer-encoding: chunked\r\ncache-control: no-cache\r\n\r\n");
     output.write_all(head.as_bytes())?;
@@ -239,9 +228,7 @@ mod tests {
     #[test]
     fn a_request_with_a_length_is_read_whole() {
         let (head, body) =
-            whole(b"POST /v1/messages?beta=true HTTP/1.1\r\nContent-Length: 5\r\nX-A:  b \r\n\r\nhellorest")
-                .unwrap()
-                .unwrap();
+            whole(b"POST /v1/messages?beta=true HTTP/1.1\r\nContent-Length: 5\r\nX-A:  b \r\n\r\nhellorest").unwrap().unwrap();
         assert_eq!((head.word(0), head.word(1)), ("POST", "/v1/messages?beta=true"));
         assert_eq!((head.header("x-a"), body.as_slice()), (Some("b"), b"hello".as_slice()));
         assert!(!head.closes());
@@ -250,9 +237,7 @@ mod tests {
     #[test]
     fn a_chunked_body_is_joined() {
         let (_, body) =
-            whole(b"POST / HTTP/1.1\r\nTransfer-Encoding: chunked\r\n\r\n3\r\nabc\r\n2;x=y\r\nde\r\n0\r\n\r\n")
-                .unwrap()
-                .unwrap();
+            whole(b"POST / HTTP/1.1\r\nTransfer-Encoding: chunked\r\n\r\n3\r\nabc\r\n2;x=y\r\nde\r\n0\r\n\r\n").unwrap().unwrap();
         assert_eq!(body, b"abcde");
     }
 

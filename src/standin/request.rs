@@ -11,7 +11,7 @@ use serde_json::Value;
 use super::http;
 
 /// Most requests that are kept; later ones are answered and counted but forgotten.
-pub const MAX_KEPT: usize = 20_000;
+pub const MAX_KEPT: usize = 4_000;
 
 /// Who asks, and so which answer is due.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -108,14 +108,17 @@ impl Request {
         self.texts().iter().any(|(_, text)| text.contains(needle))
     }
 
-    /// The person's first prompt: the last text block of the first user message (Claude puts its own reminders
-    /// before it; measured on 2.1.329).
+    /// The person's first prompt: the last text block of the first user message that is no reminder of Claude's own
+    /// (measured on 2.1.329: about nine of them stand before it).
     #[must_use]
     pub fn first_prompt(&self) -> Option<String> {
         let first = self.messages().find(|m| m.get("role").and_then(Value::as_str) == Some("user"))?;
         match first.get("content")? {
             Value::String(text) => Some(text.clone()),
-            Value::Array(blocks) => blocks.iter().rev().find_map(|b| b.get("text")?.as_str()).map(str::to_owned),
+            Value::Array(blocks) => {
+                let texts = blocks.iter().rev().filter_map(|b| b.get("text")?.as_str());
+                texts.map(str::to_owned).find(|text| !text.starts_with("<system-reminder>"))
+            }
             _ => None,
         }
     }
@@ -309,9 +312,7 @@ mod tests {
 
     #[test]
     fn odd_bodies_do_not_panic() {
-        for body in
-            [json!(null), json!([]), json!({"messages": 5}), json!({"messages": [null, {"content": [1, {"text": 2}]}]})]
-        {
+        for body in [json!(null), json!([]), json!({"messages": 5}), json!({"messages": [null, {"content": [1, {"text": 2}]}]})] {
             let r = Request::for_test("/v1/messages", &[], body);
             assert!(r.texts().is_empty() && r.first_prompt().is_none() && r.tool_results().is_empty());
         }

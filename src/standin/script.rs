@@ -226,10 +226,7 @@ mod tests {
         assert_eq!(script.reply(&first, 0).usage.cache_read, 19_990);
         let third = request(json!([{"role": "user", "content": "go"}, {"role": "assistant", "content": []},
             {"role": "user", "content": []}, {"role": "assistant", "content": []}]));
-        assert_eq!(
-            script.reply(&third, 2).usage,
-            Usage { input: 10, cache_read: 59_990, cache_creation: 0, output: 5 }
-        );
+        assert_eq!(script.reply(&third, 2).usage, Usage { input: 10, cache_read: 59_990, cache_creation: 0, output: 5 });
         let next = request(json!([{"role": "user", "content": [{"type": "text",
             "text": "Continue from handoff HO-20261120-142950-c74cc080.\nIts record"}]}]));
         let reply = script.reply(&next, 3);

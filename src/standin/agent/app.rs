@@ -3,6 +3,8 @@
 //! One `poll` over the terminal and a wake-up stream; the engine works in its own thread and sends events. Which key
 //! does what is as measured on 2.1.329.
 
+mod keys;
+
 use std::env;
 use std::io::{self, Read};
 use std::os::fd::AsFd;
@@ -18,14 +20,13 @@ use signal_hook::consts::{SIGCONT, SIGHUP, SIGINT, SIGTERM, SIGWINCH};
 
 use super::draft::Draft;
 use super::engine::{Command, Engine};
-use super::input::{Decoder, Key};
+use super::input::Decoder;
 use super::lock;
 use super::look::{self, Bottom};
 use super::presence::Status;
 use super::screen::{Block, Screen};
-use super::shared::{Answer, Event, Prompt, Question, Scope, Shared, Shown};
+use super::shared::{Event, Question, Scope, Shared};
 use super::terminal::Terminal;
-use super::transcript::now;
 
 /// How long a first Ctrl+C or Ctrl+D waits for a second (measured: 0.75 s exits, 0.9 s does not).
 const TWICE: Duration = Duration::from_millis(800);
@@ -73,12 +74,19 @@ pub(super) struct App {
 
 /// What the loop is made of.
 pub(super) struct Parts {
+    /// What the threads share.
     pub(super) shared: Arc<Shared>,
+    /// In raw mode already.
     pub(super) terminal: Terminal,
+    /// Nothing is drawn on it yet.
     pub(super) screen: Screen,
+    /// To the engine.
     pub(super) commands: Sender<Command>,
+    /// The engine's end of them.
     pub(super) orders: Receiver<Command>,
+    /// From the engine and the signals.
     pub(super) events: Receiver<Event>,
+    /// Readable when there are events.
     pub(super) wake: UnixStream,
 }
 
@@ -156,8 +164,7 @@ impl App {
         let ms = next.map(|at| at.saturating_duration_since(now).as_millis().saturating_add(1));
         let timeout = ms.map_or(PollTimeout::NONE, |ms| PollTimeout::try_from(ms).unwrap_or(PollTimeout::MAX));
         let stdin = io::stdin();
-        let mut fds =
-            [PollFd::new(stdin.as_fd(), PollFlags::POLLIN), PollFd::new(self.wake.as_fd(), PollFlags::POLLIN)];
+        let mut fds = [PollFd::new(stdin.as_fd(), PollFlags::POLLIN), PollFd::new(self.wake.as_fd(), PollFlags::POLLIN)];
         let polled = poll(&mut fds, timeout);
         let ready = |fd: &PollFd<'_>| polled.is_ok_and(|n| n > 0) && fd.revents().is_some_and(|r| !r.is_empty());
         let (typed, woken) = (ready(&fds[0]), ready(&fds[1]));
@@ -264,149 +271,6 @@ impl App {
             }
             _ => {}
         }
-    }
-
-    fn keys(&mut self, keys: Vec<Key>) {
-        // Keys of one write act on what was drawn before it (measured: "down, Enter" at once takes the old choice).
-        let drawn = self.chosen;
-        for key in keys {
-            if self.exit.is_some() {
-                return;
-            }
-            match key {
-                Key::KittyKnown => self.screen.use_kitty(),
-                Key::Suspend => self.suspend(),
-                key if self.orders.is_some() => self.trust_key(&key, drawn),
-                key if self.question.is_some() => self.question_key(&key, drawn),
-                key => self.box_key(key),
-            }
-        }
-    }
-
-    fn trust_key(&mut self, key: &Key, drawn: usize) {
-        match key {
-            Key::Up => self.chosen = 0,
-            Key::Down => self.chosen = 1,
-            Key::Enter if drawn == 1 => {
-                let _ = self.shared.world.trust();
-                self.chosen = 0;
-                self.draw_block(Block::default());
-                self.begin();
-            }
-            Key::Enter | Key::Escape | Key::Interrupt => {
-                self.finish("other", 1);
-                self.terminal.write(
-                    b"\r\nClaude Code didn't start because this folder isn't trusted.\r\nRun claude again and choose Yes, or run it in another folder.\r\n",
-                );
-            }
-            _ => {}
-        }
-    }
-
-    fn question_key(&mut self, key: &Key, drawn: usize) {
-        const ANSWERS: [Answer; 3] = [Answer::Yes, Answer::Always, Answer::No];
-        let answer = match key {
-            Key::Up => {
-                self.chosen = self.chosen.saturating_sub(1);
-                return;
-            }
-            Key::Down => {
-                self.chosen = (self.chosen + 1).min(2);
-                return;
-            }
-            Key::Enter => ANSWERS[drawn.min(2)],
-            Key::Text(text) => match text.as_str() {
-                "1" => Answer::Yes,
-                "2" => Answer::Always,
-                "3" => Answer::No,
-                _ => return,
-            },
-            Key::Escape => Answer::No,
-            // Ctrl+C does nothing here (measured).
-            _ => return,
-        };
-        if let Some(question) = self.question.take() {
-            let _ = question.reply.send(answer);
-        }
-    }
-
-    fn box_key(&mut self, key: Key) {
-        let twice = self.twice.take().filter(|(_, since)| since.elapsed() < TWICE).map(|(which, _)| which);
-        match key {
-            Key::Text(text) => self.draft.insert(&text),
-            Key::Paste(text) => self.draft.paste(&text),
-            Key::Newline => self.draft.insert("\n"),
-            Key::Backspace => self.draft.backspace(),
-            Key::KillLine => self.draft.kill_line(),
-            Key::Left => self.draft.step(-1),
-            Key::Right => self.draft.step(1),
-            Key::Home => self.draft.home(),
-            Key::End => self.draft.end(),
-            Key::Enter if self.swallow > 0 => self.swallow -= 1,
-            Key::Enter => self.enter(),
-            Key::Escape if self.running > 0 => self.shared.interrupt(),
-            Key::Interrupt if self.running > 0 => self.shared.interrupt(),
-            Key::Interrupt if twice == Some(Twice::Interrupt) && self.draft.is_empty() => {
-                self.finish("prompt_input_exit", 0)
-            }
-            Key::Interrupt => {
-                self.draft.clear();
-                self.twice = Some((Twice::Interrupt, Instant::now()));
-            }
-            Key::EndOfInput if !self.draft.is_empty() => {}
-            Key::EndOfInput if twice == Some(Twice::EndOfInput) => self.finish("prompt_input_exit", 0),
-            Key::EndOfInput => self.twice = Some((Twice::EndOfInput, Instant::now())),
-            Key::Up | Key::Down | Key::Escape | Key::Suspend | Key::KittyKnown => {}
-        }
-    }
-
-    fn enter(&mut self) {
-        if self.draft.takes_break() {
-            return;
-        }
-        let (text, shown) = self.draft.submit();
-        if !text.trim().is_empty() {
-            self.submit(text, shown);
-        }
-    }
-
-    fn submit(&mut self, text: String, shown: String) {
-        let (word, rest) = text.split_once(' ').unwrap_or((text.as_str(), ""));
-        match word {
-            "/exit" | "/quit" => self.finish("prompt_input_exit", 0),
-            "/clear" => self.order(Command::Clear),
-            "/compact" => self.order(Command::Compact(rest.to_owned())),
-            _ if word.starts_with('/') && !word[1..].contains('/') => {
-                let shown = Shown::Notice(format!("Unknown command: {word}"));
-                self.event(Event::Show(shown));
-            }
-            _ if self.running > 0 => self.queue(Prompt { text, shown, contexts: Vec::new() }),
-            _ => self.order(Command::Prompt(Prompt { text, shown, contexts: Vec::new() })),
-        }
-    }
-
-    /// While a turn runs: the UserPromptSubmit hooks run at once, then the prompt is in the queue (measured).
-    fn queue(&self, mut prompt: Prompt) {
-        let shared = Arc::clone(&self.shared);
-        thread::spawn(move || {
-            let outcome = shared.fire("UserPromptSubmit", Scope::Turn, "", json!({"prompt": prompt.text}));
-            if let Some(reason) = outcome.stop.or(outcome.block) {
-                shared.show(Shown::Notice(format!("UserPromptSubmit operation blocked by hook:\n{reason}")));
-                return;
-            }
-            prompt.contexts = outcome.contexts;
-            shared.note("queue-operation", json!({"operation": "enqueue", "timestamp": now(), "content": prompt.text}));
-            lock(&shared.queue).push_back(prompt);
-            shared.post.send(Event::Queue);
-        });
-    }
-
-    fn suspend(&mut self) {
-        self.screen.suspend();
-        self.terminal.write(&self.screen.take());
-        self.terminal.restore();
-        self.suspended = true;
-        self.terminal.stop();
     }
 
     fn draw(&mut self) {

@@ -118,8 +118,7 @@ impl Batch {
             self.result(call, Done::failed(reason));
             return None;
         }
-        let allowed =
-            matches!(before.permission, Some((Permission::Allow, _))) || self.is_allowed(call) || self.asked(call);
+        let allowed = matches!(before.permission, Some((Permission::Allow, _))) || self.is_allowed(call) || self.asked(call);
         if !allowed || self.shared.cancel.is_tripped() {
             self.refuse(call);
             return Some(End::Interrupted(" for tool use"));
@@ -168,10 +167,7 @@ impl Batch {
     fn is_allowed(&self, call: &Call) -> bool {
         let live = lock(&self.shared.live);
         let edits = live.mode == PermissionMode::AcceptEdits && call.name != "Bash";
-        live.mode == PermissionMode::Bypass
-            || live.granted
-            || edits
-            || !tools::needs_permission(&call.name, &call.input)
+        live.mode == PermissionMode::Bypass || live.granted || edits || !tools::needs_permission(&call.name, &call.input)
     }
 
     /// Asks a person; a PermissionRequest hook may answer first.
@@ -180,8 +176,11 @@ impl Batch {
         let question = Question { tool: call.name.clone(), input: call.input.clone(), reply: reply.clone() };
         self.shared.post.send(Event::Ask(question));
         self.shared.status(Status::Waiting);
-        let (hooked, asking) = (reply, json!({"tool_name": call.name, "tool_input": call.input,
-            "permission_suggestions": [{"type": "setMode", "mode": "acceptEdits", "destination": "session"}]}));
+        let (hooked, asking) = (
+            reply,
+            json!({"tool_name": call.name, "tool_input": call.input,
+            "permission_suggestions": [{"type": "setMode", "mode": "acceptEdits", "destination": "session"}]}),
+        );
         let shared = Arc::clone(&self.shared);
         let name = call.name.clone();
         thread::spawn(move || {
@@ -273,8 +272,7 @@ impl Batch {
 
     /// Writes a result down for the transcript, the model and the screen.
     fn result(&mut self, call: &Call, done: Done) {
-        let block =
-            json!({"tool_use_id": call.id, "type": "tool_result", "content": done.content, "is_error": done.failed});
+        let block = json!({"tool_use_id": call.id, "type": "tool_result", "content": done.content, "is_error": done.failed});
         let id = lock(&self.shared.live).prompt_id.clone();
         self.shared.link(
             "user",

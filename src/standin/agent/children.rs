@@ -52,13 +52,7 @@ impl Children {
     ///
     /// # Errors
     /// It could not be started, or no temporary file could be made.
-    pub(super) fn run(
-        &self,
-        command: &mut Command,
-        input: &[u8],
-        errors: Errors,
-        limit: Duration,
-    ) -> io::Result<Finished> {
+    pub(super) fn run(&self, command: &mut Command, input: &[u8], errors: Errors, limit: Duration) -> io::Result<Finished> {
         let mut stdin = tempfile::tempfile()?;
         stdin.write_all(input)?;
         stdin.rewind()?;
@@ -139,11 +133,9 @@ mod tests {
     #[test]
     fn input_output_and_code_come_through() {
         let children = Children::default();
-        let done =
-            children.run(&mut sh("cat; echo e >&2; exit 4"), b"in\n", Errors::Apart, Duration::from_secs(20)).unwrap();
+        let done = children.run(&mut sh("cat; echo e >&2; exit 4"), b"in\n", Errors::Apart, Duration::from_secs(20)).unwrap();
         assert_eq!((done.code, done.stdout.as_str(), done.stderr.as_str()), (4, "in\n", "e\n"));
-        let done =
-            children.run(&mut sh("echo a; echo b >&2; echo c"), b"", Errors::Joined, Duration::from_secs(20)).unwrap();
+        let done = children.run(&mut sh("echo a; echo b >&2; echo c"), b"", Errors::Joined, Duration::from_secs(20)).unwrap();
         assert_eq!(done.stdout, "a\nb\nc\n");
     }
 
@@ -162,12 +154,7 @@ mod tests {
         assert!(done.timed_out);
         let other = Arc::clone(&children);
         let thread = thread::spawn(move || {
-            other.run(
-                &mut sh("trap '' TERM; while :; do sleep 600; done"),
-                b"",
-                Errors::Apart,
-                Duration::from_secs(600),
-            )
+            other.run(&mut sh("trap '' TERM; while :; do sleep 600; done"), b"", Errors::Apart, Duration::from_secs(600))
         });
         while lock(&children.0).is_empty() {
             thread::yield_now();

@@ -39,6 +39,7 @@ pub(super) enum Source {
 
 /// The conversation and what is needed to go on with it.
 pub(super) struct Engine {
+    /// What the threads share.
     pub(super) shared: Arc<Shared>,
     /// As the API takes them.
     pub(super) messages: Vec<Value>,
@@ -57,15 +58,7 @@ pub(super) struct Engine {
 impl Engine {
     /// The engine of a conversation that has not begun.
     pub(super) fn new(shared: Arc<Shared>) -> Engine {
-        Engine {
-            shared,
-            messages: Vec::new(),
-            contexts: Vec::new(),
-            requests: 0,
-            prompts: 0,
-            last_text: String::new(),
-            failed: false,
-        }
+        Engine { shared, messages: Vec::new(), contexts: Vec::new(), requests: 0, prompts: 0, last_text: String::new(), failed: false }
     }
 
     /// Begins, then does what it is told until nobody can tell it anything.
@@ -153,8 +146,7 @@ impl Engine {
         self.shared.link("user", json!({"message": {"role": "user", "content": caveat}, "isMeta": true}));
         self.shared.link("user", json!({"message": {"role": "user", "content": command}}));
         let content = format!("<local-command-stdout>{output}</local-command-stdout>");
-        self.shared
-            .link("system", json!({"subtype": "local_command", "content": content, "level": "info", "isMeta": false}));
+        self.shared.link("system", json!({"subtype": "local_command", "content": content, "level": "info", "isMeta": false}));
     }
 
     /// `/compact`: the conversation is replaced by a summary.
@@ -168,12 +160,7 @@ impl Engine {
             return;
         }
         let custom = if instructions.is_empty() { Value::Null } else { json!(instructions) };
-        let outcome = shared.fire(
-            "PreCompact",
-            Scope::Session,
-            "manual",
-            json!({"trigger": "manual", "custom_instructions": custom}),
-        );
+        let outcome = shared.fire("PreCompact", Scope::Session, "manual", json!({"trigger": "manual", "custom_instructions": custom}));
         if let Some(reason) = outcome.block {
             shared.show(Shown::Notice(format!("Compaction blocked by PreCompact hook: {reason}")));
             return;

@@ -47,9 +47,7 @@ impl Messages {
         }
         match line["type"].as_str() {
             Some("system") if line["subtype"] == "compact_boundary" => self.list.clear(),
-            Some("attachment") if line["attachment"]["type"] == "hook_additional_context" => {
-                self.context(&line["attachment"])
-            }
+            Some("attachment") if line["attachment"]["type"] == "hook_additional_context" => self.context(&line["attachment"]),
             Some("user") if line["isMeta"] != true => {
                 let mut blocks = std::mem::take(&mut self.contexts);
                 blocks.extend(blocks_of(&line["message"]["content"]));
@@ -61,8 +59,7 @@ impl Messages {
     }
 
     fn context(&mut self, attachment: &Value) {
-        let texts: Vec<&str> =
-            attachment["content"].as_array().into_iter().flatten().filter_map(Value::as_str).collect();
+        let texts: Vec<&str> = attachment["content"].as_array().into_iter().flatten().filter_map(Value::as_str).collect();
         let name = attachment["hookName"].as_str().unwrap_or("");
         let block = reminder(&format!("{name} hook additional context: {}", texts.join("\n")));
         match name {
@@ -112,10 +109,7 @@ mod tests {
         ];
         std::fs::write(&path, lines.join("\n")).unwrap();
         let messages = load(&path);
-        assert_eq!(
-            messages.iter().map(|m| m["role"].as_str().unwrap()).collect::<Vec<_>>(),
-            ["user", "assistant", "user"]
-        );
+        assert_eq!(messages.iter().map(|m| m["role"].as_str().unwrap()).collect::<Vec<_>>(), ["user", "assistant", "user"]);
         assert!(messages[0]["content"][0]["text"].as_str().unwrap().contains("HAND"));
         assert_eq!(messages[0]["content"][1]["text"], "go");
         assert_eq!(messages[1]["content"].as_array().unwrap().len(), 2);

@@ -44,8 +44,7 @@ impl Hooks {
     /// Reads every source. All of them run, in parallel; `disableAllHooks` in the user's or project's settings
     /// silences the lot unless `--settings` says false (measured on 2.1.329).
     pub(super) fn load(world: &World, settings: Option<&str>, plugin_dirs: &[PathBuf]) -> Hooks {
-        let flag = settings
-            .map_or(Value::Null, |text| serde_json::from_str(text).unwrap_or_else(|_| read_json(Path::new(text))));
+        let flag = settings.map_or(Value::Null, |text| serde_json::from_str(text).unwrap_or_else(|_| read_json(Path::new(text))));
         let mut sources = world.settings();
         sources.push(flag);
         let off = sources.iter().filter_map(|s| s.get("disableAllHooks")?.as_bool()).next_back().unwrap_or(false);
@@ -119,17 +118,11 @@ mod tests {
     #[test]
     fn all_sources_are_merged_and_matchers_are_honoured() {
         let dir = tempfile::tempdir().unwrap();
-        let hook = |c: &str| {
-            format!(
-                r#"{{"hooks":{{"PreToolUse":[{{"matcher":"Bash|Ed*","hooks":[{{"command":"{c}","timeout":2}}]}}]}}}}"#
-            )
-        };
+        let hook =
+            |c: &str| format!(r#"{{"hooks":{{"PreToolUse":[{{"matcher":"Bash|Ed*","hooks":[{{"command":"{c}","timeout":2}}]}}]}}}}"#);
         put(&dir.path().join(".claude/settings.json"), &hook("user"));
         put(&dir.path().join("p/.claude/settings.json"), &hook("project"));
-        put(
-            &dir.path().join("plug/hooks/hooks.json"),
-            r#"{"hooks":{"PreToolUse":[{"hooks":[{"command":"plugin"}]}],"Nope":5}}"#,
-        );
+        put(&dir.path().join("plug/hooks/hooks.json"), r#"{"hooks":{"PreToolUse":[{"hooks":[{"command":"plugin"}]}],"Nope":5}}"#);
         let hooks = Hooks::load(&world(dir.path()), Some(&hook("flag")), &[dir.path().join("plug")]);
         let names = |tool| hooks.matching("PreToolUse", tool).iter().map(|h| h.command.clone()).collect::<Vec<_>>();
         assert_eq!(names("Edit"), ["user", "project", "flag", "plugin"]);
@@ -141,10 +134,7 @@ mod tests {
     #[test]
     fn hooks_can_be_switched_off_and_the_flag_wins() {
         let dir = tempfile::tempdir().unwrap();
-        put(
-            &dir.path().join(".claude/settings.json"),
-            r#"{"disableAllHooks":true,"hooks":{"Stop":[{"hooks":[{"command":"x"}]}]}}"#,
-        );
+        put(&dir.path().join(".claude/settings.json"), r#"{"disableAllHooks":true,"hooks":{"Stop":[{"hooks":[{"command":"x"}]}]}}"#);
         assert!(Hooks::load(&world(dir.path()), None, &[]).matching("Stop", "").is_empty());
         let back = Hooks::load(&world(dir.path()), Some(r#"{"disableAllHooks":false}"#), &[]);
         assert_eq!(back.matching("Stop", "").len(), 1);

@@ -103,8 +103,11 @@ pub(super) fn welcome(model: &str, cwd: &str, cols: usize) -> Vec<String> {
 
 /// What the block below the conversation depends on.
 pub(super) struct Bottom<'a> {
+    /// Width of the screen, in columns.
     pub(super) cols: usize,
+    /// What stands in the box.
     pub(super) draft: &'a Draft,
+    /// Named in the footer.
     pub(super) mode: PermissionMode,
     /// Seconds of the running turn and the number of the animation's frame.
     pub(super) busy: Option<(u64, usize)>,
@@ -203,14 +206,16 @@ pub(super) fn permission(question: &Question, cwd: &str, chosen: usize, cols: us
             name.clone(),
             text("content"),
             format!("Do you want to create {name}?"),
-            "Yes, and switch to accept edits (auto-approve file edits and common file commands) for this session (shift+tab)".to_owned(),
+            "Yes, and switch to accept edits (auto-approve file edits and common file commands) for this session (shift+tab)"
+                .to_owned(),
         ),
         "Edit" => (
             "Edit file",
             name.clone(),
             text("new_string"),
             format!("Do you want to make this edit to {name}?"),
-            "Yes, and switch to accept edits (auto-approve file edits and common file commands) for this session (shift+tab)".to_owned(),
+            "Yes, and switch to accept edits (auto-approve file edits and common file commands) for this session (shift+tab)"
+                .to_owned(),
         ),
         _ => (
             "Bash command",
@@ -228,11 +233,8 @@ pub(super) fn permission(question: &Question, cwd: &str, chosen: usize, cols: us
     rows.push(dashes);
     rows.extend(wrap(&ask, " ", " ", cols));
     let cursor = rows.len() + chosen;
-    let numbered: Vec<String> = ["Yes".to_owned(), always, "No".to_owned()]
-        .iter()
-        .enumerate()
-        .map(|(n, option)| format!("{}. {option}", n + 1))
-        .collect();
+    let numbered: Vec<String> =
+        ["Yes".to_owned(), always, "No".to_owned()].iter().enumerate().map(|(n, option)| format!("{}. {option}", n + 1)).collect();
     rows.extend(options(&numbered, chosen, cols));
     rows.push(String::new());
     rows.push(fit(" Esc to cancel · Tab to amend", cols));
@@ -317,9 +319,6 @@ mod tests {
     #[test]
     fn long_results_are_cut() {
         let rows = shown(&Shown::Result("1\n2\n3\n4\n5\n6\n7".into()), 80);
-        assert_eq!(
-            (rows.len(), rows[0].as_str(), rows[5].as_str()),
-            (6, "  ⎿  1", "     … +2 lines (ctrl+o to expand)")
-        );
+        assert_eq!((rows.len(), rows[0].as_str(), rows[5].as_str()), (6, "  ⎿  1", "     … +2 lines (ctrl+o to expand)"));
     }
 }

@@ -185,8 +185,7 @@ impl Client {
         );
         stream.write_all(head.as_bytes()).and_then(|()| stream.write_all(body.as_bytes())).map_err(io)?;
         let mut input = BufReader::new(stream);
-        let head =
-            http::read_head(&mut input).map_err(failed)?.ok_or_else(|| Failure::Connection("no answer".into()))?;
+        let head = http::read_head(&mut input).map_err(failed)?.ok_or_else(|| Failure::Connection("no answer".into()))?;
         let chunked = head.header("transfer-encoding").is_some();
         if head.word(1) != "200" || !chunked {
             let body = http::read_body(&mut input, &head).map_err(failed)?;
@@ -217,12 +216,7 @@ fn whole(head: &Head, body: &Value) -> Result<Message, Failure> {
     let status = head.word(1).parse().unwrap_or(0);
     if status != 200 {
         let text = |key: &str| body["error"][key].as_str().unwrap_or("").to_owned();
-        return Err(Failure::Api {
-            status,
-            kind: text("type"),
-            message: text("message"),
-            headers: head.headers.clone(),
-        });
+        return Err(Failure::Api { status, kind: text("type"), message: text("message"), headers: head.headers.clone() });
     }
     let text = |key: &str| body[key].as_str().unwrap_or("").to_owned();
     Ok(Message {
@@ -327,10 +321,7 @@ mod tests {
         let message = client(&api).ask(&body(), "u1", &Cancel::default()).unwrap();
         assert_eq!(message.content[0], json!({"type": "text", "text": "go"}));
         assert_eq!(message.content[1]["input"]["command"], "echo ž");
-        assert_eq!(
-            (&message.usage["cache_read_input_tokens"], &message.stop_reason),
-            (&json!(490), &json!("tool_use"))
-        );
+        assert_eq!((&message.usage["cache_read_input_tokens"], &message.stop_reason), (&json!(490), &json!("tool_use")));
         assert_eq!(api.main_requests()[0].session_id(), Some("u1"));
         assert!(!message.request_id.is_empty());
     }

@@ -153,40 +153,55 @@ pub(super) fn parse(args: &[String]) -> Parsed {
             _ => (word, None),
         };
         let mut value = || given.take().or_else(|| words.next());
-        let taken = match flag.as_str() {
+        let complete = match flag.as_str() {
             "--version" | "-v" => return Parsed::Say(format!("{VERSION} (stand-in)")),
             "--help" | "-h" => return Parsed::Say(HELP.trim_end().to_owned()),
-            "--print" | "-p" => Some(options.print = true),
-            "--dangerously-skip-permissions" => Some(options.mode = PermissionMode::Bypass),
-            "--continue" | "-c" => Some(options.begin = Begin::Continue),
-            "--fork-session" => Some(fork = true),
+            "--print" | "-p" => {
+                options.print = true;
+                true
+            }
+            "--dangerously-skip-permissions" => {
+                options.mode = PermissionMode::Bypass;
+                true
+            }
+            "--continue" | "-c" => {
+                options.begin = Begin::Continue;
+                true
+            }
+            "--fork-session" => {
+                fork = true;
+                true
+            }
             "--resume" | "-r" => match given.or_else(|| words.next_if(|w| !w.starts_with('-'))) {
-                Some(id) => Some(options.begin = Begin::Resume(id)),
+                Some(id) => {
+                    options.begin = Begin::Resume(id);
+                    true
+                }
                 None => return Parsed::Fail("Error: the stand-in has no conversation picker; name one.".into()),
             },
-            "--session-id" => value().map(|v| id = Some(v)),
-            "--model" => value().map(|v| options.model = v),
-            "--settings" => value().map(|v| options.settings = Some(v)),
-            "--plugin-dir" => value().map(|v| options.plugin_dirs.push(v.into())),
-            "--permission-mode" => match value().as_deref().map(PermissionMode::parse) {
-                Some(Some(mode)) => Some(options.mode = mode),
-                Some(None) => {
-                    return Parsed::Fail("error: option '--permission-mode <mode>' argument is invalid.".into());
+            "--session-id" => value().map(|v| id = Some(v)).is_some(),
+            "--model" => value().map(|v| options.model = v).is_some(),
+            "--settings" => value().map(|v| options.settings = Some(v)).is_some(),
+            "--plugin-dir" => value().map(|v| options.plugin_dirs.push(v.into())).is_some(),
+            "--permission-mode" => match value().map(|v| PermissionMode::parse(&v)) {
+                Some(Some(mode)) => {
+                    options.mode = mode;
+                    true
                 }
-                None => None,
+                Some(None) => return Parsed::Fail("error: option '--permission-mode <mode>' argument is invalid.".into()),
+                None => false,
             },
-            other if WITH_VALUE.contains(&other) => value().map(drop),
-            other if BARE.contains(&other) => Some(()),
+            other if WITH_VALUE.contains(&other) => value().is_some(),
+            other if BARE.contains(&other) => true,
             other => return Parsed::Fail(format!("error: unknown option '{other}'")),
         };
-        if taken.is_none() {
+        if !complete {
             return Parsed::Fail(format!("error: option '{flag} <value>' argument missing"));
         }
     }
     if let Some(id) = id {
         if options.begin != Begin::New(None) && !fork {
-            let text =
-                "Error: --session-id can only be used with --continue or --resume if --fork-session is also specified.";
+            let text = "Error: --session-id can only be used with --continue or --resume if --fork-session is also specified.";
             return Parsed::Fail(text.into());
         }
         if uuid::Uuid::try_parse(&id).is_err() {
@@ -249,10 +264,7 @@ mod tests {
 
     #[test]
     fn what_claude_refuses_is_refused_in_its_words() {
-        assert_eq!(
-            run(&["--session-id", "abc"]),
-            Parsed::Fail("Error: Invalid session ID. Must be a valid UUID.".into())
-        );
+        assert_eq!(run(&["--session-id", "abc"]), Parsed::Fail("Error: Invalid session ID. Must be a valid UUID.".into()));
         assert_eq!(run(&["--nope"]), Parsed::Fail("error: unknown option '--nope'".into()));
         assert!(matches!(run(&["--model"]), Parsed::Fail(_)));
         assert!(matches!(run(&["-c", "--session-id", "69b3dc25-8512-459a-a4bd-dba525f7b0b7"]), Parsed::Fail(_)));

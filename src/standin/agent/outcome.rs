@@ -122,8 +122,7 @@ impl Outcome {
                     _ => {}
                 }
             }
-        } else if ran.code == 0 && matches!(event, "SessionStart" | "UserPromptSubmit") && !ran.stdout.trim().is_empty()
-        {
+        } else if ran.code == 0 && matches!(event, "SessionStart" | "UserPromptSubmit") && !ran.stdout.trim().is_empty() {
             self.contexts.push(ran.stdout.trim().to_owned());
         }
         self.runs.push(ran);
@@ -157,12 +156,7 @@ mod tests {
         assert_eq!(of("Stop", 0, r#"{"decision":"block","reason":"r"}"#, "").block.as_deref(), Some("r"));
         let o = of("PermissionRequest", 0, r#"{"hookSpecificOutput":{"decision":{"behavior":"allow"}}}"#, "");
         assert_eq!(o.permission.map(|p| p.0), Some(Permission::Allow));
-        let o = of(
-            "PreToolUse",
-            0,
-            r#"{"hookSpecificOutput":{"permissionDecision":"deny","permissionDecisionReason":"no"}}"#,
-            "",
-        );
+        let o = of("PreToolUse", 0, r#"{"hookSpecificOutput":{"permissionDecision":"deny","permissionDecisionReason":"no"}}"#, "");
         assert_eq!(o.permission, Some((Permission::Deny, "no".into())));
     }
 

@@ -43,15 +43,7 @@ pub(super) struct Screen {
 impl Screen {
     /// A screen on which nothing is drawn.
     pub(super) fn new(renderer: Renderer, (cols, rows): (usize, usize)) -> Screen {
-        Screen {
-            renderer,
-            cols,
-            rows,
-            lines: VecDeque::new(),
-            fresh: Vec::new(),
-            drawn: Block::default(),
-            out: Vec::new(),
-        }
+        Screen { renderer, cols, rows, lines: VecDeque::new(), fresh: Vec::new(), drawn: Block::default(), out: Vec::new() }
     }
 
     /// Width in columns.
@@ -64,7 +56,7 @@ impl Screen {
         std::mem::take(&mut self.out)
     }
 
-    /// Modes on. `dialog`: a start-up dialog comes first, which is always inline.
+    /// Modes on, as far as a start-up dialog needs them.
     pub(super) fn begin(&mut self) {
         self.put("\x1b7\x1b[r\x1b8\x1b[?25h");
         if self.renderer == Renderer::Inline {
@@ -97,8 +89,7 @@ impl Screen {
 
     /// Everything back, as a clean end leaves it.
     pub(super) fn end(&mut self) {
-        const UNDO: &str =
-            "\x1b(B\x0f\x1b[?1016l\x1b[?1006l\x1b[?1003l\x1b[?1002l\x1b[?1000l\x1b[?7h\x1b[?25h\x1b7\x1b[r\x1b8";
+        const UNDO: &str = "\x1b(B\x0f\x1b[?1016l\x1b[?1006l\x1b[?1003l\x1b[?1002l\x1b[?1000l\x1b[?7h\x1b[?25h\x1b7\x1b[r\x1b8";
         self.put("\x1b[?1006l\x1b[?1003l\x1b[?1002l\x1b[?1000l");
         if self.renderer == Renderer::Fullscreen {
             self.put("\x1b[?25h\x1b[?1004l\x1b[<u\x1b[?1049l\x1b[>4m\x1b[>4m\x1b[<u\x1b[?2031l\x1b[?2004l");
@@ -120,9 +111,7 @@ impl Screen {
         } else {
             self.below();
         }
-        self.put(
-            "\x1b[?25h\x1b[?1006l\x1b[?1003l\x1b[?1002l\x1b[?1000l\x1b[?1004l\x1b[>4m\x1b[<u\x1b[?2031l\x1b[?2004l",
-        );
+        self.put("\x1b[?25h\x1b[?1006l\x1b[?1003l\x1b[?1002l\x1b[?1000l\x1b[?1004l\x1b[>4m\x1b[<u\x1b[?2031l\x1b[?2004l");
         self.put("\r\nClaude Code is suspended. Run `fg` to bring it back.\r\nTo undo typing, press ctrl+_.\r\n");
         self.drawn = Block::default();
     }

@@ -124,19 +124,31 @@ pub(super) struct Live {
     pub(super) granted: bool,
 }
 
-/// All of it.
+/// Everything that the threads share.
 pub(super) struct Shared {
+    /// The command line.
     pub(super) options: Options,
+    /// Where files are.
     pub(super) world: World,
+    /// Which hooks there are.
     pub(super) hooks: Hooks,
+    /// How to reach the model.
     pub(super) client: Client,
+    /// Processes that are alive.
     pub(super) children: Children,
+    /// Ends what the turn is doing.
     pub(super) cancel: Cancel,
+    /// The transcript file.
     pub(super) transcript: Transcript,
+    /// The sessions file.
     pub(super) presence: Mutex<Presence>,
+    /// Prompts that wait for the running turn.
     pub(super) queue: Mutex<VecDeque<Prompt>>,
+    /// What changes.
     pub(super) live: Mutex<Live>,
+    /// Makes transcript lines.
     pub(super) chain: Mutex<Chain>,
+    /// The way to the loop.
     pub(super) post: Post,
 }
 
@@ -198,10 +210,7 @@ impl Shared {
             ("CLAUDE_CODE_ENTRYPOINT", "cli".to_owned()),
             ("CLAUDE_CODE_CHILD_SESSION", "1".to_owned()),
             ("CLAUDE_CODE_SESSION_ATTENDED", "1".to_owned()),
-            (
-                "CLAUDE_CODE_MESSAGING_SOCKET",
-                temporary.join(format!("cc-socks/{pid}.sock")).to_string_lossy().into_owned(),
-            ),
+            ("CLAUDE_CODE_MESSAGING_SOCKET", temporary.join(format!("cc-socks/{pid}.sock")).to_string_lossy().into_owned()),
             ("CLAUDE_PID", pid),
             ("CLAUDE_CODE_CHILD_NOTES_DIR", temporary.join("claude-notes").join(&session).to_string_lossy().into_owned()),
             ("AI_AGENT", format!("claude-code_{}_{who}", VERSION.replace('.', "-"))),

@@ -52,13 +52,11 @@ pub(super) fn update(dir: &Path, id: &str, input: &Value) -> Done {
 
 /// `TaskList`.
 pub(super) fn list(dir: &Path) -> Done {
-    let tasks: Vec<Value> =
-        (1..MAX).map(|n| read_json(&file(dir, &n.to_string()))).take_while(Value::is_object).collect();
+    let tasks: Vec<Value> = (1..MAX).map(|n| read_json(&file(dir, &n.to_string()))).take_while(Value::is_object).collect();
     let text = |task: &Value, key: &str| task[key].as_str().unwrap_or("").to_owned();
     let lines: Vec<String> =
         tasks.iter().map(|t| format!("#{} [{}] {}", text(t, "id"), text(t, "status"), text(t, "subject"))).collect();
-    let short =
-        |t: &Value| json!({"id": t["id"], "subject": t["subject"], "status": t["status"], "blockedBy": t["blockedBy"]});
+    let short = |t: &Value| json!({"id": t["id"], "subject": t["subject"], "status": t["status"], "blockedBy": t["blockedBy"]});
     Done {
         content: if lines.is_empty() { "No tasks found".into() } else { lines.join("\n") },
         result: json!({"tasks": tasks.iter().map(short).collect::<Vec<_>>()}),

@@ -121,9 +121,7 @@ pub(super) fn needs_permission(name: &str, input: &Value) -> bool {
             let plain = !command.contains(['>', '`', '\n']) && !command.contains("$(");
             let reads = |part: &str| {
                 let part = part.trim();
-                READING
-                    .iter()
-                    .any(|r| part.strip_prefix(r).is_some_and(|rest| rest.is_empty() || rest.starts_with(' ')))
+                READING.iter().any(|r| part.strip_prefix(r).is_some_and(|rest| rest.is_empty() || rest.starts_with(' ')))
             };
             !(plain && command.split([';', '|', '&']).filter(|p| !p.trim().is_empty()).all(reads))
         }
@@ -162,14 +160,12 @@ fn bash(command: &str, timeout_ms: Option<u64>, bench: &Bench<'_>) -> Done {
     if done.code != 0 {
         return Done::failed(format!("Exit code {}\n{output}", done.code).trim_end());
     }
-    let result =
-        json!({"stdout": output, "stderr": "", "interrupted": false, "isImage": false, "noOutputExpected": false});
+    let result = json!({"stdout": output, "stderr": "", "interrupted": false, "isImage": false, "noOutputExpected": false});
     Done::ok(if output.is_empty() { "(Bash completed with no output)".to_owned() } else { output }, result)
 }
 
 fn contents(path: &Path, cwd: &Path) -> Result<String, Done> {
-    let gone =
-        || Done::failed(format!("File does not exist. Note: your current working directory is {}.", cwd.display()));
+    let gone = || Done::failed(format!("File does not exist. Note: your current working directory is {}.", cwd.display()));
     let size = fs::metadata(path).map_err(|_| gone())?.len();
     if size > MAX_FILE {
         return Err(Done::failed(format!("File content ({size} bytes) exceeds maximum allowed size.")));
@@ -222,8 +218,7 @@ fn edit(path: &Path, old: &str, new: &str, all: bool) -> Done {
     let (minus, plus) = (marked('-', old), marked('+', new));
     let (old_lines, new_lines) = (minus.len(), plus.len());
     let lines = [minus, plus].concat();
-    let patch =
-        json!([{"oldStart": line, "oldLines": old_lines, "newStart": line, "newLines": new_lines, "lines": lines}]);
+    let patch = json!([{"oldStart": line, "oldLines": old_lines, "newStart": line, "newLines": new_lines, "lines": lines}]);
     let result = json!({"filePath": path.to_string_lossy(), "oldString": old, "newString": new, "originalFile": text,
         "structuredPatch": patch, "userModified": false, "replaceAll": all});
     let note = "(file state is current in your context — no need to Read it back)";
@@ -259,19 +254,13 @@ mod tests {
         with(|bench, dir| {
             let path = dir.join("d/a.txt");
             let of = |v: Value| normalised("Edit", v, dir);
-            assert!(
-                run("Write", &of(json!({"file_path": "d/a.txt", "content": "hi\n"})), bench)
-                    .content
-                    .contains("created")
-            );
+            assert!(run("Write", &of(json!({"file_path": "d/a.txt", "content": "hi\n"})), bench).content.contains("created"));
             assert_eq!(run("Read", &json!({"file_path": path}), bench).content, "1\thi\n2\t");
             let edited = run("Edit", &of(json!({"file_path": path, "old_string": "hi", "new_string": "ho"})), bench);
             assert_eq!(edited.result["structuredPatch"][0]["lines"], json!(["-hi", "+ho"]));
             assert_eq!(fs::read_to_string(&path).unwrap(), "ho\n");
             assert!(run("Edit", &of(json!({"file_path": path, "old_string": "hi", "new_string": "x"})), bench).failed);
-            assert!(
-                run("Read", &json!({"file_path": dir.join("none")}), bench).content.starts_with("File does not exist")
-            );
+            assert!(run("Read", &json!({"file_path": dir.join("none")}), bench).content.starts_with("File does not exist"));
         });
     }
 

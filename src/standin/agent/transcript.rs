@@ -257,9 +257,6 @@ mod tests {
         assert_eq!((&first["parentUuid"], &first["sessionId"]), (&Value::Null, &json!("s")));
         let (second, _) = chain.link("assistant", json!({}));
         assert_eq!(second["parentUuid"], json!(id));
-        assert_eq!(
-            chain.note("mode", json!({"mode": "normal"})),
-            json!({"type": "mode", "mode": "normal", "sessionId": "s"})
-        );
+        assert_eq!(chain.note("mode", json!({"mode": "normal"})), json!({"type": "mode", "mode": "normal", "sessionId": "s"}));
     }
 }

@@ -69,8 +69,7 @@ impl Engine {
         }
         let outcome = self.shared.fire("UserPromptSubmit", Scope::Turn, "", json!({"prompt": prompt.text}));
         if let Some(reason) = outcome.block {
-            let text =
-                format!("UserPromptSubmit operation blocked by hook:\n{reason}\n\nOriginal prompt: {}", prompt.shown);
+            let text = format!("UserPromptSubmit operation blocked by hook:\n{reason}\n\nOriginal prompt: {}", prompt.shown);
             self.shared.show(Shown::Notice(text));
             self.shared.post.send(Event::PutBack(prompt.shown.clone()));
             return None;
@@ -109,7 +108,9 @@ impl Engine {
         let mut blocks = std::mem::take(&mut self.contexts);
         if self.messages.is_empty() {
             let place = shared.world.cwd.display();
-            blocks.push(reminder(&format!("# Environment\nYou have been invoked in the following environment: \n - Primary working directory: {place}")));
+            blocks.push(reminder(&format!(
+                "# Environment\nYou have been invoked in the following environment: \n - Primary working directory: {place}"
+            )));
         }
         if !contexts.is_empty() {
             blocks.push(reminder(&format!("UserPromptSubmit hook additional context: {}", contexts.join("\n"))));
@@ -157,8 +158,7 @@ impl Engine {
         self.requests += 1;
         if let Some(message) = self.messages.last() {
             // The real program writes requests down too, so that results stand in the file twice.
-            self.shared
-                .note("api-request-blob", json!({"hash": Uuid::new_v4().simple().to_string(), "message": message}));
+            self.shared.note("api-request-blob", json!({"hash": Uuid::new_v4().simple().to_string(), "message": message}));
         }
         let session = lock(&self.shared.live).session.clone();
         let body = self.body(&self.messages);
@@ -183,8 +183,7 @@ impl Engine {
             "last_assistant_message": self.last_text, "background_tasks": [], "session_crons": []}),
         );
         if !outcome.runs.is_empty() {
-            let infos: Vec<Value> =
-                outcome.runs.iter().map(|r| json!({"command": r.command, "durationMs": r.ms})).collect();
+            let infos: Vec<Value> = outcome.runs.iter().map(|r| json!({"command": r.command, "durationMs": r.ms})).collect();
             shared.link(
                 "system",
                 json!({"subtype": "stop_hook_summary", "hookCount": infos.len(), "hookInfos": infos,
@@ -194,10 +193,7 @@ impl Engine {
         let text = if let Some(reason) = outcome.block {
             format!("Stop hook feedback:\n{reason}")
         } else if !outcome.contexts.is_empty() && outcome.stop.is_none() {
-            format!(
-                "<system-reminder>\nStop hook additional context: {}\n</system-reminder>",
-                outcome.contexts.join("\n")
-            )
+            format!("<system-reminder>\nStop hook additional context: {}\n</system-reminder>", outcome.contexts.join("\n"))
         } else {
             return false;
         };

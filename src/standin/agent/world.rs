@@ -86,8 +86,7 @@ impl World {
         if !state.get("projects").is_some_and(Value::is_object) {
             state["projects"] = json!({});
         }
-        state["projects"][self.cwd.to_string_lossy().as_ref()] =
-            json!({"allowedTools": [], "hasTrustDialogAccepted": true});
+        state["projects"][self.cwd.to_string_lossy().as_ref()] = json!({"allowedTools": [], "hasTrustDialogAccepted": true});
         fs::write(&self.state_file, format!("{state:#}\n"))
     }
 

@@ -299,6 +299,18 @@ impl Session {
         s
     }
 
+    /// The same for a Claude that was not given hopty's hooks.
+    pub fn delivering_without_hooks(policy: Policy) -> Self {
+        let mut s = Session::started(policy);
+        s.status(AgentStatus::Idle);
+        s.restart(Asker::Person);
+        s.saved(1);
+        s.end(TERM_CODE);
+        s.exec();
+        assert_eq!(s.phase(), "delivering");
+        s
+    }
+
     /// To a crashed run that is going to be resumed.
     pub fn cooling(policy: Policy) -> Self {
         let mut s = Session::busy(policy);

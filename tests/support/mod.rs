@@ -1,0 +1,27 @@
+//! What tests are made of: a world of their own (home, project, API), a terminal to look at, and Claude, real or stand-in.
+//!
+//! Nothing here sleeps to be on the safe side: tests wait for a screen, a file, a request or a journal line, and give up
+//! after a limit with everything printed that is known.
+
+#![allow(dead_code)]
+
+pub mod claude;
+pub mod term;
+pub mod world;
+
+use std::time::{Duration, Instant};
+
+/// How long anything may take before a test fails.
+pub const LIMIT: Duration = Duration::from_secs(60);
+
+/// Waits until `done` gives a value, looking every few milliseconds. Panics with `what` after the limit.
+pub fn wait_for<T>(what: &str, mut done: impl FnMut() -> Option<T>) -> T {
+    let until = Instant::now() + LIMIT;
+    loop {
+        if let Some(value) = done() {
+            return value;
+        }
+        assert!(Instant::now() < until, "waited {LIMIT:?} in vain for {what}");
+        std::thread::sleep(Duration::from_millis(5));
+    }
+}

@@ -1,0 +1,188 @@
+//! A terminal with a person in front of it: an outer pseudo-terminal whose picture a test can look at.
+
+use std::ffi::OsString;
+use std::io::Read;
+use std::os::fd::AsFd;
+use std::os::unix::process::{CommandExt, ExitStatusExt};
+use std::path::Path;
+use std::process::{Child, Command, Stdio};
+use std::sync::{Arc, Condvar, Mutex, PoisonError};
+use std::thread::JoinHandle;
+use std::time::{Duration, Instant};
+
+use hopty::core::terminal::{Modes, Size};
+use hopty::pty::open::{Pty, with_slave};
+use hopty::screen::{Identity, Screen, reply};
+use hopty::tty::modes;
+
+use super::LIMIT;
+
+struct Seen {
+    screen: Screen,
+    bytes: Vec<u8>,
+    open: bool,
+}
+
+/// The terminal and the program started in it.
+pub struct Term {
+    pub pty: Arc<Pty>,
+    pub child: Child,
+    pub before: Modes,
+    seen: Arc<(Mutex<Seen>, Condvar)>,
+    reader: Option<JoinHandle<()>>,
+    _slave: std::fs::File,
+}
+
+impl Term {
+    /// Starts `program` in a new terminal, as the leader of its session, like a shell in a window.
+    pub fn start(program: &Path, args: &[&str], env: &[(OsString, OsString)], dir: &Path, size: (u16, u16)) -> Term {
+        let pty = Arc::new(Pty::open(Size::cells(size.0, size.1)).unwrap());
+        let slave = std::fs::File::options().read(true).write(true).open(pty.slave()).unwrap();
+        let before = modes::read(&slave).unwrap();
+        let mut command = Command::new(program);
+        command.args(args).env_clear().envs(env.iter().cloned()).current_dir(dir);
+        command.stdin(Stdio::from(slave.try_clone().unwrap()));
+        command.stdout(Stdio::from(slave.try_clone().unwrap()));
+        command.stderr(Stdio::from(slave.try_clone().unwrap()));
+        // SAFETY: setsid and ioctl are async-signal-safe.
+        unsafe {
+            command.pre_exec(|| {
+                nix::libc::setsid();
+                nix::libc::ioctl(0, nix::libc::TIOCSCTTY, 0);
+                Ok(())
+            });
+        }
+        let child = command.spawn().unwrap();
+        let seen = Seen { screen: Screen::new(size.0, size.1), bytes: Vec::new(), open: true };
+        let seen = Arc::new((Mutex::new(seen), Condvar::new()));
+        let reader = {
+            let (seen, pty) = (Arc::clone(&seen), Arc::clone(&pty));
+            std::thread::spawn(move || read(&pty, &seen))
+        };
+        Term { pty, child, before, seen, reader: Some(reader), _slave: slave }
+    }
+
+    /// Types.
+    pub fn send(&self, bytes: impl AsRef<[u8]>) {
+        let mut rest = bytes.as_ref();
+        while !rest.is_empty() {
+            let n = hopty::io::fd::write_some(&*self.pty, rest).unwrap();
+            rest = &rest[n..];
+            if n == 0 {
+                hopty::io::poll::wait_for(&self.pty.as_fd(), hopty::io::poll::Interest::Write, 1000).unwrap();
+            }
+        }
+    }
+
+    /// The rows of the picture.
+    pub fn lines(&self) -> Vec<String> {
+        self.look(Screen::lines)
+    }
+
+    /// Looks at the terminal.
+    pub fn look<T>(&self, see: impl FnOnce(&Screen) -> T) -> T {
+        see(&self.seen.0.lock().unwrap_or_else(PoisonError::into_inner).screen)
+    }
+
+    /// All bytes that the terminal was ever sent.
+    pub fn bytes(&self) -> Vec<u8> {
+        self.seen.0.lock().unwrap_or_else(PoisonError::into_inner).bytes.clone()
+    }
+
+    /// Waits until the picture is as wanted.
+    pub fn wait_for(&self, what: &str, mut wanted: impl FnMut(&Screen) -> bool) {
+        let until = Instant::now() + LIMIT;
+        let (seen, changed) = &*self.seen;
+        let mut seen = seen.lock().unwrap_or_else(PoisonError::into_inner);
+        while !wanted(&seen.screen) {
+            let left = until.saturating_duration_since(Instant::now());
+            assert!(!left.is_zero(), "waited in vain for {what}; the screen shows:\n{}", seen.screen.lines().join("\n"));
+            seen = changed.wait_timeout(seen, left.min(Duration::from_millis(500))).unwrap_or_else(PoisonError::into_inner).0;
+        }
+    }
+
+    /// Waits until a row contains `text`.
+    pub fn wait_text(&self, text: &str) {
+        self.wait_for(&format!("the text {text:?}"), |screen| screen.lines().iter().any(|line| line.contains(text)));
+    }
+
+    /// Waits until Claude's prompt box is drawn.
+    pub fn wait_box(&self) {
+        self.wait_for("the prompt box", |screen| screen.lines().iter().any(|line| line.starts_with("❯\u{a0}")));
+    }
+
+    /// Waits for the end of the program and gives its exit code, 128 + n for a signal.
+    pub fn wait_exit(&mut self) -> i32 {
+        let until = Instant::now() + LIMIT;
+        loop {
+            if let Some(status) = self.child.try_wait().unwrap() {
+                return status.code().unwrap_or_else(|| 128 + status.signal().unwrap_or(0));
+            }
+            assert!(Instant::now() < until, "the program does not end; the screen shows:\n{}", self.lines().join("\n"));
+            std::thread::sleep(Duration::from_millis(5));
+        }
+    }
+
+    /// The terminal's modes (termios) now.
+    pub fn modes(&self) -> Modes {
+        let mut found = None;
+        with_slave(&self.pty, |slave| {
+            found = Some(modes::read(slave)?);
+            Ok(())
+        })
+        .unwrap();
+        found.unwrap()
+    }
+
+    /// That the terminal is whole: its modes as they were found, nothing left on.
+    pub fn assert_whole(&self) {
+        super::wait_for("the terminal's modes to come back", || (self.modes() == self.before).then_some(()));
+        self.wait_for("every mode to be off again", |screen| {
+            screen.undo().is_empty() && !screen.alternate() && screen.cursor().visible
+        });
+    }
+
+    /// Changes the window's size.
+    pub fn resize(&self, cols: u16, rows: u16) {
+        self.seen.0.lock().unwrap_or_else(PoisonError::into_inner).screen.resize(cols, rows);
+        self.pty.resize(Size::cells(cols, rows)).unwrap();
+    }
+}
+
+fn read(pty: &Pty, seen: &(Mutex<Seen>, Condvar)) {
+    let mut file = std::fs::File::from(pty.as_fd().try_clone_to_owned().unwrap());
+    let mut buf = [0; 65536];
+    loop {
+        let ready = hopty::io::poll::wait_for(&file, hopty::io::poll::Interest::Read, 200);
+        let n = match file.read(&mut buf) {
+            Ok(0) => break,
+            Ok(n) => n,
+            Err(e) if e.kind() == std::io::ErrorKind::WouldBlock && ready.is_ok() => {
+                if !seen.0.lock().unwrap_or_else(PoisonError::into_inner).open {
+                    break;
+                }
+                continue;
+            }
+            Err(_) => break,
+        };
+        let mut now = seen.0.lock().unwrap_or_else(PoisonError::into_inner);
+        now.screen.feed(&buf[..n]);
+        now.bytes.extend_from_slice(&buf[..n]);
+        // A terminal answers what it is asked.
+        let answers: Vec<u8> = now.screen.take_queries().iter().flat_map(|q| reply(q, &Identity::new("test"))).collect();
+        drop(now);
+        let _ = hopty::io::fd::write_some(&file, &answers);
+        seen.1.notify_all();
+    }
+}
+
+impl Drop for Term {
+    fn drop(&mut self) {
+        let _ = self.child.kill();
+        let _ = self.child.wait();
+        self.seen.0.lock().unwrap_or_else(PoisonError::into_inner).open = false;
+        if let Some(reader) = self.reader.take() {
+            let _ = reader.join();
+        }
+    }
+}

@@ -1,0 +1,205 @@
+//! A world of its own for every test: home, state, project, API. Nothing of it is left behind, and no process.
+
+use std::ffi::OsString;
+use std::path::PathBuf;
+use std::process::{Command, Output};
+use std::sync::MutexGuard;
+
+use hopty::standin::api::Api;
+use hopty::standin::home;
+use hopty::standin::script::Script;
+use serde_json::Value;
+
+use super::claude::{self, Kind};
+use super::term::Term;
+use super::wait_for;
+
+const KEY: &str = "sk-ant-test-0123456789-abcdefghijklmnopqrst";
+
+/// The world.
+pub struct World {
+    pub kind: Kind,
+    pub root: tempfile::TempDir,
+    pub home: PathBuf,
+    pub project: PathBuf,
+    pub api: Api,
+    pub env: Vec<(OsString, OsString)>,
+    /// Arguments that every Claude here is started with.
+    pub args: Vec<String>,
+    _turn: Option<MutexGuard<'static, ()>>,
+}
+
+impl World {
+    /// `None` where the real Claude is wanted and not to be had; that is said once.
+    pub fn new(kind: Kind, script: Script) -> Option<World> {
+        let program = match kind {
+            Kind::StandIn => None,
+            Kind::Real => Some(claude::real()?),
+        };
+        let turn = (kind == Kind::Real).then(claude::turn);
+        let root = tempfile::Builder::new().prefix("hopty-test-").tempdir().unwrap();
+        let base = root.path().canonicalize().unwrap();
+        let (home, project) = (base.join("home"), base.join("proj"));
+        std::fs::create_dir_all(&project).unwrap();
+        std::fs::create_dir_all(&home).unwrap();
+        home::seed(&home, &project, KEY).unwrap();
+        let program = program.unwrap_or_else(|| claude::stand_in(&base));
+        let api = Api::start(script).unwrap();
+        let mut env: Vec<(OsString, OsString)> =
+            home::environment(&home, &api.url(), KEY).into_iter().map(|(n, v)| (n.into(), v.into())).collect();
+        for (name, value) in [("TERM", "xterm-256color"), ("LANG", "C.UTF-8"), ("SHELL", "/bin/sh"), ("HOPTY_PROGRAM_CLAUDE", program.to_str().unwrap())] {
+            env.push((name.into(), value.into()));
+        }
+        env.push(("PATH".into(), std::env::var_os("PATH").unwrap_or_default()));
+        let args = ["--model", "claude-sonnet-4-5", "--dangerously-skip-permissions"].map(str::to_owned).to_vec();
+        Some(World { kind, root, home, project, api, env, args, _turn: turn })
+    }
+
+    /// Sets a variable for everything that is started here.
+    pub fn set(&mut self, name: &str, value: &str) {
+        self.env.retain(|(n, _)| n != name);
+        self.env.push((name.into(), value.into()));
+    }
+
+    /// hopty in a terminal of its own, with this world's arguments and more.
+    pub fn start(&self, more: &[&str]) -> Term {
+        self.start_sized(more, (120, 40))
+    }
+
+    /// The same in a terminal of another size.
+    pub fn start_sized(&self, more: &[&str], size: (u16, u16)) -> Term {
+        let mut args: Vec<&str> = self.args.iter().map(String::as_str).collect();
+        args.extend_from_slice(more);
+        Term::start(&claude::hopty(), &args, &self.env, &self.project, size)
+    }
+
+    /// Any hopty command in a terminal.
+    pub fn terminal(&self, args: &[&str]) -> Term {
+        Term::start(&claude::hopty(), args, &self.env, &self.project, (120, 40))
+    }
+
+    /// A verb, run to its end.
+    pub fn hopty(&self, args: &[&str]) -> Output {
+        Command::new(claude::hopty()).args(args).env_clear().envs(self.env.iter().cloned()).current_dir(&self.project).output().unwrap()
+    }
+
+    /// What a verb prints, which must succeed.
+    pub fn ask(&self, args: &[&str]) -> String {
+        let output = self.hopty(args);
+        assert!(output.status.success(), "hopty {args:?}: {}", String::from_utf8_lossy(&output.stderr));
+        String::from_utf8(output.stdout).unwrap()
+    }
+
+    pub fn state_dir(&self) -> PathBuf {
+        self.home.join(".local/state/hopty")
+    }
+
+    pub fn session_dir(&self) -> PathBuf {
+        self.state_dir().join("sessions/proj")
+    }
+
+    pub fn claude_dir(&self) -> PathBuf {
+        self.home.join(".claude")
+    }
+
+    /// The decisions so far, oldest first.
+    pub fn decisions(&self) -> Vec<Value> {
+        let text = std::fs::read_to_string(self.session_dir().join("journal.jsonl")).unwrap_or_default();
+        let whole = text.rfind('\n').map_or("", |end| &text[..end]);
+        whole.lines().filter_map(|l| serde_json::from_str::<Value>(l).ok()).filter_map(|v| v.get("decision").cloned()).collect()
+    }
+
+    /// Waits for the `n`-th decision of a kind, from 1.
+    pub fn wait_decision(&self, kind: &str, n: usize) -> Value {
+        wait_for(&format!("decision {kind} number {n}; so far:\n{}", self.story()), || {
+            self.decisions().into_iter().filter(|d| d["kind"] == kind).nth(n - 1)
+        })
+    }
+
+    /// What happened, for messages.
+    pub fn story(&self) -> String {
+        self.decisions().iter().map(|d| format!("  {} {}\n", d["kind"], d["sentence"])).collect()
+    }
+
+    /// The status object of the session.
+    pub fn status(&self) -> Value {
+        serde_json::from_str(&self.ask(&["status", "proj", "--json"])).unwrap()
+    }
+
+    /// Waits until the session says `state`.
+    pub fn wait_state(&self, state: &str) {
+        wait_for(&format!("state {state}"), || (self.hopty(&["status", "proj"]).status.success() && self.status()["state"] == state).then_some(()));
+    }
+
+    /// The journal replays to the same actions: after every test, for free.
+    pub fn assert_replays(&self) {
+        let journal = self.session_dir().join("journal.jsonl");
+        let output = self.hopty(&["replay", journal.to_str().unwrap()]);
+        assert!(output.status.success(), "replay: {}{}", String::from_utf8_lossy(&output.stdout), String::from_utf8_lossy(&output.stderr));
+    }
+
+    /// Processes that still carry this world's home in their environment.
+    pub fn processes(&self) -> Vec<(i32, String)> {
+        let mark = format!("HOME={}", self.home.display());
+        let Ok(dir) = std::fs::read_dir("/proc") else { return Vec::new() };
+        dir.flatten()
+            .filter_map(|entry| {
+                let pid: i32 = entry.file_name().to_str()?.parse().ok()?;
+                let env = std::fs::read(entry.path().join("environ")).ok()?;
+                let of_ours = env.split(|b| *b == 0).any(|var| var == mark.as_bytes());
+                let stat = std::fs::read_to_string(entry.path().join("stat")).ok()?;
+                let dead = stat.rsplit(") ").next().is_some_and(|rest| rest.starts_with('Z'));
+                let line = std::fs::read(entry.path().join("cmdline")).ok()?;
+                (of_ours && !dead).then(|| (pid, String::from_utf8_lossy(&line).replace('\0', " ")))
+            })
+            .collect()
+    }
+
+    /// No process, no socket is left.
+    pub fn assert_nothing_left(&self) {
+        let until = std::time::Instant::now() + std::time::Duration::from_secs(10);
+        loop {
+            let left = self.processes();
+            if left.is_empty() {
+                break;
+            }
+            assert!(std::time::Instant::now() < until, "processes are left: {left:?}");
+            std::thread::sleep(std::time::Duration::from_millis(20));
+        }
+        let sockets = std::fs::read_dir(self.state_dir().join("run")).map(|dir| dir.count()).unwrap_or(0);
+        assert_eq!(sockets, 0, "sockets are left");
+    }
+
+    /// The transcript of a conversation.
+    pub fn transcript(&self, conversation: &str) -> Vec<Value> {
+        let projects = self.claude_dir().join("projects");
+        let Ok(dirs) = std::fs::read_dir(projects) else { return Vec::new() };
+        let file = dirs.flatten().map(|d| d.path().join(format!("{conversation}.jsonl"))).find(|p| p.is_file());
+        let Some(text) = file.and_then(|path| std::fs::read_to_string(path).ok()) else { return Vec::new() };
+        text.lines().filter_map(|l| serde_json::from_str(l).ok()).collect()
+    }
+}
+
+impl Drop for World {
+    fn drop(&mut self) {
+        // Only what carries this world's mark was started by it.
+        for (pid, _) in self.processes() {
+            // SAFETY: kill takes two numbers.
+            unsafe { nix::libc::kill(pid, nix::libc::SIGKILL) };
+        }
+    }
+}
+
+/// Tool uses and tool results of a transcript's main chain.
+pub fn tools(transcript: &[Value]) -> (usize, usize) {
+    let blocks = |role: &str, kind: &str| {
+        transcript
+            .iter()
+            .filter(|l| l["type"] == role && l["isSidechain"] != true)
+            .filter_map(|l| l["message"]["content"].as_array())
+            .flatten()
+            .filter(|b| b["type"] == kind)
+            .count()
+    };
+    (blocks("assistant", "tool_use"), blocks("user", "tool_result"))
+}
