@@ -32,6 +32,8 @@ const SYSTEM: [&str; 2] = ["/usr/local/bin", "/usr/bin"];
 const PACKAGE: &str = "@anthropic-ai/claude-code";
 /// How many hopties may stand one inside the other (CONTRACT C14).
 const MAX_DEPTH: u32 = 4;
+/// The argument that makes hopty the stand-in agent.
+const STAND_IN: &str = " __agent ";
 /// Bytes of a script that are looked at for a call of hopty; larger files are no wrappers.
 const MAX_SCRIPT: u64 = 64 << 10;
 /// Bytes of a `package.json` that are read.
@@ -203,6 +205,10 @@ fn usable(path: &Path, own: Option<FileId>) -> Usable {
 fn calls_hopty(path: &Path, own: Option<FileId>) -> bool {
     let Some(bytes) = read_at_most(path, MAX_SCRIPT).filter(|bytes| bytes.starts_with(b"#!")) else { return false };
     let text = String::from_utf8_lossy(&bytes);
+    // The stand-in agent is the same program under another job: it does not lead back here.
+    if text.contains(STAND_IN) {
+        return false;
+    }
     let code = text.lines().map(str::trim_start).filter(|line| line.starts_with("#!") || !line.starts_with('#'));
     let mut words = code.flat_map(|line| line.split(|c: char| c.is_whitespace() || "'\"`;&|()=".contains(c)));
     words.any(|word| {

@@ -9,7 +9,7 @@ use thiserror::Error;
 
 use super::supervisor::action::{Action, Decision};
 use super::supervisor::event::Event;
-use super::supervisor::{CORE, Policy, Supervisor};
+use super::supervisor::{Agent, CORE, Policy, Supervisor};
 use super::time::{Stamp, WallTime};
 
 /// The version of the journal's form.
@@ -39,7 +39,7 @@ impl Chain {
 }
 
 /// A supervisor together with the lines that it leaves behind.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, PartialEq)]
 pub struct Recorder {
     /// The supervisor.
     pub supervisor: Supervisor,
@@ -122,12 +122,22 @@ pub struct Line {
 #[derive(Clone, Debug, Deserialize)]
 struct Open {
     core: u32,
-    agent: super::supervisor::Agent,
+    #[serde(default = "claude")]
+    agent: Agent,
+    #[serde(default = "with_hooks")]
     hooks: bool,
     #[serde(default)]
     config: super::config::Config,
     #[serde(default)]
     state: Option<OpenState>,
+}
+
+fn claude() -> Agent {
+    Agent::Claude
+}
+
+fn with_hooks() -> bool {
+    true
 }
 
 #[derive(Clone, Debug, Deserialize)]
@@ -198,11 +208,16 @@ pub fn replay(text: &str) -> Result<Replay, ReplayError> {
             if open.core != CORE {
                 return Err(ReplayError::OtherCore { found: open.core });
             }
-            let mut begun = Recorder::new(Policy { agent: open.agent, hooks: open.hooks, config: open.config.clone() });
-            match &open.state {
-                Some(state) => begun = Recorder { supervisor: (*state.supervisor).clone(), chain: state.chain },
-                None => {
-                    begun.supervisor.take_seq();
+            let begun = begin(open);
+            // A journal of several files, one after the other: each begins where the one before it ended.
+            if let (Some(mut before), Some(_)) = (recorder.take(), &open.state) {
+                before.supervisor.take_seq();
+                if before != begun {
+                    return Ok(Replay::Differs {
+                        seq: line.seq,
+                        recorded: "the state that this file begins with".to_owned(),
+                        replayed: "another state at the end of the file before it".to_owned(),
+                    });
                 }
             }
             recorder = Some(begun);
@@ -249,6 +264,19 @@ pub fn replay(text: &str) -> Result<Replay, ReplayError> {
     Ok(Replay::Same { events, actions })
 }
 
+/// A recorder as an `open` line left it.
+fn begin(open: &Open) -> Recorder {
+    let policy = Policy { agent: open.agent, hooks: open.hooks, config: open.config.clone() };
+    match &open.state {
+        Some(state) => Recorder { supervisor: (*state.supervisor).clone().under(policy), chain: state.chain },
+        None => {
+            let mut begun = Recorder::new(policy);
+            begun.supervisor.take_seq();
+            begun
+        }
+    }
+}
+
 fn shown(line: &Line) -> String {
     [&line.event, &line.action, &line.decision].into_iter().flatten().next().map_or_else(String::new, Value::to_string)
 }
@@ -267,4 +295,99 @@ pub fn last_explained(text: &str) -> Option<(u64, Decision)> {
         use super::supervisor::action::DecisionKind as K;
         (!matches!(decision.kind, K::ClientAttached | K::ClientDetached | K::RunSpawned | K::TreeReaped)).then_some((line.seq, decision))
     })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::core::config::Config;
+    use crate::core::ids::ConversationId;
+
+    const ID: &str = "c74cc080-94b9-4841-b82f-a62cfb8efdc0";
+
+    fn id() -> ConversationId {
+        ID.parse().unwrap()
+    }
+
+    /// A short life: started, filled to 82 %, ended.
+    fn events() -> Vec<Event> {
+        let end = crate::core::process::ProcessEnd::Exited(0);
+        vec![
+            Event::Start { conversation: Some(id()), next: id(), handoff: None },
+            Event::Started { run: 1, pid: 4242, next: id() },
+            Event::Usage { conversation: id(), tokens: 164_000, window: 200_000, bytes: 0 },
+            Event::Attached { client: 1 },
+            Event::Child { run: 1, end },
+        ]
+    }
+
+    fn policy() -> Policy {
+        Policy { agent: Agent::Claude, hooks: true, config: Config::default() }
+    }
+
+    fn journal() -> String {
+        let mut recorder = Recorder::new(policy());
+        let mut text = recorder.open_line(Stamp(0), WallTime(0), "0.1.0");
+        for (n, event) in (0..).zip(&events()) {
+            recorder.step(Stamp(n * 1000), WallTime(0), event, &mut text);
+        }
+        text
+    }
+
+    #[test]
+    fn numbers_rise_by_one_over_every_line() {
+        let text = journal();
+        let seqs: Vec<u64> = text.lines().map(|l| serde_json::from_str::<Line>(l).unwrap().seq).collect();
+        assert_eq!(seqs, (1..=u64::try_from(seqs.len()).unwrap()).collect::<Vec<_>>());
+    }
+
+    #[test]
+    fn a_torn_last_line_is_passed_over_and_a_torn_one_before_it_is_not() {
+        let text = journal();
+        let Replay::Same { events, .. } = replay(&text).unwrap() else { panic!() };
+        assert_eq!(events, 5);
+        let torn = format!("{text}{{\"seq\":99,\"t\":1,\"ev");
+        assert!(matches!(replay(&torn), Ok(Replay::Same { events: 5, .. })));
+        assert!(matches!(replay(&format!("{torn}\n")), Err(ReplayError::Unreadable { .. })));
+    }
+
+    #[test]
+    fn what_is_no_journal_is_refused() {
+        let text = journal();
+        let headless = text.split_once('\n').unwrap().1;
+        assert!(matches!(replay(headless), Err(ReplayError::NoOpen(2))));
+        let other = text.replacen("\"core\":1", "\"core\":2", 1);
+        assert!(matches!(replay(&other), Err(ReplayError::OtherCore { found: 2 })));
+        assert!(matches!(replay(""), Ok(Replay::Same { events: 0, actions: 0 })));
+    }
+
+    #[test]
+    fn a_policy_that_was_changed_differs_where_it_matters() {
+        let text = journal();
+        let moved = text.replacen("\"handoff\":{\"percent\":80.0}", "\"handoff\":{\"percent\":85.0}", 1);
+        assert_ne!(moved, text);
+        let Replay::Differs { recorded, replayed, .. } = replay(&moved).unwrap() else { panic!("the same") };
+        assert!(recorded.contains("over level handoff") && replayed.contains("over level warn"), "{recorded} / {replayed}");
+        let other = text.replacen("\"scrollback_lines\":2000", "\"scrollback_lines\":3000", 1);
+        assert_ne!(other, text);
+        assert!(matches!(replay(&other), Ok(Replay::Same { .. })), "no rule reads it");
+    }
+
+    #[test]
+    fn an_open_line_needs_no_more_than_the_contract_shows() {
+        let text = "{\"seq\":1,\"t\":0,\"open\":{\"journal\":1,\"hopty\":\"0.1.0\",\"core\":1,\"config\":{\"restart\":{\"mode\":\"auto\"}},\"state\":null}}\n";
+        let usage = format!("{{\"seq\":2,\"t\":61,\"event\":{{\"kind\":\"usage\",\"conversation\":\"{ID}\",\"tokens\":1,\"window\":2}}}}\n");
+        assert!(matches!(replay(&format!("{text}{usage}")), Ok(Replay::Same { events: 1, actions: 0 })));
+    }
+
+    #[test]
+    fn the_last_decision_that_explains_something() {
+        let text = journal();
+        let attached = text.lines().position(|l| l.contains("client.attached")).unwrap();
+        let until: String = text.lines().take(attached + 1).map(|l| format!("{l}\n")).collect();
+        assert_eq!(last_explained(&until).unwrap().1.sentence, "Context is at 82 % of 200000 tokens; a hand-over was requested.");
+        assert!(last_explained(&text).unwrap().1.sentence.starts_with("The program finished by itself."));
+        assert_eq!(decisions(&text).count(), text.matches("\"decision\"").count());
+        assert!(last_explained("not a journal\n{}").is_none());
+    }
 }

@@ -111,14 +111,23 @@ impl World {
 
     /// Waits for the `n`-th decision of a kind, from 1.
     pub fn wait_decision(&self, kind: &str, n: usize) -> Value {
-        wait_for(&format!("decision {kind} number {n}; so far:\n{}", self.story()), || {
-            self.decisions().into_iter().filter(|d| d["kind"] == kind).nth(n - 1)
-        })
+        let until = std::time::Instant::now() + super::LIMIT;
+        loop {
+            if let Some(decision) = self.decisions().into_iter().filter(|d| d["kind"] == kind).nth(n - 1) {
+                return decision;
+            }
+            assert!(std::time::Instant::now() < until, "waited in vain for decision {kind} number {n}; the journal:\n{}", self.story());
+            std::thread::sleep(std::time::Duration::from_millis(5));
+        }
     }
 
     /// What happened, for messages.
     pub fn story(&self) -> String {
-        self.decisions().iter().map(|d| format!("  {} {}\n", d["kind"], d["sentence"])).collect()
+        let journal = std::fs::read_to_string(self.session_dir().join("journal.jsonl")).unwrap_or_default();
+        let log = std::fs::read_to_string(self.session_dir().join("host.log")).unwrap_or_default();
+        let tail: Vec<&str> = journal.lines().rev().take(if std::env::var_os("HOPTY_TEST_LONG").is_some() { 4000 } else { 60 }).collect();
+        let tail: Vec<&str> = tail.into_iter().rev().collect();
+        format!("{}\n{log}", tail.join("\n"))
     }
 
     /// The status object of the session.

@@ -82,17 +82,19 @@ impl CodeDigest {
                 }
                 continue;
             };
-            let mut add_all = |prefix: &str, parts: &Map<String, Value>| {
-                for (key, value) in parts.iter().filter(|(key, value)| runs_code(key) && !empty(value)) {
-                    add(&format!("{prefix}{key}"), &canonical(value));
-                }
-            };
             match (file.role, &value) {
-                (Role::Settings, Value::Object(parts)) => add_all("", parts),
+                (Role::Settings, Value::Object(parts)) => {
+                    for (key, value) in parts.iter().filter(|(key, value)| runs_code(key) && !empty(value)) {
+                        add(key, &canonical(value));
+                    }
+                }
+                // Claude writes its own notes about plugins and marketplaces in here at every start; only servers count.
                 (Role::State { project }, Value::Object(parts)) => {
-                    add_all("", parts);
-                    if let Some(Value::Object(parts)) = parts.get("projects").and_then(|all| all.get(project)) {
-                        add_all("project ", parts);
+                    let here = parts.get("projects").and_then(|all| all.get(project)).and_then(|of| of.get("mcpServers"));
+                    for (prefix, servers) in [("", parts.get("mcpServers")), ("project ", here)] {
+                        if let Some(servers) = servers.filter(|servers| !empty(servers)) {
+                            add(&format!("{prefix}mcpServers"), &canonical(servers));
+                        }
                     }
                 }
                 _ if empty(&value) => {}

@@ -49,7 +49,7 @@ impl Supervisor {
         }
         let frame = match &self.phase {
             // Only the first one of a run: what comes later is another conversation, by the person's own wish.
-            Phase::Delivering { handoff, .. } if hook.source == Some(Source::Startup) && !self.frame_answered => {
+            Phase::Delivering { handoff, .. } if hook.source == Some(Source::Startup) && !self.frame_sent => {
                 Some(handoff.clone())
             }
             _ => None,
@@ -57,6 +57,7 @@ impl Supervisor {
         match frame {
             Some(handoff) => {
                 self.frame_answered = true;
+                self.frame_sent = true;
                 self.answer(id, HookAnswer::Frame { handoff }, out);
             }
             None => {

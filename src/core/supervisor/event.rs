@@ -253,6 +253,7 @@ pub enum Event {
         /// Window in tokens.
         window: u64,
         /// Transcript size in bytes.
+        #[serde(default)]
         bytes: u64,
     },
     /// The transcript's last main-chain message ended its turn, and the screen has been quiet (safe point 3).

@@ -62,6 +62,7 @@ impl Supervisor {
         let sentence = "A restart signal names this conversation; a hand-over was requested.".to_owned();
         let request = Request { explicit: true, dir, ..self.new_request(now, RestartBy::Signal) };
         self.wait(now, request, sentence, self.event_seq, out);
+        self.try_safe_point(now, out);
     }
 
     pub(super) fn restart(&mut self, now: Stamp, id: u64, by: Asker, at_once: bool, handoff: bool, out: &mut Vec<Action>) {

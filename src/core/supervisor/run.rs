@@ -34,6 +34,7 @@ impl Supervisor {
         self.stopped = false;
         self.hooks_seen = false;
         self.frame_answered = false;
+        self.frame_sent = false;
         self.held = None;
         self.status = None;
         self.screen = ScreenFacts::default();
@@ -70,7 +71,7 @@ impl Supervisor {
             return;
         }
         // Keys are kept here from the second run on, and a Ctrl+C with them.
-        let interrupted = self.keys == Keys::Held && self.interrupt_since(self.phase_since);
+        let interrupted = self.keys == Keys::Held && self.interrupted_here();
         self.pid = Some(pid);
         self.run_started = now;
         self.next = Some(next);
@@ -114,7 +115,7 @@ impl Supervisor {
         if !matches!(self.phase, Phase::Spawning { .. }) || run != self.run {
             return;
         }
-        let ctrl_c = if self.interrupt_since(self.phase_since) { CtrlC::Yes } else { CtrlC::No };
+        let ctrl_c = if self.interrupted_here() { CtrlC::Yes } else { CtrlC::No };
         let (cause, text) = match meaning(Row::Spawning, ctrl_c, ProcessEnd::Exited(code)) {
             _ if self.end_wanted.is_some() => (Cause::Stopped, "The session was stopped before the program had started."),
             Meaning::UserInterrupt => (Cause::UserInterrupt, "Ctrl+C was pressed before the program had started."),

@@ -32,6 +32,12 @@ impl Supervisor {
         &self.policy
     }
 
+    /// The same session under another policy, for a replay.
+    #[must_use]
+    pub fn under(self, policy: Policy) -> Self {
+        Supervisor { policy, ..self }
+    }
+
     /// Number of the run, 0 before the first.
     #[must_use]
     pub fn run(&self) -> u32 {

@@ -99,20 +99,20 @@ impl Supervisor {
     pub(super) fn row(&self, now: Stamp) -> (Row, CtrlC) {
         let recent = |at: Stamp| now.since(at) <= INTERRUPT_WINDOW_MS;
         let running = |row| (row, self.interrupt.is_some_and(|(at, _)| recent(at)));
-        let since_phase = |row| (row, self.interrupt_since(self.phase_since));
+        let here = |row| (row, self.interrupted_here());
         let (row, ctrl_c) = match &self.phase {
-            Phase::Cold | Phase::Closed { .. } => since_phase(Row::Cold),
-            Phase::Spawning { .. } => since_phase(Row::Spawning),
+            Phase::Cold | Phase::Closed { .. } => here(Row::Cold),
+            Phase::Spawning { .. } => here(Row::Spawning),
             // It ended the delivery, and soon after the child ended as well.
             Phase::Running if self.broken_off.is_some_and(recent) => (Row::Delivering, true),
             Phase::Running => running(Row::Running),
             Phase::Waiting { .. } => running(Row::Waiting),
             Phase::Saving { .. } => running(Row::Saving),
             Phase::Stopping { why: StopFor::Restart { interrupted, .. }, .. } => (Row::StoppingForRestart, *interrupted),
-            Phase::Stopping { why: StopFor::Stop | StopFor::Limit, .. } => since_phase(Row::StoppingForStop),
-            Phase::Stopping { why: StopFor::Shutdown, .. } => since_phase(Row::StoppingForShutdown),
-            Phase::Cooling { .. } => since_phase(Row::Cooling),
-            Phase::Delivering { .. } => since_phase(Row::Delivering),
+            Phase::Stopping { why: StopFor::Stop | StopFor::Limit, .. } => here(Row::StoppingForStop),
+            Phase::Stopping { why: StopFor::Shutdown, .. } => here(Row::StoppingForShutdown),
+            Phase::Cooling { .. } => here(Row::Cooling),
+            Phase::Delivering { .. } => here(Row::Delivering),
         };
         (row, if ctrl_c { CtrlC::Yes } else { CtrlC::No })
     }

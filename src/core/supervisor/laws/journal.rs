@@ -1,0 +1,97 @@
+//! The same journal gives the same actions, and a changed one does not.
+
+use std::cell::RefCell;
+
+use proptest::collection::vec;
+use proptest::prelude::any;
+use serde_json::{Value, json};
+
+use super::{live, policies, runner};
+use crate::core::journal::{Recorder, Replay, replay};
+use crate::core::supervisor::action::Action;
+use crate::core::supervisor::event::Event;
+use crate::core::supervisor::{Policy, Supervisor};
+use crate::core::time::{Stamp, WallTime};
+
+fn same(text: &str, events: usize, actions: usize) {
+    assert_eq!(replay(text).unwrap(), Replay::Same { events, actions });
+}
+
+/// What happened in a random life.
+fn happened(policy: &Policy, bits: &[u32]) -> Vec<(Stamp, Event)> {
+    let events = RefCell::new(Vec::new());
+    live(policy, bits, |world, event| events.borrow_mut().push((world.now, event.clone())), |_, _| {});
+    events.into_inner()
+}
+
+/// One line changed: its time, its content, or that it is there at all.
+fn spoil(text: &str, bits: u32) -> Option<String> {
+    let mut lines: Vec<String> = text.lines().map(str::to_owned).collect();
+    let events: Vec<usize> = (0..lines.len()).filter(|n| lines[*n].contains("\"event\"")).collect();
+    // The last event may be missing: a journal can end anywhere.
+    let at = *events[..events.len().checked_sub(1)?].get(bits as usize / 4 % events.len())?;
+    match bits % 4 {
+        0 => {
+            let mut line: Value = serde_json::from_str(&lines[at]).unwrap();
+            line["t"] = json!(line["t"].as_u64().unwrap() + 1);
+            lines[at] = line.to_string();
+        }
+        1 => {
+            let mut line: Value = serde_json::from_str(&lines[at]).unwrap();
+            line["event"] = json!({"kind": "keys", "client": 77, "class": "report", "bytes": 1});
+            lines[at] = line.to_string();
+        }
+        2 => drop(lines.remove(at)),
+        _ => {
+            let action = (at..lines.len()).find(|n| !lines[*n].contains("\"event\"") && !lines[*n].contains("\"open\""))?;
+            lines.remove(action);
+        }
+    }
+    Some(lines.join("\n") + "\n")
+}
+
+#[test]
+fn a_journal_replays_and_a_spoilt_one_does_not() {
+    let policies = policies();
+    let spoilt = RefCell::new(0);
+    let strategy = (0..policies.len(), vec(any::<u32>(), 10..80), any::<u32>());
+    let run = runner(500).run(&strategy, |(policy, bits, spoil_bits)| {
+        let story = happened(&policies[policy], &bits);
+        let mut recorder = Recorder::new(policies[policy].clone());
+        let mut first = recorder.open_line(Stamp(0), WallTime(0), "0.1.0");
+        let turn = spoil_bits as usize / 7 % story.len();
+        let (mut second, mut counts) = (String::new(), [(0, 0); 2]);
+        for (n, (now, event)) in story.iter().enumerate() {
+            if n == turn {
+                second = recorder.open_line(*now, WallTime(1), "0.1.0");
+            }
+            let lines = if n < turn { &mut first } else { &mut second };
+            let actions = recorder.step(*now, WallTime(1), event, lines);
+            let (events, acted) = &mut counts[usize::from(n >= turn)];
+            *events += 1;
+            *acted += actions.len();
+            assert_eq!(serde_json::from_str::<Event>(&json!(event).to_string()).unwrap(), *event);
+            for action in &actions {
+                assert_eq!(serde_json::from_str::<Action>(&json!(action).to_string()).unwrap(), *action);
+            }
+        }
+        let state = json!(recorder.supervisor).to_string();
+        assert_eq!(serde_json::from_str::<Supervisor>(&state).unwrap(), recorder.supervisor);
+        same(&first, counts[0].0, counts[0].1);
+        same(&second, counts[1].0, counts[1].1);
+        let whole = format!("{first}{second}");
+        same(&whole, counts[0].0 + counts[1].0, counts[0].1 + counts[1].1);
+        if let Some(text) = spoil(&second, spoil_bits) {
+            *spoilt.borrow_mut() += 1;
+            assert!(matches!(replay(&text), Ok(Replay::Differs { .. })), "{text}");
+        }
+        if turn > 0 {
+            let forged = whole.replacen("\"restart_count\":0", "\"restart_count\":1", 1);
+            assert!(forged == whole || matches!(replay(&forged), Ok(Replay::Differs { .. })));
+        }
+        Ok(())
+    });
+    run.unwrap_or_else(|failure| panic!("{failure}"));
+    println!("{} spoilt journals found out", spoilt.borrow());
+    assert!(*spoilt.borrow() > 300);
+}

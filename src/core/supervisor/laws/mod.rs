@@ -1,0 +1,201 @@
+//! The laws of DESIGN 3.3, over random sequences of events that reach every phase and every cell of the table of ends.
+//!
+//! The seed is fixed, so that a failure is the same everywhere and the coverage that is asserted does not depend on luck;
+//! `HOPTY_LAWS_SEED=n` takes another one.
+
+mod journal;
+mod moves;
+mod world;
+
+use std::cell::RefCell;
+use std::collections::{BTreeMap, HashSet};
+
+use proptest::collection::vec;
+use proptest::prelude::any;
+use proptest::test_runner::{Config as ProptestConfig, RngAlgorithm, TestRng, TestRunner};
+
+use super::ends::{CtrlC, Row};
+use super::action::Action;
+use super::event::Event;
+use super::tests::{claude, plain, span};
+use super::{Phase, Policy, Supervisor};
+use crate::core::config::{DeliveryMethod, RestartMode};
+use moves::{Dice, ENDS};
+use world::{World, ignored, kind};
+
+/// Where the machine must have stood.
+const PLACES: &[&str] = &[
+    "cold", "spawning", "running", "waiting", "cooling",
+    "saving Stop Settings", "saving Stop Writing",
+    "saving Batch Settings", "saving Batch Results", "saving Batch Writing",
+    "saving Idle Settings", "saving Idle Writing", "saving Now Writing",
+    "stopping Restart Settle", "stopping Restart Term", "stopping Restart Kill",
+    "stopping Stop Term", "stopping Stop Kill", "stopping Shutdown Term", "stopping Shutdown Kill",
+    "stopping Limit", "delivering Ready", "delivering Echo", "delivering Enter",
+    "closed Finished", "closed UserInterrupt", "closed Stopped", "closed Killed", "closed CouldNotStart",
+    "closed CrashLoop", "closed RestartLimit",
+];
+
+/// What it must have wanted.
+const ACTIONS: &[&str] = &[
+    "spawn First", "spawn Fresh", "spawn Resume", "SIGTERM Child", "SIGKILL Group", "hold", "let go", "frame", "stop turn",
+    "await Assistant", "await Results", "type paste", "type enter", "type ctrl-c", "type key", "hold keys", "pass keys",
+    "release keys", "accepted", "refused", "already ended", "close", "notice", "collect", "reap", "check settings", "save",
+    "consume", "consume signal", "follow", "wait", "suspend", "restart.ignored", "restart.cancelled", "delivery.submitted",
+    "delivery.failed", "handoff.consumed", "degraded",
+];
+
+/// A runner for `cases` sequences.
+fn runner(cases: u32) -> TestRunner {
+    let seed: u64 = std::env::var("HOPTY_LAWS_SEED").ok().and_then(|text| text.parse().ok()).unwrap_or(1);
+    let mut bytes = [0; 32];
+    bytes[..8].copy_from_slice(&seed.to_le_bytes());
+    let config = ProptestConfig { cases, failure_persistence: None, max_shrink_iters: 4096, ..ProptestConfig::default() };
+    TestRunner::new_with_rng(config, TestRng::from_seed(RngAlgorithm::ChaCha, &bytes))
+}
+
+/// The policies that sequences run under; the first is the default, and the most frequent.
+fn policies() -> Vec<Policy> {
+    let mut bare = claude();
+    bare.hooks = false;
+    let mut tight = claude();
+    tight.config.restart.max_restarts = 1;
+    tight.config.restart.window = span(300_000);
+    tight.config.restart.grace = span(100);
+    tight.config.restart.young = span(0);
+    tight.config.restart.draft_wait = span(0);
+    tight.config.restart.work_wait = span(0);
+    tight.config.restart.turn_wait = span(0);
+    tight.config.hooks.hold = span(100);
+    tight.config.delivery.answer_dialogs = vec!["trust".to_owned(), "permission".to_owned()];
+    let mut other = claude();
+    other.config.delivery.method = DeliveryMethod::Argument;
+    other.config.restart.mode = RestartMode::Ask;
+    other.config.recovery.resume_after_crash = false;
+    vec![claude(), claude(), claude(), claude(), tight.clone(), tight, bare, other, plain()]
+}
+
+/// One sequence with every law held; `before` looks at each event that comes, `after` at what it led to.
+fn live(policy: &Policy, bits: &[u32], mut before: impl FnMut(&World, &Event), mut after: impl FnMut(&World, &Event)) -> World {
+    let mut world = World::new(policy.clone());
+    let mut over = 0;
+    for dice in bits {
+        let event = world.next_event(Dice::new(*dice));
+        before(&world, &event);
+        world.feed(&event);
+        after(&world, &event);
+        over += u32::from(matches!(world.sup.phase(), Phase::Closed { .. }));
+        if over > 3 {
+            break;
+        }
+    }
+    world
+}
+
+#[derive(Default)]
+struct Coverage {
+    events: u64,
+    places: BTreeMap<String, u64>,
+    cells: HashSet<(Row, CtrlC, usize)>,
+    actions: BTreeMap<String, u64>,
+}
+
+impl Coverage {
+    fn note(&mut self, world: &World) {
+        self.events += 1;
+        *self.places.entry(world.place()).or_default() += 1;
+        for action in &world.out {
+            *self.actions.entry(kind(action)).or_default() += 1;
+        }
+    }
+
+    fn check(&self) {
+        println!("{} places: {:?}", self.places.len(), self.places);
+        println!("{} kinds of actions: {:?}", self.actions.len(), self.actions);
+        let (mut reached, mut missing) = (0, Vec::new());
+        for row in Row::ALL {
+            for ctrl_c in [CtrlC::No, CtrlC::Yes] {
+                for end in 0..ENDS.len() {
+                    match self.cells.contains(&(row, ctrl_c, end)) {
+                        true => reached += 1,
+                        // A Ctrl+C in the pause closes the session: the one pair that there is not.
+                        false if (row, ctrl_c) == (Row::Cooling, CtrlC::Yes) => {}
+                        false => missing.push((row, ctrl_c, ENDS[end])),
+                    }
+                }
+            }
+        }
+        println!("{reached} of 171 cells of the table of ends reached");
+        assert!(missing.is_empty(), "never reached: {missing:?}");
+        assert_eq!(reached, 171);
+        let seen = |places: &[&str], of: &BTreeMap<String, u64>| {
+            let missing: Vec<_> = places.iter().filter(|place| !of.keys().any(|k| k.starts_with(**place))).copied().collect();
+            assert!(missing.is_empty(), "never reached: {missing:?}");
+        };
+        seen(PLACES, &self.places);
+        seen(ACTIONS, &self.actions);
+    }
+}
+
+/// The cell of the table of ends in which `event` finds the machine, when it is an end.
+fn cell(sup: &Supervisor, now: crate::core::time::Stamp, event: &Event) -> Option<(Row, CtrlC, usize)> {
+    let (end, run) = match event {
+        Event::Child { run, end } => (*end, *run),
+        Event::CouldNotStart { run, code } => (crate::core::process::ProcessEnd::Exited(*code), *run),
+        _ => return None,
+    };
+    if run != sup.run() || matches!(sup.phase(), Phase::Closed { .. }) {
+        return None;
+    }
+    let (row, ctrl_c) = sup.row(now);
+    Some((row, ctrl_c, ENDS.iter().position(|e| *e == end)?))
+}
+
+#[test]
+fn the_laws_hold_over_random_sequences() {
+    const CASES: u32 = 20_000;
+    let policies = policies();
+    let coverage = RefCell::new(Coverage::default());
+    let strategy = (0..policies.len(), vec(any::<u32>(), 10..120));
+    let run = runner(CASES).run(&strategy, |(policy, bits)| {
+        let mut world = live(
+            &policies[policy],
+            &bits,
+            |world, event| coverage.borrow_mut().cells.extend(cell(&world.sup, world.now, event)),
+            |world, _| coverage.borrow_mut().note(world),
+        );
+        world.let_time_pass();
+        Ok(())
+    });
+    run.unwrap_or_else(|failure| panic!("{failure}"));
+    let c = coverage.into_inner();
+    println!("{CASES} sequences, {} events", c.events);
+    c.check();
+}
+
+#[test]
+fn a_signal_that_is_left_alone_changes_nothing_that_comes_after() {
+    let policies = policies();
+    let count = RefCell::new(0);
+    let strategy = (0..policies.len(), vec(any::<u32>(), 10..120));
+    let run = runner(3_000).run(&strategy, |(policy, bits)| {
+        let mut twin = Supervisor::new(policies[policy].clone());
+        live(&policies[policy], &bits, |_, _| {}, |world, event| {
+            let left_alone = ignored(&world.out);
+            *count.borrow_mut() += u32::from(left_alone);
+            let mut out = Vec::new();
+            if left_alone {
+                assert_eq!(world.out.len(), 1, "said, and nothing else: {:?}", world.out);
+            } else {
+                twin.step(world.now, event, &mut out);
+                let words = |actions: &[Action]| actions.iter().map(kind).collect::<Vec<_>>();
+                assert_eq!(words(&world.out), words(&out), "{event:?}");
+            }
+        });
+        Ok(())
+    });
+    run.unwrap_or_else(|failure| panic!("{failure}"));
+    let count = count.into_inner();
+    println!("{count} signals were left alone");
+    assert!(count > 500, "{count}");
+}
