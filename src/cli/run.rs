@@ -18,7 +18,7 @@ use crate::core::ids::SessionName;
 use crate::core::supervisor::Agent;
 use crate::core::terminal::Size;
 use crate::fs::paths::Paths;
-use crate::host::start::{Launch, Ready};
+use crate::host::start::{Begin, Launch, Ready};
 use crate::tty::{modes, raw};
 
 /// What a start is asked for besides the program.
@@ -26,7 +26,7 @@ use crate::tty::{modes, raw};
 struct Wish {
     name: Option<String>,
     detached: bool,
-    handoff: Option<Option<String>>,
+    handoff: Begin,
     no_inject: bool,
 }
 
@@ -54,9 +54,9 @@ fn take_options(args: Vec<OsString>) -> (Wish, Vec<OsString>) {
                 rest.push(arg);
             }
             Some("--detached") if open => wish.detached = true,
-            Some("--handoff") if open => wish.handoff = Some(None),
+            Some("--handoff") if open => wish.handoff = Begin::Pending,
             Some(text) if open && text.starts_with("--handoff=") => {
-                wish.handoff = Some(Some(text["--handoff=".len()..].to_owned()));
+                wish.handoff = Begin::From(text["--handoff=".len()..].to_owned());
             }
             _ => rest.push(arg),
         }
@@ -105,7 +105,7 @@ pub(super) fn program(options: RunOptions) -> Result<u8, Failed> {
     let mut words = options.program.into_iter();
     let called = words.next().unwrap_or_default();
     let args: Vec<OsString> = words.collect();
-    let wish = Wish { name: options.name, detached: options.detached, handoff: None, no_inject: options.no_inject };
+    let wish = Wish { name: options.name, detached: options.detached, handoff: Begin::Fresh, no_inject: options.no_inject };
     if called == OsStr::new("claude") {
         return claude(&paths, config, wish, args);
     }

@@ -54,7 +54,7 @@ use keys::Kept;
 use requests::HookCall;
 use run::Run;
 use save::{Done, Frame};
-use start::{Launch, Ready};
+use start::{Begin, Launch, Ready};
 use watching::Watching;
 
 /// How long the host stays to hand out the last bytes after the session is over, in ms.
@@ -210,7 +210,8 @@ impl Host {
             _ => Some(fresh_id()),
         };
         let handoff = match self.launch.handoff.clone() {
-            Some(id) if claude => Some(self.load_handoff(id.as_deref(), conversation.as_ref())?),
+            Begin::Pending if claude => Some(self.load_handoff(None, conversation.as_ref())?),
+            Begin::From(id) if claude => Some(self.load_handoff(Some(&id), conversation.as_ref())?),
             _ => None,
         };
         self.first_conversation.clone_from(&conversation);

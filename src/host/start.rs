@@ -21,6 +21,19 @@ use crate::io::{fd, process, signals};
 /// The hidden first argument of a host.
 pub const HOST_ARG: &str = "__host";
 
+/// What the first conversation begins from.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Begin {
+    /// Nothing: a fresh conversation, or what the person's arguments say.
+    #[default]
+    Fresh,
+    /// The handoff that waits in this directory's channel (`--handoff`).
+    Pending,
+    /// This handoff (`--handoff=ID`).
+    From(String),
+}
+
 /// What the client tells the host that it starts; the program's arguments come as arguments.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 pub struct Launch {
@@ -42,8 +55,8 @@ pub struct Launch {
     pub size: Size,
     /// The outer terminal's modes before it was made raw.
     pub termios: Option<Modes>,
-    /// Begin from a pending handoff: `Some(None)` the one of this channel.
-    pub handoff: Option<Option<String>>,
+    /// Begin from a pending handoff.
+    pub handoff: Begin,
     /// Start and leave it running.
     pub detached: bool,
 }
