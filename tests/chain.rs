@@ -157,7 +157,7 @@ fn a_turn_that_ends_over_the_handoff_level_hands_over(kind: Kind) {
     submit(&term, "Do a lot of work.");
     let (old, _) = assert_handed_over(&world, 1, "Do a lot of work.");
     assert_eq!(main_requests(&world, &old).len(), 1);
-    assert!(world.decisions().iter().any(|d| d["kind"] == "safe_point.reached" && d["sentence"].as_str().unwrap().contains("turn is over")));
+    assert!(world.decisions().iter().any(|d| d["kind"] == "safe_point.reached" && d["sentence"].as_str().unwrap().contains("turn is over")), "{}", world.story());
     leave(&world, term);
 }
 
@@ -350,7 +350,8 @@ fn a_long_goal_many_tasks_and_files_fit_the_frame(kind: Kind) {
     let goal = format!("{begin}{}", "count every single star and write it down. ".repeat(279));
     assert!(goal.len() > 12_000);
     let term = world.start(&["--", &goal]);
-    world.wait_decision("handoff.consumed", 1);
+    // 500 tasks and 2,000 files take the real one a while.
+    world.wait_decision_for("handoff.consumed", 1, Duration::from_secs(300));
     let submitted = world.wait_decision("delivery.submitted", 1);
     let (new, id) = (text_of(&submitted, "conversation"), text_of(&submitted, "handoff"));
     let first = main_requests(&world, &new).into_iter().next().unwrap();

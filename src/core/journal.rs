@@ -231,8 +231,8 @@ pub fn replay(text: &str) -> Result<Replay, ReplayError> {
                 replayed: "nothing: no event before it asks for this".to_owned(),
             });
         };
-        let event: Event = serde_json::from_value(recorded.clone())
-            .map_err(|e| ReplayError::Unreadable { line: at, cause: e.to_string() })?;
+        let event: Event =
+            serde_json::from_value(recorded.clone()).map_err(|e| ReplayError::Unreadable { line: at, cause: e.to_string() })?;
         events += 1;
         let made = recorder.step(line.t, WallTime(0), &event, &mut String::new());
         for action in &made {
@@ -242,7 +242,8 @@ pub fn replay(text: &str) -> Result<Replay, ReplayError> {
                 action => json!(action),
             };
             let next = lines.get(at);
-            let same = next.is_some_and(|l| l.event.is_none() && [&l.action, &l.decision].into_iter().flatten().any(|v| *v == replayed));
+            let same =
+                next.is_some_and(|l| l.event.is_none() && [&l.action, &l.decision].into_iter().flatten().any(|v| *v == replayed));
             if !same {
                 return Ok(Replay::Differs {
                     seq: next.map_or(line.seq, |l| l.seq),
@@ -293,7 +294,8 @@ pub fn last_explained(text: &str) -> Option<(u64, Decision)> {
         let line: Line = serde_json::from_str(line).ok()?;
         let decision: Decision = serde_json::from_value(line.decision?).ok()?;
         use super::supervisor::action::DecisionKind as K;
-        (!matches!(decision.kind, K::ClientAttached | K::ClientDetached | K::RunSpawned | K::TreeReaped)).then_some((line.seq, decision))
+        (!matches!(decision.kind, K::ClientAttached | K::ClientDetached | K::RunSpawned | K::TreeReaped))
+            .then_some((line.seq, decision))
     })
 }
 
@@ -376,7 +378,8 @@ mod tests {
     #[test]
     fn an_open_line_needs_no_more_than_the_contract_shows() {
         let text = "{\"seq\":1,\"t\":0,\"open\":{\"journal\":1,\"hopty\":\"0.1.0\",\"core\":1,\"config\":{\"restart\":{\"mode\":\"auto\"}},\"state\":null}}\n";
-        let usage = format!("{{\"seq\":2,\"t\":61,\"event\":{{\"kind\":\"usage\",\"conversation\":\"{ID}\",\"tokens\":1,\"window\":2}}}}\n");
+        let usage =
+            format!("{{\"seq\":2,\"t\":61,\"event\":{{\"kind\":\"usage\",\"conversation\":\"{ID}\",\"tokens\":1,\"window\":2}}}}\n");
         assert!(matches!(replay(&format!("{text}{usage}")), Ok(Replay::Same { events: 1, actions: 0 })));
     }
 

@@ -12,7 +12,7 @@ use crate::core::time::Stamp;
 /// After how long without input a lone ESC counts as the Escape key, in ms.
 const FLUSH_MS: u64 = 100;
 /// Typed bytes of one client are reported to the supervisor at most this often, in ms; a Ctrl+C at once.
-const REPORT_MS: u64 = 1000;
+const REPORT_MS: u64 = 250;
 /// Bytes that are kept while a hand-over runs; a paste beyond it is kept from the keyboard by not reading on.
 const KEPT_MAX: usize = 1 << 20;
 /// How long a queued prompt may take to appear in the box before its Enter is not sent, in ms.

@@ -111,7 +111,12 @@ impl World {
 
     /// Waits for the `n`-th decision of a kind, from 1.
     pub fn wait_decision(&self, kind: &str, n: usize) -> Value {
-        let until = std::time::Instant::now() + super::LIMIT;
+        self.wait_decision_for(kind, n, super::LIMIT)
+    }
+
+    /// The same for what takes long by its nature.
+    pub fn wait_decision_for(&self, kind: &str, n: usize, limit: std::time::Duration) -> Value {
+        let until = std::time::Instant::now() + limit;
         loop {
             if let Some(decision) = self.decisions().into_iter().filter(|d| d["kind"] == kind).nth(n - 1) {
                 return decision;

@@ -95,7 +95,7 @@ pub enum Action {
         start: StartKind,
         /// The conversation id to pass, when one is to be passed.
         conversation: Option<ConversationId>,
-        /// Another working directory.
+        /// Another working directory than the session's first.
         dir: Option<String>,
     },
     /// Send a signal to the child, checked by pid and start time.

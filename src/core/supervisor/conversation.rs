@@ -9,13 +9,7 @@ use crate::core::ids::ConversationId;
 use crate::core::time::Stamp;
 
 impl Supervisor {
-    pub(super) fn change_conversation(
-        &mut self,
-        id: ConversationId,
-        transcript: Option<String>,
-        why: &str,
-        out: &mut Vec<Action>,
-    ) {
+    pub(super) fn change_conversation(&mut self, id: ConversationId, transcript: Option<String>, why: &str, out: &mut Vec<Action>) {
         if !self.is_current(&id) {
             let sentence = format!("Conversation {id} is followed from now on: {why}.");
             let named = id.clone();
@@ -49,9 +43,7 @@ impl Supervisor {
         }
         let frame = match &self.phase {
             // Only the first one of a run: what comes later is another conversation, by the person's own wish.
-            Phase::Delivering { handoff, .. } if hook.source == Some(Source::Startup) && !self.frame_sent => {
-                Some(handoff.clone())
-            }
+            Phase::Delivering { handoff, .. } if hook.source == Some(Source::Startup) && !self.frame_sent => Some(handoff.clone()),
             _ => None,
         };
         match frame {

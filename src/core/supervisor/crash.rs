@@ -41,7 +41,8 @@ impl Supervisor {
         self.crashes = if quick { self.crashes + 1 } else { 1 };
         self.delivery_deaths += u32::from(delivering.is_some());
         if self.delivery_deaths >= DELIVERY_DEATHS {
-            let text = format!("The program ended {} times while a handoff was delivered; hopty stopped trying.", self.delivery_deaths);
+            let text =
+                format!("The program ended {} times while a handoff was delivered; hopty stopped trying.", self.delivery_deaths);
             self.close(now, Cause::CrashLoop, code, text, evidence, out);
         } else if self.quick_deaths >= self.policy.config.recovery.quick_deaths {
             let text = format!("The program ended {} times soon after its start; hopty stopped trying.", self.quick_deaths);
@@ -55,9 +56,7 @@ impl Supervisor {
 
     /// A client was told to end, and passed that on: not a crash. Other signals explain only their own death.
     fn passed_explains(&self, now: Stamp, killed: Option<Signal>) -> bool {
-        self.passed.is_some_and(|(at, signal)| {
-            now.since(at) <= PASSED_MS && (ends_programs(signal) || killed == Some(signal))
-        })
+        self.passed.is_some_and(|(at, signal)| now.since(at) <= PASSED_MS && (ends_programs(signal) || killed == Some(signal)))
     }
 
     fn cool(&mut self, now: Stamp, end: ProcessEnd, delivering: Option<(Plan, u32)>, out: &mut Vec<Action>) {
@@ -70,17 +69,13 @@ impl Supervisor {
             // After an Enter it may have been: at most once (CONTRACT C10).
             Some((plan, _)) if !self.spoken => {
                 if let Some(id) = &plan.handoff {
-                    text.push_str(&format!(" The prompt for {id} may have been submitted and is not typed again; the handoff stays active."));
+                    text.push_str(&format!(
+                        " The prompt for {id} may have been submitted and is not typed again; the handoff stays active."
+                    ));
                 }
                 Plan { conversation: self.next.clone(), handoff: None, ..plan }
             }
-            _ => Plan {
-                start: StartKind::Resume,
-                conversation: self.conversation.clone(),
-                handoff: None,
-                dir: None,
-                draft: false,
-            },
+            _ => Plan { start: StartKind::Resume, conversation: self.conversation.clone(), handoff: None, dir: None, draft: false },
         };
         out.push(Action::Notice { about: DecisionKind::RunEnded, text });
         self.hold_keys(out);

@@ -30,7 +30,7 @@ impl Supervisor {
         self.decide(out, DecisionKind::DeliveryStarted, text, &[self.event_seq], |d| d.handoff = Some(handoff.clone()));
         self.hold_keys(out);
         let step = DeliverStep::Ready { until: now.after(wait.max(1)) };
-        self.enter(now, Phase::Delivering { plan, handoff, step, enters: 0, obstacle: None });
+        self.enter(now, Phase::Delivering { plan, handoff, step, enters: 0, obstacle: None, met: Vec::new() });
     }
 
     /// Something on the screen, in the sessions file or in time changed: the next step, if it can be justified.
@@ -40,7 +40,7 @@ impl Supervisor {
             return;
         }
         if let Some(name) = self.obstacle().map(str::to_owned) {
-            self.dialog_in_the_way(now, name, out);
+            self.dialog_in_the_way(name, out);
             return;
         }
         self.way_is_free(now, out);
@@ -79,10 +79,7 @@ impl Supervisor {
 
     /// All of CONTRACT C10: our text in the live box, no dialog, nobody waited for, no turn running, nothing unread.
     fn enter_is_justified(&self) -> bool {
-        self.screen.prompt == PromptBox::Ours
-            && self.obstacle().is_none()
-            && !self.screen.unread
-            && self.turn != Turn::Busy
+        self.screen.prompt == PromptBox::Ours && self.obstacle().is_none() && !self.screen.unread && self.turn != Turn::Busy
     }
 
     fn paste(&mut self, now: Stamp, out: &mut Vec<Action>) {
@@ -103,32 +100,38 @@ impl Supervisor {
     }
 
     /// A dialog is answered once, as the configuration allows, or a person is told; either way the person can answer it.
-    fn dialog_in_the_way(&mut self, now: Stamp, name: String, out: &mut Vec<Action>) {
+    fn dialog_in_the_way(&mut self, name: String, out: &mut Vec<Action>) {
         let on_screen = self.screen.dialog.is_some();
-        let Phase::Delivering { handoff, step, obstacle, .. } = &mut self.phase else { return };
+        let Phase::Delivering { handoff, step, obstacle, met, .. } = &mut self.phase else { return };
         // The sessions file lags behind the screen: it says nothing new about a dialog that was seen.
         if obstacle.as_ref() == Some(&name) || (obstacle.is_some() && !on_screen) {
             return;
         }
         *obstacle = Some(name.clone());
         if let DeliverStep::Ready { until } = step {
-            *until = now.after(DIALOG_MS);
+            *until = self.phase_since.after(DIALOG_MS).max(*until);
         }
-        let text = format!("Claude shows a dialog ({name}); the prompt for {handoff} waits until it is answered.");
-        if on_screen && name != "permission" && self.policy.config.delivery.answer_dialogs.contains(&name) {
-            out.push(Action::Type { typing: Typing::DialogKey { dialog: name } });
-        } else {
-            out.push(Action::Notice { about: DecisionKind::DeliveryStarted, text });
+        if !met.contains(&name) {
+            met.push(name.clone());
+            let may_answer = self.policy.config.delivery.answer_dialogs.contains(&name);
+            if on_screen && may_answer && name != "permission" {
+                out.push(Action::Type { typing: Typing::DialogKey { dialog: name } });
+            } else {
+                let text = format!("Claude shows a dialog ({name}); the prompt for {handoff} waits until it is answered.");
+                out.push(Action::Notice { about: DecisionKind::DeliveryStarted, text });
+            }
         }
         self.pass_keys(out);
     }
 
+    /// The box is waited for anew, but dialogs that come and go do not stretch that for ever.
     fn way_is_free(&mut self, now: Stamp, out: &mut Vec<Action>) {
         let wait = self.policy.config.delivery.ready_timeout.ms().max(1);
+        let last = self.phase_since.after(DIALOG_MS);
         let Phase::Delivering { step, obstacle, .. } = &mut self.phase else { return };
         if obstacle.take().is_some() {
             if let DeliverStep::Ready { until } = step {
-                *until = now.after(wait);
+                *until = now.after(wait).min((*until).max(last));
             }
             self.hold_keys(out);
         }
@@ -192,7 +195,8 @@ impl Supervisor {
         self.set_turn(now, Turn::Busy);
         self.spoken = true;
         if self.hooks_seen && !self.frame_answered {
-            let text = format!("The prompt for {handoff} was submitted, but the conversation was never given the handoff; it stays active.");
+            let text =
+                format!("The prompt for {handoff} was submitted, but the conversation was never given the handoff; it stays active.");
             self.tell(out, DecisionKind::DeliveryFailed, text, &[self.event_seq], |d| d.handoff = Some(handoff));
         } else {
             let how = match &delivering {

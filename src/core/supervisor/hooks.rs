@@ -57,6 +57,8 @@ impl Supervisor {
     fn prompt_submitted(&mut self, now: Stamp, id: u64, hook: &Hook, out: &mut Vec<Action>) {
         self.set_turn(now, Turn::Busy);
         self.spoken = true;
+        // What was typed before is in this prompt.
+        self.typed = None;
         match hook.prompt {
             Some(PromptOf::Claude) => self.background = self.background.saturating_sub(1),
             Some(PromptOf::Ours) => self.proven(now, out),

@@ -61,7 +61,6 @@ impl Supervisor {
     /// Nobody answered the question of mode `ask`.
     pub(super) fn ask_is_over(&mut self, now: Stamp, out: &mut Vec<Action>) {
         if self.phase == Phase::Running && self.asked.is_some_and(|until| now >= until) {
-            self.asked = None;
             self.level_request(now, self.level(), out);
         }
     }

@@ -16,11 +16,12 @@
 //! | `stop`, `crash` | from SIGTERM to the end, and what follows an end that nobody asked for |
 //! | `deliver` | the continuation prompt: paste, echo, Enter, proof |
 //! | `keys` | who gets what a person types meanwhile |
-//! | `state` | what others may ask |
+//! | `decisions`, `state` | what is written down with its reasons, and what others may ask |
 
 pub mod action;
 mod conversation;
 mod crash;
+mod decisions;
 mod deliver;
 pub mod ends;
 pub mod event;
@@ -46,10 +47,10 @@ use crate::core::context::{Fill, Level};
 use crate::core::ids::{ConversationId, HandoffId};
 use crate::core::process::Signal;
 use crate::core::time::Stamp;
-use action::{Action, Decision, DecisionKind, HookAnswer, Reply, Target};
+use action::{Action, DecisionKind, HookAnswer, Reply, Target};
 use event::{AgentStatus, Event, KeyClass, PromptBox, ScreenFacts};
 use keys::Keys;
-use phase::{Cause, DeliverStep, Phase, StopFor, StopStep};
+use phase::{DeliverStep, Phase, StopFor, StopStep};
 
 /// The version of these rules: a journal is replayed only by the same number (CONTRACT C7).
 pub const CORE: u32 = 1;
@@ -94,9 +95,9 @@ enum SaveJob {
     /// The worker has none.
     #[default]
     None,
-    /// It works for the hand-over that is under way.
+    /// It has one.
     Asked,
-    /// It works for one that was dropped; the next one begins when it is done.
+    /// It has one for a hand-over that was dropped, and the next one waits for it to be done.
     Abandoned,
 }
 
@@ -122,6 +123,8 @@ pub struct Supervisor {
     /// Number of the last journal line.
     seq: u64,
     run: u32,
+    /// Another working directory than the session's first, since a restart was asked for there.
+    dir: Option<String>,
     pid: Option<i32>,
     run_started: Stamp,
     stopped: bool,
@@ -191,6 +194,7 @@ impl Supervisor {
             phase_seq: 0,
             seq: 0,
             run: 0,
+            dir: None,
             pid: None,
             run_started: Stamp(0),
             stopped: false,
@@ -374,63 +378,7 @@ impl Supervisor {
         self.settle_on_status(now, out);
     }
 
-    fn decide(
-        &self,
-        out: &mut Vec<Action>,
-        kind: DecisionKind,
-        sentence: String,
-        because: &[u64],
-        more: impl FnOnce(&mut Decision),
-    ) {
-        let mut decision = Decision {
-            kind,
-            run: self.run,
-            by: None,
-            level: None,
-            handoff: None,
-            conversation: None,
-            cause: None,
-            sentence,
-            because: because.iter().copied().filter(|seq| *seq > 0).collect(),
-        };
-        more(&mut decision);
-        out.push(Action::Decide { decision });
-    }
-
-    /// A decision that the people at the terminals are told as well.
-    fn tell(&self, out: &mut Vec<Action>, about: DecisionKind, text: String, because: &[u64], more: impl FnOnce(&mut Decision)) {
-        self.decide(out, about, text.clone(), because, more);
-        out.push(Action::Notice { about, text });
-    }
-
-    fn close(
-        &mut self,
-        now: Stamp,
-        cause: Cause,
-        code: u8,
-        mut sentence: String,
-        because: &[u64],
-        out: &mut Vec<Action>,
-    ) {
-        if let Some(id) = &self.active {
-            sentence.push_str(&format!(" Handoff {id} is waiting: `hopty --handoff` goes on from it."));
-        }
-        let handoff = self.active.clone();
-        self.decide(out, DecisionKind::SessionEnded, sentence, because, |d| {
-            d.cause = Some(cause);
-            d.handoff = handoff;
-        });
-        out.push(Action::Close { cause, code });
-        self.pid = None;
-        self.held = None;
-        self.enter(now, Phase::Closed { cause, code });
-    }
-
     fn enter(&mut self, now: Stamp, phase: Phase) {
-        let saving = |phase: &Phase| matches!(phase, Phase::Saving { .. });
-        if saving(&self.phase) && !saving(&phase) && self.save_job == SaveJob::Asked {
-            self.save_job = SaveJob::Abandoned;
-        }
         self.phase = phase;
         self.phase_since = now;
         self.phase_seq = self.event_seq;

@@ -243,8 +243,10 @@ pub enum Phase {
         step: DeliverStep,
         /// Enters sent so far.
         enters: u32,
-        /// The dialog that is in the way, once somebody was told of it or it was answered.
+        /// The dialog that is in the way.
         obstacle: Option<String>,
+        /// Every dialog that was answered, or that somebody was told of: once each.
+        met: Vec<String>,
     },
     /// Over.
     Closed {

@@ -17,15 +17,7 @@ const TYPING_MS: u64 = 1000;
 const HOLD_MARGIN_MS: u64 = 2000;
 
 impl Supervisor {
-    pub(super) fn signal(
-        &mut self,
-        now: Stamp,
-        file: &RestartFile,
-        fresh: bool,
-        sessions: u32,
-        dir_ok: bool,
-        out: &mut Vec<Action>,
-    ) {
+    pub(super) fn signal(&mut self, now: Stamp, file: &RestartFile, fresh: bool, sessions: u32, dir_ok: bool, out: &mut Vec<Action>) {
         let ignored = match file {
             RestartFile::Malformed { reason } => Some(reason.clone()),
             _ if self.policy.agent != Agent::Claude => Some("this session does not run Claude".to_owned()),
@@ -204,9 +196,7 @@ impl Supervisor {
             (Some(AgentStatus::Idle), Turn::Idle | Turn::Unknown) => true,
             (Some(AgentStatus::Idle), Turn::Busy) => now >= self.idle_outweighs_hooks(),
             // Its turn is over and background work keeps it busy, but the time for that is over too.
-            (Some(AgentStatus::Busy | AgentStatus::Shell), Turn::Idle) => {
-                now >= request.work_until && now >= self.busy_is_stale()
-            }
+            (Some(AgentStatus::Busy | AgentStatus::Shell), Turn::Idle) => now >= request.work_until && now >= self.busy_is_stale(),
             (Some(AgentStatus::Other) | None, Turn::Idle) => true,
             _ => false,
         }

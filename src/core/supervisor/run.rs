@@ -53,15 +53,14 @@ impl Supervisor {
             self.rearm_at_stop = false;
             self.asked = None;
         }
+        if plan.dir.is_some() {
+            // For the runs after it too: a conversation can only be resumed where it was had.
+            self.dir.clone_from(&plan.dir);
+        }
         if plan.conversation.is_some() {
             self.conversation.clone_from(&plan.conversation);
         }
-        out.push(Action::Spawn {
-            run: self.run,
-            start: plan.start,
-            conversation: plan.conversation.clone(),
-            dir: plan.dir.clone(),
-        });
+        out.push(Action::Spawn { run: self.run, start: plan.start, conversation: plan.conversation.clone(), dir: self.dir.clone() });
         self.enter(now, Phase::Spawning { plan });
     }
 

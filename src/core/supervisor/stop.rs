@@ -126,7 +126,9 @@ impl Supervisor {
         self.held = None;
         let run = self.run;
         let words = match (found, killed_by(end)) {
-            (Meaning::NextRun | Meaning::Stopped, _) => format!("Run {run} ended {} after hopty stopped it.", end.words()),
+            (Meaning::NextRun | Meaning::Stopped, _) => {
+                format!("Run {run} ended {} after hopty stopped it.", end.words())
+            }
             (Meaning::UserInterrupt, _) => format!("Run {run} ended {} after Ctrl+C.", end.words()),
             (Meaning::Crash, Some(signal)) => format!("Run {run} was ended by {} from outside.", signal.name()),
             _ => format!("Run {run} ended {}.", end.words()),

@@ -43,7 +43,7 @@ impl World {
     pub fn next_event(&mut self, dice: Dice) -> Event {
         let after_ctrl_c = std::mem::take(&mut self.ctrl_c_was_last);
         let mut pause = PAUSES[dice.pause as usize];
-        let event = if after_ctrl_c && dice.wild % 3 == 0 {
+        let event = if after_ctrl_c && dice.wild.is_multiple_of(3) {
             pause = pause.min(1000);
             self.end(dice)
         } else if dice.wild % 10 == 9 {
@@ -53,7 +53,7 @@ impl World {
         };
         self.now = self.now.after(pause);
         if event == Event::Tick
-            && let Some(at) = self.sup.next_deadline().filter(|_| dice.wild % 4 > 0)
+            && let Some(at) = self.sup.next_deadline().filter(|_| !dice.wild.is_multiple_of(4))
         {
             self.now = self.now.max(at);
         }
@@ -206,7 +206,7 @@ impl World {
 
     fn start(&mut self, dice: Dice) -> Event {
         let claude = self.sup.policy().agent == Agent::Claude;
-        let pending = (claude && dice.with % 8 == 0).then(|| handoff(0));
+        let pending = (claude && dice.with.is_multiple_of(8)).then(|| handoff(0));
         if self.sup.phase() == &Phase::Cold {
             self.known.extend(pending.clone());
         }
@@ -233,8 +233,8 @@ impl World {
             HookEvent::UserPromptSubmit => {
                 hook.prompt = Some([PromptOf::Ours, PromptOf::Person, PromptOf::Claude][dice.with as usize % 3]);
             }
-            HookEvent::Stop => hook.background = u32::from(dice.with % 5 == 0),
-            HookEvent::PostToolBatch => hook.started = u32::from(dice.with % 7 == 0),
+            HookEvent::Stop => hook.background = u32::from(dice.with.is_multiple_of(5)),
+            HookEvent::PostToolBatch => hook.started = u32::from(dice.with.is_multiple_of(7)),
             _ => {}
         }
         self.hook_call(hook)
@@ -295,7 +295,7 @@ impl World {
             5 => (RestartFile::Named { conversation: self.current(), dir: None }, false, 1),
             _ => (RestartFile::Named { conversation: self.current(), dir: None }, true, 3),
         };
-        Event::Signal { file, fresh, sessions, dir_ok: dice.wild % 2 == 0 }
+        Event::Signal { file, fresh, sessions, dir_ok: dice.wild.is_multiple_of(2) }
     }
 
     fn restart(&self, dice: Dice) -> Event {
@@ -305,11 +305,11 @@ impl World {
 
     /// The worker answers when it was asked, and a job it was never given is nobody's but an idle session's.
     fn save_answer(&mut self, dice: Dice) -> Event {
-        let unasked = matches!(self.sup.phase(), Phase::Running) && dice.with % 16 == 0;
+        let unasked = matches!(self.sup.phase(), Phase::Running) && dice.with.is_multiple_of(16);
         if self.saves_out == 0 && !unasked {
             return Event::Tick;
         }
-        if dice.with % 8 == 0 {
+        if dice.with.is_multiple_of(8) {
             return Event::SaveFailed { error: "no space left on device".to_owned() };
         }
         self.handoffs += 1;

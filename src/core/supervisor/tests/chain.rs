@@ -142,3 +142,41 @@ fn the_prompt_as_an_argument_is_never_typed_as_well() {
     assert_eq!(s.count("paste frame=true") + s.count("enter"), 0);
     assert!(s.prompt(PromptOf::Ours).starts_with("delivery.submitted, release keys"));
 }
+
+#[test]
+fn a_busy_word_does_not_end_the_settling() {
+    let mut s = Session::busy(claude());
+    s.usage(85);
+    s.call(HookEvent::Stop);
+    s.settings();
+    s.saved(1);
+    assert_eq!(s.status(AgentStatus::Busy), "");
+    assert_eq!(s.status(AgentStatus::Idle), "collect, SIGTERM Child, stop.sent");
+}
+
+/// What was known of the old run says nothing of the new one.
+#[test]
+fn a_new_run_begins_from_nothing() {
+    let mut s = Session::busy(claude());
+    let of = s.current();
+    s.hook(Hook { started: 2, ..hook(HookEvent::PostToolBatch, &of) });
+    s.feed(Event::Queued { prompts: 2 });
+    s.usage(85);
+    s.restart_now(Asker::Person);
+    s.saved(1);
+    s.status(AgentStatus::Waiting);
+    s.dialog("trust");
+    s.end(TERM_CODE);
+    assert_eq!(s.exec(), "run.spawned, follow, delivery.started");
+    s.session_start(Source::Startup, None);
+    assert_eq!(s.screen(PromptBox::Empty), "paste frame=true", "no dialog, nobody is waited for");
+    s.screen(PromptBox::Ours);
+    s.prompt(PromptOf::Ours);
+    assert_eq!(s.usage(85), "level.crossed, restart.requested, wait", "fired once for each conversation");
+    s.restart_now(Asker::Descendant);
+    let batch = s.call(HookEvent::PostToolBatch);
+    assert_eq!(batch, "hold 6, safe_point.reached, hold keys, check settings", "no background work");
+    s.settings();
+    s.lines();
+    assert!(s.saved(2).ends_with("stop turn 6"), "no queued prompt");
+}

@@ -68,11 +68,9 @@ fn killed_from_outside_is_recovered_like_a_crash() {
 fn recovery_can_be_switched_off() {
     let mut policy = claude();
     policy.config.recovery.resume_after_crash = false;
-    for (end, close) in [
-        (ProcessEnd::Exited(1), "close Finished 1"),
-        (ProcessEnd::Exited(143), "close Killed 143"),
-        (signal(9), "close Killed 137"),
-    ] {
+    for (end, close) in
+        [(ProcessEnd::Exited(1), "close Finished 1"), (ProcessEnd::Exited(143), "close Killed 143"), (signal(9), "close Killed 137")]
+    {
         let mut s = Session::busy(policy.clone());
         assert_eq!(s.end(end), format!("run.ended, reap, session.ended, {close}"));
     }
@@ -203,4 +201,46 @@ fn a_program_that_cannot_be_started_again_ends_the_session() {
     assert_eq!(s.feed(Event::CouldNotStart { run: 2, code: 127 }), "session.ended, close CouldNotStart 127");
     assert!(s.sentences().contains("not found"));
     assert!(s.sentences().contains("is waiting"));
+}
+
+#[test]
+fn a_long_run_that_was_handed_over_breaks_the_row_as_well() {
+    let mut s = Session::busy(claude());
+    crash_and_resume(&mut s, ProcessEnd::Exited(1));
+    crash_and_resume(&mut s, ProcessEnd::Exited(1));
+    s.after(600_000);
+    s.restart_now(Asker::Person);
+    s.saved(1);
+    s.end(TERM_CODE);
+    s.exec();
+    s.after(100);
+    s.end(signal(9));
+    assert_eq!(s.phase(), "cooling");
+}
+
+#[test]
+fn an_empty_transcript_is_nothing_to_resume() {
+    let mut s = Session::idle(claude());
+    s.usage(0);
+    assert!(s.end(ProcessEnd::Exited(1)).ends_with("close Finished 1"));
+    let mut s = Session::idle(claude());
+    s.usage(1);
+    s.end(ProcessEnd::Exited(1));
+    assert_eq!(s.phase(), "cooling");
+}
+
+#[test]
+fn a_resumed_run_is_where_its_conversation_was_had() {
+    let mut s = Session::idle(claude());
+    s.signal_file(named(1), 1);
+    s.settings();
+    s.saved(1);
+    s.end(TERM_CODE);
+    s.exec();
+    s.boot(Source::Startup);
+    s.screen(PromptBox::Ours);
+    s.prompt(PromptOf::Ours);
+    s.end(signal(9));
+    assert_eq!(s.tick(), "spawn 3 Resume");
+    assert!(s.last.iter().any(|a| matches!(a, Action::Spawn { dir: Some(dir), .. } if dir == "/home/u/proj")));
 }

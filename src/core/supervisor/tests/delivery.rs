@@ -221,3 +221,21 @@ fn a_late_answer_of_the_old_handoff_does_not_consume_the_new_one() {
     assert_eq!(s.feed(Event::Answered { conversation: conversation(2) }), "consume, handoff.consumed");
     assert_eq!(s.sup.active_handoff(), Some(&handoff(2)));
 }
+
+#[test]
+fn dialogs_that_come_and_go_are_met_once_and_do_not_stretch_it_for_ever() {
+    let mut s = Session::delivering(claude());
+    let begun = s.now;
+    let mut told = 0;
+    for _ in 0..1_000 {
+        told += s.dialog("trust").matches("notice").count();
+        s.pass(500);
+        s.screen(PromptBox::None);
+        s.pass(500);
+        if s.phase() != "delivering" {
+            break;
+        }
+    }
+    assert_eq!((told, s.phase()), (1, "running"));
+    assert_eq!(s.now.since(begun) / 60_000, 10);
+}

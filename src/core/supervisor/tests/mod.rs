@@ -140,7 +140,11 @@ impl Session {
         self.sup.step(self.now, &event, &mut self.last);
         self.all.extend(self.last.iter().cloned());
         if tick {
-            assert!(self.sup.next_deadline().is_none_or(|at| at > self.now), "a tick that is due again at once: {:?}", self.sup.phase());
+            assert!(
+                self.sup.next_deadline().is_none_or(|at| at > self.now),
+                "a tick that is due again at once: {:?}",
+                self.sup.phase()
+            );
         }
         self.words()
     }

@@ -334,3 +334,52 @@ fn without_hooks_the_transcript_and_a_quiet_screen_are_the_safe_point() {
     s.status(AgentStatus::Busy);
     assert!(s.feed(Event::TurnEnded { conversation }).starts_with("restart.requested"));
 }
+
+#[test]
+fn a_prompt_at_a_held_stop_lets_the_hook_go() {
+    let mut s = Session::busy(claude());
+    s.usage(85);
+    s.call(HookEvent::Stop);
+    assert_eq!(s.prompt(PromptOf::Claude), "let 3 go, release keys, let 4 go");
+    assert_eq!(s.pass(10_000), "");
+    assert_eq!(s.phase(), "waiting");
+}
+
+#[test]
+fn a_sub_agents_end_at_an_idle_prompt_begins_a_turn() {
+    let mut s = Session::busy(claude());
+    s.usage(85);
+    let of = s.current();
+    s.hook(Hook { background: 1, ..hook(HookEvent::Stop, &of) });
+    assert_eq!(s.status(AgentStatus::Idle), "");
+    assert_eq!(s.hook(Hook { agent: true, ..hook(HookEvent::SubagentStop, &of) }), "let 4 go");
+    assert_eq!(s.pass(500), "");
+    assert_eq!(s.phase(), "waiting");
+}
+
+#[test]
+fn clear_drops_what_a_signal_file_asked_of_the_old_conversation() {
+    let mut s = Session::busy(claude());
+    s.signal_file(named(1), 1);
+    let words = s.session_start(Source::Clear, Some(conversation(7)));
+    assert_eq!(words, "conversation.changed, follow, let 3 go, restart.cancelled, notice");
+    let mut s = Session::busy(claude());
+    s.signal_file(named(1), 1);
+    assert_eq!(s.session_start(Source::Compact, None), "follow, let 3 go", "the same conversation, smaller");
+    assert_eq!(s.phase(), "waiting");
+}
+
+#[test]
+fn an_idle_word_that_is_said_again_and_again_is_one_word() {
+    let mut s = Session::busy(claude());
+    s.restart(Asker::Person);
+    let words: Vec<String> = (0..4)
+        .map(|_| {
+            s.after(300);
+            s.status(AgentStatus::Idle)
+        })
+        .collect();
+    assert_eq!(words, ["", "", "", ""]);
+    s.after(300);
+    assert_eq!(s.status(AgentStatus::Idle), "safe_point.reached, hold keys, save");
+}

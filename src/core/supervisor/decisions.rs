@@ -1,0 +1,59 @@
+//! What is written down, always with a whole sentence and with the journal lines that it rests on (CONTRACT C7).
+
+use super::Supervisor;
+use super::action::{Action, Decision, DecisionKind};
+use super::phase::{Cause, Phase};
+use crate::core::time::Stamp;
+
+impl Supervisor {
+    pub(super) fn decide(
+        &self,
+        out: &mut Vec<Action>,
+        kind: DecisionKind,
+        sentence: String,
+        because: &[u64],
+        more: impl FnOnce(&mut Decision),
+    ) {
+        let mut decision = Decision {
+            kind,
+            run: self.run,
+            by: None,
+            level: None,
+            handoff: None,
+            conversation: None,
+            cause: None,
+            sentence,
+            because: because.iter().copied().filter(|seq| *seq > 0).collect(),
+        };
+        more(&mut decision);
+        out.push(Action::Decide { decision });
+    }
+
+    /// A decision that the people at the terminals are told as well.
+    pub(super) fn tell(
+        &self,
+        out: &mut Vec<Action>,
+        about: DecisionKind,
+        text: String,
+        because: &[u64],
+        more: impl FnOnce(&mut Decision),
+    ) {
+        self.decide(out, about, text.clone(), because, more);
+        out.push(Action::Notice { about, text });
+    }
+
+    pub(super) fn close(&mut self, now: Stamp, cause: Cause, code: u8, mut sentence: String, because: &[u64], out: &mut Vec<Action>) {
+        if let Some(id) = &self.active {
+            sentence.push_str(&format!(" Handoff {id} is waiting: `hopty --handoff` goes on from it."));
+        }
+        let handoff = self.active.clone();
+        self.decide(out, DecisionKind::SessionEnded, sentence, because, |d| {
+            d.cause = Some(cause);
+            d.handoff = handoff;
+        });
+        out.push(Action::Close { cause, code });
+        self.pid = None;
+        self.held = None;
+        self.enter(now, Phase::Closed { cause, code });
+    }
+}
