@@ -310,10 +310,8 @@ impl Host {
             Some(undo) => undo,
             None => run.screen.undo(),
         };
-        let going_on = matches!(self.phase(), Phase::Stopping { why: StopFor::Restart { .. }, .. });
-        if going_on {
-            undo.splice(0..0, self.below_the_box());
-            undo.extend_from_slice(b"\r\nhopty: handing over to a fresh conversation\r\n");
+        if matches!(self.phase(), Phase::Stopping { why: StopFor::Restart { .. }, .. }) {
+            undo.extend_from_slice(self.going_on().as_bytes());
         }
         if !undo.is_empty() {
             self.show(&undo);
@@ -322,17 +320,35 @@ impl Host {
         self.events.push_back(Event::Child { run: number, end });
     }
 
-    /// From the cursor to the line below everything that stands on the screen; relative, because the person's terminal
-    /// may have begun further down than ours.
-    fn below_the_box(&self) -> Vec<u8> {
-        let Some(run) = &self.run else { return Vec::new() };
-        if run.screen.alternate() {
-            return Vec::new();
-        }
-        let last = run.screen.lines().iter().rposition(|line| !line.is_empty()).unwrap_or(0);
-        match last.saturating_sub(usize::from(run.screen.cursor().row)) {
-            0 => Vec::new(),
-            n => format!("\x1b[{n}B").into_bytes(),
+    /// The one line of hopty's own between two runs.
+    fn going_on(&self) -> String {
+        let supervisor = &self.recorder.supervisor;
+        let fill = supervisor.fill();
+        let full = if fill.tokens > 0 { format!("context {} % full, ", fill.percent()) } else { String::new() };
+        let into = match (&self.frame, supervisor.active_handoff()) {
+            (Some(frame), Some(id)) if frame.id == *id => format!("handing over as {id}"),
+            _ => "starting afresh".to_owned(),
+        };
+        format!("\r\x1b[2mhopty: {full}{into}\x1b[0m\r\n\r\n")
+    }
+
+    /// Takes Claude's prompt box and what stands below it off the primary screen, so that the next run begins where it
+    /// stood. The moves are relative, because the person's terminal may have begun further down than ours.
+    fn without_the_box(&self) -> Vec<u8> {
+        let Some(run) = self.run.as_ref().filter(|run| !run.screen.alternate()) else { return Vec::new() };
+        let cursor = usize::from(run.screen.cursor().row);
+        match self.view().and_then(|view| view.prompt_box) {
+            Some(shown) => match cursor.saturating_sub(shown.rows.start.saturating_sub(1)) {
+                0 => b"\r\x1b[J".to_vec(),
+                up => format!("\x1b[{up}A\r\x1b[J").into_bytes(),
+            },
+            None => {
+                let last = run.screen.lines().iter().rposition(|line| !line.is_empty()).unwrap_or(0);
+                match last.saturating_sub(cursor) {
+                    0 => b"\r\n".to_vec(),
+                    down => format!("\x1b[{down}B\r\n").into_bytes(),
+                }
+            }
         }
     }
 
@@ -351,8 +367,10 @@ impl Host {
     /// What Claude writes on its way out would only clutter the screen of the run that follows.
     fn mute(&mut self) {
         self.save_draft();
+        let mut undo = self.without_the_box();
         if let Some(run) = &mut self.run {
-            run.muted.get_or_insert(run.screen.undo());
+            undo.extend_from_slice(&run.screen.undo());
+            run.muted.get_or_insert(undo);
         }
     }
 

@@ -51,7 +51,8 @@ fn delivery_without_hooks_is_proven_by_the_transcript() {
 
 #[test]
 fn an_enter_needs_all_of_its_reasons() {
-    let blocks: [(&str, fn(&mut Session)); 7] = [
+    type Block = (&'static str, fn(&mut Session));
+    let blocks: [Block; 7] = [
         ("an empty box", |s| drop(s.screen(PromptBox::Empty))),
         ("another text in the box", |s| drop(s.screen(PromptBox::Draft))),
         ("no box", |s| drop(s.screen(PromptBox::None))),

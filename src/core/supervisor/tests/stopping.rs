@@ -31,7 +31,8 @@ fn settling() -> Session {
 
 #[test]
 fn in_every_phase_with_a_child() {
-    let sessions: [(fn() -> Session, &str); 6] = [
+    type InPhase = (fn() -> Session, &'static str);
+    let sessions: [InPhase; 6] = [
         (|| Session::busy(claude()), ""),
         (|| Session::started(plain()), ""),
         (waiting, "restart.cancelled, notice, "),
