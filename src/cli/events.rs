@@ -9,7 +9,7 @@ use serde_json::{Value, json};
 
 use super::control::{any, paths};
 use super::error::{Failed, visible};
-use crate::core::journal::{decisions, last_explained};
+use crate::core::journal::{decisions, last_explained, last_session};
 use crate::fs::{journal, session};
 
 fn journal_of(given: Option<&str>) -> Result<(PathBuf, PathBuf), Failed> {
@@ -20,7 +20,8 @@ fn journal_of(given: Option<&str>) -> Result<(PathBuf, PathBuf), Failed> {
 }
 
 fn read(path: &Path) -> Result<String, Failed> {
-    journal::read_all(path).map_err(|e| Failed::new(1, format!("the journal {} cannot be read: {e}", path.display())))
+    let whole = journal::read_all(path).map_err(|e| Failed::new(1, format!("the journal {} cannot be read: {e}", path.display())))?;
+    Ok(last_session(&whole).to_owned())
 }
 
 pub(super) fn events(given: Option<&str>, follow: bool) -> Result<u8, Failed> {

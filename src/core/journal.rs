@@ -282,6 +282,22 @@ fn shown(line: &Line) -> String {
     [&line.event, &line.action, &line.decision].into_iter().flatten().next().map_or_else(String::new, Value::to_string)
 }
 
+/// The part of a journal that belongs to its last session: a name may have been used before.
+#[must_use]
+pub fn last_session(text: &str) -> &str {
+    let mut begins = 0;
+    let mut at = 0;
+    for line in text.split_inclusive('\n') {
+        let opens = line.contains("\"open\"")
+            && serde_json::from_str::<Line>(line).is_ok_and(|l| l.open.is_some_and(|open| open.state.is_none()));
+        if opens {
+            begins = at;
+        }
+        at += line.len();
+    }
+    &text[begins..]
+}
+
 /// The decisions of a journal, each as the whole line, oldest first; lines that cannot be read are passed over.
 pub fn decisions(text: &str) -> impl Iterator<Item = &str> {
     text.lines().filter(|line| serde_json::from_str::<Line>(line).is_ok_and(|l| l.decision.is_some()))

@@ -323,7 +323,7 @@ impl Host {
             let deadlines = [
                 self.recorder.supervisor.next_deadline(),
                 self.kept.deadline(),
-                self.watching.deadline(now),
+                self.watching.deadline(),
                 self.await_deadline(now),
                 self.run.as_ref().and_then(|run| run.deadline(now)),
                 self.connections.values().filter_map(|c| c.deadline(now)).min(),
@@ -376,7 +376,7 @@ impl Host {
 
     /// What is due by time rather than by readiness.
     fn housekeeping(&mut self) {
-        self.pump_transcript();
+        self.look_without_being_told();
         self.finish_run();
         self.pump_typing();
         self.end_leftovers();

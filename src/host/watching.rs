@@ -94,6 +94,7 @@ pub(super) struct Watching {
     registry: PathBuf,
     claude: bool,
     needs_poll: bool,
+    looked: Stamp,
 }
 
 impl Watching {
@@ -113,6 +114,7 @@ impl Watching {
             registry: paths.claude.join("channel-registry.json"),
             claude,
             needs_poll: false,
+            looked: Stamp(0),
         };
         if claude {
             watching.launch_settings = watching.settings(paths);
@@ -157,8 +159,9 @@ impl Watching {
         self.following.as_ref().is_some_and(|f| f.more)
     }
 
-    pub fn deadline(&self, now: Stamp) -> Option<Stamp> {
-        (self.claude && (self.needs_poll || self.watcher.is_blind())).then(|| now.after(POLL_MS))
+    /// When to look although nothing tells.
+    pub fn deadline(&self) -> Option<Stamp> {
+        (self.claude && (self.needs_poll || self.watcher.is_blind())).then(|| self.looked.after(POLL_MS))
     }
 
     /// What runs code in the settings that Claude reads for this project.
@@ -207,6 +210,17 @@ impl Watching {
 }
 
 impl Host {
+    /// What is looked at by time: a hook that waits for lines, a large file read in slices, places where nothing tells.
+    pub(super) fn look_without_being_told(&mut self) {
+        let now = self.clock.now();
+        if self.watching.deadline().is_some_and(|at| at <= now) {
+            self.watching.looked = now;
+            self.look();
+        } else if self.watching.has_more() || self.hooks.values().any(|call| call.awaits.is_some()) {
+            self.pump_transcript();
+        }
+    }
+
     /// Something changed somewhere: look at everything that is watched.
     pub(super) fn look(&mut self) {
         self.look_at_sessions_file();

@@ -225,3 +225,11 @@ fn mode_manual_only_says_it_and_mode_ask_asks() {
     assert_eq!(s.usage(85), "level.crossed, notice");
     assert_eq!(s.sup.next_deadline(), None);
 }
+
+#[test]
+fn whoever_wants_a_handoff_gets_one() {
+    let mut s = Session::busy(claude());
+    s.feed(Event::Restart { id: 1, by: Asker::Person, now: false, handoff: false });
+    s.restart(Asker::Person);
+    assert!(s.call(HookEvent::Stop).ends_with("save"));
+}

@@ -118,6 +118,8 @@ fn the_next_hand_over_is_counted_from_the_new_conversation() {
     s.status(AgentStatus::Idle);
     assert_eq!(s.end(TERM_CODE), "run.ended, reap, spawn 3 Fresh");
     assert_eq!(s.sup.active_handoff(), Some(&handoff(2)));
+    s.exec();
+    assert_eq!(s.boot(Source::Startup), "follow, frame 5; ; paste frame=true");
 }
 
 #[test]

@@ -383,3 +383,19 @@ fn an_idle_word_that_is_said_again_and_again_is_one_word() {
     s.after(300);
     assert_eq!(s.status(AgentStatus::Idle), "safe_point.reached, hold keys, save");
 }
+
+#[test]
+fn what_was_dropped_is_not_asked_for_again_when_it_is_not_needed() {
+    let mut s = Session::busy(claude());
+    s.usage(85);
+    s.ctrl_c();
+    s.usage(20);
+    assert_eq!(s.call(HookEvent::Stop), "hold 3, let 3 go", "it was compacted meanwhile");
+    let mut policy = claude();
+    policy.config.restart.mode = crate::core::config::RestartMode::Manual;
+    let mut s = Session::busy(policy);
+    s.usage(95);
+    s.restart_now(Asker::Person);
+    s.feed(Event::SaveFailed { error: "no space left on device".to_owned() });
+    assert_eq!(s.call(HookEvent::Stop), "hold 3, let 3 go", "what a person asked for once is not asked for by itself");
+}
