@@ -1,0 +1,42 @@
+# What one types often. `just` lists it.
+
+default:
+    @just --list --unsorted
+
+# The whole loop on the built-in stand-in agent.
+demo:
+    cargo run --release -- demo
+
+# Everything that CI runs.
+ci:
+    bash .ci/run
+
+# All tests, the real Claude Code included where npm is there.
+test *ARGS:
+    cargo test {{ARGS}}
+
+# The quick half: units, laws, screens, documents; no agent at all.
+quick:
+    cargo test --lib --test architecture --test docs --test verbs --test claude_screens
+
+# One case of the main job on both agents: just case a_signal_file_hands_over
+case NAME:
+    cargo test --test chain {{NAME}}
+
+# Format, lint, documentation.
+lint:
+    cargo fmt
+    cargo clippy --all-targets -- -D warnings
+    RUSTDOCFLAGS="-D warnings" cargo doc --no-deps
+
+# Write the tables of docs/ that are made from the code again.
+tables:
+    HOPTY_WRITE_TABLES=1 cargo test --test docs
+
+# The supervisor's laws with another seed, by default a random one.
+laws SEED=`date +%s`:
+    HOPTY_LAWS_SEED={{SEED}} cargo test --lib laws
+
+# Licences, duplicates and sources, and the advisories, which need a network.
+audit:
+    cargo deny check
