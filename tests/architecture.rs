@@ -1,0 +1,196 @@
+//! The arrows of `src/lib.rs`, held: who may use whom, where each outside thing lives, how long a file may get, and that
+//! `docs/ARCHITECTURE.md` names functions that exist.
+
+mod source;
+
+use source::{Names, Source, sources, text};
+
+/// The layers, by top folder or file of `src`.
+const PURE: &[&str] = &["core", "screen"];
+const EDGES: &[&str] = &["pty", "tty", "ipc", "fs", "git", "io", "claude"];
+/// The shell, each with what of the shell it may use besides itself.
+const SHELL: &[(&str, &[&str])] = &[
+    ("host", &[]),
+    // The client starts hosts, so it knows what a host is told at its start.
+    ("client", &["host"]),
+    ("standin", &[]),
+    ("demo", &["host", "client", "standin"]),
+    ("cli", &["host", "client", "standin", "demo"]),
+    ("main", &["cli"]),
+    ("lib", &[]),
+];
+
+/// What pure code may use from outside the crate. None of it reads a clock, a file or the environment, but for the two
+/// calls of chrono that are looked for by name.
+const PURE_CRATES: &[&str] = &["alloc", "chrono", "serde", "serde_json", "sha2", "std", "thiserror", "toml", "unicode_width", "vte"];
+/// What of std does I/O, reads a clock or the environment, or is shared state.
+const IMPURE_STD: &[&str] =
+    &["std::env", "std::fs", "std::io", "std::net", "std::os", "std::process", "std::sync", "std::thread", "std::time"];
+/// Methods of `Path` that ask the file system.
+const IMPURE_METHODS: &[&str] =
+    &["canonicalize", "exists", "is_dir", "is_file", "is_symlink", "metadata", "read_dir", "read_link", "symlink_metadata", "try_exists"];
+
+/// Crates that stand for one outside thing, and the one folder in which they are used.
+const HOMES: &[(&str, &[&str])] = &[
+    ("clap", &["cli"]),
+    ("crossterm", &["tty"]),
+    ("flate2", &["fs"]),
+    ("portable_pty", &["pty"]),
+    // The stand-in agent is a program of its own with a loop of its own.
+    ("signal_hook", &["io", "standin"]),
+    ("vte", &["screen"]),
+];
+
+/// Lines of a file, tests included.
+const LONGEST: usize = 450;
+
+fn folder(source: &Source) -> &str {
+    source.file.trim_start_matches("src/").split('/').next().unwrap_or_default().trim_end_matches(".rs")
+}
+
+/// Every path of every file, with the file and its folder.
+fn uses(sources: &[Source]) -> Vec<(&Source, &str, Vec<String>)> {
+    sources.iter().flat_map(|source| source.paths().into_iter().map(move |path| (source, folder(source), path))).collect()
+}
+
+/// The first part of a path within this crate; empty for the crate itself.
+fn within(path: &[String]) -> Option<&str> {
+    match path.split_first() {
+        Some((first, rest)) if first == "crate" || first == "hopty" => Some(rest.first().map_or("", String::as_str)),
+        _ => None,
+    }
+}
+
+fn none(found: &[String], rule: &str) {
+    assert!(found.is_empty(), "{rule}:\n  {}", found.join("\n  "));
+}
+
+#[test]
+fn every_folder_has_its_place() {
+    for source in sources() {
+        let name = folder(&source);
+        let known = PURE.contains(&name) || EDGES.contains(&name) || SHELL.iter().any(|(shell, _)| *shell == name);
+        assert!(known, "{}: give it a place in the picture of src/lib.rs and in tests/architecture.rs", source.file);
+    }
+}
+
+#[test]
+fn nothing_is_used_against_the_arrows() {
+    let sources = sources();
+    let mut wrong = Vec::new();
+    for (source, own, path) in uses(&sources) {
+        let Some(to) = within(&path) else { continue };
+        let below = |to: &str| PURE.contains(&to) || EDGES.contains(&to);
+        let allowed = to == own
+            || match SHELL.iter().find(|(shell, _)| *shell == own) {
+                Some(("lib", _)) => true,
+                Some((_, others)) => below(to) || others.contains(&to),
+                // An edge may use core, and neither another edge nor the screen; core and screen do not know each other.
+                None => EDGES.contains(&own) && to == "core",
+            };
+        if !allowed {
+            wrong.push(format!("{}: {}", source.file, path.join("::")));
+        }
+    }
+    none(&wrong, "these go against the picture of src/lib.rs");
+}
+
+#[test]
+fn core_and_screen_are_pure() {
+    let sources = sources();
+    let mut crates = dependencies();
+    crates.push("libc".to_owned());
+    let mut wrong = Vec::new();
+    for (source, own, path) in uses(&sources) {
+        if !PURE.contains(&own) {
+            continue;
+        }
+        let whole = path.join("::");
+        let first = path[0].as_str();
+        let lower = first.starts_with(|c: char| c.is_ascii_lowercase());
+        let outside = crates.iter().any(|name| name == first) && !PURE_CRATES.contains(&first);
+        let impure = IMPURE_STD.iter().any(|bad| whole == *bad || whole.starts_with(&format!("{bad}::")));
+        let all_of_std = whole == "std" || whole == "std::*";
+        let clock = path.iter().any(|part| part == "Local") || whole.ends_with("Utc::now");
+        if outside || impure || all_of_std || clock {
+            wrong.push(format!("{}: {whole}", source.file));
+        }
+    }
+    for source in sources.iter().filter(|source| PURE.contains(&folder(source))) {
+        let has = |what: &str, found: bool| found.then(|| format!("{}: {what}", source.file));
+        let macros = source.words_before('!');
+        wrong.extend(["print", "println", "eprint", "eprintln", "dbg", "thread_local"].iter().filter_map(|m| has(m, macros.contains(m))));
+        let calls = source.words_before('(');
+        wrong.extend(IMPURE_METHODS.iter().filter_map(|m| has(m, calls.contains(m))));
+        wrong.extend(has("a static", source.tokens.contains(&source::Token::Word("static".to_owned()))));
+    }
+    none(&wrong, "core and screen do no I/O and read no clock, no environment and no global");
+}
+
+#[test]
+fn each_outside_crate_has_one_home() {
+    let sources = sources();
+    let mut wrong = Vec::new();
+    for (source, own, path) in uses(&sources) {
+        if let Some((_, homes)) = HOMES.iter().find(|(name, _)| *name == path[0])
+            && !homes.contains(&own)
+        {
+            wrong.push(format!("{}: {}", source.file, path.join("::")));
+        }
+    }
+    none(&wrong, "these crates are used outside the edge that they belong to");
+}
+
+#[test]
+fn every_dependency_is_used() {
+    let sources = sources();
+    let paths = uses(&sources);
+    for name in dependencies() {
+        assert!(paths.iter().any(|(.., path)| path[0] == name), "nothing uses {name}: take it out of Cargo.toml");
+    }
+}
+
+/// The names under `[dependencies]`.
+fn dependencies() -> Vec<String> {
+    let manifest: toml::Table = text("Cargo.toml").parse().unwrap();
+    manifest["dependencies"].as_table().unwrap().keys().map(|name| name.replace('-', "_")).collect()
+}
+
+#[test]
+fn no_file_is_longer_than_one_can_read() {
+    let long: Vec<String> = source::files("src", ".rs")
+        .into_iter()
+        .map(|file| (text(&file).lines().count(), file))
+        .filter(|(lines, _)| *lines > LONGEST)
+        .map(|(lines, file)| format!("{file}: {lines} lines"))
+        .collect();
+    none(&long, &format!("a file is one noun, and at most {LONGEST} lines"));
+}
+
+#[test]
+fn the_functions_that_architecture_names_exist() {
+    let names = Names::read(&sources());
+    let page = text("docs/ARCHITECTURE.md");
+    let is_path = |word: &str| word.contains("::") && word.chars().all(|c| c.is_alphanumeric() || c == '_' || c == ':');
+    let named: Vec<String> = source::quoted(&page).into_iter().filter(|word| is_path(word)).collect();
+    assert!(named.len() > 40, "only {} functions are named", named.len());
+    let gone: Vec<String> = named.into_iter().filter(|path| !path.starts_with("std::") && !names.has(path)).collect();
+    none(&gone, "docs/ARCHITECTURE.md names what is not in src");
+}
+
+#[test]
+fn the_reader_of_source_sees_what_it_must() {
+    let source = Source {
+        file: "src/io/poll.rs".to_owned(),
+        module: vec!["io".to_owned(), "poll".to_owned()],
+        lines: 0,
+        tokens: source::tokens(
+            r##"use crate::{fs::{a, b as c}, git}; // use crate::host;
+            use super::super::tty; fn f() { let s = r#"use std::net;"#; let c = '"'; std::fs::read('a'); super::fd::x::<u8>() }
+            mod inner { use super::super::clock::*; } /* std::env /* nested */ */ fn g(x: &'static str) { let _ = b"std::io"; }"##,
+        ),
+    };
+    let paths: Vec<String> = source.paths().into_iter().map(|path| path.join("::")).collect();
+    let want = ["crate::fs::a", "crate::fs::b", "crate::git", "crate::io::clock::*", "crate::io::fd::x", "crate::tty", "std::fs::read"];
+    assert_eq!(paths, want);
+}
