@@ -3,6 +3,3 @@
 pub mod find;
 pub mod plugin;
 pub mod sessions_file;
-
-#[cfg(test)]
-mod find_tests;

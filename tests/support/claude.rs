@@ -39,18 +39,50 @@ fn find_real() -> Option<PathBuf> {
         assert!(path.is_file(), "HOPTY_TEST_CLAUDE names {}, which is no file", path.display());
         return Some(path);
     }
-    let prefix = Path::new(env!("CARGO_TARGET_TMPDIR")).join("claude");
+    let found = installed("latest");
+    if found.is_none() {
+        say("npm is missing or failed, so every test `real::...` is left out.");
+        say("To have them: install Node.js with npm, or set HOPTY_TEST_CLAUDE to the path of a claude.");
+    }
+    found
+}
+
+/// A certain version of the real Claude. `HOPTY_TEST_CLAUDE_VERSIONS` says which there are: `2.1.197=/path/to/claude,2.1.240`,
+/// where one without a path is installed from the npm registry. Unset: the oldest that must work in full, [`OLDEST`].
+pub fn version(wanted: &str) -> Option<PathBuf> {
+    let listed = std::env::var("HOPTY_TEST_CLAUDE_VERSIONS").unwrap_or_else(|_| OLDEST.to_owned());
+    let mut entries = listed.split(',').map(|entry| entry.trim().split_once('=').unwrap_or((entry.trim(), "")));
+    let found = match entries.find(|(version, _)| *version == wanted) {
+        None => None,
+        Some((_, "")) => installed(wanted),
+        Some((_, path)) => {
+            assert!(Path::new(path).is_file(), "HOPTY_TEST_CLAUDE_VERSIONS names {path}, which is no file");
+            Some(PathBuf::from(path))
+        }
+    };
+    if found.is_none() {
+        say(&format!("Claude Code {wanted} is left out; HOPTY_TEST_CLAUDE_VERSIONS={wanted} installs it, {wanted}=PATH uses yours."));
+    }
+    found
+}
+
+/// The oldest version on which everything must work.
+pub const OLDEST: &str = "2.1.197";
+
+/// A version from the npm registry, installed once below `target/`.
+fn installed(version: &str) -> Option<PathBuf> {
+    let name = if version == "latest" { "claude".to_owned() } else { format!("claude-{version}") };
+    let prefix = Path::new(env!("CARGO_TARGET_TMPDIR")).join(name);
     let program = prefix.join("node_modules/.bin/claude");
     std::fs::create_dir_all(&prefix).ok()?;
     let lock = std::fs::File::create(prefix.join("lock")).ok()?;
     lock.lock().ok()?;
     if !program.exists() {
-        say(&format!("installing the newest Claude Code from the npm registry into {}", prefix.display()));
+        say(&format!("installing Claude Code {version} from the npm registry into {}", prefix.display()));
         let install = ["install", "--no-audit", "--no-fund", "--prefix"];
-        let done = Command::new("npm").args(install).arg(&prefix).arg("@anthropic-ai/claude-code@latest").output();
+        let package = format!("@anthropic-ai/claude-code@{version}");
+        let done = Command::new("npm").args(install).arg(&prefix).arg(package).output();
         if !matches!(&done, Ok(output) if output.status.success()) {
-            say("npm is missing or failed, so every test `real::...` is left out.");
-            say("To have them: install Node.js with npm, or set HOPTY_TEST_CLAUDE to the path of a claude.");
             return None;
         }
     }

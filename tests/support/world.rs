@@ -36,6 +36,11 @@ impl World {
             Kind::StandIn => None,
             Kind::Real => Some(claude::real()?),
         };
+        Some(World::with(kind, program, script))
+    }
+
+    /// A world with this Claude; the stand-in where none is named.
+    pub fn with(kind: Kind, program: Option<PathBuf>, script: Script) -> World {
         let turn = (kind == Kind::Real).then(claude::turn);
         let root = tempfile::Builder::new().prefix("hopty-test-").tempdir().unwrap();
         let base = root.path().canonicalize().unwrap();
@@ -52,7 +57,7 @@ impl World {
         }
         env.push(("PATH".into(), std::env::var_os("PATH").unwrap_or_default()));
         let args = ["--model", "claude-sonnet-4-5", "--dangerously-skip-permissions"].map(str::to_owned).to_vec();
-        Some(World { kind, root, home, project, api, env, args, _turn: turn })
+        World { kind, root, home, project, api, env, args, _turn: turn }
     }
 
     /// Sets a variable for everything that is started here.

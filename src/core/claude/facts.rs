@@ -85,6 +85,8 @@ pub struct Facts {
     pub(super) uses: Recent<4096>,
     pub(super) results: Recent<4096>,
     pub(super) turn_over: bool,
+    /// A prompt was read.
+    pub(super) begun: bool,
     pub(super) queue: Vec<String>,
     pub(super) permission_mode: Option<String>,
     pub(super) model: Option<String>,

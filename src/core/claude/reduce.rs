@@ -99,8 +99,13 @@ impl Facts {
         }
         match line.kind {
             UserKind::Prompt(prompt) => {
-                self.begin_turn();
-                self.prompt(&prompt);
+                // 2.1.197 writes a quick first answer before its prompt (measured): their times tell the true order.
+                let answered = !self.begun && self.fill.as_ref().is_some_and(|fill| fill.at > line.timestamp);
+                if !answered {
+                    self.begin_turn();
+                }
+                self.begun = true;
+                self.prompt(&prompt, answered);
             }
             UserKind::Notification(_) => self.begin_turn(),
             UserKind::ToolResults { results, detail } => {
@@ -124,9 +129,9 @@ impl Facts {
         self.turn_over = false;
     }
 
-    fn prompt(&mut self, prompt: &str) {
+    fn prompt(&mut self, prompt: &str, answered: bool) {
         if let Some(id) = handoff_of(prompt) {
-            self.continued = Some((id, false));
+            self.continued = Some((id, answered));
             return;
         }
         let text = unwrap_pasted(prompt);
@@ -302,6 +307,19 @@ mod tests {
         lines.push(answer("m2", "m", 5));
         assert!(of(&lines).answered(&id));
         assert!(!of(&lines).answered(&"HO-20261120-142951-c74cc080".parse().unwrap()));
+    }
+
+    #[test]
+    fn an_answer_that_stands_before_its_prompt_still_answers_it() {
+        let id = "HO-20261120-142950-c74cc080".parse().unwrap();
+        let text = crate::core::handoff::continuation::Continuation::with_frame(&id);
+        let at = |line: String, at: &str| line.replacen('{', &format!("{{\"timestamp\":\"2026-11-20T14:29:{at}Z\","), 1);
+        let swapped = of(&[at(answer("m1", "m", 5), "52.100"), at(prompt(text.text()), "52.000")]);
+        assert!(swapped.answered(&id) && swapped.turn_ended());
+        let later = of(&[at(answer("m1", "m", 5), "52.100"), at(prompt(text.text()), "53.000")]);
+        assert!(!later.answered(&id) && !later.turn_ended());
+        let second = [at(prompt("a"), "50.000"), at(answer("m1", "m", 5), "52.100"), at(prompt(text.text()), "52.000")];
+        assert!(!of(&second).answered(&id), "only the first lines of a file are written out of order");
     }
 
     #[test]
