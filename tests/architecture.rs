@@ -27,8 +27,18 @@ const PURE_CRATES: &[&str] = &["alloc", "chrono", "serde", "serde_json", "sha2",
 const IMPURE_STD: &[&str] =
     &["std::env", "std::fs", "std::io", "std::net", "std::os", "std::process", "std::sync", "std::thread", "std::time"];
 /// Methods of `Path` that ask the file system.
-const IMPURE_METHODS: &[&str] =
-    &["canonicalize", "exists", "is_dir", "is_file", "is_symlink", "metadata", "read_dir", "read_link", "symlink_metadata", "try_exists"];
+const IMPURE_METHODS: &[&str] = &[
+    "canonicalize",
+    "exists",
+    "is_dir",
+    "is_file",
+    "is_symlink",
+    "metadata",
+    "read_dir",
+    "read_link",
+    "symlink_metadata",
+    "try_exists",
+];
 
 /// Crates that stand for one outside thing, and the one folder in which they are used.
 const HOMES: &[(&str, &[&str])] = &[
@@ -119,7 +129,9 @@ fn core_and_screen_are_pure() {
     for source in sources.iter().filter(|source| PURE.contains(&folder(source))) {
         let has = |what: &str, found: bool| found.then(|| format!("{}: {what}", source.file));
         let macros = source.words_before('!');
-        wrong.extend(["print", "println", "eprint", "eprintln", "dbg", "thread_local"].iter().filter_map(|m| has(m, macros.contains(m))));
+        wrong.extend(
+            ["print", "println", "eprint", "eprintln", "dbg", "thread_local"].iter().filter_map(|m| has(m, macros.contains(m))),
+        );
         let calls = source.words_before('(');
         wrong.extend(IMPURE_METHODS.iter().filter_map(|m| has(m, calls.contains(m))));
         wrong.extend(has("a static", source.tokens.contains(&source::Token::Word("static".to_owned()))));
@@ -191,6 +203,7 @@ fn the_reader_of_source_sees_what_it_must() {
         ),
     };
     let paths: Vec<String> = source.paths().into_iter().map(|path| path.join("::")).collect();
-    let want = ["crate::fs::a", "crate::fs::b", "crate::git", "crate::io::clock::*", "crate::io::fd::x", "crate::tty", "std::fs::read"];
+    let want =
+        ["crate::fs::a", "crate::fs::b", "crate::git", "crate::io::clock::*", "crate::io::fd::x", "crate::tty", "std::fs::read"];
     assert_eq!(paths, want);
 }

@@ -1,6 +1,8 @@
 //! The main job, end to end, with the stand-in agent and with the real Claude Code: the same cases for both, so that the
 //! stand-in cannot drift into fiction. `docs/TESTING.md` has the table.
 
+#![allow(clippy::unwrap_used)]
+
 mod support;
 
 use std::os::unix::fs::MetadataExt;
@@ -157,7 +159,14 @@ fn a_turn_that_ends_over_the_handoff_level_hands_over(kind: Kind) {
     submit(&term, "Do a lot of work.");
     let (old, _) = assert_handed_over(&world, 1, "Do a lot of work.");
     assert_eq!(main_requests(&world, &old).len(), 1);
-    assert!(world.decisions().iter().any(|d| d["kind"] == "safe_point.reached" && d["sentence"].as_str().unwrap().contains("turn is over")), "{}", world.story());
+    assert!(
+        world
+            .decisions()
+            .iter()
+            .any(|d| d["kind"] == "safe_point.reached" && d["sentence"].as_str().unwrap().contains("turn is over")),
+        "{}",
+        world.story()
+    );
     leave(&world, term);
 }
 
@@ -199,9 +208,33 @@ fn foreign_stale_and_malformed_signals_are_left_alone(kind: Kind) {
     world.wait_decision("restart.ignored", 1);
     let project = world.project.display().to_string();
     let mut cases: Vec<Vec<u8>> = [
-        "", "\n", "test", "restart", "..", "~", "./x", "$PWD", "null", "{}", "[1]", "{\"id\":1}", ":/home", "::", "a:b", "yes", "0",
-        "not-a-uuid:/home/u", "c74cc080:/home/u", "c74cc080-94b9-4841-b82f-a62cfb8efdcg:/x", "-rf:/", "/nowhere/at/all", "/", "/tmp",
-        "c74cc080-94b9-4841-b82f-a62cfb8efdc0", "c74cc080-94b9-4841-b82f-a62cfb8efdc0:/tmp", "https://example.invalid/x",
+        "",
+        "\n",
+        "test",
+        "restart",
+        "..",
+        "~",
+        "./x",
+        "$PWD",
+        "null",
+        "{}",
+        "[1]",
+        "{\"id\":1}",
+        ":/home",
+        "::",
+        "a:b",
+        "yes",
+        "0",
+        "not-a-uuid:/home/u",
+        "c74cc080:/home/u",
+        "c74cc080-94b9-4841-b82f-a62cfb8efdcg:/x",
+        "-rf:/",
+        "/nowhere/at/all",
+        "/",
+        "/tmp",
+        "c74cc080-94b9-4841-b82f-a62cfb8efdc0",
+        "c74cc080-94b9-4841-b82f-a62cfb8efdc0:/tmp",
+        "https://example.invalid/x",
     ]
     .iter()
     .map(|s| s.as_bytes().to_vec())
@@ -275,7 +308,10 @@ fn a_restart_from_inside_claudes_own_bash(kind: Kind) {
     let requests = main_requests(&world, &old);
     let results = requests.last().unwrap().tool_results();
     assert!(results[0].1.contains("restart of proj requested"), "{results:?}");
-    assert!(results[0].1.contains("may not stop it") && results[0].1.contains("code 4"), "a descendant may not stop its session: {results:?}");
+    assert!(
+        results[0].1.contains("may not stop it") && results[0].1.contains("code 4"),
+        "a descendant may not stop its session: {results:?}"
+    );
     leave(&world, term);
 }
 

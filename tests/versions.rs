@@ -2,6 +2,8 @@
 //! by what it offers. `HOPTY_TEST_CLAUDE_VERSIONS` says where they are (`tests/support/claude.rs`); the newest version is
 //! what every other test runs with.
 
+#![allow(clippy::unwrap_used)]
+
 mod support;
 
 use std::path::PathBuf;

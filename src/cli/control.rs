@@ -94,7 +94,8 @@ impl Control {
     /// Connects and greets.
     pub fn connect(paths: &Paths, name: &SessionName, timeout: Option<Duration>) -> Result<Self, Failed> {
         let unreachable = |e: &dyn std::fmt::Display| {
-            Failed::new(125, format!("session {name} does not answer: {e}")).hint("its host may be busy or stopped; `hopty ls` looks again")
+            Failed::new(125, format!("session {name} does not answer: {e}"))
+                .hint("its host may be busy or stopped; `hopty ls` looks again")
         };
         let socket = dial(paths, name).map_err(|e| unreachable(&e))?;
         socket.set_read_timeout(timeout)?;

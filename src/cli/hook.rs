@@ -36,8 +36,9 @@ fn call(event: &str) -> Option<()> {
     // A payload is one JSON value; as a line it must not hold line ends of its own.
     let payload = if payload.contains('\n') { serde_json::from_str::<Value>(payload).ok()?.to_string() } else { payload.to_owned() };
     let event = serde_json::to_string(event).ok()?;
+    let run: u32 = std::env::var("HOPTY_RUN").ok().and_then(|run| run.parse().ok()).unwrap_or(0);
     let lines = format!(
-        "{{\"hopty\":1,\"version\":\"{}\",\"role\":\"hook\"}}\n{{\"id\":1,\"do\":\"hook\",\"event\":{event},\"payload\":{payload}}}\n",
+        "{{\"hopty\":1,\"version\":\"{}\",\"role\":\"hook\"}}\n{{\"id\":1,\"do\":\"hook\",\"run\":{run},\"event\":{event},\"payload\":{payload}}}\n",
         env!("CARGO_PKG_VERSION")
     );
     stream.write_all(lines.as_bytes()).ok()?;

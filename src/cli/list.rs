@@ -48,7 +48,8 @@ pub(super) fn ls(as_json: bool, all: bool) -> Result<u8, Failed> {
     rows.extend(sessions.iter().map(row));
     let widths: Vec<usize> = (0..7).map(|n| rows.iter().map(|row| row[n].width()).max().unwrap_or(0)).collect();
     for row in rows {
-        let cells: Vec<String> = row.iter().zip(&widths).map(|(cell, width)| format!("{cell}{}", " ".repeat(width - cell.width()))).collect();
+        let cells: Vec<String> =
+            row.iter().zip(&widths).map(|(cell, width)| format!("{cell}{}", " ".repeat(width - cell.width()))).collect();
         println!("{}", cells.join("  ").trim_end());
     }
     Ok(0)
@@ -61,7 +62,8 @@ fn row(session: &Value) -> [String; 7] {
         other => other.to_string(),
     };
     let context = &session["context"];
-    let fill = if context["tokens_from"] == "none" || context.is_null() { "-".to_owned() } else { format!("{} %", context["percent"]) };
+    let fill =
+        if context["tokens_from"] == "none" || context.is_null() { "-".to_owned() } else { format!("{} %", context["percent"]) };
     let clients = session["clients"].as_array().map_or(0, Vec::len).to_string();
     [text("name"), text("state"), text("run"), fill, text("restarts"), clients, text("dir")]
 }

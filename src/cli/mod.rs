@@ -23,13 +23,32 @@ use error::Failed;
 
 /// The verbs of DESIGN 4 that this version does not have yet.
 const LATER: [&str; 22] = [
-    "send", "screen", "wait", "context", "handoff", "channel", "conversations", "backup", "dash", "screen-dump", "restore", "test",
-    "record", "play", "setup", "unsetup", "check", "config", "statusline", "completions", "man", "detach",
+    "send",
+    "screen",
+    "wait",
+    "context",
+    "handoff",
+    "channel",
+    "conversations",
+    "backup",
+    "dash",
+    "screen-dump",
+    "restore",
+    "test",
+    "record",
+    "play",
+    "setup",
+    "unsetup",
+    "check",
+    "config",
+    "statusline",
+    "completions",
+    "man",
+    "detach",
 ];
 
 /// The verbs of this version.
-const NOW: [&str; 13] =
-    ["run", "ls", "attach", "restart", "stop", "events", "log", "why", "status", "replay", "hook", "demo", "help"];
+const NOW: [&str; 13] = ["run", "ls", "attach", "restart", "stop", "events", "log", "why", "status", "replay", "hook", "demo", "help"];
 
 /// Everything: from the arguments (without the program's name) to the exit code.
 #[must_use]
@@ -47,7 +66,8 @@ pub fn main(args: Vec<OsString>) -> u8 {
         // Runs after every tool call: nothing comes before it.
         Some("hook") => return hook::main(args.get(1).and_then(|event| event.to_str())),
         Some(word) if LATER.contains(&word) => {
-            let failed = Failed::new(2, format!("{word} is not in this version")).hint(format!("`hopty -- {word}` gives the word to Claude"));
+            let failed =
+                Failed::new(2, format!("{word} is not in this version")).hint(format!("`hopty -- {word}` gives the word to Claude"));
             return failed.print(false);
         }
         Some(word) if NOW.contains(&word) => {}

@@ -10,7 +10,8 @@ use crate::core::journal::{Replay, replay as run};
 pub(super) fn replay(path: &Path, as_json: bool) -> Result<u8, Failed> {
     let text = std::fs::read_to_string(path).map_err(|e| Failed::new(2, format!("{} cannot be read: {e}", path.display())))?;
     let found = run(&text).map_err(|e| {
-        Failed::new(2, format!("{} cannot be replayed: {e}", path.display())).hint("a session's journal is journal.jsonl in its directory")
+        Failed::new(2, format!("{} cannot be replayed: {e}", path.display()))
+            .hint("a session's journal is journal.jsonl in its directory")
     })?;
     match found {
         Replay::Same { events, actions } if as_json => println!("{}", json!({"same": true, "events": events, "actions": actions})),

@@ -94,10 +94,8 @@ fn find_claude(paths: &Paths, config: &Config) -> Result<PathBuf, Failed> {
 pub(super) fn program(options: RunOptions) -> Result<u8, Failed> {
     let paths = paths()?;
     let limit = options.max_restarts.map(|n| n.to_string());
-    let flags: Vec<FlagValue<'_>> = limit
-        .iter()
-        .map(|value| FlagValue { flag: "--max-restarts", key: "restart.max_restarts", value })
-        .collect();
+    let flags: Vec<FlagValue<'_>> =
+        limit.iter().map(|value| FlagValue { flag: "--max-restarts", key: "restart.max_restarts", value }).collect();
     let (config, problems) = settings::load(&paths, &flags);
     if let Some(problem) = problems.first() {
         return Err(Failed::new(2, problem.to_string()).hint("`hopty -- ...` starts Claude all the same, with the default"));
@@ -112,9 +110,8 @@ pub(super) fn program(options: RunOptions) -> Result<u8, Failed> {
     next_depth(std::env::var("HOPTY_DEPTH").ok().as_deref())
         .map_err(|e| Failed::new(125, e.to_string()).hint("something starts hopty again and again"))?;
     let shown = called.to_string_lossy().into_owned();
-    let program = in_path(&called).ok_or_else(|| {
-        Failed::new(127, format!("{shown}: there is no such program")).hint("check the name and PATH")
-    })?;
+    let program = in_path(&called)
+        .ok_or_else(|| Failed::new(127, format!("{shown}: there is no such program")).hint("check the name and PATH"))?;
     begin(&paths, config, wish, Agent::Plain, program, shown, None, args)
 }
 

@@ -43,8 +43,9 @@ pub(super) fn join(paths: &Paths, name: &SessionName) -> Result<u8, Failed> {
         }
         Left::HungUp => Ok(0),
         Left::Refused(failure) => Err(failure.into()),
-        Left::HostDied => Err(Failed::new(125, format!("the host of session {name} died, and the program with it"))
-            .hint(how_to_go_on(paths, name))),
+        Left::HostDied => {
+            Err(Failed::new(125, format!("the host of session {name} died, and the program with it")).hint(how_to_go_on(paths, name)))
+        }
     }
 }
 
@@ -53,7 +54,9 @@ fn how_to_go_on(paths: &Paths, name: &SessionName) -> String {
     let file = std::fs::read(paths.session(name).join("session.json")).unwrap_or_default();
     let value: Value = serde_json::from_slice(&file).unwrap_or_default();
     match value["conversation"].as_str() {
-        Some(id) => format!("nothing is lost: `hopty --resume {}` goes on; if the terminal looks odd: `stty sane; reset`", visible(id)),
+        Some(id) => {
+            format!("nothing is lost: `hopty --resume {}` goes on; if the terminal looks odd: `stty sane; reset`", visible(id))
+        }
         None => "if the terminal looks odd: `stty sane; reset`".to_owned(),
     }
 }
@@ -127,7 +130,8 @@ pub(super) fn object(paths: &Paths, name: &SessionName) -> Result<Value, Failed>
     if crate::fs::session::is_alive(&paths.session(name)) {
         return Control::connect(paths, name, Some(ANSWER))?.ask(json!({"do": "status"}));
     }
-    ended(paths, name).ok_or_else(|| Failed::new(3, format!("nothing is known of session {name}")).hint("`hopty ls --all` lists ended ones"))
+    ended(paths, name)
+        .ok_or_else(|| Failed::new(3, format!("nothing is known of session {name}")).hint("`hopty ls --all` lists ended ones"))
 }
 
 /// The last state of a session whose host is gone.

@@ -86,9 +86,7 @@ impl Fill {
     /// Whether `threshold` is reached: percent, tokens or kilobytes, the first one wins. Exact, not rounded.
     #[must_use]
     pub fn reaches(&self, threshold: &Threshold) -> bool {
-        let percent = threshold.percent.is_some_and(|p| {
-            self.window > 0 && 100.0 * self.tokens as f64 >= p * self.window as f64
-        });
+        let percent = threshold.percent.is_some_and(|p| self.window > 0 && 100.0 * self.tokens as f64 >= p * self.window as f64);
         let tokens = threshold.tokens.is_some_and(|t| self.tokens >= t);
         let kb = threshold.kb.is_some_and(|kb| self.bytes >= kb.saturating_mul(1024));
         percent || tokens || kb
@@ -97,15 +95,10 @@ impl Fill {
     /// The highest level that is reached.
     #[must_use]
     pub fn level(&self, levels: &Levels) -> Level {
-        [
-            (Level::Hard, &levels.hard),
-            (Level::Handoff, &levels.handoff),
-            (Level::Warn, &levels.warn),
-            (Level::Ask, &levels.ask),
-        ]
-        .into_iter()
-        .find(|(_, threshold)| self.reaches(threshold))
-        .map_or(Level::Ok, |(level, _)| level)
+        [(Level::Hard, &levels.hard), (Level::Handoff, &levels.handoff), (Level::Warn, &levels.warn), (Level::Ask, &levels.ask)]
+            .into_iter()
+            .find(|(_, threshold)| self.reaches(threshold))
+            .map_or(Level::Ok, |(level, _)| level)
     }
 
     /// `STATUS:SIZE`, the line of `.context-status` (checklist 21, 50).

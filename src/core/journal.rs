@@ -332,7 +332,7 @@ mod tests {
         let end = crate::core::process::ProcessEnd::Exited(0);
         vec![
             Event::Start { conversation: Some(id()), next: id(), handoff: None },
-            Event::Started { run: 1, pid: 4242, next: id() },
+            Event::Started { run: 1, pid: 4242, next: Some(id()) },
             Event::Usage { conversation: id(), tokens: 164_000, window: 200_000, bytes: 0 },
             Event::Attached { client: 1 },
             Event::Child { run: 1, end },

@@ -84,10 +84,7 @@ mod tests {
     #[test]
     fn the_forms_that_are_obeyed() {
         let named = RestartFile::parse(format!("{ID}:/home/u/proj\n").as_bytes());
-        assert_eq!(
-            named,
-            RestartFile::Named { conversation: ID.parse().unwrap(), dir: Some("/home/u/proj".to_owned()) }
-        );
+        assert_eq!(named, RestartFile::Named { conversation: ID.parse().unwrap(), dir: Some("/home/u/proj".to_owned()) });
         assert_eq!(RestartFile::parse(ID.as_bytes()), RestartFile::Named { conversation: ID.parse().unwrap(), dir: None });
         assert_eq!(RestartFile::parse(b"/home/u/proj"), RestartFile::Bare { dir: "/home/u/proj".to_owned() });
     }
@@ -95,8 +92,27 @@ mod tests {
     #[test]
     fn forty_malformed_files_are_malformed() {
         let mut cases: Vec<Vec<u8>> = [
-            "", "\n", "test", "restart", "..", "~", "./x", "$PWD", "null", "{}", "[]", "{\"id\":1}", ":/home", "::", ":", "a:b",
-            "not-a-uuid:/home/u", "c74cc080:/home/u", "c74cc080-94b9-4841-b82f-a62cfb8efdcg:/x", "0:0", "-rf:/",
+            "",
+            "\n",
+            "test",
+            "restart",
+            "..",
+            "~",
+            "./x",
+            "$PWD",
+            "null",
+            "{}",
+            "[]",
+            "{\"id\":1}",
+            ":/home",
+            "::",
+            ":",
+            "a:b",
+            "not-a-uuid:/home/u",
+            "c74cc080:/home/u",
+            "c74cc080-94b9-4841-b82f-a62cfb8efdcg:/x",
+            "0:0",
+            "-rf:/",
         ]
         .iter()
         .map(|s| s.as_bytes().to_vec())

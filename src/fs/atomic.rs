@@ -44,11 +44,7 @@ pub fn write_with(path: &Path, fill: impl FnOnce(&mut File) -> io::Result<()>) -
 }
 
 fn persist(temp: NamedTempFile, path: &Path) -> Result<(), FsError> {
-    temp.persist(path).map(drop).map_err(|failed| FsError::Io {
-        doing: "rename to",
-        path: path.to_owned(),
-        source: failed.error,
-    })
+    temp.persist(path).map(drop).map_err(|failed| FsError::Io { doing: "rename to", path: path.to_owned(), source: failed.error })
 }
 
 /// Makes the names in `dir` last.

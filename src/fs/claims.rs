@@ -16,12 +16,7 @@ impl Store {
     ///
     /// # Errors
     /// When the manifest cannot be read.
-    pub fn pending(
-        &self,
-        channel: &Channel,
-        session: Option<&SessionName>,
-        now: WallTime,
-    ) -> Result<Option<Entry>, StoreError> {
+    pub fn pending(&self, channel: &Channel, session: Option<&SessionName>, now: WallTime) -> Result<Option<Entry>, StoreError> {
         let manifest = self.manifests.look(channel)?;
         Ok(manifest.and_then(|manifest| manifest.pending(session, now, process::is_alive).cloned()))
     }
@@ -113,11 +108,7 @@ impl Store {
         Ok(None)
     }
 
-    fn change(
-        &self,
-        id: &HandoffId,
-        make: impl FnOnce(&mut Manifest) -> Result<(), NotMoved>,
-    ) -> Result<(), StoreError> {
+    fn change(&self, id: &HandoffId, make: impl FnOnce(&mut Manifest) -> Result<(), NotMoved>) -> Result<(), StoreError> {
         let (_locked, mut manifest) = self.locked_manifest(id)?.ok_or_else(|| NotMoved::Unknown(id.clone()))?;
         make(&mut manifest)?;
         Ok(self.manifests.put(&manifest)?)
@@ -203,9 +194,8 @@ mod tests {
             .collect();
         let mut outputs: Vec<_> =
             children.iter_mut().map(|child| std::io::BufReader::new(child.stdout.take().unwrap()).lines()).collect();
-        let mut heard = |n: usize, words: &[&str]| {
-            outputs[n].by_ref().map(Result::unwrap).find(|line| words.contains(&line.as_str())).unwrap()
-        };
+        let mut heard =
+            |n: usize, words: &[&str]| outputs[n].by_ref().map(Result::unwrap).find(|line| words.contains(&line.as_str())).unwrap();
         (0..16).for_each(|n| assert_eq!(heard(n, &["ready"]), "ready"));
         children.iter_mut().for_each(|child| child.stdin.as_mut().unwrap().write_all(b"go\n").unwrap());
         let won: Vec<_> = (0..16).filter(|n| heard(*n, &["won", "lost"]) == "won").collect();

@@ -66,18 +66,9 @@ impl FileLock {
 
 fn open(path: &Path) -> Result<File, FsError> {
     let flags = (OFlag::O_NOFOLLOW | OFlag::O_NONBLOCK).bits();
-    let file = OpenOptions::new()
-        .read(true)
-        .write(true)
-        .create(true)
-        .truncate(false)
-        .mode(0o600)
-        .custom_flags(flags)
-        .open(path);
+    let file = OpenOptions::new().read(true).write(true).create(true).truncate(false).mode(0o600).custom_flags(flags).open(path);
     match file {
-        Err(error) if error.raw_os_error() == Some(nix::errno::Errno::ELOOP as i32) => {
-            Err(FsError::Symlink(path.to_owned()))
-        }
+        Err(error) if error.raw_os_error() == Some(nix::errno::Errno::ELOOP as i32) => Err(FsError::Symlink(path.to_owned())),
         other => other.map_err(FsError::io("open", path)),
     }
 }
@@ -123,8 +114,7 @@ impl DirLock {
         // Not synced: a lock need not outlive a power cut, and the time without a pid must be short.
         let mut options = OpenOptions::new();
         let file = options.write(true).create_new(true).mode(0o600).open(path.join("pid"));
-        file.and_then(|mut file| file.write_all(lock.content.as_bytes()))
-            .map_err(FsError::io("sign the lock", path))?;
+        file.and_then(|mut file| file.write_all(lock.content.as_bytes())).map_err(FsError::io("sign the lock", path))?;
         Ok(lock)
     }
 }
@@ -153,11 +143,7 @@ fn holder(path: &Path) -> Result<Holder, FsError> {
     // An empty pid file is being written just now.
     let Some(content) = atomic::read(&path.join("pid"), 256)?.filter(|content| !content.is_empty()) else {
         let age = meta.modified().ok().and_then(|made| made.elapsed().ok()).unwrap_or_default();
-        return Ok(if age < UNSIGNED {
-            Holder::Lives("a process that did not sign it yet".into())
-        } else {
-            Holder::Gone(None)
-        });
+        return Ok(if age < UNSIGNED { Holder::Lives("a process that did not sign it yet".into()) } else { Holder::Gone(None) });
     };
     let text = String::from_utf8_lossy(&content).trim().to_owned();
     let (pid, taken) = text.split_once(':').unwrap_or((&text, ""));

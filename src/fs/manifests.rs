@@ -56,8 +56,7 @@ impl Manifests {
     pub(super) fn channels(&self) -> Vec<Channel> {
         let names = fs::read_dir(&self.dir).into_iter().flatten().flatten();
         let names = names.filter_map(|entry| entry.file_name().into_string().ok());
-        let mut all: Vec<Channel> =
-            names.filter_map(|name| name.strip_suffix(".manifest.json")?.parse().ok()).collect();
+        let mut all: Vec<Channel> = names.filter_map(|name| name.strip_suffix(".manifest.json")?.parse().ok()).collect();
         all.sort_unstable();
         all
     }
@@ -101,11 +100,7 @@ impl Manifests {
         let stamp = chrono::Utc::now().format("%Y%m%d-%H%M%S-%f");
         let aside = self.dir.join(format!("{channel}.manifest.json.corrupt-{stamp}"));
         fs::rename(&path, &aside).map_err(FsError::io("put aside", &path))?;
-        self.notice(format!(
-            "the manifest {} could not be read ({why}); it is kept as {}",
-            path.display(),
-            aside.display()
-        ));
+        self.notice(format!("the manifest {} could not be read ({why}); it is kept as {}", path.display(), aside.display()));
         Ok(Manifest::new(channel.clone()))
     }
 

@@ -88,11 +88,7 @@ impl Paths {
     /// The settings files that Claude reads for a project: user, project, local.
     #[must_use]
     pub fn claude_settings(&self, project: &Path) -> [PathBuf; 3] {
-        [
-            self.claude.join("settings.json"),
-            project.join(".claude/settings.json"),
-            project.join(".claude/settings.local.json"),
-        ]
+        [self.claude.join("settings.json"), project.join(".claude/settings.json"), project.join(".claude/settings.local.json")]
     }
 
     /// `.claude.json`, beside the directory by default and inside it when `CLAUDE_CONFIG_DIR` names one.

@@ -71,12 +71,7 @@ fn run(command: &mut Command, until: Instant, cap: usize) -> io::Result<Output> 
     for name in UNSET {
         command.env_remove(name);
     }
-    command.envs([
-        ("GIT_OPTIONAL_LOCKS", "0"),
-        ("GIT_TERMINAL_PROMPT", "0"),
-        ("GIT_NO_LAZY_FETCH", "1"),
-        ("LC_ALL", "C"),
-    ]);
+    command.envs([("GIT_OPTIONAL_LOCKS", "0"), ("GIT_TERMINAL_PROMPT", "0"), ("GIT_NO_LAZY_FETCH", "1"), ("LC_ALL", "C")]);
     command.stdin(Stdio::null()).stdout(Stdio::piped()).stderr(Stdio::piped()).process_group(0);
     let mut child = command.spawn()?;
     let read = read(&mut child, until, cap);
@@ -128,8 +123,7 @@ type Fd<'a> = Option<std::os::fd::BorrowedFd<'a>>;
 
 /// Which of the two can be read or is at its end.
 fn wait(stdout: Fd<'_>, stderr: Fd<'_>, timeout: PollTimeout) -> io::Result<(bool, bool)> {
-    let mut fds: Vec<PollFd<'_>> =
-        [stdout, stderr].into_iter().flatten().map(|fd| PollFd::new(fd, PollFlags::POLLIN)).collect();
+    let mut fds: Vec<PollFd<'_>> = [stdout, stderr].into_iter().flatten().map(|fd| PollFd::new(fd, PollFlags::POLLIN)).collect();
     match poll(&mut fds, timeout) {
         Ok(_) | Err(nix::errno::Errno::EINTR) => {}
         Err(error) => return Err(error.into()),

@@ -214,8 +214,7 @@ mod tests {
         let dir = repository();
         let ran = dir.path().join("ran");
         let program = format!("touch '{}'; cat", ran.display());
-        for key in ["core.fsmonitor", "diff.external", "diff.x.textconv", "diff.x.command", "core.pager", "pager.diff"]
-        {
+        for key in ["core.fsmonitor", "diff.external", "diff.x.textconv", "diff.x.command", "core.pager", "pager.diff"] {
             setup(dir.path(), &["config", key, &program]);
         }
         fs::write(dir.path().join(".gitattributes"), "* diff=x\n").unwrap();

@@ -120,15 +120,8 @@ impl Host {
             }
             let id = self.next_id;
             self.next_id += 1;
-            let connection = Connection {
-                stream,
-                greeted: false,
-                pid,
-                client: None,
-                opened: self.clock.now(),
-                closing: false,
-                waits: None,
-            };
+            let connection =
+                Connection { stream, greeted: false, pid, client: None, opened: self.clock.now(), closing: false, waits: None };
             self.connections.insert(id, connection);
             self.connection_ready(id, Readiness { read: true, ..Readiness::default() });
         }

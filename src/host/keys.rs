@@ -122,7 +122,13 @@ impl Host {
             }
         }
         if !self.kept.must_wait() {
-            self.to_child(bytes);
+            self.type_in(bytes);
+            return;
+        }
+        if !self.kept.holding {
+            // What was kept is still being typed: this comes after it, as it is.
+            self.kept.bytes.extend_from_slice(bytes);
+            self.queue_kept();
             return;
         }
         // A Ctrl+C is an order to hopty while keys are kept; the supervisor says what becomes of it.
@@ -132,9 +138,6 @@ impl Host {
             at = range.end;
         }
         self.kept.bytes.extend_from_slice(&bytes[at..]);
-        if !self.kept.holding {
-            self.queue_kept();
-        }
     }
 
     /// A lone ESC has waited long enough: it was a key.
@@ -149,7 +152,7 @@ impl Host {
         }
     }
 
-    pub(super) fn to_child(&mut self, bytes: &[u8]) {
+    pub(super) fn type_in(&mut self, bytes: &[u8]) {
         if let Some(run) = &mut self.run
             && !run.at_end
             && run.input.send(&run.pty, bytes).is_err()
@@ -197,18 +200,18 @@ impl Host {
             let Some(item) = self.kept.items.pop_front() else { return };
             match item {
                 Item::Unit(unit) => {
-                    self.to_child(&unit.bytes);
+                    self.type_in(&unit.bytes);
                     self.kept.due = now.after(unit.pause_after_ms);
                 }
                 Item::Prompt { text, pasted: None } => {
-                    self.to_child(&paste(&text));
+                    self.type_in(&paste(&text));
                     self.kept.items.push_front(Item::Prompt { text, pasted: Some(now) });
                     self.kept.due = now.after(ECHO_LOOK_MS);
                 }
                 Item::Prompt { text, pasted: Some(at) } => {
                     let holds = self.view().and_then(|view| view.prompt_box).is_some_and(|shown| shown.holds(&text));
                     if holds {
-                        self.to_child(b"\r");
+                        self.type_in(b"\r");
                         self.kept.due = now.after(2 * ECHO_LOOK_MS);
                     } else if now.since(at) < ECHO_MS {
                         self.kept.items.push_front(Item::Prompt { text, pasted: Some(at) });

@@ -10,7 +10,8 @@
 //! | `clients` | connections, terminals, bytes to and from people |
 //! | `keys` | what was typed: labels, what is kept, what is typed again |
 //! | `requests` | the control socket's lines |
-//! | `watching` | transcript, sessions file, signal file |
+//! | `shown` | what is on the screen, as facts; the line between two runs |
+//! | `watching`, `signal_file` | transcript, sessions file; `.restart-session` |
 //! | `perform` | every action of the supervisor |
 //! | `save` | the worker's jobs: handoffs and their transcripts |
 //! | `report` | the session object of CONTRACT C3 |
@@ -22,6 +23,8 @@ mod report;
 mod requests;
 mod run;
 mod save;
+mod shown;
+mod signal_file;
 pub mod start;
 mod watching;
 
@@ -124,7 +127,11 @@ impl Host {
         let internal = |what: &str, e: &dyn std::fmt::Display| Ready::failed(125, format!("{what}: {e}"), "");
         let socket = paths.socket(&claim.name);
         let listener = address::bind(&socket).map_err(|e| {
-            Ready::failed(125, format!("the control socket cannot be made: {e}"), "make the directory your own and private (chmod 700)")
+            Ready::failed(
+                125,
+                format!("the control socket cannot be made: {e}"),
+                "make the directory your own and private (chmod 700)",
+            )
         })?;
         let signals = Signals::catch(&[libc::SIGCHLD, libc::SIGTERM, libc::SIGUSR1]).map_err(|e| internal("signals", &e))?;
         let worker = Worker::start("hopty-worker").map_err(|e| internal("the worker thread cannot be started", &e))?;
@@ -141,7 +148,8 @@ impl Host {
             None
         };
         let policy = Policy { agent: launch.agent, hooks: plugin.is_some(), config: launch.config.clone() };
-        let journal = Journal::begin(&claim.dir.join("journal.jsonl"), launch.config.journal.max_bytes, launch.config.journal.files).ok();
+        let journal =
+            Journal::begin(&claim.dir.join("journal.jsonl"), launch.config.journal.max_bytes, launch.config.journal.files).ok();
         let watching = Watching::new(&paths, &dir, &own, claude);
         let channel = watching.channel(&dir);
         let mut host = Host {

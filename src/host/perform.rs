@@ -46,16 +46,16 @@ impl Host {
                 let Some(frame) = &mut self.frame else { return };
                 let text = frame.prompt(*with_frame);
                 frame.typed = Some(text.clone());
-                self.to_child(&paste(&text));
+                self.type_in(&paste(&text));
             }
-            Typing::Enter => self.to_child(b"\r"),
-            Typing::Interrupt => self.to_child(b"\x03"),
+            Typing::Enter => self.type_in(b"\r"),
+            Typing::Interrupt => self.type_in(b"\x03"),
             Typing::DialogKey { dialog } => {
                 let shown = self.view().and_then(|view| view.dialog).filter(|shown| shown.name == *dialog);
                 match shown.and_then(|shown| shown.press) {
-                    Some(Press::Enter) => self.to_child(b"\r"),
-                    Some(Press::Up) => self.to_child(b"\x1b[A"),
-                    Some(Press::Down) => self.to_child(b"\x1b[B"),
+                    Some(Press::Enter) => self.type_in(b"\r"),
+                    Some(Press::Up) => self.type_in(b"\x1b[A"),
+                    Some(Press::Down) => self.type_in(b"\x1b[B"),
                     None => {}
                 }
             }

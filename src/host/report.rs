@@ -48,9 +48,10 @@ impl Host {
             "tokens_from": if known { "transcript" } else { "none" }, "window_from": window_from,
             "bytes": following.map_or(0, super::watching::Following::bytes), "at": at(self.clock.now()),
         });
-        let handoff = supervisor.active_handoff().map(|id| json!({"id": id, "status": "active"})).or_else(|| {
-            self.predecessor.as_ref().map(|id| json!({"id": id, "status": "consumed"}))
-        });
+        let handoff = supervisor
+            .active_handoff()
+            .map(|id| json!({"id": id, "status": "active"}))
+            .or_else(|| self.predecessor.as_ref().map(|id| json!({"id": id, "status": "consumed"})));
         let size = self.run.as_ref().map_or(self.launch.size, |run| run.size);
         let mut command = vec![self.launch.called.clone()];
         command.extend(self.args.iter().map(|a| a.to_string_lossy().into_owned()));

@@ -1,5 +1,7 @@
 //! The lines of the control socket: who may ask for what, and the answers (CONTRACT C12).
 
+use std::panic::{AssertUnwindSafe, catch_unwind};
+
 use serde_json::{Value, json};
 
 use super::Host;
@@ -29,7 +31,16 @@ impl Host {
             return;
         }
         match parse_request(line) {
-            Ok((request, wanted)) => self.request(id, request, wanted),
+            Ok((request, wanted)) => {
+                // A request that fails costs its own answer, not the session.
+                let done = catch_unwind(AssertUnwindSafe(|| self.request(id, request, wanted)));
+                if done.is_err() {
+                    let failure =
+                        Failure::new(Code::Internal, "the request failed inside the host", "the session's host.log says where");
+                    self.send(id, &error_line(request, &failure));
+                    self.events.push_back(Event::Degraded { part: "request".to_owned() });
+                }
+            }
             Err((request, failure)) => self.send(id, &error_line(request, &failure)),
         }
     }
@@ -96,7 +107,10 @@ impl Host {
                 self.events.push_back(Event::Stop { id: number, kill });
             }
             Request::Restart { wait: true, .. } if asker == Asker::Descendant => {
-                self.send(id, &refused("wait for its own end", "leave --wait out: the restart happens at the next safe point".to_owned()));
+                self.send(
+                    id,
+                    &refused("wait for its own end", "leave --wait out: the restart happens at the next safe point".to_owned()),
+                );
             }
             Request::Restart { now, no_handoff, wait } => {
                 let number = self.remember(id, request);
@@ -116,7 +130,10 @@ impl Host {
                 let client = self.attach(id, &attach);
                 self.send(id, &ok_line(request, &json!({"client": client, "frames": true})));
             }
-            Request::Hook { event, payload } => self.hook_called(id, request, &event, &payload),
+            Request::Hook { run: Some(run), .. } if run != 0 && run != self.recorder.supervisor.run() => {
+                self.send(id, &ok_line(request, &json!({"stdout": ""})));
+            }
+            Request::Hook { event, payload, .. } => self.hook_called(id, request, &event, &payload),
         }
     }
 

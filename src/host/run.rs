@@ -1,27 +1,27 @@
 //! One life of the child: its pseudo-terminal, the screen that listens beside it, and its end.
 
 use std::ffi::OsString;
+use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::path::PathBuf;
 
 use super::Host;
 use crate::core::claude::args::{NextRun, for_launch, for_next_run, for_resume};
 use crate::core::claude::environment::{Additions, of_child};
-use crate::core::claude::view::{BoxMode, ScreenText, View};
 use crate::core::ids::ConversationId;
 use crate::core::process::{ProcessEnd, Signal};
 use crate::core::supervisor::Agent;
-use crate::core::supervisor::event::{Event, PromptBox, ScreenFacts};
-use crate::core::supervisor::phase::{Phase, StartKind, StopFor, StopStep};
+use crate::core::supervisor::event::{Event, ScreenFacts};
+use crate::core::supervisor::phase::{Phase, StartKind, StopFor};
 use crate::core::terminal::Size;
 use crate::core::time::Stamp;
 use crate::io::fd::read_some;
 use crate::io::outbuf::OutBuf;
 use crate::io::poll::Ready as Readiness;
 use crate::io::process::{Process, own_children};
+use crate::pty::child;
 use crate::pty::open::{Pty, with_slave};
 use crate::pty::spawn::{Program, SpawnError, spawn};
-use crate::pty::child;
-use crate::screen::{Attr, Identity, Mode, Screen, reply};
+use crate::screen::{Mode, Screen};
 use crate::tty::modes::{self, When};
 
 /// Bytes waiting for the child above which keys are no longer read: it is the keyboard's turn to wait.
@@ -30,8 +30,6 @@ pub(super) const INPUT_HIGH: usize = 1 << 18;
 const DRAIN_MS: u64 = 100;
 /// How long descendants that were left get between SIGTERM and SIGKILL, in ms.
 const LEFTOVER_MS: u64 = 2000;
-/// How often the prompt box is looked at while a hand-over is under way, in ms.
-const LOOK_MS: u64 = 10;
 
 /// A run.
 #[derive(Debug)]
@@ -48,9 +46,11 @@ pub(super) struct Run {
     ended: Option<(Stamp, ProcessEnd)>,
     /// What the person does not see: from a stop for a restart on, with what undoes the modes that were on by then.
     pub muted: Option<Vec<u8>>,
-    facts: ScreenFacts,
-    seen: u64,
-    looked: Stamp,
+    /// The screen model failed and is switched off.
+    deaf: bool,
+    pub facts: ScreenFacts,
+    pub seen: u64,
+    pub looked: Stamp,
     tree: Vec<Process>,
     leftovers: Vec<(Process, Stamp)>,
     buffered: Vec<u8>,
@@ -60,7 +60,8 @@ impl Run {
     pub fn deadline(&self, now: Stamp) -> Option<Stamp> {
         let drain = self.ended.map(|(at, _)| at.after(DRAIN_MS));
         let leftover = self.leftovers.iter().map(|(_, at)| *at).min();
-        let look = (self.screen.revision() != self.seen && self.looked.after(LOOK_MS) > now).then(|| self.looked.after(LOOK_MS));
+        let look = (self.screen.revision() != self.seen && self.looked.after(super::shown::LOOK_MS) > now)
+            .then(|| self.looked.after(super::shown::LOOK_MS));
         [drain, leftover, look].into_iter().flatten().min()
     }
 
@@ -69,32 +70,6 @@ impl Run {
         for (process, _) in &self.leftovers {
             let _ = process.signal(Signal::KILL);
         }
-    }
-
-    /// The screen as the rules read it.
-    pub fn text(&self) -> ScreenText {
-        let (cols, rows) = self.screen.size();
-        let cursor = self.screen.cursor();
-        let mut text = ScreenText {
-            cols: usize::from(cols),
-            rows: self.screen.lines(),
-            dim: Vec::with_capacity(usize::from(rows)),
-            cursor: (usize::from(cursor.col), usize::from(cursor.row)),
-            title: self.screen.title().to_owned(),
-        };
-        for row in 0..rows {
-            let mut at = 0;
-            let mut dim = Vec::new();
-            for run in self.screen.row_runs(row) {
-                let width = unicode_width::UnicodeWidthStr::width(run.text.as_str());
-                if run.style.has(Attr::Dim) {
-                    dim.push((at, at + width));
-                }
-                at += width;
-            }
-            text.dim.push(dim);
-        }
-        text
     }
 }
 
@@ -127,6 +102,7 @@ impl Host {
                     at_end: false,
                     ended: None,
                     muted: None,
+                    deaf: false,
                     facts: ScreenFacts::default(),
                     seen: 0,
                     looked: Stamp(0),
@@ -135,7 +111,7 @@ impl Host {
                     buffered: Vec::new(),
                 });
                 self.watching.child(&self.paths, pid);
-                self.events.push_back(Event::Started { run: number, pid, next: super::fresh_id() });
+                self.events.push_back(Event::Started { run: number, pid, next: Some(super::fresh_id()) });
                 self.compress_transcripts();
             }
             Err(error) => {
@@ -245,7 +221,17 @@ impl Host {
             self.show(bytes);
         }
         let Some(run) = &mut self.run else { return };
-        run.screen.feed(bytes);
+        if run.deaf {
+            return;
+        }
+        // The model only listens: if it fails, it is switched off and the bytes go on (DESIGN 3.2).
+        let fed = catch_unwind(AssertUnwindSafe(|| run.screen.feed(bytes)));
+        if fed.is_err() {
+            run.screen = Screen::new(run.size.cols, run.size.rows);
+            run.deaf = true;
+            self.events.push_back(Event::Degraded { part: "screen model".to_owned() });
+            return;
+        }
         if run.screen.alternate() || run.screen.is_on(Mode::BracketedPaste) {
             self.full_screen.get_or_insert(run.screen.alternate());
             if run.screen.alternate() {
@@ -320,38 +306,6 @@ impl Host {
         self.events.push_back(Event::Child { run: number, end });
     }
 
-    /// The one line of hopty's own between two runs.
-    fn going_on(&self) -> String {
-        let supervisor = &self.recorder.supervisor;
-        let fill = supervisor.fill();
-        let full = if fill.tokens > 0 { format!("context {} % full, ", fill.percent()) } else { String::new() };
-        let into = match (&self.frame, supervisor.active_handoff()) {
-            (Some(frame), Some(id)) if frame.id == *id => format!("handing over as {id}"),
-            _ => "starting afresh".to_owned(),
-        };
-        format!("\r\x1b[2mhopty: {full}{into}\x1b[0m\r\n\r\n")
-    }
-
-    /// Takes Claude's prompt box and what stands below it off the primary screen, so that the next run begins where it
-    /// stood. The moves are relative, because the person's terminal may have begun further down than ours.
-    fn without_the_box(&self) -> Vec<u8> {
-        let Some(run) = self.run.as_ref().filter(|run| !run.screen.alternate()) else { return Vec::new() };
-        let cursor = usize::from(run.screen.cursor().row);
-        match self.view().and_then(|view| view.prompt_box) {
-            Some(shown) => match cursor.saturating_sub(shown.rows.start.saturating_sub(1)) {
-                0 => b"\r\x1b[J".to_vec(),
-                up => format!("\x1b[{up}A\r\x1b[J").into_bytes(),
-            },
-            None => {
-                let last = run.screen.lines().iter().rposition(|line| !line.is_empty()).unwrap_or(0);
-                match last.saturating_sub(cursor) {
-                    0 => b"\r\n".to_vec(),
-                    down => format!("\x1b[{down}B\r\n").into_bytes(),
-                }
-            }
-        }
-    }
-
     pub(super) fn signal_child(&mut self, signal: Signal, group: bool) {
         if signal == Signal::TERM && matches!(self.phase(), Phase::Stopping { why: StopFor::Restart { .. }, .. }) {
             self.mute();
@@ -413,61 +367,5 @@ impl Host {
             let _ = run.pty.resize(size);
         }
         self.launch.size = size;
-    }
-
-    /// While no terminal is there to answer, the host answers for it, so that the child does not wait.
-    pub(super) fn answer_queries(&mut self) {
-        let watched = self.connections.values().any(super::clients::Connection::has_terminal);
-        let Some(run) = &mut self.run else { return };
-        let queries = run.screen.take_queries();
-        if watched && run.muted.is_none() {
-            return;
-        }
-        let identity = Identity::new(env!("CARGO_PKG_VERSION"));
-        for query in queries {
-            let answer = reply(&query, &identity);
-            if run.input.send(&run.pty, &answer).is_err() {
-                break;
-            }
-        }
-    }
-
-    /// The live screen, read by the rules.
-    pub(super) fn view(&self) -> Option<View> {
-        self.run.as_ref().map(|run| self.rules.read(&run.text()))
-    }
-
-    /// Tells the supervisor what changed on the screen, while that matters.
-    pub(super) fn tell_screen(&mut self) {
-        let phase = self.phase();
-        let delivering = matches!(phase, Phase::Delivering { .. });
-        let settling = matches!(phase, Phase::Stopping { step: StopStep::Settle { .. }, .. });
-        if self.launch.agent == Agent::Plain || !(delivering || settling || matches!(phase, Phase::Waiting { .. })) {
-            return;
-        }
-        let now = self.clock.now();
-        let Some(run) = &mut self.run else { return };
-        let unread = delivering && (!run.input.is_empty() || run.pty.unread());
-        let changed = run.screen.revision() != run.seen && now >= run.looked.after(LOOK_MS);
-        if !changed && unread == run.facts.unread {
-            return;
-        }
-        run.seen = run.screen.revision();
-        run.looked = now;
-        let paste = run.screen.is_on(Mode::BracketedPaste);
-        let Some(view) = self.view() else { return };
-        let expected = self.frame.as_ref().and_then(|frame| frame.typed.clone());
-        let prompt = match &view.prompt_box {
-            None => PromptBox::None,
-            Some(shown) if expected.as_ref().is_some_and(|text| shown.holds(text)) => PromptBox::Ours,
-            Some(shown) if shown.text.is_empty() && shown.mode == BoxMode::Prompt => PromptBox::Empty,
-            Some(_) => PromptBox::Draft,
-        };
-        let facts = ScreenFacts { prompt, dialog: view.dialog.map(|dialog| dialog.name), paste, unread };
-        let Some(run) = &mut self.run else { return };
-        if facts != run.facts {
-            run.facts = facts.clone();
-            self.events.push_back(Event::Screen { facts });
-        }
     }
 }

@@ -73,11 +73,7 @@ impl Host {
 
     fn keeping(&self) -> Keeping {
         let c = &self.launch.config.handoff;
-        Keeping {
-            expiry_ms: Some(c.expiry.ms()),
-            records: usize::try_from(c.keep_records).unwrap_or(usize::MAX),
-            days: c.keep_days,
-        }
+        Keeping { expiry_ms: Some(c.expiry.ms()), records: usize::try_from(c.keep_records).unwrap_or(usize::MAX), days: c.keep_days }
     }
 
     fn budget(&self) -> Budget {
@@ -196,8 +192,20 @@ impl Host {
     pub(super) fn consume(&mut self, handoff: &HandoffId, conversation: &ConversationId) {
         let (store, id, by) = (self.paths.claude.clone(), handoff.clone(), conversation.clone());
         self.predecessor = Some(handoff.clone());
+        let claim = self.claim_for(conversation);
         self.worker.submit(move || {
-            let done = Store::open(&store).and_then(|store| store.consume(&id, &by, std::process::id(), Clock::wall()));
+            let done = Store::open(&store).and_then(|store| {
+                let consume = || store.consume(&id, &by, std::process::id(), Clock::wall());
+                consume().or_else(|_| {
+                    // It was claimed for a conversation that died, or that Claude gave another id: this host's claim moves.
+                    let mine = store.show(&id)?.entry.claim.filter(|old| old.by_pid == claim.by_pid);
+                    if let Some(old) = mine {
+                        store.release(&id, &old.session_id)?;
+                        store.claim(&id, claim)?;
+                    }
+                    consume()
+                })
+            });
             done.map_or_else(|e| Done::Failed(format!("{id} could not be marked consumed: {e}")), |()| Done::Quiet)
         });
     }

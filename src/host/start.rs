@@ -105,7 +105,9 @@ pub fn main(args: Vec<OsString>) -> i32 {
     };
     // SAFETY: a new session; fails only for a group leader, which a freshly spawned process is not.
     unsafe { libc::setsid() };
-    for signal in [libc::SIGHUP, libc::SIGINT, libc::SIGTTOU, libc::SIGTTIN, libc::SIGTSTP, libc::SIGPIPE, libc::SIGXFSZ, libc::SIGQUIT] {
+    for signal in
+        [libc::SIGHUP, libc::SIGINT, libc::SIGTTOU, libc::SIGTTIN, libc::SIGTSTP, libc::SIGPIPE, libc::SIGXFSZ, libc::SIGQUIT]
+    {
         signals::ignore(signal);
     }
     process::become_subreaper();

@@ -1,7 +1,6 @@
 //! The files that say what Claude does: its transcript, its sessions file, the signal file. Read when inotify tells, and
 //! every 250 ms where nothing tells.
 
-use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
 
 use super::Host;
@@ -13,15 +12,12 @@ use crate::core::claude::lines::LineSplitter;
 use crate::core::claude::settings::{CodeDigest, Role, SettingsFile};
 use crate::core::context::{WindowFrom, window_of_model};
 use crate::core::ids::{Channel, ConversationId};
-use crate::core::signal::{MAX_BYTES, RestartFile};
 use crate::core::supervisor::action::Want;
 use crate::core::supervisor::event::Event;
 use crate::core::time::Stamp;
 use crate::fs::paths::Paths;
-use crate::fs::session;
 use crate::fs::tail::{Found, Tail};
 use crate::fs::watch::{POLL_MS, Watcher};
-use crate::io::clock::Clock;
 
 /// How often the transcript is looked at while a hook waits for its lines, in ms: Claude's own flush comes every 100.
 const AWAIT_LOOK_MS: u64 = 5;
@@ -87,7 +83,7 @@ pub(super) struct Watching {
     pub failure: Option<String>,
     sessions_file: Option<PathBuf>,
     said: Option<Said>,
-    signal: Option<(u64, i64, i64)>,
+    pub signal: Option<(u64, i64, i64)>,
     project: PathBuf,
     launch_settings: CodeDigest,
     own: OwnArgs,
@@ -148,7 +144,7 @@ impl Watching {
         if self.claude {
             let file = paths.claude_session(pid);
             if let Some(dir) = file.parent() {
-                self.watch_dir(&dir.to_owned());
+                self.watch_dir(dir);
             }
             self.sessions_file = Some(file);
             self.said = None;
@@ -187,8 +183,7 @@ impl Watching {
         for path in self.own.mcp_configs.iter().filter(|value| !value.trim_start().starts_with('{')) {
             add("--mcp-config", Path::new(path), Role::Mcp);
         }
-        let files: Vec<SettingsFile<'_>> =
-            texts.iter().map(|(name, text, role)| SettingsFile { name, role: *role, text }).collect();
+        let files: Vec<SettingsFile<'_>> = texts.iter().map(|(name, text, role)| SettingsFile { name, role: *role, text }).collect();
         CodeDigest::of(&files)
     }
 
@@ -204,7 +199,8 @@ impl Watching {
             return (configured, WindowFrom::Config);
         }
         let from_transcript = self.following.as_ref().and_then(|f| f.facts.model());
-        let known = [self.model.as_deref(), from_transcript, self.own.model.as_deref()].into_iter().flatten().find_map(window_of_model);
+        let known =
+            [self.model.as_deref(), from_transcript, self.own.model.as_deref()].into_iter().flatten().find_map(window_of_model);
         known.map_or((ASSUMED_WINDOW, WindowFrom::Assumed), |window| (window, WindowFrom::ModelTable))
     }
 }
@@ -243,78 +239,6 @@ impl Host {
         self.watching.said.clone_from(&said);
         if let Some(Said { status: Some(status), conversation }) = said {
             self.events.push_back(Event::Status { status, conversation });
-        }
-    }
-
-    fn look_at_signal(&mut self) {
-        if self.launch.agent != crate::core::supervisor::Agent::Claude || !self.launch.config.compat.signal_files {
-            return;
-        }
-        let path = self.paths.restart_signal();
-        let Ok(meta) = std::fs::symlink_metadata(&path) else {
-            self.watching.signal = None;
-            return;
-        };
-        let seen = (meta.ino(), meta.mtime(), meta.mtime_nsec());
-        if self.watching.signal == Some(seen) {
-            return;
-        }
-        self.watching.signal = Some(seen);
-        let file = if meta.is_file() && meta.len() <= MAX_BYTES as u64 && meta.uid() == nix::unistd::geteuid().as_raw() {
-            RestartFile::parse(&std::fs::read(&path).unwrap_or_default())
-        } else {
-            let reason = if meta.is_file() { "it is too large or belongs to somebody else" } else { "it is no regular file" };
-            RestartFile::Malformed { reason: reason.to_owned() }
-        };
-        let written = meta.mtime() * 1000 + meta.mtime_nsec() / 1_000_000;
-        // File times are as coarse as the kernel's tick.
-        let fresh = written + 20 >= self.began.0 && written <= Clock::wall().0 + 2000;
-        let dir = match &file {
-            RestartFile::Named { dir, .. } => dir.clone(),
-            RestartFile::Bare { dir } => Some(dir.clone()),
-            RestartFile::Malformed { .. } => None,
-        };
-        let dir_ok = dir.as_deref().is_some_and(|dir| self.may_start_in(Path::new(dir)));
-        let sessions = match &file {
-            RestartFile::Bare { dir } => self.sessions_in(Path::new(dir)),
-            _ => 1,
-        };
-        self.events.push_back(Event::Signal { file, fresh, sessions, dir_ok });
-    }
-
-    /// A directory of a signal is taken only if it exists, is the person's, and Claude already trusts it (DESIGN 6.5).
-    fn may_start_in(&self, dir: &Path) -> bool {
-        if dir == self.dir {
-            return true;
-        }
-        let own = std::fs::metadata(dir).is_ok_and(|m| m.is_dir() && m.uid() == nix::unistd::geteuid().as_raw());
-        let Ok(real) = dir.canonicalize() else { return false };
-        let trusted = std::fs::read(self.paths.claude_json())
-            .ok()
-            .and_then(|text| serde_json::from_slice::<serde_json::Value>(&text).ok())
-            .is_some_and(|state| state["projects"][real.to_string_lossy().as_ref()]["hasTrustDialogAccepted"] == true);
-        own && trusted
-    }
-
-    /// How many live sessions run in `dir`, this one included.
-    fn sessions_in(&self, dir: &Path) -> u32 {
-        let Ok(dir) = dir.canonicalize() else { return 0 };
-        let live = session::list(&self.paths).into_iter().filter(|(name, alive)| {
-            *alive
-                && (name == &self.claim.name && self.dir == dir
-                    || name != &self.claim.name && super::report::dir_of(&self.paths.session(name)).as_deref() == Some(dir.as_path()))
-        });
-        u32::try_from(live.count()).unwrap_or(u32::MAX)
-    }
-
-    pub(super) fn consume_signal(&mut self) {
-        let path = self.paths.restart_signal();
-        // Only the very file that was read: another one may have been written meanwhile.
-        let same = std::fs::symlink_metadata(&path)
-            .is_ok_and(|m| self.watching.signal == Some((m.ino(), m.mtime(), m.mtime_nsec())));
-        if same {
-            let _ = std::fs::remove_file(&path);
-            self.watching.signal = None;
         }
     }
 
@@ -471,5 +395,7 @@ impl Host {
 
 /// The prompts that a person has queued in Claude; Claude queues its own notifications in the same way.
 pub(super) fn persons(facts: &Facts) -> impl Iterator<Item = &str> {
-    facts.queued_prompts().filter(|prompt| !prompt.starts_with("<task-notification>") && !prompt.starts_with("Your claude.ai usage limit"))
+    facts
+        .queued_prompts()
+        .filter(|prompt| !prompt.starts_with("<task-notification>") && !prompt.starts_with("Your claude.ai usage limit"))
 }

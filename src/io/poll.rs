@@ -62,9 +62,8 @@ impl<'fd, T: Copy> PollSet<'fd, T> {
     /// # Errors
     /// When poll fails for another reason than a signal.
     pub fn wait(&mut self, timeout_ms: Option<u64>) -> io::Result<Vec<(T, Ready)>> {
-        let timeout = timeout_ms.map_or(PollTimeout::NONE, |ms| {
-            PollTimeout::try_from(i32::try_from(ms).unwrap_or(i32::MAX)).unwrap_or(PollTimeout::MAX)
-        });
+        let timeout = timeout_ms
+            .map_or(PollTimeout::NONE, |ms| PollTimeout::try_from(i32::try_from(ms).unwrap_or(i32::MAX)).unwrap_or(PollTimeout::MAX));
         match poll(&mut self.fds, timeout) {
             Ok(_) => {}
             Err(nix::errno::Errno::EINTR) => return Ok(Vec::new()),
@@ -73,11 +72,8 @@ impl<'fd, T: Copy> PollSet<'fd, T> {
         let ready = self.fds.iter().zip(&self.tokens).filter_map(|(fd, token)| {
             let got = fd.revents().unwrap_or(PollFlags::POLLERR);
             let gone = got.intersects(PollFlags::POLLHUP | PollFlags::POLLERR | PollFlags::POLLNVAL);
-            let ready = Ready {
-                read: got.intersects(PollFlags::POLLIN | PollFlags::POLLHUP),
-                write: got.contains(PollFlags::POLLOUT),
-                gone,
-            };
+            let ready =
+                Ready { read: got.intersects(PollFlags::POLLIN | PollFlags::POLLHUP), write: got.contains(PollFlags::POLLOUT), gone };
             (!got.is_empty()).then_some((*token, ready))
         });
         Ok(ready.collect())

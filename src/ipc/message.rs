@@ -135,6 +135,9 @@ pub enum Request {
         /// Claude's JSON.
         #[serde(default)]
         payload: Value,
+        /// The run that it belongs to, so that a late call of a dead run is not taken for the next one's.
+        #[serde(default)]
+        run: Option<u32>,
     },
 }
 
@@ -173,8 +176,8 @@ pub struct Attach {
 /// An error answer, with the id where there is one.
 pub fn parse_request(line: &[u8]) -> Result<(u64, Request), (u64, Failure)> {
     let hint = "see docs/PROTOCOL.md";
-    let value: Value = serde_json::from_slice(line)
-        .map_err(|e| (0, Failure::new(Code::BadRequest, format!("the line is no JSON: {e}"), hint)))?;
+    let value: Value =
+        serde_json::from_slice(line).map_err(|e| (0, Failure::new(Code::BadRequest, format!("the line is no JSON: {e}"), hint)))?;
     let id = value.get("id").and_then(Value::as_u64).unwrap_or(0);
     let Some(name) = value.get("do").and_then(Value::as_str) else {
         return Err((id, Failure::new(Code::BadRequest, "the request has no `do`", hint)));

@@ -40,8 +40,5 @@ pub fn signal(pid: i32, signal: Signal, group: bool) -> io::Result<()> {
 /// Collects an orphan that was left to this process; true when it had ended.
 #[must_use]
 pub fn collect(pid: i32) -> bool {
-    matches!(
-        waitpid(Pid::from_raw(pid), Some(WaitPidFlag::WNOHANG)),
-        Ok(WaitStatus::Exited(..) | WaitStatus::Signaled(..))
-    )
+    matches!(waitpid(Pid::from_raw(pid), Some(WaitPidFlag::WNOHANG)), Ok(WaitStatus::Exited(..) | WaitStatus::Signaled(..)))
 }

@@ -44,11 +44,7 @@ impl Terminal {
     pub(super) fn set_mode(&mut self, space: ModeSpace, number: u16, on: bool) {
         if space == ModeSpace::Private {
             if let Some(how) = Alternate::from_number(number) {
-                return if on {
-                    self.enter_alternate(how)
-                } else {
-                    self.leave_alternate(how)
-                };
+                return if on { self.enter_alternate(how) } else { self.leave_alternate(how) };
             }
             match (number, on) {
                 (1048, true) => return self.save_caret(),
@@ -143,10 +139,7 @@ mod tests {
         assert_eq!((screen.lines()[0].as_str(), place(&screen)), ("", (3, 0)));
         screen.feed(b"\x1b[2;2Hxyz\x1b[?1049l");
         assert!(!screen.alternate());
-        assert_eq!(
-            (screen.lines()[0].as_str(), place(&screen)),
-            ("abc", (3, 0))
-        );
+        assert_eq!((screen.lines()[0].as_str(), place(&screen)), ("abc", (3, 0)));
     }
 
     #[test]
@@ -157,10 +150,7 @@ mod tests {
             screen(&format!("{on}\x1b[Hold{off}\x1b[?47h")).lines()[0].clone()
         };
         assert_eq!((again(47).as_str(), again(1047).as_str()), ("old", ""));
-        assert_eq!(
-            screen("\x1b[?47h\x1b[Hold\x1b[?47l\x1b[?1049h").lines()[0],
-            ""
-        );
+        assert_eq!(screen("\x1b[?47h\x1b[Hold\x1b[?47l\x1b[?1049h").lines()[0], "");
     }
 
     #[test]
@@ -180,10 +170,7 @@ mod tests {
     #[test]
     fn a_second_entry_changes_nothing() {
         let screen = screen("\x1b[?1049habc\x1b[?1049h");
-        assert_eq!(
-            (screen.lines()[0].as_str(), screen.modes()),
-            ("abc", vec!["1049".to_owned()])
-        );
+        assert_eq!((screen.lines()[0].as_str(), screen.modes()), ("abc", vec!["1049".to_owned()]));
     }
 
     #[test]

@@ -41,12 +41,7 @@ pub(super) struct Cell {
 impl Cell {
     /// An empty cell of this look.
     pub(super) fn blank(style: Style) -> Self {
-        Self {
-            tail: None,
-            ch: ' ',
-            style,
-            width: Width::Narrow,
-        }
+        Self { tail: None, ch: ' ', style, width: Width::Narrow }
     }
 
     /// Writes one character; marks that combined with the former one are gone.
@@ -67,12 +62,7 @@ impl Cell {
 
     /// Adds a combining mark; without room it is dropped.
     pub(super) fn combine(&mut self, mark: char) {
-        let tail = self.tail.get_or_insert_with(|| {
-            Box::new(Tail {
-                len: 0,
-                bytes: [0; TAIL_MAX],
-            })
-        });
+        let tail = self.tail.get_or_insert_with(|| Box::new(Tail { len: 0, bytes: [0; TAIL_MAX] }));
         let start = usize::from(tail.len);
         if let Some(room) = tail.bytes.get_mut(start..start + mark.len_utf8()) {
             mark.encode_utf8(room);
@@ -82,10 +72,7 @@ impl Cell {
 
     /// Whether it shows nothing and looks like nothing, so that it may be left out at the end of a row.
     pub(super) fn is_blank(&self) -> bool {
-        self.ch == ' '
-            && self.tail.is_none()
-            && self.width == Width::Narrow
-            && self.style == Style::default()
+        self.ch == ' ' && self.tail.is_none() && self.width == Width::Narrow && self.style == Style::default()
     }
 
     /// Appends the cell's text; a spacer has none.

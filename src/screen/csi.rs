@@ -20,12 +20,7 @@ struct Args<'a>(&'a Params);
 impl Args<'_> {
     /// Parameter `at`, 0 when absent.
     fn value(&self, at: usize) -> u16 {
-        self.0
-            .iter()
-            .nth(at)
-            .and_then(|param| param.first())
-            .copied()
-            .unwrap_or(0)
+        self.0.iter().nth(at).and_then(|param| param.first()).copied().unwrap_or(0)
     }
 
     /// Parameter `at` as a count: absent and 0 mean 1.
@@ -124,12 +119,8 @@ impl Terminal {
                 3 => self.tabs.clear_all(),
                 _ => {}
             },
-            'h' => args
-                .values()
-                .for_each(|number| self.set_mode(ModeSpace::Ansi, number, true)),
-            'l' => args
-                .values()
-                .for_each(|number| self.set_mode(ModeSpace::Ansi, number, false)),
+            'h' => args.values().for_each(|number| self.set_mode(ModeSpace::Ansi, number, true)),
+            'l' => args.values().for_each(|number| self.set_mode(ModeSpace::Ansi, number, false)),
             'm' => self.sgr(params),
             'n' => match args.value(0) {
                 5 => self.ask(Query::Status),
@@ -146,12 +137,8 @@ impl Terminal {
 
     fn csi_private(&mut self, args: &Args<'_>, action: char) {
         match action {
-            'h' => args
-                .values()
-                .for_each(|number| self.set_mode(ModeSpace::Private, number, true)),
-            'l' => args
-                .values()
-                .for_each(|number| self.set_mode(ModeSpace::Private, number, false)),
+            'h' => args.values().for_each(|number| self.set_mode(ModeSpace::Private, number, true)),
+            'l' => args.values().for_each(|number| self.set_mode(ModeSpace::Private, number, false)),
             'J' => self.erase(args, Self::erase_screen),
             'K' => self.erase(args, Self::erase_line),
             'n' if args.value(0) == 6 => self.ask_position(ModeSpace::Private),

@@ -77,8 +77,8 @@ pub(super) enum Charset {
 
 /// What DEC graphics shows for 0x5f to 0x7e (VT100 user guide, table 3-9).
 const GRAPHICS: [char; 32] = [
-    ' ', '◆', '▒', '␉', '␌', '␍', '␊', '°', '±', '␤', '␋', '┘', '┐', '┌', '└', '┼', '⎺', '⎻', '─',
-    '⎼', '⎽', '├', '┤', '┴', '┬', '│', '≤', '≥', 'π', '≠', '£', '·',
+    ' ', '◆', '▒', '␉', '␌', '␍', '␊', '°', '±', '␤', '␋', '┘', '┐', '┌', '└', '┼', '⎺', '⎻', '─', '⎼', '⎽', '├', '┤', '┴', '┬', '│',
+    '≤', '≥', 'π', '≠', '£', '·',
 ];
 
 impl Charset {
@@ -116,11 +116,7 @@ impl Charsets {
     /// The character that is shown for one that was received.
     #[inline]
     pub(super) fn map(self, ch: char) -> char {
-        if self.shifted {
-            self.g1.map(ch)
-        } else {
-            self.g0.map(ch)
-        }
+        if self.shifted { self.g1.map(ch) } else { self.g0.map(ch) }
     }
 }
 
@@ -159,10 +155,7 @@ mod tests {
 
     #[test]
     fn graphics_cover_exactly_their_range() {
-        let shown: String = "^_`aqx~\u{7f}é"
-            .chars()
-            .map(|ch| Charset::Graphics.map(ch))
-            .collect();
+        let shown: String = "^_`aqx~\u{7f}é".chars().map(|ch| Charset::Graphics.map(ch)).collect();
         assert_eq!(shown, "^ ◆▒─│·\u{7f}é");
         assert_eq!(Charset::British.map('#'), '£');
         assert_eq!(Charset::Ascii.map('q'), 'q');
@@ -170,12 +163,7 @@ mod tests {
 
     #[test]
     fn a_caret_outside_is_moved_in_and_waits_no_more() {
-        let caret = Caret {
-            col: 9,
-            row: 9,
-            pending: true,
-            ..Caret::default()
-        };
+        let caret = Caret { col: 9, row: 9, pending: true, ..Caret::default() };
         let moved = caret.clamped(5, 3);
         assert_eq!((moved.col, moved.row, moved.pending), (4, 2, false));
         assert_eq!(caret.clamped(10, 10), caret);
@@ -183,9 +171,7 @@ mod tests {
 
     #[test]
     fn shapes_have_numbers_and_names() {
-        let names: Vec<_> = (0..8)
-            .map(|n| CursorShape::from_number(n).map(CursorShape::name))
-            .collect();
+        let names: Vec<_> = (0..8).map(|n| CursorShape::from_number(n).map(CursorShape::name)).collect();
         assert_eq!(names[4], Some("underline"));
         assert_eq!(names[6], Some("bar"));
         assert_eq!(names[7], None);

@@ -160,10 +160,7 @@ mod tests {
         assert_eq!(lines("\x1b[L"), ["abcde", "", "fghij"]);
         assert_eq!(lines("\x1b[Mx"), ["abcde", "xlmno", ""]);
         assert_eq!(lines("\x1b[1;2r\x1b[1;1H\x1b[9M"), ["", "", "klmno"]);
-        assert_eq!(
-            lines("\x1b[1;2r\x1b[3;1H\x1b[9L"),
-            ["abcde", "fghij", "klmno"]
-        );
+        assert_eq!(lines("\x1b[1;2r\x1b[3;1H\x1b[9L"), ["abcde", "fghij", "klmno"]);
     }
 
     #[test]
@@ -176,10 +173,7 @@ mod tests {
         let mut screen = Screen::new(4, 1);
         screen.feed(b"ab\x1b[1;41m\x1b[K");
         let runs = screen.row_runs(0);
-        assert_eq!(
-            (runs[1].text.as_str(), runs[1].style.bg),
-            ("  ", Color::Indexed(1))
-        );
+        assert_eq!((runs[1].text.as_str(), runs[1].style.bg), ("  ", Color::Indexed(1)));
         assert!(runs[1].style.attr_names().is_empty());
     }
 

@@ -15,9 +15,7 @@ pub(super) struct Grid {
 impl Grid {
     /// An empty grid.
     pub(super) fn new(cols: usize, rows: usize) -> Self {
-        Self {
-            rows: vec![Row::new(cols); rows],
-        }
+        Self { rows: vec![Row::new(cols); rows] }
     }
 
     /// Whether it has no rows yet: the alternate screen costs nothing until it is shown.

@@ -40,11 +40,7 @@ impl Input {
     /// Parses `bytes` and has the terminal carry them out.
     pub(super) fn feed(&mut self, terminal: &mut Terminal, bytes: &[u8]) {
         for chunk in bytes.chunks(CHUNK) {
-            let rest = if self.skipping {
-                self.skip(chunk)
-            } else {
-                chunk
-            };
+            let rest = if self.skipping { self.skip(chunk) } else { chunk };
             terminal.heard = false;
             self.advance(terminal, rest);
             if terminal.heard || rest.is_empty() {
@@ -53,10 +49,7 @@ impl Input {
                 self.silent += rest.len();
             }
             if self.silent > STRING_MAX {
-                *self = Self {
-                    skipping: true,
-                    ..Self::default()
-                };
+                *self = Self { skipping: true, ..Self::default() };
             }
         }
         terminal.heard = false;
@@ -68,10 +61,7 @@ impl Input {
 
     /// Drops bytes up to the end of the string, and returns what follows.
     fn skip<'a>(&mut self, bytes: &'a [u8]) -> &'a [u8] {
-        let Some(end) = bytes
-            .iter()
-            .position(|byte| matches!(byte, 0x07 | 0x18 | 0x1a | 0x1b))
-        else {
+        let Some(end) = bytes.iter().position(|byte| matches!(byte, 0x07 | 0x18 | 0x1a | 0x1b)) else {
             return &[];
         };
         self.skipping = false;
@@ -169,10 +159,7 @@ mod tests {
         }
         assert!(screen.input.skipping);
         screen.feed(b"\x07after");
-        assert_eq!(
-            (screen.title(), screen.lines()[0].as_str()),
-            ("old", "after")
-        );
+        assert_eq!((screen.title(), screen.lines()[0].as_str()), ("old", "after"));
     }
 
     #[test]
@@ -186,24 +173,14 @@ mod tests {
 
     #[test]
     fn the_limit_of_a_string_does_not_depend_on_how_it_is_cut() {
-        for length in [
-            STRING_MAX - 100,
-            STRING_MAX - 3,
-            STRING_MAX,
-            STRING_MAX + 1,
-            STRING_MAX + 9000,
-        ] {
+        for length in [STRING_MAX - 100, STRING_MAX - 3, STRING_MAX, STRING_MAX + 1, STRING_MAX + 9000] {
             let bytes = format!("\x1b]0;{}\x07ok", "t".repeat(length));
             let mut whole = Screen::new(20, 1);
             whole.feed(bytes.as_bytes());
             let mut cut = Screen::new(20, 1);
             bytes.as_bytes().chunks(7).for_each(|piece| cut.feed(piece));
             assert!(whole == cut, "{length}");
-            assert_eq!(
-                whole.title().is_empty(),
-                length > STRING_MAX - 3,
-                "{length}"
-            );
+            assert_eq!(whole.title().is_empty(), length > STRING_MAX - 3, "{length}");
         }
     }
 }

@@ -42,8 +42,7 @@ impl Keyboard {
         if count > self.pushed.len() {
             self.base = 0;
         }
-        self.pushed
-            .truncate(self.pushed.len().saturating_sub(count));
+        self.pushed.truncate(self.pushed.len().saturating_sub(count));
     }
 
     /// `CSI = flags ; how u`.
@@ -78,10 +77,7 @@ mod tests {
         let mut keyboard = Keyboard::default();
         keyboard.push(1);
         keyboard.push(5);
-        assert_eq!(
-            (keyboard.flags(), keyboard.undo().as_str()),
-            (5, "\x1b[<2u")
-        );
+        assert_eq!((keyboard.flags(), keyboard.undo().as_str()), (5, "\x1b[<2u"));
         keyboard.pop(1);
         assert_eq!(keyboard.flags(), 1);
         keyboard.pop(9);
@@ -94,10 +90,7 @@ mod tests {
         keyboard.change(5, Change::Replace);
         keyboard.change(2, Change::Add);
         keyboard.change(4, Change::Remove);
-        assert_eq!(
-            (keyboard.flags(), keyboard.undo().as_str()),
-            (3, "\x1b[=0;1u")
-        );
+        assert_eq!((keyboard.flags(), keyboard.undo().as_str()), (3, "\x1b[=0;1u"));
         keyboard.push(8);
         keyboard.pop(1);
         assert_eq!(keyboard.flags(), 3);

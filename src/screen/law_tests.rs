@@ -18,20 +18,16 @@ fn parameter() -> impl Strategy<Value = String> {
 }
 
 fn control_sequence() -> impl Strategy<Value = Vec<u8>> {
-    let marker =
-        prop_oneof![6 => Just(""), 1 => Just("?"), 1 => Just(">"), 1 => Just("<"), 1 => Just("=")];
+    let marker = prop_oneof![6 => Just(""), 1 => Just("?"), 1 => Just(">"), 1 => Just("<"), 1 => Just("=")];
     let between = prop_oneof![12 => Just(""), 1 => Just(" "), 1 => Just("!"), 1 => Just("$")];
-    (marker, vec(parameter(), 0..4), between, 0x40u8..0x7f).prop_map(
-        |(marker, params, between, last)| {
-            format!("\x1b[{marker}{}{between}{}", params.join(";"), last as char).into_bytes()
-        },
-    )
+    (marker, vec(parameter(), 0..4), between, 0x40u8..0x7f)
+        .prop_map(|(marker, params, between, last)| format!("\x1b[{marker}{}{between}{}", params.join(";"), last as char).into_bytes())
 }
 
 fn mode() -> impl Strategy<Value = Vec<u8>> {
     let number = prop::sample::select(vec![
-        1, 5, 6, 7, 9, 12, 25, 45, 47, 66, 1000, 1002, 1003, 1004, 1005, 1006, 1007, 1015, 1016,
-        1047, 1048, 1049, 2004, 2026, 2027, 2031, 2048, 9001,
+        1, 5, 6, 7, 9, 12, 25, 45, 47, 66, 1000, 1002, 1003, 1004, 1005, 1006, 1007, 1015, 1016, 1047, 1048, 1049, 2004, 2026, 2027,
+        2031, 2048, 9001,
     ]);
     prop_oneof![
         5 => (number, any::<bool>())
@@ -135,15 +131,10 @@ fn check(screen: &Screen) {
     }
     assert!(screen.title().len() <= 1024);
     let terminal = &screen.terminal;
-    assert!(
-        terminal.region.top <= terminal.region.bottom && terminal.region.bottom < usize::from(rows)
-    );
+    assert!(terminal.region.top <= terminal.region.bottom && terminal.region.bottom < usize::from(rows));
     assert!(terminal.queries.len() <= 64);
     for page in [&terminal.page, &terminal.hidden] {
-        page.grid
-            .rows()
-            .iter()
-            .for_each(|row| row.check(usize::from(cols)));
+        page.grid.rows().iter().for_each(|row| row.check(usize::from(cols)));
         assert!(page.grid.is_unused() || page.grid.rows().len() == usize::from(rows));
     }
 }

@@ -77,11 +77,7 @@ impl Screen {
     /// A fresh screen. Each side is cut to 1..=[`SIDE_MAX`].
     #[must_use]
     pub fn new(cols: u16, rows: u16) -> Self {
-        Self {
-            terminal: Terminal::new(side(cols), side(rows)),
-            input: Input::default(),
-            revision: 0,
-        }
+        Self { terminal: Terminal::new(side(cols), side(rows)), input: Input::default(), revision: 0 }
     }
 
     /// Takes what the child wrote. Sequences and characters may be cut anywhere between two calls.
@@ -204,28 +200,11 @@ mod tests {
             last = screen.revision();
             rose
         };
-        for visible in [
-            "a",
-            "\x1b[2;2H",
-            "\x1b[?25l",
-            "\x1b[5 q",
-            "\x1b]0;t\x07",
-            "\x1b[J",
-            "\x1b[?1049h",
-            "\x1b[?5h",
-        ] {
+        for visible in ["a", "\x1b[2;2H", "\x1b[?25l", "\x1b[5 q", "\x1b]0;t\x07", "\x1b[J", "\x1b[?1049h", "\x1b[?5h"] {
             screen.feed(visible.as_bytes());
             assert!(rises(&screen), "{visible:?}");
         }
-        for silent in [
-            "",
-            "\x1b[1m",
-            "\x1b[?2004h",
-            "\x1b[c",
-            "\x07",
-            "\x1b[?5h",
-            "\x1b[1",
-        ] {
+        for silent in ["", "\x1b[1m", "\x1b[?2004h", "\x1b[c", "\x07", "\x1b[?5h", "\x1b[1"] {
             screen.feed(silent.as_bytes());
             assert!(!rises(&screen), "{silent:?}");
         }
@@ -240,9 +219,6 @@ mod tests {
         let mut screen = Screen::new(10, 3);
         screen.feed(b"ab\x1b[6 q\x1b[?25l");
         let cursor = screen.cursor();
-        assert_eq!(
-            (cursor.col, cursor.row, cursor.visible, cursor.shape.name()),
-            (2, 0, false, "bar")
-        );
+        assert_eq!((cursor.col, cursor.row, cursor.visible, cursor.shape.name()), (2, 0, false, "bar"));
     }
 }

@@ -138,9 +138,7 @@ impl Mode {
     /// The mode of a number, `None` for those that hopty does not know.
     #[must_use]
     pub fn from_number(space: ModeSpace, number: u16) -> Option<Self> {
-        Self::ALL
-            .into_iter()
-            .find(|mode| mode.number() == (space, number))
+        Self::ALL.into_iter().find(|mode| mode.number() == (space, number))
     }
 
     /// Whether it is on in a fresh terminal.

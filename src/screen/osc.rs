@@ -20,16 +20,8 @@ impl Terminal {
             b"1" => self.set_title(Part::Icon, rest),
             b"2" => self.set_title(Part::Window, rest),
             b"10" | b"11" | b"12" => {
-                let end = if bell_terminated {
-                    StringEnd::Bell
-                } else {
-                    StringEnd::Terminator
-                };
-                let all = [
-                    DynamicColor::Foreground,
-                    DynamicColor::Background,
-                    DynamicColor::Cursor,
-                ];
+                let end = if bell_terminated { StringEnd::Bell } else { StringEnd::Terminator };
+                let all = [DynamicColor::Foreground, DynamicColor::Background, DynamicColor::Cursor];
                 // Further values are about the colours that follow: `10;?;?` asks for 10 and 11.
                 let first = usize::from(number[1] - b'0');
                 for (which, value) in all.into_iter().skip(first).zip(rest) {
@@ -71,8 +63,7 @@ mod tests {
 
     #[test]
     fn links_and_the_clipboard_leave_only_the_text() {
-        let screen =
-            screen("\x1b]8;;https://example.org\x1b\\link\x1b]8;;\x1b\\\x1b]52;c;aGk=\x07!");
+        let screen = screen("\x1b]8;;https://example.org\x1b\\link\x1b]8;;\x1b\\\x1b]52;c;aGk=\x07!");
         assert_eq!(screen.lines()[0], "link!");
     }
 

@@ -135,9 +135,6 @@ mod tests {
 
     #[test]
     fn strings_that_mean_nothing_here_show_nothing() {
-        assert_eq!(
-            lines("a\x1bP$q\"p\x1b\\b\x1b_Gi=31,s=1;AAAA\x1b\\c\x1b^x\x1b\\d\x1bXy\x1b\\e")[0],
-            "abcde"
-        );
+        assert_eq!(lines("a\x1bP$q\"p\x1b\\b\x1b_Gi=31,s=1;AAAA\x1b\\c\x1b^x\x1b\\d\x1bXy\x1b\\e")[0], "abcde");
     }
 }

@@ -118,12 +118,7 @@ impl<'a> Identity<'a> {
     #[must_use]
     pub fn new(version: &'a str) -> Self {
         let light = [0xd0, 0xd0, 0xd0];
-        Self {
-            version,
-            foreground: light,
-            background: [0, 0, 0],
-            cursor: light,
-        }
+        Self { version, foreground: light, background: [0, 0, 0], cursor: light }
     }
 }
 
@@ -136,20 +131,12 @@ pub fn reply(query: &Query, identity: &Identity<'_>) -> Vec<u8> {
         // Kind VT220, no firmware number: nothing that a program would take for a terminal it has rules for.
         Query::SecondaryAttributes => "\x1b[>1;0;0c".to_owned(),
         Query::Version => {
-            let version: String = identity
-                .version
-                .chars()
-                .filter(|ch| !ch.is_control())
-                .collect();
+            let version: String = identity.version.chars().filter(|ch| !ch.is_control()).collect();
             format!("\x1bP>|hopty({version})\x1b\\")
         }
         Query::Status => "\x1b[0n".to_owned(),
         Query::Position { space, col, row } => format!("\x1b[{}{row};{col}R", marker(space)),
-        Query::Mode {
-            space,
-            number,
-            state,
-        } => {
+        Query::Mode { space, number, state } => {
             let state = match state {
                 ModeState::Unknown => 0,
                 ModeState::Set => 1,
@@ -159,11 +146,7 @@ pub fn reply(query: &Query, identity: &Identity<'_>) -> Vec<u8> {
         }
         Query::KeyboardFlags(flags) => format!("\x1b[?{flags}u"),
         Query::WindowPixels { cols, rows } => {
-            format!(
-                "\x1b[4;{};{}t",
-                u32::from(rows) * CELL.1,
-                u32::from(cols) * CELL.0
-            )
+            format!("\x1b[4;{};{}t", u32::from(rows) * CELL.1, u32::from(cols) * CELL.0)
         }
         Query::CellPixels => format!("\x1b[6;{};{}t", CELL.1, CELL.0),
         Query::WindowCells { cols, rows } => format!("\x1b[8;{rows};{cols}t"),
@@ -202,27 +185,15 @@ impl Terminal {
     /// DECRQM.
     pub(super) fn ask_mode(&mut self, space: ModeSpace, number: u16) {
         let state = self.mode_state(space, number);
-        self.ask(Query::Mode {
-            space,
-            number,
-            state,
-        });
+        self.ask(Query::Mode { space, number, state });
     }
 
     /// DSR 6.
     pub(super) fn ask_position(&mut self, space: ModeSpace) {
-        let top = if self.caret.origin {
-            self.region.top
-        } else {
-            0
-        };
+        let top = if self.caret.origin { self.region.top } else { 0 };
         let row = self.caret.row.saturating_sub(top) + 1;
         let col = self.caret.col + 1;
-        self.ask(Query::Position {
-            space,
-            col: col as u16,
-            row: row as u16,
-        });
+        self.ask(Query::Position { space, col: col as u16, row: row as u16 });
     }
 }
 
@@ -235,11 +206,7 @@ mod tests {
         let mut screen = Screen::new(80, 24);
         screen.feed(bytes.as_bytes());
         let identity = Identity::new("0.1.0");
-        let bytes = screen
-            .take_queries()
-            .iter()
-            .flat_map(|query| reply(query, &identity))
-            .collect();
+        let bytes = screen.take_queries().iter().flat_map(|query| reply(query, &identity)).collect();
         assert!(screen.take_queries().is_empty());
         String::from_utf8(bytes).unwrap()
     }

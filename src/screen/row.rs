@@ -26,20 +26,13 @@ impl PartialEq for Row {
 impl Row {
     /// An empty row of `cols` cells.
     pub(super) fn new(cols: usize) -> Self {
-        Self {
-            cells: vec![Cell::blank(Style::default()); cols],
-            used: 0,
-            wrapped: false,
-        }
+        Self { cells: vec![Cell::blank(Style::default()); cols], used: 0, wrapped: false }
     }
 
     /// The cells that may hold something; the rest of the row is blank.
     pub(super) fn written(&self) -> &[Cell] {
         let cells = self.cells.get(..self.used).unwrap_or(&self.cells);
-        let end = cells
-            .iter()
-            .rposition(|cell| !cell.is_blank())
-            .map_or(0, |last| last + 1);
+        let end = cells.iter().rposition(|cell| !cell.is_blank()).map_or(0, |last| last + 1);
         &cells[..end]
     }
 
@@ -57,11 +50,7 @@ impl Row {
     /// Writes a character of one column. `col` beyond the row is ignored.
     #[inline]
     pub(super) fn put_narrow(&mut self, col: usize, ch: char, style: Style) {
-        if self
-            .cells
-            .get(col)
-            .is_some_and(|cell| cell.width != Width::Narrow)
-        {
+        if self.cells.get(col).is_some_and(|cell| cell.width != Width::Narrow) {
             self.part(col);
             self.part(col + 1);
         }
@@ -85,10 +74,7 @@ impl Row {
 
     /// Adds a combining mark to the character at `col`, or to the wide one whose right half that is.
     pub(super) fn combine(&mut self, col: usize, mark: char) {
-        let spacer = self
-            .cells
-            .get(col)
-            .is_some_and(|cell| cell.width == Width::Spacer);
+        let spacer = self.cells.get(col).is_some_and(|cell| cell.width == Width::Spacer);
         let col = if spacer { col.saturating_sub(1) } else { col };
         if let Some(cell) = self.cells.get_mut(col) {
             cell.combine(mark);
@@ -171,27 +157,15 @@ impl Row {
         assert_eq!(self.cells.len(), cols);
         assert!(self.used <= cols && self.cells[self.used..].iter().all(Cell::is_blank));
         for (at, cell) in self.cells.iter().enumerate() {
-            let next = self
-                .cells
-                .get(at + 1)
-                .is_some_and(|next| next.width == Width::Spacer);
+            let next = self.cells.get(at + 1).is_some_and(|next| next.width == Width::Spacer);
             assert_eq!(cell.width == Width::Wide, next, "{:?}", self.cells);
         }
-        assert!(
-            self.cells
-                .first()
-                .is_none_or(|cell| cell.width != Width::Spacer)
-        );
+        assert!(self.cells.first().is_none_or(|cell| cell.width != Width::Spacer));
     }
 
     /// Hollows out the wide character that a cut to the left of `col` would split.
     fn part(&mut self, col: usize) {
-        if col == 0
-            || self
-                .cells
-                .get(col)
-                .is_none_or(|cell| cell.width != Width::Spacer)
-        {
+        if col == 0 || self.cells.get(col).is_none_or(|cell| cell.width != Width::Spacer) {
             return;
         }
         self.cells[col - 1].hollow();
@@ -220,9 +194,7 @@ mod tests {
 
     fn text(row: &Row) -> String {
         let mut text = String::new();
-        row.written()
-            .iter()
-            .for_each(|cell| cell.push_text(&mut text));
+        row.written().iter().for_each(|cell| cell.push_text(&mut text));
         text
     }
 

@@ -98,11 +98,7 @@ fn indexed(index: u16) -> Option<Color> {
 }
 
 fn rgb(r: u16, g: u16, b: u16) -> Option<Color> {
-    Some(Color::Rgb(
-        u8::try_from(r).ok()?,
-        u8::try_from(g).ok()?,
-        u8::try_from(b).ok()?,
-    ))
+    Some(Color::Rgb(u8::try_from(r).ok()?, u8::try_from(g).ok()?, u8::try_from(b).ok()?))
 }
 
 #[cfg(test)]
@@ -123,24 +119,8 @@ mod tests {
     #[test]
     fn attributes_come_and_go() {
         let on = pen("1;2;3;4;5;7;8;9;53");
-        assert_eq!(
-            on.attr_names(),
-            [
-                "bold",
-                "dim",
-                "italic",
-                "blink",
-                "reverse",
-                "hidden",
-                "strike",
-                "overline",
-                "underline"
-            ]
-        );
-        assert_eq!(
-            pen("1;2;3;4;5;7;8;9;53;22;23;24;25;27;28;29;55"),
-            Style::default()
-        );
+        assert_eq!(on.attr_names(), ["bold", "dim", "italic", "blink", "reverse", "hidden", "strike", "overline", "underline"]);
+        assert_eq!(pen("1;2;3;4;5;7;8;9;53;22;23;24;25;27;28;29;55"), Style::default());
         assert_eq!(pen("1;31;4:3;"), Style::default());
     }
 
@@ -187,16 +167,7 @@ mod tests {
 
     #[test]
     fn broken_colours_change_nothing() {
-        for sgr in [
-            "38",
-            "38;5",
-            "38;2;1;2",
-            "38;5;256",
-            "38;2;300;0;0",
-            "38:2:1",
-            "38:9",
-            "999",
-        ] {
+        for sgr in ["38", "38;5", "38;2;1;2", "38;5;256", "38;2;300;0;0", "38:2:1", "38:9", "999"] {
             assert_eq!(pen(sgr), Style::default(), "{sgr}");
         }
     }

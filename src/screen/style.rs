@@ -68,16 +68,8 @@ pub enum Attr {
 
 impl Attr {
     /// Every attribute, in the order of SGR numbers.
-    pub const ALL: [Self; 8] = [
-        Self::Bold,
-        Self::Dim,
-        Self::Italic,
-        Self::Blink,
-        Self::Reverse,
-        Self::Hidden,
-        Self::Strike,
-        Self::Overline,
-    ];
+    pub const ALL: [Self; 8] =
+        [Self::Bold, Self::Dim, Self::Italic, Self::Blink, Self::Reverse, Self::Hidden, Self::Strike, Self::Overline];
 
     /// The attribute's name in `screen --json` (CONTRACT C4).
     #[must_use]
@@ -133,11 +125,7 @@ impl Style {
     /// Names of all that is on, `underline` last (CONTRACT C4, `attrs`).
     #[must_use]
     pub fn attr_names(&self) -> Vec<&'static str> {
-        let mut names: Vec<_> = Attr::ALL
-            .into_iter()
-            .filter(|attr| self.has(*attr))
-            .map(Attr::name)
-            .collect();
+        let mut names: Vec<_> = Attr::ALL.into_iter().filter(|attr| self.has(*attr)).map(Attr::name).collect();
         if self.underline != Underline::None {
             names.push("underline");
         }
@@ -146,10 +134,7 @@ impl Style {
 
     /// The style that erasing leaves behind: the background stays, all else is gone, as in xterm.
     pub(super) fn erased(&self) -> Self {
-        Self {
-            bg: self.bg,
-            ..Self::default()
-        }
+        Self { bg: self.bg, ..Self::default() }
     }
 }
 
@@ -177,18 +162,8 @@ mod tests {
 
     #[test]
     fn erasing_keeps_the_background_only() {
-        let mut style = Style {
-            bg: Color::Indexed(4),
-            fg: Color::Indexed(1),
-            ..Style::default()
-        };
+        let mut style = Style { bg: Color::Indexed(4), fg: Color::Indexed(1), ..Style::default() };
         style.add(Attr::Reverse);
-        assert_eq!(
-            style.erased(),
-            Style {
-                bg: Color::Indexed(4),
-                ..Style::default()
-            }
-        );
+        assert_eq!(style.erased(), Style { bg: Color::Indexed(4), ..Style::default() });
     }
 }

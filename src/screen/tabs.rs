@@ -12,9 +12,7 @@ pub(super) struct Tabs {
 impl Tabs {
     /// The default stops.
     pub(super) fn new(cols: usize) -> Self {
-        Self {
-            stops: (0..cols).map(is_default).collect(),
-        }
+        Self { stops: (0..cols).map(is_default).collect() }
     }
 
     /// Keeps the stops that there are; new columns get default ones.
@@ -50,10 +48,7 @@ impl Tabs {
 
     /// The next stop to the left of `col`, else the first column.
     pub(super) fn previous(&self, col: usize) -> usize {
-        (0..col.min(self.stops.len()))
-            .rev()
-            .find(|at| self.stops[*at])
-            .unwrap_or(0)
+        (0..col.min(self.stops.len())).rev().find(|at| self.stops[*at]).unwrap_or(0)
     }
 }
 
@@ -68,14 +63,8 @@ mod tests {
     #[test]
     fn stops_are_found_both_ways() {
         let tabs = Tabs::new(20);
-        assert_eq!(
-            (tabs.next(0), tabs.next(8), tabs.next(16), tabs.next(19)),
-            (8, 16, 19, 19)
-        );
-        assert_eq!(
-            (tabs.previous(19), tabs.previous(16), tabs.previous(8)),
-            (16, 8, 0)
-        );
+        assert_eq!((tabs.next(0), tabs.next(8), tabs.next(16), tabs.next(19)), (8, 16, 19, 19));
+        assert_eq!((tabs.previous(19), tabs.previous(16), tabs.previous(8)), (16, 8, 0));
     }
 
     #[test]

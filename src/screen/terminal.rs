@@ -80,17 +80,11 @@ impl Terminal {
         Self {
             cols,
             rows,
-            page: Page {
-                grid,
-                ..Page::default()
-            },
+            page: Page { grid, ..Page::default() },
             hidden: Page::default(),
             alternate: None,
             caret: Caret::default(),
-            region: Region {
-                top: 0,
-                bottom: rows - 1,
-            },
+            region: Region { top: 0, bottom: rows - 1 },
             tabs: Tabs::new(cols),
             modes: Modes::default(),
             modify_other_keys: 0,
@@ -123,10 +117,7 @@ impl Terminal {
 
     /// The margins of a fresh terminal.
     pub(super) fn whole(&self) -> Region {
-        Region {
-            top: 0,
-            bottom: self.rows - 1,
-        }
+        Region { top: 0, bottom: self.rows - 1 }
     }
 
     /// Whether `mode` is on.
@@ -162,25 +153,14 @@ impl Terminal {
 
     /// Moves up, not over the top margin when it starts below it.
     pub(super) fn go_up(&mut self, count: usize) {
-        let limit = if self.caret.row >= self.region.top {
-            self.region.top
-        } else {
-            0
-        };
-        self.go(
-            self.caret.col,
-            self.caret.row.saturating_sub(count).max(limit),
-        );
+        let limit = if self.caret.row >= self.region.top { self.region.top } else { 0 };
+        self.go(self.caret.col, self.caret.row.saturating_sub(count).max(limit));
     }
 
     /// Moves down, not over the bottom margin when it starts above it.
     pub(super) fn go_down(&mut self, count: usize) {
         let inside = self.caret.row <= self.region.bottom;
-        let limit = if inside {
-            self.region.bottom
-        } else {
-            self.rows - 1
-        };
+        let limit = if inside { self.region.bottom } else { self.rows - 1 };
         self.go(self.caret.col, (self.caret.row + count).min(limit));
     }
 
@@ -207,18 +187,14 @@ impl Terminal {
     /// Scrolls the rows of `region` up.
     pub(super) fn scroll_up(&mut self, region: Region, count: usize) {
         let blank = self.blank();
-        self.page
-            .grid
-            .scroll_up(region.top, region.bottom, count, blank);
+        self.page.grid.scroll_up(region.top, region.bottom, count, blank);
         self.changed = true;
     }
 
     /// Scrolls the rows of `region` down.
     pub(super) fn scroll_down(&mut self, region: Region, count: usize) {
         let blank = self.blank();
-        self.page
-            .grid
-            .scroll_down(region.top, region.bottom, count, blank);
+        self.page.grid.scroll_down(region.top, region.bottom, count, blank);
         self.changed = true;
     }
 
@@ -254,11 +230,7 @@ impl Terminal {
         self.modes.set(Mode::CursorVisible, true);
         self.region = self.whole();
         let (col, row) = (self.caret.col, self.caret.row);
-        self.caret = Caret {
-            col,
-            row,
-            ..Caret::default()
-        };
+        self.caret = Caret { col, row, ..Caret::default() };
         self.page.saved = Caret::default();
     }
 }
@@ -325,11 +297,7 @@ mod tests {
 
     #[test]
     fn a_full_reset_forgets_all_but_the_title() {
-        let mut used = screen(
-            10,
-            6,
-            "\x1b]0;t\x07\x1b[?1049h\x1b[>5uabc\x1b[?2004h\x1b[2;3r\x1b[1m\x1bc",
-        );
+        let mut used = screen(10, 6, "\x1b]0;t\x07\x1b[?1049h\x1b[>5uabc\x1b[?2004h\x1b[2;3r\x1b[1m\x1bc");
         assert_eq!((used.title(), used.alternate()), ("t", false));
         used.feed(b"\x1b]0;\x07");
         assert_eq!(used, Screen::new(10, 6));
@@ -337,11 +305,7 @@ mod tests {
 
     #[test]
     fn a_soft_reset_keeps_the_picture_and_the_mouse() {
-        let screen = screen(
-            10,
-            6,
-            "abc\x1b[4h\x1b[?7l\x1b[?25l\x1b[?1000h\x1b[2;3r\x1b[1m\x1b[!p",
-        );
+        let screen = screen(10, 6, "abc\x1b[4h\x1b[?7l\x1b[?25l\x1b[?1000h\x1b[2;3r\x1b[1m\x1b[!p");
         assert_eq!(screen.lines()[0], "abc");
         assert_eq!(screen.modes(), ["1000"]);
         assert_eq!(screen.undo(), b"\x1b[?1000l");

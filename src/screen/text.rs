@@ -17,13 +17,7 @@ impl Screen {
     /// The visible rows as text, blanks at their ends left out. Always as many as the screen has rows.
     #[must_use]
     pub fn lines(&self) -> Vec<String> {
-        self.terminal
-            .page
-            .grid
-            .rows()
-            .iter()
-            .map(|row| line(row.written()))
-            .collect()
+        self.terminal.page.grid.rows().iter().map(|row| line(row.written())).collect()
     }
 
     /// One visible row, 0-based, as runs from the left. Unstyled blanks at the end are left out; a row that does not exist
@@ -34,20 +28,13 @@ impl Screen {
         let Some(row) = self.terminal.page.grid.rows().get(usize::from(row)) else {
             return runs;
         };
-        for cell in row
-            .written()
-            .iter()
-            .filter(|cell| cell.width != Width::Spacer)
-        {
+        for cell in row.written().iter().filter(|cell| cell.width != Width::Spacer) {
             match runs.last_mut() {
                 Some(run) if run.style == cell.style => cell.push_text(&mut run.text),
                 _ => {
                     let mut text = String::new();
                     cell.push_text(&mut text);
-                    runs.push(Run {
-                        text,
-                        style: cell.style,
-                    });
+                    runs.push(Run { text, style: cell.style });
                 }
             }
         }

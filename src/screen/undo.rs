@@ -128,11 +128,7 @@ mod tests {
         assert_eq!(screen.undo(), b"", "undone twice: {bytes:?}");
         assert!(screen.modes().is_empty() && !screen.alternate() && screen.cursor().visible);
         if !was_alternate {
-            assert_eq!(
-                (screen.cursor().col, screen.cursor().row),
-                place,
-                "{bytes:?}"
-            );
+            assert_eq!((screen.cursor().col, screen.cursor().row), place, "{bytes:?}");
         }
         String::from_utf8(undo).unwrap()
     }
@@ -143,10 +139,7 @@ mod tests {
             ("", ""),
             ("text\x1b[2J\x1b[3;3H\x1b7\x1b[c", ""),
             ("\x1b[?1000h\x1b[?1006h", "\x1b[?1006l\x1b[?1000l"),
-            (
-                "\x1b[?1004h\x1b[?2004h\x1b[?2031h",
-                "\x1b[?1004l\x1b[?2031l\x1b[?2004l",
-            ),
+            ("\x1b[?1004h\x1b[?2004h\x1b[?2031h", "\x1b[?1004l\x1b[?2031l\x1b[?2004l"),
             ("\x1b[?2026h", "\x1b[?2026l"),
             ("\x1b[?1h\x1b=", "\x1b[?1l\x1b>"),
             ("\x1b[?66h", "\x1b>"),
@@ -175,31 +168,18 @@ mod tests {
 
     #[test]
     fn what_was_turned_off_again_is_not_undone() {
-        assert_eq!(
-            undo("\x1b[?1049h\x1b[?1000h\x1b[?25l\x1b[?25h\x1b[?1000l\x1b[?1049l"),
-            ""
-        );
-        assert_eq!(
-            undo("\x1b[?1049h\x1b[>1u\x1b[?1049l"),
-            "",
-            "the other screen's keyboard is not on"
-        );
+        assert_eq!(undo("\x1b[?1049h\x1b[?1000h\x1b[?25l\x1b[?25h\x1b[?1000l\x1b[?1049l"), "");
+        assert_eq!(undo("\x1b[?1049h\x1b[>1u\x1b[?1049l"), "", "the other screen's keyboard is not on");
     }
 
     #[test]
     fn each_screen_s_keyboard_is_popped_while_it_is_shown() {
-        assert_eq!(
-            undo("\x1b[>1u\x1b[?1049h\x1b[>3u\x1b[>5u"),
-            "\x1b[<2u\x1b[?1049l\x1b[<1u"
-        );
+        assert_eq!(undo("\x1b[>1u\x1b[?1049h\x1b[>3u\x1b[>5u"), "\x1b[<2u\x1b[?1049l\x1b[<1u");
     }
 
     #[test]
     fn what_leaving_the_alternate_screen_brings_back_is_undone_too() {
-        assert_eq!(
-            undo("\x1b[1m\x1b(0\x1b[?1049h\x1b[m\x1b(B"),
-            "\x1b[?1049l\x1b(B\x1b[m"
-        );
+        assert_eq!(undo("\x1b[1m\x1b(0\x1b[?1049h\x1b[m\x1b(B"), "\x1b[?1049l\x1b(B\x1b[m");
         assert_eq!(undo("\x1b[?1049h\x1b[1m\x1b(0"), "\x1b[?1049l");
         assert_eq!(undo("\x1b[?47h\x1b[1m"), "\x1b[?47l\x1b[m");
     }

@@ -66,8 +66,7 @@ pub fn sources() -> Vec<Source> {
     let mut tests = BTreeSet::new();
     for file in files("src", ".rs") {
         let content = text(&file);
-        let mut module: Vec<String> =
-            file.trim_start_matches("src/").trim_end_matches(".rs").split('/').map(str::to_owned).collect();
+        let mut module: Vec<String> = file.trim_start_matches("src/").trim_end_matches(".rs").split('/').map(str::to_owned).collect();
         let dir = Path::new(&file).parent().unwrap().to_path_buf();
         let own_dir = match module.last().map(String::as_str) {
             Some("mod" | "lib" | "main") => dir.clone(),
@@ -150,7 +149,11 @@ pub fn tokens(text: &str) -> Vec<Token> {
                     i += 1;
                 }
             }
-        } else if c == 'b' && matches!(at(i + 1), '"' | '\'' | 'r') && !is_word(at(i.wrapping_sub(1))) && (at(i + 1) != 'r' || matches!(at(i + 2), '"' | '#')) {
+        } else if c == 'b'
+            && matches!(at(i + 1), '"' | '\'' | 'r')
+            && !is_word(at(i.wrapping_sub(1)))
+            && (at(i + 1) != 'r' || matches!(at(i + 2), '"' | '#'))
+        {
             i += 1;
         } else if is_word(c) {
             let from = i;

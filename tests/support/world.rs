@@ -52,7 +52,12 @@ impl World {
         let api = Api::start(script).unwrap();
         let mut env: Vec<(OsString, OsString)> =
             home::environment(&home, &api.url(), KEY).into_iter().map(|(n, v)| (n.into(), v.into())).collect();
-        for (name, value) in [("TERM", "xterm-256color"), ("LANG", "C.UTF-8"), ("SHELL", "/bin/sh"), ("HOPTY_PROGRAM_CLAUDE", program.to_str().unwrap())] {
+        for (name, value) in [
+            ("TERM", "xterm-256color"),
+            ("LANG", "C.UTF-8"),
+            ("SHELL", "/bin/sh"),
+            ("HOPTY_PROGRAM_CLAUDE", program.to_str().unwrap()),
+        ] {
             env.push((name.into(), value.into()));
         }
         env.push(("PATH".into(), std::env::var_os("PATH").unwrap_or_default()));
@@ -85,7 +90,13 @@ impl World {
 
     /// A verb, run to its end.
     pub fn hopty(&self, args: &[&str]) -> Output {
-        Command::new(claude::hopty()).args(args).env_clear().envs(self.env.iter().cloned()).current_dir(&self.project).output().unwrap()
+        Command::new(claude::hopty())
+            .args(args)
+            .env_clear()
+            .envs(self.env.iter().cloned())
+            .current_dir(&self.project)
+            .output()
+            .unwrap()
     }
 
     /// What a verb prints, which must succeed.
@@ -126,7 +137,11 @@ impl World {
             if let Some(decision) = self.decisions().into_iter().filter(|d| d["kind"] == kind).nth(n - 1) {
                 return decision;
             }
-            assert!(std::time::Instant::now() < until, "waited in vain for decision {kind} number {n}; the journal:\n{}", self.story());
+            assert!(
+                std::time::Instant::now() < until,
+                "waited in vain for decision {kind} number {n}; the journal:\n{}",
+                self.story()
+            );
             std::thread::sleep(std::time::Duration::from_millis(5));
         }
     }
@@ -135,7 +150,8 @@ impl World {
     pub fn story(&self) -> String {
         let journal = std::fs::read_to_string(self.session_dir().join("journal.jsonl")).unwrap_or_default();
         let log = std::fs::read_to_string(self.session_dir().join("host.log")).unwrap_or_default();
-        let tail: Vec<&str> = journal.lines().rev().take(if std::env::var_os("HOPTY_TEST_LONG").is_some() { 4000 } else { 60 }).collect();
+        let tail: Vec<&str> =
+            journal.lines().rev().take(if std::env::var_os("HOPTY_TEST_LONG").is_some() { 4000 } else { 60 }).collect();
         let tail: Vec<&str> = tail.into_iter().rev().collect();
         format!("{}\n{log}", tail.join("\n"))
     }
@@ -147,14 +163,21 @@ impl World {
 
     /// Waits until the session says `state`.
     pub fn wait_state(&self, state: &str) {
-        wait_for(&format!("state {state}"), || (self.hopty(&["status", "proj"]).status.success() && self.status()["state"] == state).then_some(()));
+        wait_for(&format!("state {state}"), || {
+            (self.hopty(&["status", "proj"]).status.success() && self.status()["state"] == state).then_some(())
+        });
     }
 
     /// The journal replays to the same actions: after every test, for free.
     pub fn assert_replays(&self) {
         let journal = self.session_dir().join("journal.jsonl");
         let output = self.hopty(&["replay", journal.to_str().unwrap()]);
-        assert!(output.status.success(), "replay: {}{}", String::from_utf8_lossy(&output.stdout), String::from_utf8_lossy(&output.stderr));
+        assert!(
+            output.status.success(),
+            "replay: {}{}",
+            String::from_utf8_lossy(&output.stdout),
+            String::from_utf8_lossy(&output.stderr)
+        );
     }
 
     /// Processes that still carry this world's home in their environment.

@@ -236,9 +236,9 @@ mod tests {
     }
 
     const ASK: &str = r#"{"type":"assistant","message":{"id":"m1","model":"m","stop_reason":"tool_use","content":[{"type":"tool_use","id":"t1","name":"Bash","input":{}}]}}"#;
-    const ANSWER: &str =
-        r#"{"type":"user","message":{"content":[{"type":"tool_result","tool_use_id":"t1","content":"x"}]}}"#;
-    const END: &str = r#"{"type":"assistant","message":{"id":"m2","model":"m","stop_reason":"end_turn","content":[{"type":"text","text":"done"}]}}"#;
+    const ANSWER: &str = r#"{"type":"user","message":{"content":[{"type":"tool_result","tool_use_id":"t1","content":"x"}]}}"#;
+    const END: &str =
+        r#"{"type":"assistant","message":{"id":"m2","model":"m","stop_reason":"end_turn","content":[{"type":"text","text":"done"}]}}"#;
 
     #[test]
     fn a_turn_ends_with_its_last_message_and_its_last_tool() {
@@ -248,8 +248,7 @@ mod tests {
         assert!(!of(&[ASK, END]).turn_ended(), "t1 is still open");
         let next = r#"{"type":"user","message":{"content":"next"}}"#;
         assert!(!of(&[ASK, ANSWER, END, next]).turn_ended());
-        let stopped =
-            r#"{"type":"user","message":{"content":[{"type":"text","text":"[Request interrupted by user]"}]}}"#;
+        let stopped = r#"{"type":"user","message":{"content":[{"type":"text","text":"[Request interrupted by user]"}]}}"#;
         assert!(of(&[ASK, stopped]).turn_ended());
     }
 

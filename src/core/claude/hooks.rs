@@ -106,7 +106,9 @@ mod tests {
 
     #[test]
     fn hostile_payloads_are_only_facts() {
-        for payload in [json!(null), json!([]), json!({"session_id": 4, "tool_calls": "x", "agent_id": "a"}), json!({"session_id": "../../x"})] {
+        for payload in
+            [json!(null), json!([]), json!({"session_id": 4, "tool_calls": "x", "agent_id": "a"}), json!({"session_id": "../../x"})]
+        {
             let call = read("Nope", &payload, None);
             assert_eq!((call.hook.event, call.hook.conversation), (HookEvent::Other, None));
         }

@@ -53,11 +53,7 @@ impl PromptBox {
         let (want, have) = (squeeze(prompt), squeeze(&self.text));
         match self.hidden.0 {
             0 => !want.is_empty() && want == have,
-            above => {
-                !have.is_empty()
-                    && want.ends_with(&have)
-                    && wrapped_rows(prompt, self.width) == above + self.rows.len()
-            }
+            above => !have.is_empty() && want.ends_with(&have) && wrapped_rows(prompt, self.width) == above + self.rows.len(),
         }
     }
 }
@@ -112,15 +108,7 @@ mod tests {
     use super::*;
 
     fn shown(text: &str) -> PromptBox {
-        PromptBox {
-            text: text.into(),
-            folded: false,
-            rows: 0..1,
-            mode: BoxMode::Prompt,
-            hidden: (0, 0),
-            fold: None,
-            width: 20,
-        }
+        PromptBox { text: text.into(), folded: false, rows: 0..1, mode: BoxMode::Prompt, hidden: (0, 0), fold: None, width: 20 }
     }
 
     #[test]
@@ -137,76 +125,30 @@ mod tests {
 
     #[test]
     fn a_shell_box_holds_no_prompt() {
-        assert!(
-            !PromptBox {
-                mode: BoxMode::Shell,
-                ..shown("ls")
-            }
-            .holds("ls")
-        );
+        assert!(!PromptBox { mode: BoxMode::Shell, ..shown("ls") }.holds("ls"));
     }
 
     #[test]
     fn a_fold_must_have_as_many_lines() {
-        let folded = PromptBox {
-            folded: true,
-            fold: Some(2),
-            ..shown("[Pasted text #1 +2 lines]")
-        };
+        let folded = PromptBox { folded: true, fold: Some(2), ..shown("[Pasted text #1 +2 lines]") };
         assert!(folded.holds("a\nb\nc"));
         assert!(!folded.holds("a\nb"));
-        assert!(
-            !PromptBox {
-                folded: true,
-                fold: None,
-                ..shown("x [Pasted text #1 +2 lines]")
-            }
-            .holds("a\nb\nc")
-        );
+        assert!(!PromptBox { folded: true, fold: None, ..shown("x [Pasted text #1 +2 lines]") }.holds("a\nb\nc"));
     }
 
     #[test]
     fn of_a_cut_draft_the_end_and_the_height_must_fit() {
         let prompt = "aaaaaaaaaa bbbbbbbbbb cccccccccc dddddddddd";
-        let cut = PromptBox {
-            hidden: (2, 0),
-            rows: 3..5,
-            ..shown("cccccccccc dddddddddd")
-        };
+        let cut = PromptBox { hidden: (2, 0), rows: 3..5, ..shown("cccccccccc dddddddddd") };
         assert!(cut.holds(prompt));
-        assert!(
-            !PromptBox {
-                hidden: (3, 0),
-                ..cut.clone()
-            }
-            .holds(prompt),
-            "a draft stands before it"
-        );
-        assert!(
-            !PromptBox {
-                hidden: (2, 1),
-                ..cut.clone()
-            }
-            .holds(prompt),
-            "its end is not seen"
-        );
-        assert!(
-            !PromptBox {
-                text: "dddd x".into(),
-                ..cut
-            }
-            .holds(prompt)
-        );
+        assert!(!PromptBox { hidden: (3, 0), ..cut.clone() }.holds(prompt), "a draft stands before it");
+        assert!(!PromptBox { hidden: (2, 1), ..cut.clone() }.holds(prompt), "its end is not seen");
+        assert!(!PromptBox { text: "dddd x".into(), ..cut }.holds(prompt));
     }
 
     #[test]
     fn rows_are_joined_as_they_were_wrapped() {
-        let join = |rows: &[&str]| {
-            join(
-                &rows.iter().map(|row| (*row).to_owned()).collect::<Vec<_>>(),
-                10,
-            )
-        };
+        let join = |rows: &[&str]| join(&rows.iter().map(|row| (*row).to_owned()).collect::<Vec<_>>(), 10);
         assert_eq!(join(&["one two", "three"]), "one two three");
         assert_eq!(join(&["one", "two"]), "one\ntwo");
         assert_eq!(join(&["one", "", "two"]), "one\n\ntwo");

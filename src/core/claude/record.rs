@@ -6,8 +6,8 @@ use serde::Deserialize;
 
 use super::loose::{Content, Flag, List, Number, Object, Pairs, Text};
 use super::transcript::{
-    Assistant, Failure, Line, RESULT_CAP, ResultDetail, TASK_CAP, TEXT_CAP, TaskRow, ToolInput, ToolResult, ToolUse,
-    Usage, User, UserKind,
+    Assistant, Failure, Line, RESULT_CAP, ResultDetail, TASK_CAP, TEXT_CAP, TaskRow, ToolInput, ToolResult, ToolUse, Usage, User,
+    UserKind,
 };
 
 /// Beginnings of user lines that Claude writes for its own commands and their output.
@@ -29,9 +29,7 @@ impl Raw {
         match self.r#type.0.as_deref() {
             Some("assistant") => Line::Assistant(Box::new(self.into_assistant())),
             Some("user") => Line::User(Box::new(self.into_user())),
-            Some("queue-operation") => {
-                Line::Queue { operation: self.operation.0.unwrap_or_default(), content: self.content.0 }
-            }
+            Some("queue-operation") => Line::Queue { operation: self.operation.0.unwrap_or_default(), content: self.content.0 },
             Some("permission-mode") => Line::PermissionMode(self.permission_mode.0.unwrap_or_default()),
             Some("system") if self.subtype.0.as_deref() == Some("compact_boundary") => {
                 Line::CompactBoundary { post_tokens: self.compact_metadata.0.and_then(|meta| meta.post_tokens.0) }

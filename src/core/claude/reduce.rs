@@ -38,8 +38,7 @@ impl Facts {
     }
 
     fn assistant(&mut self, line: Assistant) {
-        self.turn_over =
-            line.synthetic || matches!(line.stop_reason.as_deref(), Some("end_turn" | "stop_sequence" | "refusal"));
+        self.turn_over = line.synthetic || matches!(line.stop_reason.as_deref(), Some("end_turn" | "stop_sequence" | "refusal"));
         self.note_text(&line);
         if line.synthetic {
             self.failure = line.failure;
@@ -242,8 +241,7 @@ mod tests {
 
     fn answer(id: &str, model: &str, fill: u64) -> String {
         let usage = serde_json::json!({"input_tokens": 1, "cache_read_input_tokens": fill - 1, "output_tokens": 9});
-        let message =
-            serde_json::json!({"id": id, "model": model, "usage": usage, "content": [], "stop_reason": "end_turn"});
+        let message = serde_json::json!({"id": id, "model": model, "usage": usage, "content": [], "stop_reason": "end_turn"});
         serde_json::json!({"type": "assistant", "message": message}).to_string()
     }
 
@@ -253,8 +251,7 @@ mod tests {
     }
 
     fn result(id: &str, text: &str, is_error: bool, detail: serde_json::Value) -> String {
-        let block =
-            serde_json::json!({"type": "tool_result", "tool_use_id": id, "content": text, "is_error": is_error});
+        let block = serde_json::json!({"type": "tool_result", "tool_use_id": id, "content": text, "is_error": is_error});
         serde_json::json!({"type": "user", "message": {"content": [block]}, "toolUseResult": detail}).to_string()
     }
 
@@ -268,8 +265,7 @@ mod tests {
 
     #[test]
     fn a_compaction_drops_the_fill_and_the_repeated_tail_does_not_bring_it_back() {
-        let boundary =
-            r#"{"type":"system","subtype":"compact_boundary","compactMetadata":{"postTokens":800}}"#.to_owned();
+        let boundary = r#"{"type":"system","subtype":"compact_boundary","compactMetadata":{"postTokens":800}}"#.to_owned();
         let mut lines = vec![answer("m1", "m", 900), boundary.clone(), answer("m1", "m", 900)];
         assert_eq!(of(&lines).fill().unwrap().tokens, 800);
         lines.push(answer("m2", "m", 950));
@@ -349,10 +345,7 @@ mod tests {
         let structured = lines(serde_json::json!({"answers": {"Which?": "A"}}));
         assert_eq!(structured.decisions().next().unwrap().answer, "A");
         let plain = lines(serde_json::Value::Null);
-        assert_eq!(
-            *plain.decisions().next().unwrap(),
-            Decision { question: "Which?".into(), answer: "chose B".into() }
-        );
+        assert_eq!(*plain.decisions().next().unwrap(), Decision { question: "Which?".into(), answer: "chose B".into() });
     }
 
     #[test]
@@ -373,11 +366,7 @@ mod tests {
         let queue = |operation: &str, content: Option<&str>| {
             serde_json::json!({"type": "queue-operation", "operation": operation, "content": content}).to_string()
         };
-        let mut lines = vec![
-            queue("enqueue", Some("a")),
-            queue("enqueue", Some("<task-notification>x")),
-            queue("enqueue", Some("b")),
-        ];
+        let mut lines = vec![queue("enqueue", Some("a")), queue("enqueue", Some("<task-notification>x")), queue("enqueue", Some("b"))];
         assert_eq!(of(&lines).queued_prompts().collect::<Vec<_>>(), ["a", "b"]);
         lines.push(queue("remove", Some("b")));
         let facts = of(&lines);

@@ -137,60 +137,26 @@ mod tests {
     #[test]
     fn the_data_file_parses_and_never_answers_a_permission() {
         let rules = Rules::builtin().unwrap();
-        let answered: Vec<_> = rules
-            .dialogs
-            .iter()
-            .filter(|rule| rule.accept.is_some())
-            .map(|rule| rule.name.as_str())
-            .collect();
-        assert!(
-            !answered
-                .iter()
-                .any(|name| ["permission", "question", "unknown"].contains(name)),
-            "{answered:?}"
-        );
-        assert!(
-            rules.dialogs.iter().all(|rule| !rule.all.is_empty()),
-            "an entry without words would match every screen"
-        );
-        assert!(
-            rules
-                .dialogs
-                .iter()
-                .all(|rule| rule.accept.is_none() || rule.select && rule.head.is_some())
-        );
+        let answered: Vec<_> = rules.dialogs.iter().filter(|rule| rule.accept.is_some()).map(|rule| rule.name.as_str()).collect();
+        assert!(!answered.iter().any(|name| ["permission", "question", "unknown"].contains(name)), "{answered:?}");
+        assert!(rules.dialogs.iter().all(|rule| !rule.all.is_empty()), "an entry without words would match every screen");
+        assert!(rules.dialogs.iter().all(|rule| rule.accept.is_none() || rule.select && rule.head.is_some()));
     }
 
     #[test]
     fn an_unknown_key_is_an_error() {
         let text = format!("surprise = 1\n{}", include_str!("screens.toml"));
-        assert!(
-            Rules::parse(&text)
-                .unwrap_err()
-                .to_string()
-                .starts_with("screen rules: ")
-        );
+        assert!(Rules::parse(&text).unwrap_err().to_string().starts_with("screen rules: "));
     }
 
     #[test]
     fn a_pattern_finds_its_numbers() {
         let lines = Pattern("[Pasted text #{n} +{n} lines]".into());
-        assert_eq!(
-            lines.find("ab [Pasted text #2 +11 lines]"),
-            Some((3..29, 11))
-        );
+        assert_eq!(lines.find("ab [Pasted text #2 +11 lines]"), Some((3..29, 11)));
         assert_eq!(lines.find("[Pasted text #2]"), None);
         assert_eq!(lines.find("[Pasted text # +1 lines]"), None);
-        assert_eq!(
-            lines
-                .find("[Pasted text #x [Pasted text #1 +2 lines]")
-                .map(|(_, number)| number),
-            Some(2)
-        );
-        assert_eq!(
-            lines.find("[Pasted text #99999999999999999999999 +1 lines]"),
-            None
-        );
+        assert_eq!(lines.find("[Pasted text #x [Pasted text #1 +2 lines]").map(|(_, number)| number), Some(2));
+        assert_eq!(lines.find("[Pasted text #99999999999999999999999 +1 lines]"), None);
         assert_eq!(Pattern("no number".into()).find("no number"), None);
     }
 }

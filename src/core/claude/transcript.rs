@@ -405,11 +405,7 @@ mod tests {
     fn depth_and_numbers_without_bound_are_skipped() {
         let deep = format!(r#"{{"type":"user","message":{{"content":{}"#, "[".repeat(100_000));
         assert_eq!(Line::parse(deep.as_bytes()), None);
-        let ignored = format!(
-            r#"{{"type":"user","x":{}{},"message":{{"content":"hi"}}}}"#,
-            "[".repeat(100_000),
-            "]".repeat(100_000)
-        );
+        let ignored = format!(r#"{{"type":"user","x":{}{},"message":{{"content":"hi"}}}}"#, "[".repeat(100_000), "]".repeat(100_000));
         assert_eq!(prompt(&ignored).as_deref(), Some("hi"));
         let number = br#"{"type":"assistant","message":{"usage":{"input_tokens":-1,"output_tokens":1e300}}}"#;
         let Some(Line::Assistant(line)) = Line::parse(number) else { panic!() };

@@ -143,9 +143,7 @@ mod tests {
             assert!(made.is(text) && is_ours(text, &id()));
             let wrapped = format!("\n\n<pasted_content id=\"58a0\">\n{text}\n</pasted_content id=\"58a0\">\n");
             assert!(made.is(&wrapped) && is_ours(&wrapped, &id()));
-            for other in
-                [format!("{text} and more"), format!("x{text}"), text.replace("step", "stop"), text[..30].into()]
-            {
+            for other in [format!("{text} and more"), format!("x{text}"), text.replace("step", "stop"), text[..30].into()] {
                 assert!(!made.is(&other) && !is_ours(&other, &id()), "{other:?}");
             }
         }
@@ -156,16 +154,13 @@ mod tests {
 
     #[test]
     fn pastes_are_unwrapped_in_place() {
-        let p =
-            |id: &str, text: &str| format!("\n\n<pasted_content id=\"{id}\">\n{text}\n</pasted_content id=\"{id}\">\n");
+        let p = |id: &str, text: &str| format!("\n\n<pasted_content id=\"{id}\">\n{text}\n</pasted_content id=\"{id}\">\n");
         assert_eq!(unwrap_pasted(&p("58a0", "a\nb")), "a\nb");
         assert_eq!(unwrap_pasted(&format!("look: {}now", p("1", "x"))), "look: \nx\nnow");
         assert_eq!(unwrap_pasted(&format!("{}{}", p("1", "x"), p("2", "y"))), "x\ny");
-        for odd in [
-            "<pasted_content id=\"",
-            "<pasted_content id=\"1\">\nx",
-            "<pasted_content id=\"1\">\nx\n</pasted_content id=\"2\">",
-        ] {
+        for odd in
+            ["<pasted_content id=\"", "<pasted_content id=\"1\">\nx", "<pasted_content id=\"1\">\nx\n</pasted_content id=\"2\">"]
+        {
             assert_eq!(unwrap_pasted(odd), odd);
         }
     }

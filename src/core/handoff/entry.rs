@@ -144,9 +144,7 @@ impl Entry {
     /// The claim that still holds at `now`: its holder lives, and it is not older than [`CLAIM_MS`].
     #[must_use]
     pub fn held(&self, now: WallTime, alive: impl Fn(u32, u64) -> bool) -> Option<&Claim> {
-        self.claim
-            .as_ref()
-            .filter(|claim| now.0.saturating_sub(claim.at.0) <= CLAIM_MS && alive(claim.by_pid, claim.by_start))
+        self.claim.as_ref().filter(|claim| now.0.saturating_sub(claim.at.0) <= CLAIM_MS && alive(claim.by_pid, claim.by_start))
     }
 }
 

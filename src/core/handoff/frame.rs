@@ -130,9 +130,7 @@ mod tests {
     fn full(goal: usize) -> Capture {
         let mut capture = capture(&"goal ".repeat(goal / 5));
         let subject = "a task with a subject of usual length".to_owned();
-        capture.tasks = (0..500)
-            .map(|n| Task { id: n.to_string(), subject: subject.clone(), status: TaskStatus::Pending })
-            .collect();
+        capture.tasks = (0..500).map(|n| Task { id: n.to_string(), subject: subject.clone(), status: TaskStatus::Pending }).collect();
         capture.files = (0..2000).map(|n| format!("/home/u/proj/src/file_{n}.rs")).collect();
         capture.files_count = 2000;
         capture.recent = vec![Exchange { speaker: Speaker::Claude, text: "said ".repeat(300) }; 12];
@@ -156,12 +154,8 @@ mod tests {
         let document = Document::of(&capture("Make it"));
         let text = frame(&document, RECORD, Budget::default());
         lines_are_true(&text, 9500);
-        assert!(text.contains(
-            "\nChannel: global\nPrevious Session: c74cc080-94b9-4841-b82f-a62cfb8efdc0\nType: auto\nThis is"
-        ));
-        assert!(
-            text.contains("instructions.\n<!-- HANDOFF-ID: ") && text.contains("\n## Goal\n```text\nMake it\n```\n")
-        );
+        assert!(text.contains("\nChannel: global\nPrevious Session: c74cc080-94b9-4841-b82f-a62cfb8efdc0\nType: auto\nThis is"));
+        assert!(text.contains("instructions.\n<!-- HANDOFF-ID: ") && text.contains("\n## Goal\n```text\nMake it\n```\n"));
         assert!(!text.contains("[cut:"));
     }
 

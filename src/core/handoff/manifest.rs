@@ -119,12 +119,10 @@ impl Manifest {
 
     /// Moves what is over from `also_active` to the history.
     fn settle(&mut self) {
-        let (active, over): (Vec<Entry>, Vec<Entry>) =
-            self.also_active.drain(..).partition(|entry| entry.status == Status::Active);
+        let (active, over): (Vec<Entry>, Vec<Entry>) = self.also_active.drain(..).partition(|entry| entry.status == Status::Active);
         self.also_active = active;
         for entry in over {
-            let at =
-                self.history.iter().position(|old| old.created_at <= entry.created_at).unwrap_or(self.history.len());
+            let at = self.history.iter().position(|old| old.created_at <= entry.created_at).unwrap_or(self.history.len());
             self.history.insert(at, entry);
         }
         self.history.truncate(HISTORY_CAP);
@@ -132,12 +130,7 @@ impl Manifest {
 
     /// The newest handoff that waits and that nobody is loading: of `session` or of no session; any session's when
     /// `session` is none.
-    pub fn pending(
-        &self,
-        session: Option<&SessionName>,
-        now: WallTime,
-        alive: impl Fn(u32, u64) -> bool,
-    ) -> Option<&Entry> {
+    pub fn pending(&self, session: Option<&SessionName>, now: WallTime, alive: impl Fn(u32, u64) -> bool) -> Option<&Entry> {
         self.current.iter().chain(&self.also_active).find(|entry| {
             let mine = session.is_none() || entry.hopty_session.is_none() || entry.hopty_session.as_ref() == session;
             mine && entry.is_pending(now) && entry.held(now, &alive).is_none()
@@ -148,12 +141,7 @@ impl Manifest {
     ///
     /// # Errors
     /// When it is not known, does not wait any more, or a claim on it holds. The caller's own claim holds too.
-    pub fn claim(
-        &mut self,
-        id: &HandoffId,
-        claim: Claim,
-        alive: impl Fn(u32, u64) -> bool,
-    ) -> Result<&Entry, NotClaimed> {
+    pub fn claim(&mut self, id: &HandoffId, claim: Claim, alive: impl Fn(u32, u64) -> bool) -> Result<&Entry, NotClaimed> {
         let now = claim.at;
         let entry = self.find_mut(id).ok_or_else(|| NotClaimed::Unknown(id.clone()))?;
         if !entry.is_pending(now) {

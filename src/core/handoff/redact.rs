@@ -119,8 +119,7 @@ fn is_scheme(word: &str) -> bool {
 
 fn is_key(word: &str) -> bool {
     KEYS.iter().any(|key| {
-        word.strip_prefix(key)
-            .is_some_and(|rest| rest.len() >= 12 && rest.bytes().any(|b| b.is_ascii_digit() || b == b'.'))
+        word.strip_prefix(key).is_some_and(|rest| rest.len() >= 12 && rest.bytes().any(|b| b.is_ascii_digit() || b == b'.'))
     })
 }
 

@@ -82,14 +82,11 @@ impl Section {
             Section::Todos => todos(of),
             Section::Files => files(of),
             Section::Decisions => {
-                let line = |d: &crate::core::claude::facts::Decision| {
-                    format!("{}: {}", cut_line(&d.question), cut_line(&d.answer))
-                };
+                let line = |d: &crate::core::claude::facts::Decision| format!("{}: {}", cut_line(&d.question), cut_line(&d.answer));
                 list(&of.decisions.iter().rev().take(10).map(line).collect::<Vec<_>>())
             }
             Section::Errors => {
-                let line =
-                    |e: &crate::core::claude::facts::ToolError| format!("{}: {}", cut_line(&e.tool), cut_line(&e.line));
+                let line = |e: &crate::core::claude::facts::ToolError| format!("{}: {}", cut_line(&e.tool), cut_line(&e.line));
                 list(&of.errors.iter().rev().map(line).collect::<Vec<_>>())
             }
             Section::Git => git(of),
@@ -104,10 +101,7 @@ pub fn next_steps(of: &Capture) -> Vec<String> {
     let mut steps = Vec::new();
     let situation = &of.situation;
     for tool in &situation.open_tools {
-        steps.push(format!(
-            "The result of this tool call is not known, so see whether it had its effect: {}",
-            cut_line(tool)
-        ));
+        steps.push(format!("The result of this tool call is not known, so see whether it had its effect: {}", cut_line(tool)));
     }
     for work in &situation.background {
         steps.push(format!("This was still running when the conversation ended: {}", cut_line(work)));
@@ -179,8 +173,7 @@ fn state(of: &Capture) -> String {
 fn todos(of: &Capture) -> String {
     let of_status = |status| of.tasks.iter().filter(move |task| task.status == status);
     // What is open comes first: it must survive a cut.
-    let ordered =
-        of_status(TaskStatus::InProgress).chain(of_status(TaskStatus::Pending)).chain(of_status(TaskStatus::Completed));
+    let ordered = of_status(TaskStatus::InProgress).chain(of_status(TaskStatus::Pending)).chain(of_status(TaskStatus::Completed));
     let line = |task: &crate::core::claude::tasks::Task| match task.id.as_str() {
         "" => format!("[{}] {}", task.status.word(), cut_line(&task.subject)),
         id => format!("[{}] #{} {}", task.status.word(), cut_line(id), cut_line(&task.subject)),

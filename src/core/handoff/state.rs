@@ -149,9 +149,7 @@ impl State {
             context: Context {
                 current_objective: goal.as_deref().map(|goal| cut_chars(goal, 200)).unwrap_or_default(),
                 progress_summary: capture.summary.as_deref().map(safe).unwrap_or_default(),
-                active_todos: open
-                    .map(|task| Todo { content: line(&task.subject), status: task.status.word().to_owned() })
-                    .collect(),
+                active_todos: open.map(|task| Todo { content: line(&task.subject), status: task.status.word().to_owned() }).collect(),
                 recent_decisions: (capture.decisions.iter().rev().take(10))
                     .map(|d| DecisionRow { question: line(&d.question), answer: line(&d.answer) })
                     .collect(),

@@ -195,7 +195,8 @@ pub enum Event {
         /// Process id.
         pid: i32,
         /// An unused conversation id for the next run.
-        next: ConversationId,
+        #[serde(default)]
+        next: Option<ConversationId>,
     },
     /// exec failed.
     CouldNotStart {

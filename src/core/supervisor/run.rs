@@ -64,7 +64,7 @@ impl Supervisor {
         self.enter(now, Phase::Spawning { plan });
     }
 
-    pub(super) fn started(&mut self, now: Stamp, run: u32, pid: i32, next: ConversationId, out: &mut Vec<Action>) {
+    pub(super) fn started(&mut self, now: Stamp, run: u32, pid: i32, next: Option<ConversationId>, out: &mut Vec<Action>) {
         let Phase::Spawning { plan } = self.phase.clone() else { return };
         if run != self.run {
             return;
@@ -73,7 +73,7 @@ impl Supervisor {
         let interrupted = self.keys == Keys::Held && self.interrupted_here();
         self.pid = Some(pid);
         self.run_started = now;
-        self.next = Some(next);
+        self.next = next.or(self.next.take());
         let sentence = match (&plan.handoff, plan.start) {
             (Some(id), _) => format!("Run {run} was started to go on from {id}."),
             (None, StartKind::Resume) => format!("Run {run} was started to resume the same conversation."),

@@ -172,7 +172,7 @@ impl World {
     fn anything(&mut self, dice: Dice) -> Event {
         match dice.what % 30 {
             0 => self.start(dice),
-            1 => Event::Started { run: dice.with % 4, pid: 7, next: self.new_conversation() },
+            1 => Event::Started { run: dice.with % 4, pid: 7, next: Some(self.new_conversation()) },
             2 => Event::CouldNotStart { run: dice.with % 4, code: 127 },
             3 => Event::Child { run: dice.with % 4, end: ENDS[dice.wild as usize % ENDS.len()] },
             4 => Event::Keys { client: 1, class: KeyClass::Typed, bytes: 3 },
@@ -214,7 +214,7 @@ impl World {
     }
 
     fn started(&mut self) -> Event {
-        Event::Started { run: self.sup.run(), pid: 4242, next: self.new_conversation() }
+        Event::Started { run: self.sup.run(), pid: 4242, next: Some(self.new_conversation()) }
     }
 
     /// The end of the child; while exec is under way, its failure.

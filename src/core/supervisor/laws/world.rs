@@ -371,7 +371,7 @@ impl World {
             match self.sup.phase() {
                 Phase::Spawning { .. } => {
                     let next = conversation(900_000 + self.sup.run());
-                    self.feed(&Event::Started { run: self.sup.run(), pid: 1, next });
+                    self.feed(&Event::Started { run: self.sup.run(), pid: 1, next: Some(next) });
                 }
                 Phase::Stopping { step: StopStep::Kill, .. } => {
                     assert!(self.run.killed);

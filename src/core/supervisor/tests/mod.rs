@@ -187,7 +187,7 @@ impl Session {
     pub fn exec(&mut self) -> String {
         self.ids += 1;
         let (run, next) = (self.sup.run(), conversation(self.ids));
-        self.feed(Event::Started { run, pid: 4000 + i32::try_from(run).unwrap(), next })
+        self.feed(Event::Started { run, pid: 4000 + i32::try_from(run).unwrap(), next: Some(next) })
     }
 
     /// What a Claude does when it starts: SessionStart, an idle sessions file, an empty box.

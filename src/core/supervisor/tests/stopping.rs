@@ -49,7 +49,7 @@ fn in_every_phase_with_a_child() {
             assert_eq!(s.feed(event.clone()), format!("{accepted}{before}{how}"), "{event:?} in {phase}");
             assert_eq!(s.end(signal(15)), "run.ended, reap, session.ended, close Stopped 143", "{event:?} in {phase}");
             assert_eq!(s.feed(stop(false)), "already ended");
-            for event in [Event::Tick, Event::Shutdown, Event::Started { run: 9, pid: 1, next: conversation(9) }] {
+            for event in [Event::Tick, Event::Shutdown, Event::Started { run: 9, pid: 1, next: Some(conversation(9)) }] {
                 assert_eq!(s.feed(event), "", "closed is final");
             }
         }

@@ -1,0 +1,130 @@
+//! What the screen shows, as facts for the supervisor, and what hopty itself does to it between two runs.
+
+use super::Host;
+use super::run::Run;
+use crate::core::claude::view::{BoxMode, ScreenText, View};
+use crate::core::supervisor::Agent;
+use crate::core::supervisor::event::{Event, PromptBox, ScreenFacts};
+use crate::core::supervisor::phase::{Phase, StopStep};
+use crate::screen::{Attr, Identity, Mode, reply};
+
+/// How often the prompt box is looked at while a hand-over is under way, in ms.
+pub(super) const LOOK_MS: u64 = 10;
+
+impl Run {
+    /// The screen as the rules read it.
+    pub fn text(&self) -> ScreenText {
+        let (cols, rows) = self.screen.size();
+        let cursor = self.screen.cursor();
+        let mut text = ScreenText {
+            cols: usize::from(cols),
+            rows: self.screen.lines(),
+            dim: Vec::with_capacity(usize::from(rows)),
+            cursor: (usize::from(cursor.col), usize::from(cursor.row)),
+            title: self.screen.title().to_owned(),
+        };
+        for row in 0..rows {
+            let mut at = 0;
+            let mut dim = Vec::new();
+            for run in self.screen.row_runs(row) {
+                let width = unicode_width::UnicodeWidthStr::width(run.text.as_str());
+                if run.style.has(Attr::Dim) {
+                    dim.push((at, at + width));
+                }
+                at += width;
+            }
+            text.dim.push(dim);
+        }
+        text
+    }
+}
+
+impl Host {
+    /// The one line of hopty's own between two runs.
+    pub(super) fn going_on(&self) -> String {
+        let supervisor = &self.recorder.supervisor;
+        let fill = supervisor.fill();
+        let full = if fill.tokens > 0 { format!("context {} % full, ", fill.percent()) } else { String::new() };
+        let into = match (&self.frame, supervisor.active_handoff()) {
+            (Some(frame), Some(id)) if frame.id == *id => format!("handing over as {id}"),
+            _ => "starting afresh".to_owned(),
+        };
+        format!("\r\x1b[2mhopty: {full}{into}\x1b[0m\r\n\r\n")
+    }
+
+    /// Takes Claude's prompt box and what stands below it off the primary screen, so that the next run begins where it
+    /// stood. The moves are relative, because the person's terminal may have begun further down than ours.
+    pub(super) fn without_the_box(&self) -> Vec<u8> {
+        let Some(run) = self.run.as_ref().filter(|run| !run.screen.alternate()) else { return Vec::new() };
+        let cursor = usize::from(run.screen.cursor().row);
+        match self.view().and_then(|view| view.prompt_box) {
+            Some(shown) => match cursor.saturating_sub(shown.rows.start.saturating_sub(1)) {
+                0 => b"\r\x1b[J".to_vec(),
+                up => format!("\x1b[{up}A\r\x1b[J").into_bytes(),
+            },
+            None => {
+                let last = run.screen.lines().iter().rposition(|line| !line.is_empty()).unwrap_or(0);
+                match last.saturating_sub(cursor) {
+                    0 => b"\r\n".to_vec(),
+                    down => format!("\x1b[{down}B\r\n").into_bytes(),
+                }
+            }
+        }
+    }
+
+    /// While no terminal is there to answer, the host answers for it, so that the child does not wait.
+    pub(super) fn answer_queries(&mut self) {
+        let watched = self.connections.values().any(super::clients::Connection::has_terminal);
+        let Some(run) = &mut self.run else { return };
+        let queries = run.screen.take_queries();
+        if watched && run.muted.is_none() {
+            return;
+        }
+        let identity = Identity::new(env!("CARGO_PKG_VERSION"));
+        for query in queries {
+            let answer = reply(&query, &identity);
+            if run.input.send(&run.pty, &answer).is_err() {
+                break;
+            }
+        }
+    }
+
+    /// The live screen, read by the rules.
+    pub(super) fn view(&self) -> Option<View> {
+        self.run.as_ref().map(|run| self.rules.read(&run.text()))
+    }
+
+    /// Tells the supervisor what changed on the screen, while that matters.
+    pub(super) fn tell_screen(&mut self) {
+        let phase = self.phase();
+        let delivering = matches!(phase, Phase::Delivering { .. });
+        let settling = matches!(phase, Phase::Stopping { step: StopStep::Settle { .. }, .. });
+        if self.launch.agent == Agent::Plain || !(delivering || settling || matches!(phase, Phase::Waiting { .. })) {
+            return;
+        }
+        let now = self.clock.now();
+        let Some(run) = &mut self.run else { return };
+        let unread = delivering && (!run.input.is_empty() || run.pty.unread());
+        let changed = run.screen.revision() != run.seen && now >= run.looked.after(LOOK_MS);
+        if !changed && unread == run.facts.unread {
+            return;
+        }
+        run.seen = run.screen.revision();
+        run.looked = now;
+        let paste = run.screen.is_on(Mode::BracketedPaste);
+        let Some(view) = self.view() else { return };
+        let expected = self.frame.as_ref().and_then(|frame| frame.typed.clone());
+        let prompt = match &view.prompt_box {
+            None => PromptBox::None,
+            Some(shown) if expected.as_ref().is_some_and(|text| shown.holds(text)) => PromptBox::Ours,
+            Some(shown) if shown.text.is_empty() && shown.mode == BoxMode::Prompt => PromptBox::Empty,
+            Some(_) => PromptBox::Draft,
+        };
+        let facts = ScreenFacts { prompt, dialog: view.dialog.map(|dialog| dialog.name), paste, unread };
+        let Some(run) = &mut self.run else { return };
+        if facts != run.facts {
+            run.facts = facts.clone();
+            self.events.push_back(Event::Screen { facts });
+        }
+    }
+}
