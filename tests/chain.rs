@@ -277,9 +277,12 @@ fn hopty_restart_hands_over_an_idle_session(kind: Kind) {
     assert!(said.contains("handed over as HO-"), "{said}");
     let (old, _) = assert_handed_over(&world, 2, "Say hello to me.");
     assert_eq!(old, new);
-    let manifest: Value =
-        serde_json::from_slice(&std::fs::read(world.claude_dir().join("handoff/global.manifest.json")).unwrap()).unwrap();
-    assert_eq!(manifest["current"]["status"], "consumed");
+    // The worker writes it after the decision.
+    let manifest = wait_for("the manifest to say consumed", || {
+        let text = std::fs::read(world.claude_dir().join("handoff/global.manifest.json")).unwrap();
+        let manifest: Value = serde_json::from_slice(&text).unwrap();
+        (manifest["current"]["status"] == "consumed").then_some(manifest)
+    });
     assert_eq!(manifest["history"][0]["status"], "consumed");
     assert_eq!(manifest["current"]["predecessor"], manifest["history"][0]["id"]);
     let record = world.claude_dir().join("handoff/records").join(manifest["current"]["id"].as_str().unwrap());
