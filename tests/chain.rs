@@ -328,30 +328,27 @@ fn a_late_hook_approves_no_permission(kind: Kind) {
     });
     let Some(mut world) = World::new(kind, script) else { return };
     world.args = ["--model", "claude-sonnet-4-5"].map(str::to_owned).to_vec();
-    // The report of the submission comes late: a hook of the person's own holds Claude's UserPromptSubmit reports up.
-    let slow = world.root.path().join("slow-hook");
-    let marker = world.root.path().join("slow-now");
-    let text = format!("#!/bin/sh\ncat >/dev/null\n[ -e '{}' ] && sleep 3\nexit 0\n", marker.display());
-    std::fs::write(&slow, text).unwrap();
-    std::fs::set_permissions(&slow, std::os::unix::fs::PermissionsExt::from_mode(0o755)).unwrap();
-    let settings_path = world.claude_dir().join("settings.json");
-    let mut settings: Value = serde_json::from_slice(&std::fs::read(&settings_path).unwrap()).unwrap();
-    settings["hooks"] = json!({"UserPromptSubmit": [{"hooks": [{"type": "command", "command": slow.to_str().unwrap()}]}]});
-    std::fs::write(&settings_path, settings.to_string()).unwrap();
     let (mut term, _) = talk(&world);
-    std::fs::write(&marker, "").unwrap();
+    // In the next run the report of the submission comes 3 s late, when the permission prompt has long been there.
+    let hooks_path = world.session_dir().join("plugin/hooks/hooks.json");
+    let mut hooks: Value = serde_json::from_slice(&std::fs::read(&hooks_path).unwrap()).unwrap();
+    let command = &mut hooks["hooks"]["UserPromptSubmit"][0]["hooks"][0]["command"];
+    let late = world.root.path().join("late-payload");
+    let (late, own) = (late.display(), command.as_str().unwrap().to_owned());
+    *command = json!(format!("cat >'{late}'; (sleep 3; {own}) <'{late}' >/dev/null 2>&1 &"));
+    std::fs::write(&hooks_path, hooks.to_string()).unwrap();
     world.ask(&["restart", "proj"]);
     term.wait_text("Do you want to proceed?");
     world.wait_decision("delivery.submitted", 1);
     world.wait_state("blocked");
+    wait_for("the late report", || (world.journal().matches("\"UserPromptSubmit\"").count() >= 2).then_some(()));
     // Whatever hopty might still send would have arrived by the time that two more answers have come back.
     for _ in 0..2 {
         world.status();
     }
     term.wait_text("Do you want to proceed?");
     assert!(!world.project.join("approved-by-nobody").exists(), "the permission prompt stands unanswered");
-    let journal = world.story();
-    let enters = journal.matches("\"what\":\"enter\"").count();
+    let enters = world.journal().matches("\"what\":\"enter\"").count();
     assert!(enters <= 2, "{enters} Enters");
     world.ask(&["stop", "proj"]);
     assert_eq!(term.wait_exit(), 143);

@@ -146,9 +146,14 @@ impl World {
         }
     }
 
+    /// The journal so far.
+    pub fn journal(&self) -> String {
+        std::fs::read_to_string(self.session_dir().join("journal.jsonl")).unwrap_or_default()
+    }
+
     /// What happened, for messages.
     pub fn story(&self) -> String {
-        let journal = std::fs::read_to_string(self.session_dir().join("journal.jsonl")).unwrap_or_default();
+        let journal = self.journal();
         let log = std::fs::read_to_string(self.session_dir().join("host.log")).unwrap_or_default();
         let tail: Vec<&str> =
             journal.lines().rev().take(if std::env::var_os("HOPTY_TEST_LONG").is_some() { 4000 } else { 60 }).collect();
