@@ -73,6 +73,27 @@ fn a_prompt_is_answered_and_exit_leaves_a_whole_terminal(kind: Kind) {
     world.assert_nothing_left();
 }
 
+/// Cases that the stand-in agent cannot play: it has no status line.
+mod real_only {
+    use super::*;
+
+    #[test]
+    fn the_window_is_what_claude_reports_and_the_persons_status_line_is_shown() {
+        let Some(world) = World::new(Kind::Real, quiet_talk()) else { return };
+        let path = world.claude_dir().join("settings.json");
+        let mut settings: Value = serde_json::from_slice(&std::fs::read(&path).unwrap()).unwrap();
+        settings["statusLine"] = json!({"type": "command", "command": "echo status of \"$(cat | wc -c | grep -c .)\" mine"});
+        std::fs::write(&path, settings.to_string()).unwrap();
+        let before = std::fs::read(&path).unwrap();
+        let (term, _) = talk(&world);
+        term.wait_text("status of 1 mine");
+        wait_for("the window from the status line", || (world.status()["context"]["window_from"] == "statusline").then_some(()));
+        assert_eq!(world.status()["context"]["window"], 200_000);
+        assert_eq!(std::fs::read(&path).unwrap(), before);
+        leave(&world, term);
+    }
+}
+
 /// Types a prompt, sees it in the box, and submits it.
 fn submit(term: &Term, text: &str) {
     term.wait_box();

@@ -37,6 +37,13 @@ pub fn command(binary: &Path, event: &str) -> String {
     format!("'{quoted}' hook {event} || :")
 }
 
+/// The status-line command, quoted for the shell, and silent when the binary is gone.
+#[must_use]
+pub fn statusline_command(binary: &Path) -> String {
+    let quoted = binary.to_string_lossy().replace('\'', r"'\''");
+    format!("'{quoted}' statusline || :")
+}
+
 /// The content of `hooks.json`.
 #[must_use]
 pub fn hooks_json(binary: &Path) -> Value {

@@ -8,6 +8,7 @@ use std::time::{Duration, Instant};
 use serde_json::Value;
 
 use crate::ipc::address;
+use crate::ipc::message::hook_lines;
 
 /// How long to wait for the host's first word (CONTRACT C13).
 const ACK: Duration = Duration::from_millis(300);
@@ -31,16 +32,8 @@ fn call(event: &str) -> Option<()> {
     let socket = std::env::var_os("HOPTY_SOCKET")?;
     let mut stream: UnixStream = address::connect(Path::new(&socket)).ok()?;
     let payload = if payload.len() > MAX_PAYLOAD { facts_of(&payload) } else { payload };
-    let payload = std::str::from_utf8(&payload).ok()?.trim();
-    let payload = if payload.is_empty() { "null" } else { payload };
-    // A payload is one JSON value; as a line it must not hold line ends of its own.
-    let payload = if payload.contains('\n') { serde_json::from_str::<Value>(payload).ok()?.to_string() } else { payload.to_owned() };
-    let event = serde_json::to_string(event).ok()?;
     let run: u32 = std::env::var("HOPTY_RUN").ok().and_then(|run| run.parse().ok()).unwrap_or(0);
-    let lines = format!(
-        "{{\"hopty\":1,\"version\":\"{}\",\"role\":\"hook\"}}\n{{\"id\":1,\"do\":\"hook\",\"run\":{run},\"event\":{event},\"payload\":{payload}}}\n",
-        env!("CARGO_PKG_VERSION")
-    );
+    let lines = hook_lines(event, run, std::str::from_utf8(&payload).ok()?)?;
     stream.write_all(lines.as_bytes()).ok()?;
     let left = |limit: Duration| limit.checked_sub(begun.elapsed()).filter(|left| !left.is_zero());
     stream.set_read_timeout(Some(left(ACK)?)).ok()?;

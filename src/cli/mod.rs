@@ -13,6 +13,7 @@ mod replay;
 mod run;
 mod session;
 mod settings;
+mod statusline;
 
 use std::ffi::OsString;
 
@@ -22,7 +23,7 @@ use args::{Cli, Verb};
 use error::Failed;
 
 /// The verbs of DESIGN 4 that this version does not have yet.
-const LATER: [&str; 22] = [
+const LATER: [&str; 21] = [
     "send",
     "screen",
     "wait",
@@ -41,7 +42,6 @@ const LATER: [&str; 22] = [
     "unsetup",
     "check",
     "config",
-    "statusline",
     "completions",
     "man",
     "detach",
@@ -64,6 +64,7 @@ pub fn main(args: Vec<OsString>) -> u8 {
             return u8::try_from(crate::standin::agent::main(&words)).unwrap_or(1);
         }
         // Runs after every tool call: nothing comes before it.
+        Some("statusline") => return statusline::main(),
         Some("hook") => return hook::main(args.get(1).and_then(|event| event.to_str())),
         Some(word) if LATER.contains(&word) => {
             let failed =

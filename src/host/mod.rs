@@ -11,6 +11,7 @@
 //! | `keys` | what was typed: labels, what is kept, what is typed again |
 //! | `requests` | the control socket's lines |
 //! | `shown` | what is on the screen, as facts; the line between two runs |
+//! | `statusline` | the window, from Claude's own status line |
 //! | `watching`, `signal_file` | transcript, sessions file; `.restart-session` |
 //! | `perform` | every action of the supervisor |
 //! | `save` | the worker's jobs: handoffs and their transcripts |
@@ -26,6 +27,7 @@ mod save;
 mod shown;
 mod signal_file;
 pub mod start;
+mod statusline;
 mod watching;
 
 use std::collections::{BTreeMap, VecDeque};
@@ -115,6 +117,8 @@ pub struct Host {
     /// The transcript of the last handoff, to be copied when the next run has started.
     uncompressed: Option<PathBuf>,
     plugin: Option<PathBuf>,
+    /// The `--settings` of every launch: the person's own and hopty's status line.
+    settings: Option<String>,
     first_conversation: Option<ConversationId>,
     full_screen: Option<bool>,
     why: String,
@@ -152,6 +156,7 @@ impl Host {
             Journal::begin(&claim.dir.join("journal.jsonl"), launch.config.journal.max_bytes, launch.config.journal.files).ok();
         let watching = Watching::new(&paths, &dir, &own, claude);
         let channel = watching.channel(&dir);
+        let settings = plugin.as_ref().and_then(|_| statusline::settings(&paths, &dir, &own, &claim.dir));
         let mut host = Host {
             clock: Clock::start(),
             began: Clock::wall(),
@@ -184,6 +189,7 @@ impl Host {
             predecessor: None,
             uncompressed: None,
             plugin,
+            settings,
             first_conversation: None,
             full_screen: None,
             why: String::new(),

@@ -133,6 +133,10 @@ impl Host {
             Request::Hook { run: Some(run), .. } if run != 0 && run != self.recorder.supervisor.run() => {
                 self.send(id, &ok_line(request, &json!({"stdout": ""})));
             }
+            Request::Hook { event, payload, .. } if event == "StatusLine" => {
+                self.status_line(&payload);
+                self.send(id, &ok_line(request, &json!({"stdout": ""})));
+            }
             Request::Hook { event, payload, .. } => self.hook_called(id, request, &event, &payload),
         }
     }

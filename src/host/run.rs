@@ -5,7 +5,7 @@ use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::path::PathBuf;
 
 use super::Host;
-use crate::core::claude::args::{NextRun, for_launch, for_next_run, for_resume};
+use crate::core::claude::args::{NextRun, for_launch, for_next_run, for_resume, with_settings};
 use crate::core::claude::environment::{Additions, of_child};
 use crate::core::ids::ConversationId;
 use crate::core::process::{ProcessEnd, Signal};
@@ -147,9 +147,9 @@ impl Host {
             if self.launch.agent == Agent::Claude
                 && let Some(plugin) = &self.plugin
             {
-                let mut args: Vec<OsString> = vec!["--plugin-dir".into(), plugin.into()];
-                args.extend(self.args.iter().cloned());
-                return args;
+                let mut words = vec![format!("--plugin-dir={}", plugin.display())];
+                words.extend(self.args.iter().map(|a| a.to_string_lossy().into_owned()));
+                return self.with_settings(words).into_iter().map(OsString::from).collect();
             }
             return self.args.clone();
         };
@@ -160,15 +160,19 @@ impl Host {
             model: self.watching.model.clone(),
             permission_mode: self.recorder.supervisor.permission_mode().map(str::to_owned),
             plugin_dir: plugin.clone(),
-            settings: None,
+            settings: self.settings.clone(),
             prompt: None,
         };
         let made = match start {
-            StartKind::First => for_launch(&words, plugin.as_deref(), id),
+            StartKind::First => self.with_settings(for_launch(&words, plugin.as_deref(), id)),
             StartKind::Fresh => for_next_run(&words, &next),
             StartKind::Resume => for_resume(&words, &next),
         };
         made.into_iter().map(OsString::from).collect()
+    }
+
+    fn with_settings(&self, args: Vec<String>) -> Vec<String> {
+        self.settings.as_ref().map_or(args.clone(), |settings| with_settings(&args, settings))
     }
 
     fn environment(&self, number: u32) -> Vec<(OsString, OsString)> {

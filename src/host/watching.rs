@@ -79,6 +79,8 @@ pub(super) struct Watching {
     pub goal: Option<String>,
     /// The model that SessionStart named.
     pub model: Option<String>,
+    /// The window in tokens that Claude's status line reported.
+    pub reported_window: Option<u64>,
     /// Why the program could not be started.
     pub failure: Option<String>,
     sessions_file: Option<PathBuf>,
@@ -100,6 +102,7 @@ impl Watching {
             following: None,
             goal: None,
             model: None,
+            reported_window: None,
             failure: None,
             sessions_file: None,
             said: None,
@@ -197,6 +200,9 @@ impl Watching {
     pub fn window(&self, configured: u64) -> (u64, WindowFrom) {
         if configured > 0 {
             return (configured, WindowFrom::Config);
+        }
+        if let Some(window) = self.reported_window {
+            return (window, WindowFrom::Statusline);
         }
         let from_transcript = self.following.as_ref().and_then(|f| f.facts.model());
         let known =
@@ -317,7 +323,7 @@ impl Host {
         self.tell_lines();
     }
 
-    fn tell_transcript(&mut self) {
+    pub(super) fn tell_transcript(&mut self) {
         let (window, _) = self.watching.window(self.launch.config.context.window);
         let frame = self.frame.as_ref().map(|frame| frame.id.clone());
         let hooks = self.plugin.is_some();
@@ -398,4 +404,10 @@ pub(super) fn persons(facts: &Facts) -> impl Iterator<Item = &str> {
     facts
         .queued_prompts()
         .filter(|prompt| !prompt.starts_with("<task-notification>") && !prompt.starts_with("Your claude.ai usage limit"))
+}
+
+/// A settings file, when it is there and of a size that a person writes.
+pub(super) fn read_settings(path: &Path) -> Option<String> {
+    let meta = std::fs::metadata(path).ok()?;
+    (meta.is_file() && meta.len() <= 1 << 20).then(|| std::fs::read_to_string(path).ok()).flatten()
 }

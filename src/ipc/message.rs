@@ -192,6 +192,22 @@ pub fn parse_request(line: &[u8]) -> Result<(u64, Request), (u64, Failure)> {
         .map_err(|e| (id, Failure::new(Code::BadRequest, format!("the request cannot be read: {e}"), hint)))
 }
 
+/// The two lines of a hook call: hello and request. `payload` is one JSON value; line ends of its own are taken out.
+#[must_use]
+pub fn hook_lines(event: &str, run: u32, payload: &str) -> Option<String> {
+    let payload = payload.trim();
+    let payload = match payload {
+        "" => "null".to_owned(),
+        text if text.contains('\n') => serde_json::from_str::<Value>(text).ok()?.to_string(),
+        text => text.to_owned(),
+    };
+    let event = serde_json::to_string(event).ok()?;
+    let version = env!("CARGO_PKG_VERSION");
+    Some(format!(
+        "{{\"hopty\":{PROTOCOL},\"version\":\"{version}\",\"role\":\"hook\"}}\n{{\"id\":1,\"do\":\"hook\",\"run\":{run},\"event\":{event},\"payload\":{payload}}}\n"
+    ))
+}
+
 /// An answer line.
 #[must_use]
 pub fn ok_line(id: u64, ok: &Value) -> String {

@@ -1,0 +1,64 @@
+//! Claude's status line as a source: the one place where Claude says how large its context window is.
+//!
+//! For one launch Claude is given `hopty statusline` by `--settings`, merged with the person's own `--settings` because only
+//! the last one counts. The person's own status line is chained, so that it shows what it always showed.
+
+use std::path::Path;
+
+use serde_json::{Map, Value, json};
+
+use super::Host;
+use super::watching::read_settings;
+use crate::claude::plugin;
+use crate::core::claude::args::Facts as OwnArgs;
+use crate::core::claude::settings::{Given, given, merge};
+use crate::core::ids::ConversationId;
+use crate::fs::atomic;
+use crate::fs::paths::Paths;
+
+/// The `--settings` of this session's launches, and the person's own status line written where `hopty statusline` finds it.
+/// `None`: nothing is added, because a project brings a status line of its own, which Claude runs only when it is trusted.
+pub(super) fn settings(paths: &Paths, project: &Path, own: &OwnArgs, session: &Path) -> Option<String> {
+    let [user, shared, local] = paths.claude_settings(project);
+    let object = |path: &Path| -> Map<String, Value> {
+        read_settings(path).and_then(|text| serde_json::from_str(&text).ok()).unwrap_or_default()
+    };
+    if object(&shared).contains_key("statusLine") || object(&local).contains_key("statusLine") {
+        return None;
+    }
+    let given_text = match own.settings.as_deref() {
+        None => None,
+        Some(value) if given(value) == Given::Inline => Some(value.to_owned()),
+        Some(path) => Some(read_settings(Path::new(path))?),
+    };
+    let mut flag: Map<String, Value> = match &given_text {
+        None => Map::new(),
+        Some(text) => serde_json::from_str(text).ok()?,
+    };
+    let theirs = flag.remove("statusLine").or_else(|| object(&user).remove("statusLine"));
+    let mut ours = theirs.as_ref().and_then(Value::as_object).cloned().unwrap_or_default();
+    ours.insert("type".to_owned(), json!("command"));
+    ours.insert("command".to_owned(), json!(plugin::statusline_command(&plugin::this_binary())));
+    if let Some(theirs) = theirs {
+        atomic::write(&session.join("statusline.json"), theirs.to_string().as_bytes()).ok()?;
+    } else {
+        let _ = std::fs::remove_file(session.join("statusline.json"));
+    }
+    let additions = Map::from_iter([("statusLine".to_owned(), Value::Object(ours))]);
+    let flag = given_text.map(|_| Value::Object(flag).to_string());
+    merge(flag.as_deref(), &additions).ok().flatten()
+}
+
+impl Host {
+    /// A status-line payload: only the window is taken from it; the transcript is the faster source for the tokens.
+    pub(super) fn status_line(&mut self, payload: &Value) {
+        let named = payload["session_id"].as_str().and_then(|id| id.parse::<ConversationId>().ok());
+        let window = payload["context_window"]["context_window_size"].as_u64().filter(|window| *window > 0);
+        if let (Some(conversation), Some(window)) = (named, window)
+            && self.watching.following.as_ref().is_some_and(|f| f.conversation == conversation)
+        {
+            self.watching.reported_window = Some(window);
+            self.tell_transcript();
+        }
+    }
+}
