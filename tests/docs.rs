@@ -1,0 +1,294 @@
+//! The documents are held to the code: samples parse, tables are complete, names and paths exist.
+//!
+//! `HOPTY_WRITE_TABLES=1 cargo test --test docs` writes the tables that are made from the code again.
+
+mod source;
+
+use std::collections::BTreeSet;
+use std::path::Path;
+
+use hopty::claude::plugin;
+use hopty::core::claude::environment;
+use hopty::core::config::{Config, KEYS, ProjectMay};
+use hopty::core::journal::Line;
+use hopty::core::supervisor::action::{Action, Decision};
+use hopty::core::supervisor::event::Event;
+use hopty::ipc::message::{Answer, ClientHello, Code, HostHello, parse_request};
+use serde::Serialize;
+use serde::de::DeserializeOwned;
+use serde_json::Value;
+use source::{Names, Token, blocks, files, quoted, root, sources, text};
+
+/// Every page that is checked.
+fn pages() -> Vec<String> {
+    let mut all = files("docs", ".md");
+    all.extend(["README.md", "CONTRIBUTING.md", "CHANGELOG.md"].map(str::to_owned));
+    all
+}
+
+/// The rows of the table whose heading row begins with `head`, each as its cells.
+fn table(page: &str, head: &str) -> Vec<Vec<String>> {
+    let page = text(page);
+    let mut lines = page.lines().skip_while(|line| !line.starts_with(&format!("| {head} |")));
+    assert!(lines.next().is_some() && lines.next().is_some(), "there is no table with the heading {head}");
+    let row = |line: &str| line.replace("\\|", "\u{1}").trim_matches('|').split('|').map(cell).collect();
+    lines.take_while(|line| line.starts_with('|')).map(row).collect()
+}
+
+fn cell(text: &str) -> String {
+    text.trim().trim_matches('`').replace('\u{1}', "|")
+}
+
+/// The variants of an enum, as the JSON writes them.
+fn kinds(of: &str) -> BTreeSet<String> {
+    let names = Names::read(&sources());
+    let found: BTreeSet<String> = names.types[of].iter().filter(|name| name.starts_with(char::is_uppercase)).map(|n| snake(n)).collect();
+    assert!(found.len() > 4, "{of}: {found:?}");
+    found
+}
+
+fn snake(name: &str) -> String {
+    let mut out = String::new();
+    for c in name.chars() {
+        if c.is_uppercase() && !out.is_empty() {
+            out.push('_');
+        }
+        out.extend(c.to_lowercase());
+    }
+    out
+}
+
+fn none(found: &[String], rule: &str) {
+    assert!(found.is_empty(), "{rule}:\n  {}", found.join("\n  "));
+}
+
+/// Reads a sample and writes it again: what a field is called, and that none is missing or too many.
+fn holds<T: DeserializeOwned + Serialize>(sample: &Value) -> Result<(), String> {
+    let read: T = serde_json::from_value(sample.clone()).map_err(|e| format!("{e}: {sample}"))?;
+    let again = serde_json::to_value(&read).map_err(|e| e.to_string())?;
+    if again == *sample { Ok(()) } else { Err(format!("reads as {again}, and not as {sample}")) }
+}
+
+#[test]
+fn every_key_of_the_configuration_is_there() {
+    let defaults = toml::Table::try_from(Config::default()).unwrap();
+    let rows = table("docs/CONFIG.md", "key");
+    let mut wrong = Vec::new();
+    for key in KEYS {
+        let default = &defaults[key.section][key.name];
+        let project = match key.project {
+            ProjectMay::NotSet => "no".to_owned(),
+            ProjectMay::Set => "yes".to_owned(),
+            ProjectMay::SetOnly(words) => words.iter().map(|w| format!("\"{w}\"")).collect::<Vec<_>>().join(", "),
+        };
+        let want = [key.path(), inline(default), key.kind.allowed().trim_start_matches("must be ").to_owned(), project];
+        match rows.iter().find(|row| row[0] == want[0]) {
+            None => wrong.push(format!("there is no row for {}: | `{}` |  |", want[0], want.join("` | `"))),
+            Some(row) if row[..4] != want => wrong.push(format!("{:?} should be {want:?}", &row[..4])),
+            Some(row) if row[4].is_empty() => wrong.push(format!("{} has no meaning", want[0])),
+            Some(_) => {}
+        }
+    }
+    none(&wrong, "docs/CONFIG.md");
+    assert_eq!(rows.len(), KEYS.len(), "there is a row for a key that is none");
+}
+
+/// A value as it stands behind `key =`.
+fn inline(value: &toml::Value) -> String {
+    match value {
+        toml::Value::Table(table) => {
+            let parts: Vec<String> = table.iter().map(|(name, value)| format!("{name} = {}", inline(value))).collect();
+            format!("{{ {} }}", parts.join(", "))
+        }
+        toml::Value::Float(n) if n.fract() == 0.0 => format!("{n:.0}"),
+        other => other.to_string(),
+    }
+}
+
+#[test]
+fn keys_that_nothing_acts_on_yet_are_named_as_such() {
+    let page = text("docs/CONFIG.md");
+    let rest = page.split("Nothing acts on these yet").nth(1).unwrap().split("\n\n").next().unwrap().to_owned();
+    let sources = sources();
+    for path in quoted(&rest) {
+        let (section, name) = path.split_once('.').unwrap();
+        assert!(KEYS.iter().any(|key| key.path() == path), "{path} is no key");
+        let want = [Token::Word(section.to_owned()), Token::Sign('.'), Token::Word(name.to_owned())];
+        let user = sources.iter().find(|s| !s.file.starts_with("src/core/config") && s.tokens.windows(3).any(|three| three == want));
+        assert!(user.is_none(), "{path} is used in {}: take it out of the list", user.unwrap().file);
+    }
+}
+
+#[test]
+fn every_request_has_a_sample_that_is_read() {
+    let page = text("docs/PROTOCOL.md");
+    let (mut requests, mut wrong, mut answers) = (BTreeSet::new(), Vec::new(), 0);
+    for line in blocks(&page, "json") {
+        let value: Value = serde_json::from_str(&line).unwrap_or_else(|e| panic!("{e}: {line}"));
+        if let Some(kind) = value["do"].as_str() {
+            match parse_request(line.as_bytes()) {
+                Ok((id, _)) => assert_eq!(Some(id), value["id"].as_u64()),
+                Err((_, failure)) => wrong.push(format!("{}: {line}", failure.message)),
+            }
+            requests.insert(kind.to_owned());
+        } else if value["role"].is_string() {
+            wrong.extend(holds::<ClientHello>(&value).err());
+        } else if value["hopty"].is_number() {
+            wrong.extend(holds::<HostHello>(&value).err());
+        } else {
+            let answer: Answer = serde_json::from_value(value.clone()).unwrap_or_else(|e| panic!("{e}: {line}"));
+            assert!(answer.id > 0 && (answer.ok.is_some() != answer.error.is_some()), "{line}");
+            answers += 1;
+        }
+    }
+    none(&wrong, "docs/PROTOCOL.md");
+    assert_eq!(requests, kinds("Request"), "every request, and no other");
+    assert!(answers >= requests.len(), "every request shows its answer");
+}
+
+#[test]
+fn every_error_code_and_frame_is_there() {
+    let codes: BTreeSet<String> = table("docs/PROTOCOL.md", "code")
+        .into_iter()
+        .map(|row| {
+            let code: Code = serde_json::from_value(Value::from(row[0].as_str())).unwrap_or_else(|e| panic!("{e}: {row:?}"));
+            assert_eq!(code.exit().to_string(), row[1], "{row:?}");
+            row[0].clone()
+        })
+        .collect();
+    assert_eq!(codes, kinds("Code"));
+    let written: BTreeSet<String> = table("docs/PROTOCOL.md", "tag").into_iter().map(|row| format!("{} {}", row[0], row[1])).collect();
+    let frames = source::tokens(&text("src/ipc/frame.rs"));
+    let word = |token: &Token| if let Token::Word(word) = token { word.clone() } else { String::new() };
+    let made: BTreeSet<String> = frames
+        .windows(6)
+        .filter(|t| word(&t[0]) == "const" && word(&t[3]) == "u8")
+        .map(|t| format!("{} {}", word(&t[5]).trim_start_matches("0x"), word(&t[1])))
+        .collect();
+    assert!(made.len() > 10, "{made:?}");
+    assert_eq!(written, made, "tag and name of every frame");
+}
+
+#[test]
+fn every_line_of_a_journal_has_a_sample_that_is_read() {
+    let page = text("docs/EVENTS.md");
+    let (mut events, mut actions, mut decisions, mut wrong) = (BTreeSet::new(), BTreeSet::new(), BTreeSet::new(), Vec::new());
+    for line in blocks(&page, "json") {
+        let value: Value = serde_json::from_str(&line).unwrap_or_else(|e| panic!("{e}: {line}"));
+        wrong.extend(serde_json::from_value::<Line>(value.clone()).err().map(|e| format!("{e}: {line}")));
+        let kind = |part: &str| value[part]["kind"].as_str().unwrap_or_default().to_owned();
+        if !value["event"].is_null() {
+            wrong.extend(holds::<Event>(&value["event"]).err());
+            events.insert(kind("event"));
+        } else if !value["action"].is_null() {
+            wrong.extend(holds::<Action>(&value["action"]).err());
+            actions.insert(kind("action"));
+        } else if !value["decision"].is_null() {
+            wrong.extend(holds::<Decision>(&value["decision"]).err());
+            decisions.insert(kind("decision"));
+        } else {
+            assert!(value["open"]["journal"].is_number(), "{line}");
+        }
+    }
+    none(&wrong, "docs/EVENTS.md");
+    assert_eq!(events, kinds("Event"));
+    let mut all_actions = kinds("Action");
+    // Its line is the decision itself.
+    all_actions.remove("decide");
+    assert_eq!(actions, all_actions);
+    let named: BTreeSet<String> = table("docs/EVENTS.md", "decision").into_iter().map(|row| row[0].clone()).collect();
+    assert_eq!(decisions, named, "every decision of the table has a sample");
+    let known: BTreeSet<String> = kinds("DecisionKind").iter().map(|kind| kind.replace('_', "")).collect();
+    assert_eq!(named.iter().map(|kind| kind.replace(['_', '.'], "")).collect::<BTreeSet<_>>(), known);
+}
+
+#[test]
+fn every_hook_is_there() {
+    let rows = table("docs/HOOKS.md", "event");
+    let written: Vec<(String, String)> = rows.into_iter().map(|row| (row[0].clone(), row[1].clone())).collect();
+    let made: Vec<(String, String)> = plugin::EVENTS.iter().map(|(event, seconds)| ((*event).to_owned(), seconds.to_string())).collect();
+    assert_eq!(written, made);
+}
+
+#[test]
+fn every_variable_is_there() {
+    let page = text("docs/TERMINAL.md");
+    let section = |head: &str| page.split(head).nth(1).unwrap().split("\n\n").take(2).collect::<String>();
+    let removed: Vec<String> = quoted(&section("Taken away")).into_iter().filter(|name| name.chars().all(|c| c.is_uppercase() || c == '_')).collect();
+    assert_eq!(removed, environment::REMOVED);
+    let add = environment::Additions {
+        claude: true,
+        task_list: Some(String::new()),
+        no_flicker: Some("1"),
+        ..environment::Additions::default()
+    };
+    let made: Vec<String> = environment::of_child([], &add).into_iter().map(|(name, _)| name.into_string().unwrap()).collect();
+    let written: Vec<String> = table("docs/TERMINAL.md", "variable").into_iter().map(|row| row[0].clone()).collect();
+    assert_eq!(written, made);
+}
+
+/// The cases of the tests that run on both agents, from the list that makes them.
+fn cases(test: &str) -> Vec<String> {
+    let tokens = source::tokens(&text(test));
+    let starts = |t: &[Token]| t[0] == Token::Word("both".to_owned()) && t[1] == Token::Sign('!') && t[2] == Token::Sign('{');
+    let Some(from) = tokens.windows(3).position(starts) else { return Vec::new() };
+    let list = tokens[from + 3..].iter().take_while(|token| **token != Token::Sign('}'));
+    list.filter_map(|token| if let Token::Word(name) = token { Some(name.clone()) } else { None }).collect()
+}
+
+#[test]
+fn the_table_of_cases_is_the_list_of_cases() {
+    const BEGIN: &str = "<!-- cases: made by `just tables` -->\n";
+    const END: &str = "<!-- end of cases -->";
+    let mut want = "| case | file | stand-in | real |\n|---|---|---|---|\n".to_owned();
+    let mut both = 0;
+    for file in files("tests", ".rs") {
+        let short = file.trim_start_matches("tests/").trim_end_matches(".rs");
+        for case in cases(&file) {
+            want.push_str(&format!("| {} | {short} | yes | yes |\n", case.replace('_', " ")));
+            both += 1;
+        }
+    }
+    assert!(both >= 15, "at least 15 cases run on both");
+    let page = text("docs/TESTING.md");
+    let (head, rest) = page.split_once(BEGIN).unwrap();
+    let (found, tail) = rest.split_once(END).unwrap();
+    if found != want && std::env::var_os("HOPTY_WRITE_TABLES").is_some() {
+        std::fs::write(root().join("docs/TESTING.md"), format!("{head}{BEGIN}{want}{END}{tail}")).unwrap();
+    } else {
+        assert_eq!(found, want, "docs/TESTING.md is behind; `just tables` writes its table");
+    }
+}
+
+#[test]
+fn what_documents_point_to_exists() {
+    let mut wrong = Vec::new();
+    for page in pages() {
+        let content = text(&page);
+        let dir = Path::new(&page).parent().unwrap().to_path_buf();
+        for link in content.split("](").skip(1).filter_map(|rest| rest.split(')').next()) {
+            let target = link.split('#').next().unwrap_or_default();
+            if !link.contains("://") && !target.is_empty() && !root().join(&dir).join(target).exists() {
+                wrong.push(format!("{page}: {link}"));
+            }
+        }
+        let is_path = |word: &str| ["src/", "tests/", "docs/", "fixtures/", ".ci/"].iter().any(|start| word.starts_with(start));
+        let plain = |word: &str| !word.contains([' ', '*', '<', '{']) && word.chars().all(|c| !c.is_uppercase() || word.ends_with(".md"));
+        for word in quoted(&content).into_iter().filter(|word| is_path(word) && plain(word)) {
+            if !root().join(&word).exists() {
+                wrong.push(format!("{page}: `{word}`"));
+            }
+        }
+    }
+    none(&wrong, "these lead nowhere");
+}
+
+#[test]
+fn ci_runs_the_test_command_of_the_readme() {
+    let readme = text("README.md");
+    let commands = blocks(&readme, "sh");
+    for command in ["cargo run --release -- demo", "cargo test"] {
+        assert!(commands.iter().any(|line| line.starts_with(command)), "README has no `{command}`");
+    }
+    assert!(text(".ci/run").lines().any(|line| line.ends_with("cargo test")), "`.ci/run` does not run it");
+}

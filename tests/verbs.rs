@@ -1,0 +1,87 @@
+//! Every verb of the design is reserved: none ever reaches Claude as a prompt, and README says which are not there yet.
+
+use std::collections::BTreeSet;
+use std::os::unix::fs::PermissionsExt;
+use std::path::Path;
+use std::process::{Command, Output, Stdio};
+
+/// All verbs.
+const VERBS: [&str; 34] = [
+    "attach", "backup", "channel", "check", "completions", "config", "context", "conversations", "dash", "demo", "detach", "events",
+    "handoff", "hook", "log", "ls", "man", "play", "record", "replay", "restart", "restore", "run", "screen", "screen-dump", "send",
+    "setup", "status", "statusline", "stop", "test", "unsetup", "wait", "why",
+];
+
+/// The verbs that README names as not there yet.
+fn later() -> BTreeSet<String> {
+    let readme = std::fs::read_to_string(Path::new(env!("CARGO_MANIFEST_DIR")).join("README.md")).unwrap();
+    let list = readme.split("Reserved, and not in this version:").nth(1).expect("README lists the verbs that are not there yet");
+    let list = list.split("\n\n").next().unwrap();
+    list.split('`').skip(1).step_by(2).map(str::to_owned).collect()
+}
+
+/// A home in which `claude` leaves a trace when it is started.
+struct Home(tempfile::TempDir);
+
+impl Home {
+    fn new() -> Home {
+        let home = Home(tempfile::tempdir().unwrap());
+        let claude = home.0.path().join("claude");
+        std::fs::write(&claude, format!("#!/bin/sh\necho \"$*\" >> '{}'\n", home.trace().display())).unwrap();
+        std::fs::set_permissions(&claude, std::fs::Permissions::from_mode(0o755)).unwrap();
+        home
+    }
+
+    fn trace(&self) -> std::path::PathBuf {
+        self.0.path().join("trace")
+    }
+
+    fn hopty(&self, args: &[&str]) -> Output {
+        Command::new(env!("CARGO_BIN_EXE_hopty"))
+            .args(args)
+            .env_clear()
+            .env("HOME", self.0.path())
+            .env("PATH", "/usr/bin:/bin")
+            .env("HOPTY_PROGRAM_CLAUDE", self.0.path().join("claude"))
+            .current_dir(self.0.path())
+            .stdin(Stdio::null())
+            .output()
+            .unwrap()
+    }
+}
+
+#[test]
+fn no_verb_reaches_claude() {
+    let home = Home::new();
+    let later = later();
+    for verb in VERBS {
+        if later.contains(verb) {
+            for args in [&[verb][..], &[verb, "--help"], &[verb, "more", "words"]] {
+                let done = home.hopty(args);
+                let said = String::from_utf8_lossy(&done.stderr).into_owned();
+                assert_eq!(done.status.code(), Some(2), "{args:?}: {said}");
+                assert_eq!(said.lines().next(), Some(format!("hopty: {verb} is not in this version").as_str()), "{args:?}");
+                assert!(said.lines().nth(1).is_some_and(|line| line.starts_with("hint: ")), "{args:?}: {said}");
+                assert!(done.stdout.is_empty());
+            }
+        } else {
+            let done = home.hopty(&[verb, "--help"]);
+            let said = String::from_utf8_lossy(&done.stderr).into_owned();
+            assert_eq!(done.status.code(), Some(0), "{verb}: {said}");
+            assert!(!said.contains("not in this version"), "{verb} belongs into README's list");
+        }
+        assert!(!home.trace().exists(), "{verb} started Claude: {}", std::fs::read_to_string(home.trace()).unwrap());
+    }
+    let known: BTreeSet<String> = VERBS.map(str::to_owned).into();
+    assert!(later.is_subset(&known), "README names a verb that is none: {later:?}");
+}
+
+#[test]
+fn two_dashes_always_reach_claude() {
+    let home = Home::new();
+    // Without a terminal it is Claude's own business, so hopty is replaced by it.
+    for verb in ["attach", "ls", "dash"] {
+        assert!(home.hopty(&["--", verb, "x"]).status.success());
+    }
+    assert_eq!(std::fs::read_to_string(home.trace()).unwrap(), "attach x\nls x\ndash x\n");
+}
