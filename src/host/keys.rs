@@ -8,6 +8,7 @@ use crate::core::draft::{Draft, Unit, units};
 use crate::core::input::{Class, Classifier};
 use crate::core::supervisor::event::{Event, KeyClass};
 use crate::core::time::Stamp;
+use crate::fs::atomic;
 
 /// After how long without input a lone ESC counts as the Escape key, in ms.
 const FLUSH_MS: u64 = 100;
@@ -55,6 +56,20 @@ impl Kept {
 
     pub fn is_full(&self) -> bool {
         self.bytes.len() >= KEPT_MAX
+    }
+
+    /// What a person wrote and no run has got: the old draft, what is still to be typed, what was kept.
+    fn unsent(&self) -> Vec<u8> {
+        let mut unsent = self.saved.clone();
+        for item in &self.items {
+            match item {
+                Item::Unit(unit) => unsent.extend_from_slice(&unit.bytes),
+                Item::Prompt { text, .. } => unsent.extend_from_slice(format!("{text}\n").as_bytes()),
+            }
+        }
+        let kept = units(&self.bytes).into_iter().filter(|unit| unit.class != Class::Report);
+        unsent.extend(kept.flat_map(|unit| unit.bytes));
+        unsent
     }
 
     /// The draft was submitted or the box is empty.
@@ -236,6 +251,20 @@ impl Host {
             Some(shown) => paste(&shown.text),
         };
         self.kept.draft = Draft::new();
+    }
+
+    /// At the end of a session: what a person wrote and no run has got is put into a file, so that nothing is lost in
+    /// silence. Gives the sentence that names it.
+    pub(super) fn keep_unsent(&self) -> Option<String> {
+        let mut unsent: Vec<u8> = self.requeue.iter().flat_map(|prompt| format!("{prompt}\n").into_bytes()).collect();
+        unsent.extend(self.kept.unsent());
+        let text: String = String::from_utf8_lossy(&unsent).replace("\x1b[200~", "").replace("\x1b[201~", "");
+        if text.chars().all(|c| c.is_control() || c.is_whitespace()) {
+            return None;
+        }
+        let path = self.claim.dir.join("unsent.txt");
+        atomic::write(&path, text.as_bytes()).ok()?;
+        Some(format!("What you had typed and not sent is in {}.", path.display()))
     }
 
     /// The text of the draft in the prompt box, for the handoff.

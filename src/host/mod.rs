@@ -112,6 +112,8 @@ pub struct Host {
     frame: Option<Frame>,
     /// The person's prompts that were queued in the old run.
     requeue: Vec<String>,
+    /// Where that lies which a person typed and no run has got.
+    unsent: Option<String>,
     /// The handoff that this conversation went on from.
     predecessor: Option<HandoffId>,
     /// The transcript of the last handoff, to be copied when the next run has started.
@@ -186,6 +188,7 @@ impl Host {
             watching,
             frame: None,
             requeue: Vec::new(),
+            unsent: None,
             predecessor: None,
             uncompressed: None,
             plugin,

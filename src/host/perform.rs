@@ -93,12 +93,19 @@ impl Host {
         use crate::core::supervisor::phase::Cause;
         let plain = self.exit.is_none_or(|exit| matches!(exit.cause, Cause::Finished | Cause::UserInterrupt));
         let waiting = self.recorder.supervisor.active_handoff().is_some();
-        (!plain || waiting).then(|| self.why.clone())
+        match (&self.unsent, !plain || waiting) {
+            (Some(unsent), _) => Some(format!("{} {unsent}", self.why)),
+            (None, true) => Some(self.why.clone()),
+            (None, false) => None,
+        }
     }
 
     /// The session is over: everybody hears it, after the last byte.
     fn close(&mut self, exit: report::Exit) {
         self.exit = Some(exit);
+        if let Some(unsent) = self.keep_unsent() {
+            self.unsent = Some(unsent);
+        }
         let message = self.last_word();
         let clients: Vec<u64> = self.connections.iter().filter(|(_, c)| c.client.is_some()).map(|(id, _)| *id).collect();
         for id in clients {
