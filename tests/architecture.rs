@@ -1,6 +1,8 @@
 //! The arrows of `src/lib.rs`, held: who may use whom, where each outside thing lives, how long a file may get, and that
 //! `docs/ARCHITECTURE.md` names functions that exist.
 
+#![allow(clippy::unwrap_used, reason = "a test may")]
+
 mod source;
 
 use source::{Names, Source, sources, text};

@@ -2,10 +2,13 @@
 //!
 //! `HOPTY_WRITE_TABLES=1 cargo test --test docs` writes the tables that are made from the code again.
 
+#![allow(clippy::unwrap_used, reason = "a test may")]
+
 mod source;
 
 use std::collections::BTreeSet;
 use std::path::Path;
+use std::process::{Command, Stdio};
 
 use hopty::claude::plugin;
 use hopty::core::claude::environment;
@@ -42,9 +45,7 @@ fn cell(text: &str) -> String {
 /// The variants of an enum, as the JSON writes them.
 fn kinds(of: &str) -> BTreeSet<String> {
     let names = Names::read(&sources());
-    let found: BTreeSet<String> = names.types[of].iter().filter(|name| name.starts_with(char::is_uppercase)).map(|n| snake(n)).collect();
-    assert!(found.len() > 4, "{of}: {found:?}");
-    found
+    names.enums[of].iter().map(|name| snake(name)).collect()
 }
 
 fn snake(name: &str) -> String {
@@ -114,7 +115,11 @@ fn keys_that_nothing_acts_on_yet_are_named_as_such() {
         let (section, name) = path.split_once('.').unwrap();
         assert!(KEYS.iter().any(|key| key.path() == path), "{path} is no key");
         let want = [Token::Word(section.to_owned()), Token::Sign('.'), Token::Word(name.to_owned())];
-        let user = sources.iter().find(|s| !s.file.starts_with("src/core/config") && s.tokens.windows(3).any(|three| three == want));
+        let user = sources.iter().find(|s| {
+            !s.file.starts_with("src/core/config")
+                && !s.file.starts_with("src/standin")
+                && s.tokens.windows(3).any(|three| three == want)
+        });
         assert!(user.is_none(), "{path} is used in {}: take it out of the list", user.unwrap().file);
     }
 }
@@ -142,7 +147,7 @@ fn every_request_has_a_sample_that_is_read() {
         }
     }
     none(&wrong, "docs/PROTOCOL.md");
-    assert_eq!(requests, kinds("Request"), "every request, and no other");
+    assert_eq!(requests, kinds("ipc::message::Request"), "every request, and no other");
     assert!(answers >= requests.len(), "every request shows its answer");
 }
 
@@ -156,7 +161,7 @@ fn every_error_code_and_frame_is_there() {
             row[0].clone()
         })
         .collect();
-    assert_eq!(codes, kinds("Code"));
+    assert_eq!(codes, kinds("ipc::message::Code"));
     let written: BTreeSet<String> = table("docs/PROTOCOL.md", "tag").into_iter().map(|row| format!("{} {}", row[0], row[1])).collect();
     let frames = source::tokens(&text("src/ipc/frame.rs"));
     let word = |token: &Token| if let Token::Word(word) = token { word.clone() } else { String::new() };
@@ -167,6 +172,38 @@ fn every_error_code_and_frame_is_there() {
         .collect();
     assert!(made.len() > 10, "{made:?}");
     assert_eq!(written, made, "tag and name of every frame");
+}
+
+/// A session that runs for as long as this lives.
+struct Session(tempfile::TempDir);
+
+impl Session {
+    fn hopty(&self, args: &[&str]) -> String {
+        let mut command = Command::new(env!("CARGO_BIN_EXE_hopty"));
+        command.args(args).env_clear().env("HOME", self.0.path()).env("PATH", "/usr/bin:/bin").current_dir(self.0.path());
+        let done = command.stdin(Stdio::null()).output().unwrap();
+        assert!(done.status.success(), "{args:?}: {}", String::from_utf8_lossy(&done.stderr));
+        String::from_utf8(done.stdout).unwrap()
+    }
+}
+
+impl Drop for Session {
+    fn drop(&mut self) {
+        self.hopty(&["stop", "--kill", "doc"]);
+    }
+}
+
+#[test]
+fn the_session_object_is_as_it_is_described() {
+    let session = Session(tempfile::tempdir().unwrap());
+    session.hopty(&["run", "--detached", "--name", "doc", "--", "sleep", "1000"]);
+    let found: Value = serde_json::from_str(&session.hopty(&["status", "--json", "doc"])).unwrap();
+    let keys = |value: &Value| value.as_object().unwrap().keys().cloned().collect::<BTreeSet<_>>();
+    let rows = table("docs/PROTOCOL.md", "field");
+    let written: BTreeSet<String> = rows.iter().flat_map(|row| row[0].split("` `").map(str::to_owned)).collect();
+    assert_eq!(written, keys(&found));
+    let context = rows.iter().find(|row| row[0] == "context").unwrap();
+    assert_eq!(context[1].split("` `").map(str::to_owned).collect::<BTreeSet<_>>(), keys(&found["context"]));
 }
 
 #[test]
@@ -191,14 +228,14 @@ fn every_line_of_a_journal_has_a_sample_that_is_read() {
         }
     }
     none(&wrong, "docs/EVENTS.md");
-    assert_eq!(events, kinds("Event"));
-    let mut all_actions = kinds("Action");
+    assert_eq!(events, kinds("core::supervisor::event::Event"));
+    let mut all_actions = kinds("core::supervisor::action::Action");
     // Its line is the decision itself.
     all_actions.remove("decide");
     assert_eq!(actions, all_actions);
     let named: BTreeSet<String> = table("docs/EVENTS.md", "decision").into_iter().map(|row| row[0].clone()).collect();
     assert_eq!(decisions, named, "every decision of the table has a sample");
-    let known: BTreeSet<String> = kinds("DecisionKind").iter().map(|kind| kind.replace('_', "")).collect();
+    let known: BTreeSet<String> = kinds("core::supervisor::action::DecisionKind").iter().map(|kind| kind.replace('_', "")).collect();
     assert_eq!(named.iter().map(|kind| kind.replace(['_', '.'], "")).collect::<BTreeSet<_>>(), known);
 }
 
@@ -206,7 +243,8 @@ fn every_line_of_a_journal_has_a_sample_that_is_read() {
 fn every_hook_is_there() {
     let rows = table("docs/HOOKS.md", "event");
     let written: Vec<(String, String)> = rows.into_iter().map(|row| (row[0].clone(), row[1].clone())).collect();
-    let made: Vec<(String, String)> = plugin::EVENTS.iter().map(|(event, seconds)| ((*event).to_owned(), seconds.to_string())).collect();
+    let made: Vec<(String, String)> =
+        plugin::EVENTS.iter().map(|(event, seconds)| ((*event).to_owned(), seconds.to_string())).collect();
     assert_eq!(written, made);
 }
 
@@ -214,7 +252,8 @@ fn every_hook_is_there() {
 fn every_variable_is_there() {
     let page = text("docs/TERMINAL.md");
     let section = |head: &str| page.split(head).nth(1).unwrap().split("\n\n").take(2).collect::<String>();
-    let removed: Vec<String> = quoted(&section("Taken away")).into_iter().filter(|name| name.chars().all(|c| c.is_uppercase() || c == '_')).collect();
+    let removed: Vec<String> =
+        quoted(&section("Taken away")).into_iter().filter(|name| name.chars().all(|c| c.is_uppercase() || c == '_')).collect();
     assert_eq!(removed, environment::REMOVED);
     let add = environment::Additions {
         claude: true,
@@ -227,29 +266,44 @@ fn every_variable_is_there() {
     assert_eq!(written, made);
 }
 
-/// The cases of the tests that run on both agents, from the list that makes them.
-fn cases(test: &str) -> Vec<String> {
-    let tokens = source::tokens(&text(test));
-    let starts = |t: &[Token]| t[0] == Token::Word("both".to_owned()) && t[1] == Token::Sign('!') && t[2] == Token::Sign('{');
-    let Some(from) = tokens.windows(3).position(starts) else { return Vec::new() };
-    let list = tokens[from + 3..].iter().take_while(|token| **token != Token::Sign('}'));
-    list.filter_map(|token| if let Token::Word(name) = token { Some(name.clone()) } else { None }).collect()
+/// A row of the table of cases: its name, and whether it runs on the stand-in and on the real Claude.
+type Case = [String; 3];
+
+/// The cases of a test file: those in the list that makes two tests of each, and those on one agent alone, which say why in
+/// the comment above them.
+fn cases(file: &str) -> Vec<Case> {
+    let content = text(file);
+    let Some((_, list)) = content.split_once("\nboth! {\n") else { return Vec::new() };
+    let shown = |name: &str| name.trim().replace('_', " ");
+    let yes = || "yes".to_owned();
+    let mut found: Vec<Case> =
+        list.lines().take_while(|line| *line != "}").map(|name| [shown(name.trim_end_matches(',')), yes(), yes()]).collect();
+    let mut why = Vec::new();
+    for (n, line) in content.lines().enumerate() {
+        if let Some(comment) = line.strip_prefix("/// ") {
+            why.push(comment);
+        } else if let Some(rest) = line.strip_prefix("fn ").filter(|_| content.lines().nth(n - 1) == Some("#[test]")) {
+            assert!(!why.is_empty(), "{file}: {line} runs on one agent alone and does not say why");
+            let no = format!("no: {}", why.join(" "));
+            let body: String = content.lines().skip(n).take_while(|line| *line != "}").collect();
+            let (stand_in, real) = if body.contains("Kind::Real") { (no, yes()) } else { (yes(), no) };
+            found.push([shown(rest.split('(').next().unwrap_or_default()), stand_in, real]);
+        } else if line != "#[test]" {
+            why.clear();
+        }
+    }
+    found
 }
 
 #[test]
 fn the_table_of_cases_is_the_list_of_cases() {
     const BEGIN: &str = "<!-- cases: made by `just tables` -->\n";
     const END: &str = "<!-- end of cases -->";
-    let mut want = "| case | file | stand-in | real |\n|---|---|---|---|\n".to_owned();
-    let mut both = 0;
-    for file in files("tests", ".rs") {
-        let short = file.trim_start_matches("tests/").trim_end_matches(".rs");
-        for case in cases(&file) {
-            want.push_str(&format!("| {} | {short} | yes | yes |\n", case.replace('_', " ")));
-            both += 1;
-        }
-    }
+    let all: Vec<Case> = files("tests", ".rs").iter().flat_map(|file| cases(file)).collect();
+    let both = all.iter().filter(|[_, stand_in, real]| stand_in == "yes" && real == "yes").count();
     assert!(both >= 15, "at least 15 cases run on both");
+    let rows: String = all.iter().map(|case| format!("| {} |\n", case.join(" | "))).collect();
+    let want = format!("| case | stand-in | real |\n|---|---|---|\n{rows}");
     let page = text("docs/TESTING.md");
     let (head, rest) = page.split_once(BEGIN).unwrap();
     let (found, tail) = rest.split_once(END).unwrap();
@@ -273,7 +327,8 @@ fn what_documents_point_to_exists() {
             }
         }
         let is_path = |word: &str| ["src/", "tests/", "docs/", "fixtures/", ".ci/"].iter().any(|start| word.starts_with(start));
-        let plain = |word: &str| !word.contains([' ', '*', '<', '{']) && word.chars().all(|c| !c.is_uppercase() || word.ends_with(".md"));
+        let plain =
+            |word: &str| !word.contains([' ', '*', '<', '{']) && word.chars().all(|c| !c.is_uppercase() || word.ends_with(".md"));
         for word in quoted(&content).into_iter().filter(|word| is_path(word) && plain(word)) {
             if !root().join(&word).exists() {
                 wrong.push(format!("{page}: `{word}`"));

@@ -1,5 +1,7 @@
 //! Every verb of the design is reserved: none ever reaches Claude as a prompt, and README says which are not there yet.
 
+#![allow(clippy::unwrap_used, reason = "a test may")]
+
 use std::collections::BTreeSet;
 use std::os::unix::fs::PermissionsExt;
 use std::path::Path;
@@ -7,9 +9,40 @@ use std::process::{Command, Output, Stdio};
 
 /// All verbs.
 const VERBS: [&str; 34] = [
-    "attach", "backup", "channel", "check", "completions", "config", "context", "conversations", "dash", "demo", "detach", "events",
-    "handoff", "hook", "log", "ls", "man", "play", "record", "replay", "restart", "restore", "run", "screen", "screen-dump", "send",
-    "setup", "status", "statusline", "stop", "test", "unsetup", "wait", "why",
+    "attach",
+    "backup",
+    "channel",
+    "check",
+    "completions",
+    "config",
+    "context",
+    "conversations",
+    "dash",
+    "demo",
+    "detach",
+    "events",
+    "handoff",
+    "hook",
+    "log",
+    "ls",
+    "man",
+    "play",
+    "record",
+    "replay",
+    "restart",
+    "restore",
+    "run",
+    "screen",
+    "screen-dump",
+    "send",
+    "setup",
+    "status",
+    "statusline",
+    "stop",
+    "test",
+    "unsetup",
+    "wait",
+    "why",
 ];
 
 /// The verbs that README names as not there yet.

@@ -353,8 +353,10 @@ fn resolve(module: &[String], path: UsedPath) -> UsedPath {
 /// The names that a document may name as `Type::name` or `module::name`.
 #[derive(Debug, Default)]
 pub struct Names {
-    /// Functions and variants by type.
+    /// Functions and variants by the last name of the type.
     pub types: BTreeMap<String, BTreeSet<String>>,
+    /// Variants by whole path, `core::supervisor::event::Event`.
+    pub enums: BTreeMap<String, Vec<String>>,
     /// Functions by whole module path, `host::start::main`.
     pub functions: BTreeSet<String>,
 }
@@ -388,7 +390,9 @@ impl Names {
                     let name = word(tokens.get(i + 1)).to_owned();
                     let open = (i..tokens.len()).find(|n| sign(tokens.get(*n), '{')).unwrap_or(tokens.len());
                     let end = closing(tokens, open);
-                    self.types.entry(name).or_default().extend(variants(&tokens[open + 1..end]));
+                    let found = variants(&tokens[open + 1..end]);
+                    self.enums.insert(format!("{}::{name}", module.join("::")), found.clone());
+                    self.types.entry(name).or_default().extend(found);
                     i = end;
                 }
                 "fn" => {
