@@ -119,7 +119,6 @@ fn core_and_screen_are_pure() {
         }
         let whole = path.join("::");
         let first = path[0].as_str();
-        let lower = first.starts_with(|c: char| c.is_ascii_lowercase());
         let outside = crates.iter().any(|name| name == first) && !PURE_CRATES.contains(&first);
         let impure = IMPURE_STD.iter().any(|bad| whole == *bad || whole.starts_with(&format!("{bad}::")));
         let all_of_std = whole == "std" || whole == "std::*";

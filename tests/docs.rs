@@ -278,18 +278,28 @@ fn cases(file: &str) -> Vec<Case> {
     let yes = || "yes".to_owned();
     let mut found: Vec<Case> =
         list.lines().take_while(|line| *line != "}").map(|name| [shown(name.trim_end_matches(',')), yes(), yes()]).collect();
-    let mut why = Vec::new();
-    for (n, line) in content.lines().enumerate() {
-        if let Some(comment) = line.strip_prefix("/// ") {
+    let lines: Vec<&str> = content.lines().collect();
+    // The comment above a test, or above the module that it stands in.
+    let (mut why, mut above) = (Vec::new(), Vec::new());
+    for (n, line) in lines.iter().enumerate() {
+        let text = line.trim_start();
+        if let Some(comment) = text.strip_prefix("/// ") {
             why.push(comment);
-        } else if let Some(rest) = line.strip_prefix("fn ").filter(|_| content.lines().nth(n - 1) == Some("#[test]")) {
-            assert!(!why.is_empty(), "{file}: {line} runs on one agent alone and does not say why");
+        } else if let Some(name) = text.strip_prefix("fn ").filter(|_| lines[n - 1].trim_start() == "#[test]") {
+            let why = if why.is_empty() { &above } else { &why };
+            assert!(!why.is_empty(), "{file}: `{name}` runs on one agent alone and does not say why");
             let no = format!("no: {}", why.join(" "));
-            let body: String = content.lines().skip(n).take_while(|line| *line != "}").collect();
-            let (stand_in, real) = if body.contains("Kind::Real") { (no, yes()) } else { (yes(), no) };
-            found.push([shown(rest.split('(').next().unwrap_or_default()), stand_in, real]);
-        } else if line != "#[test]" {
+            let end = format!("{}}}", &line[..line.len() - text.len()]);
+            let real = lines[n..].iter().take_while(|line| **line != end).any(|line| line.contains("Kind::Real"));
+            let (stand_in, real) = if real { (no, yes()) } else { (yes(), no) };
+            found.push([shown(name.split('(').next().unwrap_or_default()), stand_in, real]);
+        } else if line.starts_with("mod ") {
+            above = std::mem::take(&mut why);
+        } else if text != "#[test]" {
             why.clear();
+            if *line == "}" {
+                above.clear();
+            }
         }
     }
     found
