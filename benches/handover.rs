@@ -29,8 +29,8 @@ const STAGES: [&str; 10] = [
     "to Claude idle (SIGTERM)",
     "SIGTERM to reaped",
     "to spawned",
-    "spawn to prompt box",
-    "box to paste",
+    "spawn to prompt box and SessionStart",
+    "to paste",
     "paste to Enter",
     "Enter to submitted",
     "to first request",
@@ -126,6 +126,8 @@ fn stages(lines: &[Value], requested: SystemTime) -> Vec<f64> {
     let reaped = at(term, "end", &|l| l["event"]["kind"] == "child");
     let spawned = at(reaped, "start", &|l| l["event"]["kind"] == "started");
     let drawn = at(spawned, "prompt box", &|l| l["event"]["facts"]["prompt"] == "empty");
+    let begun = at(spawned, "SessionStart", &|l| l["event"]["hook"]["event"] == "SessionStart");
+    let drawn = drawn.max(begun);
     let paste = at(spawned, "paste", &|l| l["action"]["typing"]["what"] == "prompt");
     let enter = at(paste, "Enter", &|l| l["action"]["typing"]["what"] == "enter");
     let submitted = at(enter, "proof", &decision("delivery.submitted"));
