@@ -79,8 +79,14 @@ impl Host {
             K::DeliverySubmitted => {
                 let done = json!({"handoff": decision.handoff, "conversation": decision.conversation});
                 self.restart_settled(&Ok(done));
+                self.compress_transcripts();
             }
-            K::RestartCancelled | K::DeliveryFailed | K::SessionEnded => self.restart_settled(&Err(decision.sentence.clone())),
+            K::RestartCancelled | K::DeliveryFailed | K::SessionEnded => {
+                self.restart_settled(&Err(decision.sentence.clone()));
+                if decision.kind != K::RestartCancelled {
+                    self.compress_transcripts();
+                }
+            }
             K::LevelCrossed => self.write_context_status(),
             K::RunSpawned => self.write_session_file(),
             K::ConversationChanged => self.write_session_file(),

@@ -112,7 +112,6 @@ impl Host {
                 });
                 self.watching.child(&self.paths, pid);
                 self.events.push_back(Event::Started { run: number, pid, next: Some(super::fresh_id()) });
-                self.compress_transcripts();
             }
             Err(error) => {
                 self.watching.failure = Some(format!("{}: {error}", self.launch.program.display()));

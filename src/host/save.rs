@@ -179,7 +179,7 @@ impl Host {
         Ok(id)
     }
 
-    /// After the next run has started there is time for the raw copy.
+    /// After the next run has its prompt there is time for the raw copy: before, it would take the new Claude's processor.
     pub(super) fn compress_transcripts(&mut self) {
         let (Some(source), Some(frame)) = (self.uncompressed.take(), &self.frame) else { return };
         let (store, id) = (self.paths.claude.clone(), frame.id.clone());
