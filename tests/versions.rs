@@ -8,11 +8,14 @@ mod support;
 
 use std::path::PathBuf;
 use std::sync::Arc;
+use std::time::{Duration, Instant};
 
 use hopty::standin::request::{Kind as Asks, Request};
 use hopty::standin::script::{Reply, Script};
+use serde_json::json;
 use support::claude::{self, Kind};
 use support::term::Term;
+use support::wait_for;
 use support::world::{World, tools};
 
 macro_rules! versions {
@@ -29,6 +32,9 @@ versions! {
     v2_1_197 "2.1.197" { answers_and_ends, hands_over_at_a_tool_boundary }
     v2_1_240 "2.1.240" { answers_and_ends, hands_over_at_a_tool_boundary }
     v2_1_300 "2.1.300" { answers_and_ends, hands_over_at_a_tool_boundary }
+    // Supervised by what they offer.
+    v2_0_76 "2.0.76" { answers_and_ends, hands_over_after_a_tool, hands_over_at_the_end_of_a_turn }
+    v1_0_128 "1.0.128" { answers_and_ends, hands_over_without_hooks }
 }
 
 mod newest {
@@ -51,14 +57,32 @@ fn world(program: PathBuf, script: Script) -> World {
     World::with(Kind::Real, Some(program), script)
 }
 
-fn prompt(term: &Term, text: &str) {
+/// Starts hopty and waits for the prompt box, whose sign was `>` in old versions.
+fn start(world: &World) -> Term {
+    let term = world.start(&[]);
+    let is_box = |line: &String| ["❯\u{a0}", ">\u{a0}", "> "].iter().any(|sign| line.starts_with(sign));
+    term.wait_for("the prompt box", |screen| screen.lines().iter().any(is_box));
+    term
+}
+
+/// Types the first prompt, and Enter until Claude sends it: old versions lose one that comes while they start.
+fn prompt(world: &World, term: &Term, text: &str) {
     term.send(text);
     term.wait_text(text);
-    term.send("\r");
+    let mut next = Instant::now();
+    wait_for("the first request", || {
+        if Instant::now() >= next {
+            next += Duration::from_secs(1);
+            term.send("\r");
+        }
+        (!world.api.main_requests().is_empty()).then_some(())
+    });
 }
 
 fn leave(world: &World, mut term: Term) {
-    prompt(&term, "/exit");
+    term.send("/exit");
+    term.wait_text("/exit");
+    term.send("\r");
     assert_eq!(term.wait_exit(), 0);
     term.assert_whole();
     world.assert_replays();
@@ -72,9 +96,8 @@ fn main_requests(world: &World, conversation: &str) -> Vec<Arc<Request>> {
 fn answers_and_ends(program: PathBuf) {
     let world = world(program, Script::list([Reply::text("The answer is 42.").filling(1000)]));
     let settings = std::fs::read(world.claude_dir().join("settings.json")).unwrap();
-    let term = world.start(&[]);
-    term.wait_box();
-    prompt(&term, "what is the answer?");
+    let term = start(&world);
+    prompt(&world, &term, "what is the answer?");
     term.wait_text("The answer is 42.");
     world.wait_state("idle");
     leave(&world, term);
@@ -83,9 +106,8 @@ fn answers_and_ends(program: PathBuf) {
 
 fn hands_over_at_a_tool_boundary(program: PathBuf) {
     let world = world(program, Script::filling_loop("echo step", 40_000));
-    let term = world.start(&[]);
-    term.wait_box();
-    prompt(&term, "Count the stars.");
+    let term = start(&world);
+    prompt(&world, &term, "Count the stars.");
     world.wait_decision("handoff.consumed", 1);
     let named = |kind: &str, field: &str| world.wait_decision(kind, 1)[field].as_str().unwrap().to_owned();
     let (old, new) = (named("run.spawned", "conversation"), named("delivery.submitted", "conversation"));
@@ -100,4 +122,65 @@ fn hands_over_at_a_tool_boundary(program: PathBuf) {
     assert_eq!(times, 1, "the prompt is there exactly once");
     world.wait_state("idle");
     leave(&world, term);
+}
+
+/// Two tools at once, over the hard level: the turn is cut after both, their results are kept, no request follows.
+fn hands_over_after_a_tool(program: PathBuf) {
+    let script = Script::each(|request, _| match request.continued_handoff() {
+        Some(id) => Reply::text(format!("Continuing from handoff {id}.")).filling(3000),
+        None => {
+            let slow = json!({"command": "sleep 0.7; echo two", "description": "scripted"});
+            let filled = 60_000 * (request.assistant_messages() as u64 + 1);
+            Reply::bash("echo one").and_tool("Bash", slow).filling(filled.min(199_000))
+        }
+    });
+    let world = world(program, script);
+    let term = start(&world);
+    prompt(&world, &term, "Count the stars.");
+    let (old, new) = handed_over(&world);
+    assert_eq!(tools(&world.transcript(&old)), (6, 6), "no tool result is lost");
+    assert_eq!(main_requests(&world, &old).len(), 3, "not one more request from the old conversation");
+    assert!(main_requests(&world, &new)[0].contains("=== HANDOFF LOADED"), "the frame is there");
+    leave(&world, term);
+}
+
+fn hands_over_at_the_end_of_a_turn(program: PathBuf) {
+    let world = world(program, one_turn());
+    let term = start(&world);
+    prompt(&world, &term, "Count the stars.");
+    let (old, new) = handed_over(&world);
+    assert_eq!(tools(&world.transcript(&old)), (1, 1));
+    assert!(main_requests(&world, &new)[0].contains("=== HANDOFF LOADED"), "the frame is there");
+    leave(&world, term);
+}
+
+fn hands_over_without_hooks(program: PathBuf) {
+    let world = world(program, one_turn());
+    let term = start(&world);
+    prompt(&world, &term, "Count the stars.");
+    let (old, new) = handed_over(&world);
+    assert_eq!(tools(&world.transcript(&old)), (1, 1));
+    assert!(main_requests(&world, &new)[0].contains("handoff.md first."), "the prompt names the document");
+    leave(&world, term);
+}
+
+fn one_turn() -> Script {
+    Script::each(|request, _| match (request.continued_handoff(), request.assistant_messages()) {
+        (Some(id), _) => Reply::text(format!("Continuing from handoff {id}.")).filling(3000),
+        (None, 0) => Reply::bash("echo step").filling(100_000),
+        _ => Reply::text("The stars are counted.").filling(190_000),
+    })
+}
+
+/// Waits for the hand-over, told once as limited, and gives the old and the new conversation.
+fn handed_over(world: &World) -> (String, String) {
+    world.wait_decision("handoff.consumed", 1);
+    let named = |kind: &str, field: &str| world.wait_decision(kind, 1)[field].as_str().unwrap().to_owned();
+    assert!(named("degraded", "sentence").starts_with("Claude Code "), "a person is told what is missing");
+    let (old, new) = (named("run.spawned", "conversation"), named("delivery.submitted", "conversation"));
+    let prompt = format!("Continue from handoff {}.", named("handoff.saved", "handoff"));
+    let first = &main_requests(world, &new)[0];
+    let times: usize = first.texts().iter().map(|(_, text)| text.matches(&prompt).count()).sum();
+    assert_eq!(times, 1, "the prompt is there exactly once");
+    (old, new)
 }

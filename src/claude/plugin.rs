@@ -1,5 +1,5 @@
-//! The plugin directory that hopty gives to one launch (`--plugin-dir`): hooks only. An event that this Claude does not
-//! know opens no dialog there, unlike in a settings file (measured on 2.1.329).
+//! The plugin directory that hopty gives to one launch (`--plugin-dir`): hooks only. From 2.1.197 on an event that this
+//! Claude does not know opens no dialog there, unlike in a settings file; 2.0.76 drops all hooks of the plugin (measured).
 
 use std::io;
 use std::os::unix::fs::{DirBuilderExt, OpenOptionsExt};
@@ -7,8 +7,13 @@ use std::path::{Path, PathBuf};
 
 use serde_json::{Map, Value, json};
 
+use crate::core::claude::offers::HookSet;
+
+/// The plugin's name. Of two plugins of one name Claude loads only the first (measured), so it is one that nobody else has.
+pub const NAME: &str = "hopty-hooks";
+
 /// The events and their time-outs in seconds (CONTRACT C13).
-pub const EVENTS: [(&str, u32); 11] = [
+pub const FULL: [(&str, u32); 11] = [
     ("SessionStart", 10),
     ("UserPromptSubmit", 5),
     ("PostToolBatch", 90),
@@ -21,6 +26,27 @@ pub const EVENTS: [(&str, u32); 11] = [
     ("SubagentStop", 5),
     ("SessionEnd", 2),
 ];
+
+/// The events for 2.0.76 to 2.1.196.
+pub const OLD: [(&str, u32); 9] = [
+    ("SessionStart", 10),
+    ("UserPromptSubmit", 5),
+    ("PostToolUse", 5),
+    ("Stop", 5),
+    ("PreCompact", 30),
+    ("PermissionRequest", 5),
+    ("Notification", 5),
+    ("SubagentStop", 5),
+    ("SessionEnd", 2),
+];
+
+fn events(set: HookSet) -> &'static [(&'static str, u32)] {
+    match set {
+        HookSet::None => &[],
+        HookSet::Full => &FULL,
+        HookSet::Old => &OLD,
+    }
+}
 
 /// The path of the running hopty, without the mark of a replaced file.
 #[must_use]
@@ -46,8 +72,8 @@ pub fn statusline_command(binary: &Path) -> String {
 
 /// The content of `hooks.json`.
 #[must_use]
-pub fn hooks_json(binary: &Path) -> Value {
-    let hooks: Map<String, Value> = EVENTS
+pub fn hooks_json(binary: &Path, set: HookSet) -> Value {
+    let hooks: Map<String, Value> = events(set)
         .iter()
         .map(|(event, seconds)| {
             let hook = json!({"type": "command", "command": command(binary, event), "timeout": seconds});
@@ -61,14 +87,14 @@ pub fn hooks_json(binary: &Path) -> Value {
 ///
 /// # Errors
 /// When a file cannot be written.
-pub fn write(session_dir: &Path, binary: &Path) -> io::Result<PathBuf> {
+pub fn write(session_dir: &Path, binary: &Path, set: HookSet) -> io::Result<PathBuf> {
     let root = session_dir.join("plugin");
     let dir = |path: &Path| std::fs::DirBuilder::new().recursive(true).mode(0o700).create(path);
     dir(&root.join(".claude-plugin"))?;
     dir(&root.join("hooks"))?;
-    let manifest = json!({"name": "hopty", "version": env!("CARGO_PKG_VERSION"), "description": "hopty follows this session"});
+    let manifest = json!({"name": NAME, "version": env!("CARGO_PKG_VERSION"), "description": "hopty follows this session"});
     put(&root.join(".claude-plugin/plugin.json"), &manifest)?;
-    put(&root.join("hooks/hooks.json"), &hooks_json(binary))?;
+    put(&root.join("hooks/hooks.json"), &hooks_json(binary, set))?;
     Ok(root)
 }
 
@@ -97,9 +123,15 @@ mod tests {
     #[test]
     fn the_directory_has_a_manifest_and_hooks() {
         let dir = tempfile::tempdir().unwrap();
-        let root = write(dir.path(), Path::new("/bin/hopty")).unwrap();
-        let hooks: Value = serde_json::from_slice(&std::fs::read(root.join("hooks/hooks.json")).unwrap()).unwrap();
-        assert_eq!(hooks["hooks"]["PostToolBatch"][0]["hooks"][0]["timeout"], 90);
-        assert_eq!(hooks["hooks"].as_object().unwrap().len(), EVENTS.len());
+        let events = |set| {
+            let root = write(dir.path(), Path::new("/bin/hopty"), set).unwrap();
+            let hooks: Value = serde_json::from_slice(&std::fs::read(root.join("hooks/hooks.json")).unwrap()).unwrap();
+            hooks["hooks"].clone()
+        };
+        let full = events(HookSet::Full);
+        assert_eq!(full["PostToolBatch"][0]["hooks"][0]["timeout"], 90);
+        assert_eq!((full.as_object().unwrap().len(), full.get("PostToolUse")), (FULL.len(), None));
+        let old = events(HookSet::Old);
+        assert_eq!((old.as_object().unwrap().len(), old.get("PostToolBatch")), (OLD.len(), None));
     }
 }

@@ -11,8 +11,10 @@ use super::control::paths;
 use super::error::Failed;
 use super::{session, settings};
 use crate::claude::find::{self, FileId, Search, find, next_depth};
+use crate::claude::settings as hooks;
 use crate::client::start;
-use crate::core::claude::args::{Invocation, Stream, classify};
+use crate::core::claude::args::{Invocation, Stream, classify, facts};
+use crate::core::claude::offers::{Off, Offers, offers};
 use crate::core::config::{Config, FlagValue};
 use crate::core::ids::SessionName;
 use crate::core::supervisor::Agent;
@@ -78,7 +80,26 @@ fn claude(paths: &Paths, mut config: Config, wish: Wish, args: Vec<OsString>) ->
     }
     config.hooks.inject &= !wish.no_inject;
     let version = find::version_on_disk(&program);
-    begin(paths, config, wish, Agent::Claude, program, "claude".to_owned(), version, args)
+    let offers = offers(version.as_deref(), hooks_off(paths, &config, &words.unwrap_or_default()));
+    if let Some(limited) = &offers.limited {
+        eprintln!("hopty: {limited}");
+    }
+    begin(paths, config, wish, Chosen { agent: Agent::Claude, program, called: "claude".to_owned(), version, offers, args })
+}
+
+/// What keeps hooks from running, as far as can be seen before the start.
+fn hooks_off(paths: &Paths, config: &Config, args: &[String]) -> Option<Off> {
+    let own = facts(args);
+    let here = std::env::current_dir().unwrap_or_default();
+    match own {
+        _ if !config.hooks.inject => Some(Off::NotInjected),
+        _ if own.bare => Some(Off::Bare),
+        _ if own.safe_mode => Some(Off::SafeMode),
+        _ => {
+            let (sources, flag) = (own.setting_sources.as_deref(), own.settings.as_deref());
+            hooks::hooks_off(&paths.claude_settings(&here), sources, flag).then_some(Off::Settings)
+        }
+    }
 }
 
 fn find_claude(paths: &Paths, config: &Config) -> Result<PathBuf, Failed> {
@@ -112,7 +133,8 @@ pub(super) fn program(options: RunOptions) -> Result<u8, Failed> {
     let shown = called.to_string_lossy().into_owned();
     let program = in_path(&called)
         .ok_or_else(|| Failed::new(127, format!("{shown}: there is no such program")).hint("check the name and PATH"))?;
-    begin(&paths, config, wish, Agent::Plain, program, shown, None, args)
+    let chosen = Chosen { agent: Agent::Plain, program, called: shown, version: None, offers: Offers::default(), args };
+    begin(&paths, config, wish, chosen)
 }
 
 /// Where a name leads, as execvp looks for it.
@@ -124,17 +146,18 @@ fn in_path(name: &OsStr) -> Option<PathBuf> {
     std::env::split_paths(&path).map(|dir| dir.join(name)).find(|file| file.is_file())
 }
 
-#[allow(clippy::too_many_arguments)]
-fn begin(
-    paths: &Paths,
-    config: Config,
-    wish: Wish,
+/// The program that is started.
+struct Chosen {
     agent: Agent,
     program: PathBuf,
     called: String,
     version: Option<String>,
+    offers: Offers,
     args: Vec<OsString>,
-) -> Result<u8, Failed> {
+}
+
+fn begin(paths: &Paths, config: Config, wish: Wish, chosen: Chosen) -> Result<u8, Failed> {
+    let Chosen { agent, program, called, version, offers, args } = chosen;
     let here = std::env::current_dir().map_err(|e| Failed::new(125, format!("the working directory is gone: {e}")))?;
     let last = here.file_name().map(|name| name.to_string_lossy().into_owned()).unwrap_or_default();
     let numbered = wish.name.is_none();
@@ -158,6 +181,7 @@ fn begin(
         program,
         called,
         version,
+        offers,
         config,
         size,
         termios,

@@ -12,6 +12,7 @@
 //! | `requests` | the control socket's lines |
 //! | `shown` | what is on the screen, as facts; the line between two runs |
 //! | `statusline` | the window, from Claude's own status line |
+//! | `turn` | when a turn began and ended, where no hook tells |
 //! | `watching`, `signal_file` | transcript, sessions file; `.restart-session` |
 //! | `perform` | every action of the supervisor |
 //! | `save` | the worker's jobs: handoffs and their transcripts |
@@ -28,6 +29,7 @@ mod shown;
 mod signal_file;
 pub mod start;
 mod statusline;
+mod turn;
 mod watching;
 
 use std::collections::{BTreeMap, VecDeque};
@@ -38,7 +40,9 @@ use std::path::{Path, PathBuf};
 
 use nix::libc;
 
+use crate::claude::plugin;
 use crate::core::claude::args;
+use crate::core::claude::offers::HookSet;
 use crate::core::claude::view::Rules;
 use crate::core::ids::{Channel, ConversationId, HandoffId, SessionName};
 use crate::core::journal::Recorder;
@@ -146,14 +150,14 @@ impl Host {
         let words: Vec<String> = args.iter().map(|a| a.to_string_lossy().into_owned()).collect();
         let claude = launch.agent == Agent::Claude;
         let own = if claude { args::facts(&words) } else { args::Facts::default() };
-        let plugin = if claude && launch.config.hooks.inject && !own.bare && !own.safe_mode {
-            crate::claude::plugin::write(&claim.dir, &crate::claude::plugin::this_binary())
+        let plugin = match launch.offers.hooks {
+            set if claude && set != HookSet::None => plugin::write(&claim.dir, &plugin::this_binary(), set)
                 .map_err(|e| internal("the plugin directory cannot be written", &e))
-                .map(Some)?
-        } else {
-            None
+                .map(Some)?,
+            _ => None,
         };
-        let policy = Policy { agent: launch.agent, hooks: plugin.is_some(), config: launch.config.clone() };
+        let hooks = plugin.is_some() && !launch.offers.off;
+        let policy = Policy { agent: launch.agent, hooks, config: launch.config.clone() };
         let journal =
             Journal::begin(&claim.dir.join("journal.jsonl"), launch.config.journal.max_bytes, launch.config.journal.files).ok();
         let watching = Watching::new(&paths, &dir, &own, claude);
@@ -233,6 +237,9 @@ impl Host {
         };
         self.first_conversation.clone_from(&conversation);
         self.events.push_back(Event::Start { conversation, next: fresh_id(), handoff });
+        if let Some(what) = self.launch.offers.limited.clone() {
+            self.events.push_back(Event::Limited { what });
+        }
         Ok(())
     }
 
@@ -342,6 +349,7 @@ impl Host {
                 self.kept.deadline(),
                 self.watching.deadline(),
                 self.await_deadline(now),
+                self.turn_deadline(now),
                 self.run.as_ref().and_then(|run| run.deadline(now)),
                 self.connections.values().filter_map(|c| c.deadline(now)).min(),
                 self.goodbye,
@@ -394,6 +402,7 @@ impl Host {
     /// What is due by time rather than by readiness.
     fn housekeeping(&mut self) {
         self.look_without_being_told();
+        self.tell_turn();
         self.finish_run();
         self.pump_typing();
         self.end_leftovers();

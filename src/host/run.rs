@@ -51,6 +51,9 @@ pub(super) struct Run {
     pub facts: ScreenFacts,
     pub seen: u64,
     pub looked: Stamp,
+    /// When the screen last changed, and its revision then.
+    pub changed: Stamp,
+    revision: u64,
     tree: Vec<Process>,
     leftovers: Vec<(Process, Stamp)>,
     buffered: Vec<u8>,
@@ -106,6 +109,8 @@ impl Host {
                     facts: ScreenFacts::default(),
                     seen: 0,
                     looked: Stamp(0),
+                    changed: self.clock.now(),
+                    revision: 0,
                     tree: Vec::new(),
                     leftovers,
                     buffered: Vec::new(),
@@ -234,6 +239,10 @@ impl Host {
             run.deaf = true;
             self.events.push_back(Event::Degraded { part: "screen model".to_owned() });
             return;
+        }
+        if run.screen.revision() != run.revision {
+            run.revision = run.screen.revision();
+            run.changed = self.clock.now();
         }
         if run.screen.alternate() || run.screen.is_on(Mode::BracketedPaste) {
             self.full_screen.get_or_insert(run.screen.alternate());

@@ -10,6 +10,7 @@ use nix::libc;
 use serde::{Deserialize, Serialize};
 
 use super::Host;
+use crate::core::claude::offers::Offers;
 use crate::core::config::Config;
 use crate::core::ids::SessionName;
 use crate::core::supervisor::Agent;
@@ -49,6 +50,8 @@ pub struct Launch {
     pub called: String,
     /// Its version, when that is known.
     pub version: Option<String>,
+    /// What it offers: which hooks it is given.
+    pub offers: Offers,
     /// The configuration.
     pub config: Config,
     /// The size to begin with.

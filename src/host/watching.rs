@@ -34,7 +34,10 @@ pub(super) struct Following {
     splitter: LineSplitter,
     pub facts: Facts,
     reported: Reported,
-    more: bool,
+    /// Whether the supervisor was told that its turn is over.
+    pub told_over: Option<bool>,
+    /// Its file has not been read to its end yet.
+    pub more: bool,
 }
 
 /// What the supervisor was told last.
@@ -44,7 +47,6 @@ struct Reported {
     queued: u32,
     prompted: bool,
     answered: bool,
-    ended: bool,
 }
 
 impl Following {
@@ -55,6 +57,7 @@ impl Following {
             splitter: LineSplitter::new(),
             facts: Facts::new(),
             reported: Reported::default(),
+            told_over: None,
             more: false,
         }
     }
@@ -326,8 +329,8 @@ impl Host {
     pub(super) fn tell_transcript(&mut self) {
         let (window, _) = self.watching.window(self.launch.config.context.window);
         let frame = self.frame.as_ref().map(|frame| frame.id.clone());
-        let hooks = self.plugin.is_some();
-        let Some(following) = &mut self.watching.following else { return };
+        // What stands in the middle of a long transcript is of long ago: its figures must not cross a level now.
+        let Some(following) = self.watching.following.as_mut().filter(|following| !following.more) else { return };
         let conversation = following.conversation.clone();
         let facts = &following.facts;
         let told = &mut following.reported;
@@ -350,14 +353,7 @@ impl Host {
             }
             if !told.answered && facts.answered(id) {
                 told.answered = true;
-                self.events.push_back(Event::Answered { conversation: conversation.clone() });
-            }
-        }
-        let ended = facts.turn_ended();
-        if !hooks && ended != told.ended {
-            told.ended = ended;
-            if ended {
-                self.events.push_back(Event::TurnEnded { conversation });
+                self.events.push_back(Event::Answered { conversation });
             }
         }
         if self.watching.goal.is_none() {

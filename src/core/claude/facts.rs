@@ -162,6 +162,12 @@ impl Facts {
         self.turn_over && self.open.is_empty()
     }
 
+    /// Whether any prompt or answer of the main chain has been read.
+    #[must_use]
+    pub fn has_begun(&self) -> bool {
+        self.begun || !self.last_message.is_empty()
+    }
+
     /// Prompts of the person that wait in Claude's queue.
     pub fn queued_prompts(&self) -> impl Iterator<Item = &str> {
         self.queue.iter().map(String::as_str).filter(|prompt| is_typed(prompt))

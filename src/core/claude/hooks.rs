@@ -73,6 +73,10 @@ pub fn stdout(answer: &HookAnswer, frame: Option<&str>) -> String {
     match answer {
         HookAnswer::Nothing => String::new(),
         HookAnswer::StopTurn { reason } => json!({"continue": false, "stopReason": reason}).to_string(),
+        HookAnswer::Message { text } => {
+            let visible: String = text.chars().filter(|c| !c.is_control()).collect();
+            json!({"systemMessage": visible}).to_string()
+        }
         HookAnswer::Frame { .. } => frame.map_or_else(String::new, |text| {
             json!({"hookSpecificOutput": {"hookEventName": "SessionStart", "additionalContext": text}}).to_string()
         }),
@@ -102,6 +106,12 @@ mod tests {
         assert_eq!(whose(ours.text()), PromptOf::Ours);
         assert_eq!(whose("<task-notification>\n<task-id>x"), PromptOf::Claude);
         assert_eq!(whose("Continue from handoff"), PromptOf::Person);
+    }
+
+    #[test]
+    fn a_word_for_the_person_moves_no_cursor() {
+        let said = stdout(&HookAnswer::Message { text: "hopty: \u{1b}[2Jheld".to_owned() }, None);
+        assert_eq!(said, r#"{"systemMessage":"hopty: [2Jheld"}"#);
     }
 
     #[test]

@@ -9,6 +9,7 @@ pub mod hooks;
 pub mod lines;
 mod loose;
 mod memory;
+pub mod offers;
 pub mod prompt_box;
 mod record;
 mod reduce;

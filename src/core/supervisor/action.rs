@@ -39,6 +39,11 @@ pub enum HookAnswer {
         /// Of which handoff.
         handoff: HandoffId,
     },
+    /// Nothing for Claude, and a word for the person, which Claude shows on its own screen.
+    Message {
+        /// What the person reads.
+        text: String,
+    },
     /// `continue: false`: the turn ends here, no request follows.
     StopTurn {
         /// What the person reads on the screen.

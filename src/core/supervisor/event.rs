@@ -257,6 +257,11 @@ pub enum Event {
         #[serde(default)]
         bytes: u64,
     },
+    /// A turn began, by the transcript; told where hooks do not tell.
+    TurnBegan {
+        /// Of which conversation.
+        conversation: ConversationId,
+    },
     /// The transcript's last main-chain message ended its turn, and the screen has been quiet (safe point 3).
     TurnEnded {
         /// Of which conversation.
@@ -346,6 +351,11 @@ pub enum Event {
         client: u32,
         /// `asked`, `hangup`, `slow`, `ended`.
         why: String,
+    },
+    /// Claude offers less than hopty could use: known before its start, said once.
+    Limited {
+        /// What is missing and what follows from it, as a sentence without its full stop.
+        what: String,
     },
     /// A part of the host failed and was switched off.
     Degraded {

@@ -1,6 +1,6 @@
 //! What a hook call means. Calls of sub-agents are counted and answered at once, never decided on.
 
-use super::action::{Action, HookAnswer, Want};
+use super::action::{Action, DecisionKind, HookAnswer, Want};
 use super::event::{Hook, HookEvent, PromptOf};
 use super::phase::{Phase, SafePoint, SaveStep, StopStep};
 use super::{Held, Supervisor, Turn};
@@ -41,7 +41,8 @@ impl Supervisor {
                 self.answer(id, HookAnswer::Nothing, out);
                 self.rearm(now, out);
             }
-            HookEvent::PermissionRequest | HookEvent::PreToolUse | HookEvent::PostToolUse => {
+            HookEvent::PostToolUse => self.tool_used(now, id, out),
+            HookEvent::PermissionRequest | HookEvent::PreToolUse => {
                 self.set_turn(now, Turn::Busy);
                 self.answer(id, HookAnswer::Nothing, out);
             }
@@ -55,6 +56,7 @@ impl Supervisor {
     }
 
     fn prompt_submitted(&mut self, now: Stamp, id: u64, hook: &Hook, out: &mut Vec<Action>) {
+        self.cut = false;
         self.set_turn(now, Turn::Busy);
         self.spoken = true;
         // What was typed before is in this prompt.
@@ -99,7 +101,34 @@ impl Supervisor {
         }
     }
 
+    /// A turn runs and no hook was called: something that could not be seen before the start keeps them from running.
+    pub(super) fn miss_hooks(&mut self, out: &mut Vec<Action>) {
+        if self.policy.hooks && !self.hooks_missed {
+            self.hooks_missed = true;
+            let text = "Claude calls no hook of hopty's: hopty follows it by its files; a hand-over waits for the end of a turn.";
+            self.tell(out, DecisionKind::Degraded, text.to_owned(), &[self.event_seq], |_| {});
+        }
+    }
+
+    /// A tool has run, in a Claude without PostToolBatch. Its result is on disk only after this call, and other tools may
+    /// still run: so the turn is told to end when all of them are done, and the transcript says when (measured on 2.0.76:
+    /// every result is written, no request follows, no Stop is called).
+    fn tool_used(&mut self, now: Stamp, id: u64, out: &mut Vec<Action>) {
+        self.set_turn(now, Turn::Busy);
+        let due = match &self.phase {
+            Phase::Waiting { request } => (request.now || now >= request.turn_until) && !self.work_waits(now, request),
+            _ => false,
+        };
+        let with = match due && !self.cut {
+            true => HookAnswer::StopTurn { reason: "hopty hands over after this step".to_owned() },
+            false => HookAnswer::Nothing,
+        };
+        self.cut |= due;
+        self.answer(id, with, out);
+    }
+
     fn turn_over(&mut self, now: Stamp, id: u64, hook: &Hook, out: &mut Vec<Action>) {
+        self.cut = false;
         self.set_turn(now, Turn::Idle);
         self.background = hook.background;
         match &self.phase {

@@ -135,6 +135,12 @@ pub struct Supervisor {
     /// A prompt was submitted in the conversation, so it can be resumed.
     spoken: bool,
     hooks_seen: bool,
+    /// It was said that no hook comes.
+    #[serde(default)]
+    hooks_missed: bool,
+    /// An old Claude was told to end its turn after a tool; its transcript will say when it has.
+    #[serde(default)]
+    cut: bool,
     /// The conversation that runs was given the frame; the frame was given in this run.
     frame_answered: bool,
     frame_sent: bool,
@@ -203,6 +209,8 @@ impl Supervisor {
             next: None,
             spoken: false,
             hooks_seen: false,
+            hooks_missed: false,
+            cut: false,
             frame_answered: false,
             frame_sent: false,
             mode: None,
@@ -278,8 +286,16 @@ impl Supervisor {
             Event::Usage { conversation, tokens, window, bytes } => {
                 self.usage(now, conversation, Fill { tokens: *tokens, window: *window, bytes: *bytes }, out);
             }
-            Event::TurnEnded { conversation } => {
+            Event::TurnBegan { conversation } => {
                 if !self.hooks_seen && self.is_current(conversation) && self.pid.is_some() {
+                    self.miss_hooks(out);
+                    self.set_turn(now, Turn::Busy);
+                    self.spoken = true;
+                }
+            }
+            Event::TurnEnded { conversation } => {
+                if (!self.hooks_seen || self.cut) && self.is_current(conversation) && self.pid.is_some() {
+                    self.cut = false;
                     self.set_turn(now, Turn::Idle);
                     self.rearm(now, out);
                 }
@@ -304,6 +320,9 @@ impl Supervisor {
             }
             Event::Detached { client, why } => {
                 self.decide(out, DecisionKind::ClientDetached, format!("Client {client} left ({why})."), &[], |_| {});
+            }
+            Event::Limited { what } => {
+                self.decide(out, DecisionKind::Degraded, format!("{what}."), &[self.event_seq], |_| {});
             }
             Event::Degraded { part } => {
                 let text = format!("The {part} failed and is switched off; the session goes on without it.");

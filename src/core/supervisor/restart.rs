@@ -1,6 +1,6 @@
 //! From a wish to a safe point (DESIGN 6.1 and 6.2): who may ask, how long is waited, and what may stand in the way.
 
-use super::action::{Action, DecisionKind, Reply, RestartBy};
+use super::action::{Action, DecisionKind, HookAnswer, Reply, RestartBy};
 use super::event::{AgentStatus, Asker, PromptBox};
 use super::phase::{Phase, Request, SafePoint};
 use super::{Agent, Supervisor, Turn};
@@ -165,7 +165,7 @@ impl Supervisor {
     }
 
     /// Sub-agents or background shells run, and there is time for them.
-    fn work_waits(&self, now: Stamp, request: &Request) -> bool {
+    pub(super) fn work_waits(&self, now: Stamp, request: &Request) -> bool {
         let works = self.background > 0 || self.status == Some(AgentStatus::Shell);
         works && !request.forced && now < request.work_until
     }
@@ -238,19 +238,20 @@ impl Supervisor {
     /// The restart that waits or is being saved does not happen; Claude goes on.
     pub(super) fn cancel_request(&mut self, now: Stamp, why: &str, out: &mut Vec<Action>) {
         let saving = matches!(self.phase, Phase::Saving { .. });
-        if !self.drop_request(why, out) {
-            return;
-        }
+        let Some(text) = self.drop_request(why, out) else { return };
         self.enter(now, Phase::Running);
-        self.let_go(out);
+        if let Some(held) = self.held.take() {
+            self.answer(held.id, HookAnswer::Message { text: format!("hopty: {text}") }, out);
+        }
         if saving {
             self.release_keys(false, out);
         }
     }
 
-    /// Says that the restart that waits or is being saved does not happen; `false` when there is none.
-    pub(super) fn drop_request(&self, why: &str, out: &mut Vec<Action>) -> bool {
-        let (Phase::Waiting { request } | Phase::Saving { request, .. }) = &self.phase else { return false };
+    /// Says that the restart that waits or is being saved does not happen, and gives back in which words; `None` when
+    /// there is none.
+    pub(super) fn drop_request(&self, why: &str, out: &mut Vec<Action>) -> Option<String> {
+        let (Phase::Waiting { request } | Phase::Saving { request, .. }) = &self.phase else { return None };
         let (by, level) = (request.by, request.level);
         let asker = match by {
             RestartBy::Level => "a context level",
@@ -258,11 +259,11 @@ impl Supervisor {
             RestartBy::Command => "`hopty restart`",
         };
         let text = format!("The hand-over asked for by {asker} does not happen: {why}.");
-        self.tell(out, DecisionKind::RestartCancelled, text, &[self.event_seq, request.seq], |d| {
+        self.tell(out, DecisionKind::RestartCancelled, text.clone(), &[self.event_seq, request.seq], |d| {
             d.by = Some(by);
             d.level = level;
         });
-        true
+        Some(text)
     }
 
     /// The safe point is gone while saving: the next one is waited for.

@@ -33,6 +33,7 @@ impl Supervisor {
         self.pid = None;
         self.stopped = false;
         self.hooks_seen = false;
+        self.cut = false;
         self.frame_answered = false;
         self.frame_sent = false;
         self.held = None;

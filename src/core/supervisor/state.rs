@@ -7,6 +7,9 @@ use crate::core::context::{Fill, Level};
 use crate::core::ids::{ConversationId, HandoffId};
 use crate::core::time::Stamp;
 
+/// How long after its start a Claude that was given hooks may take to call the first one, in ms.
+const HOOKS_MS: u64 = 10_000;
+
 impl Supervisor {
     /// Number of the last journal line: that of the last event plus its actions.
     #[must_use]
@@ -72,6 +75,19 @@ impl Supervisor {
     #[must_use]
     pub fn level(&self) -> Level {
         self.fill.level(&self.levels())
+    }
+
+    /// Whether only the transcript tells when a turn begins and ends.
+    #[must_use]
+    pub fn turns_by_transcript(&self, now: Stamp) -> bool {
+        let hooks_may_come = self.policy.hooks && now.since(self.run_started) < HOOKS_MS;
+        self.cut || !(self.hooks_seen || hooks_may_come)
+    }
+
+    /// Whether an old Claude was told to end its turn after a tool and has not said that it has.
+    #[must_use]
+    pub fn turn_is_cut(&self) -> bool {
+        self.cut
     }
 
     /// How often the child was replaced.

@@ -45,6 +45,8 @@ pub(super) struct Outcome {
     pub(super) runs: Vec<Ran>,
     /// Texts for the model.
     pub(super) contexts: Vec<String>,
+    /// Texts for the person (`systemMessage`).
+    pub(super) messages: Vec<String>,
     /// `continue: false`, with its reason.
     pub(super) stop: Option<String>,
     /// `decision: block` or exit code 2, with the reason.
@@ -109,6 +111,7 @@ impl Outcome {
             if answer.get("continue") == Some(&Value::Bool(false)) {
                 self.stop.get_or_insert(text(&answer, "stopReason").unwrap_or_default());
             }
+            self.messages.extend(text(&answer, "systemMessage").filter(|text| !text.is_empty()));
             if text(&answer, "decision").as_deref() == Some("block") {
                 self.block.get_or_insert(text(&answer, "reason").unwrap_or_default());
             }
@@ -151,6 +154,7 @@ mod tests {
         let o = of("SessionStart", 0, r#"{"hookSpecificOutput":{"additionalContext":"ctx"}}"#, "");
         assert_eq!(o.contexts, ["ctx"]);
         assert_eq!(of("SessionStart", 0, "plain\n", "").contexts, ["plain"]);
+        assert_eq!(of("Stop", 0, r#"{"systemMessage":"held"}"#, "").messages, ["held"]);
         assert!(of("Stop", 0, "plain\n", "").contexts.is_empty());
         assert_eq!(of("Stop", 2, "", "why\n").block.as_deref(), Some("why"));
         assert_eq!(of("Stop", 0, r#"{"decision":"block","reason":"r"}"#, "").block.as_deref(), Some("r"));

@@ -178,6 +178,10 @@ impl Shared {
         let place = Place { children: &self.children, cwd: &self.world.cwd, env: &env, limit };
         let mut outcome = outcome::run(&hooks, &payload, &place);
         outcome.contexts = outcome.contexts.into_iter().map(|text| self.fitted(event, text)).collect();
+        let name = if subject.is_empty() { event.to_owned() } else { format!("{event}:{subject}") };
+        for text in &outcome.messages {
+            self.show(Shown::Result(format!("{name} says: {text}")));
+        }
         outcome
     }
 

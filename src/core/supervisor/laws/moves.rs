@@ -170,7 +170,7 @@ impl World {
     }
 
     fn anything(&mut self, dice: Dice) -> Event {
-        match dice.what % 30 {
+        match dice.what % 33 {
             0 => self.start(dice),
             1 => Event::Started { run: dice.with % 4, pid: 7, next: Some(self.new_conversation()) },
             2 => Event::CouldNotStart { run: dice.with % 4, code: 127 },
@@ -199,6 +199,9 @@ impl World {
             25 => Event::Settings { changed: Vec::new() },
             26 => Event::Attached { client: dice.with },
             27 => Event::Detached { client: dice.with, why: "hangup".to_owned() },
+            29 => Event::TurnBegan { conversation: self.current() },
+            30 => self.call(HookEvent::PostToolUse, dice),
+            31 => Event::Limited { what: "hooks are switched off".to_owned() },
             28 => Event::Degraded { part: "screen model".to_owned() },
             _ => Event::Tick,
         }

@@ -160,7 +160,7 @@ fn an_automatic_request_that_is_saved_is_dropped_too() {
     s.call(HookEvent::PostToolBatch);
     s.settings();
     s.lines();
-    assert_eq!(s.ctrl_c(), "ctrl-c, restart.cancelled, notice, let 3 go, release keys");
+    assert_eq!(s.ctrl_c(), "ctrl-c, restart.cancelled, notice, message 3, release keys");
     assert_eq!(s.saved(1), "handoff.saved");
     assert_eq!(s.phase(), "running");
     s.end(ProcessEnd::Exited(0));

@@ -4,6 +4,7 @@ mod asking;
 mod chain;
 mod crashes;
 mod delivery;
+mod hookless;
 mod interrupts;
 mod stopping;
 mod telling;
@@ -65,6 +66,7 @@ pub(super) fn word(action: &Action) -> String {
         Action::AnswerHook { id, with: HookAnswer::Nothing } => format!("let {id} go"),
         Action::AnswerHook { id, with: HookAnswer::Frame { .. } } => format!("frame {id}"),
         Action::AnswerHook { id, with: HookAnswer::StopTurn { .. } } => format!("stop turn {id}"),
+        Action::AnswerHook { id, with: HookAnswer::Message { .. } } => format!("message {id}"),
         Action::AwaitLines { id, want, .. } => format!("await {want:?} {id}"),
         Action::Type { typing: Typing::Prompt { frame, .. } } => format!("paste frame={frame}"),
         Action::Type { typing: Typing::Enter } => "enter".to_owned(),

@@ -100,7 +100,7 @@ fn a_worker_that_never_answers_does_not_keep_the_keys() {
     s.usage(85);
     s.call(HookEvent::Stop);
     s.settings();
-    assert_eq!(s.tick(), "restart.cancelled, notice, let 3 go, release keys");
+    assert_eq!(s.tick(), "restart.cancelled, notice, message 3, release keys");
     assert!(s.sentences().contains("not saved in time"));
     assert_eq!(s.phase(), "running");
     s.prompt(PromptOf::Person);
@@ -135,7 +135,7 @@ fn a_failed_save_is_tried_again_at_the_next_end_of_a_turn() {
     s.call(HookEvent::Stop);
     s.settings();
     let words = s.feed(Event::SaveFailed { error: "no space left on device".to_owned() });
-    assert_eq!(words, "restart.cancelled, notice, let 3 go, release keys");
+    assert_eq!(words, "restart.cancelled, notice, message 3, release keys");
     assert!(s.sentences().contains("no space left"));
     s.prompt(PromptOf::Person);
     assert!(s.call(HookEvent::Stop).contains("restart.requested"));

@@ -1,0 +1,74 @@
+//! The settings files that Claude reads, as far as they say whether hooks run at all.
+
+use std::path::{Path, PathBuf};
+
+use crate::core::claude::settings::{Given, given, hooks_disabled};
+
+/// Where an administrator's settings lie; they outrank all others.
+const MANAGED: &str = "/etc/claude-code/managed-settings.json";
+/// The largest settings file that is read, in bytes.
+const MAX_BYTES: u64 = 8 << 20;
+
+/// Whether `disableAllHooks` is in force. `files` are those of the user, the project and this machine's copy of it, in this
+/// order; `sources` is the value of `--setting-sources`, which leaves some of them out; `flag` is the last `--settings`.
+#[must_use]
+pub fn hooks_off(files: &[PathBuf; 3], sources: Option<&str>, flag: Option<&str>) -> bool {
+    hooks_off_with(files, sources, flag, Path::new(MANAGED))
+}
+
+fn hooks_off_with(files: &[PathBuf; 3], sources: Option<&str>, flag: Option<&str>, managed: &Path) -> bool {
+    let wanted = |name: &str| sources.is_none_or(|list| list.split(',').any(|word| word.trim() == name));
+    let named = ["user", "project", "local"].iter().zip(files).filter(|(name, _)| wanted(name));
+    let mut texts: Vec<String> = named.filter_map(|(_, path)| read(path)).collect();
+    texts.extend(flag.and_then(|value| match given(value) {
+        Given::Inline => Some(value.to_owned()),
+        Given::File => read(Path::new(value)),
+    }));
+    texts.extend(read(managed));
+    hooks_disabled(texts.iter().map(String::as_str))
+}
+
+fn read(path: &Path) -> Option<String> {
+    let meta = std::fs::metadata(path).ok()?;
+    if !meta.is_file() || meta.len() > MAX_BYTES {
+        return None;
+    }
+    std::fs::read_to_string(path).ok()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_strongest_that_says_anything_counts() {
+        let dir = tempfile::tempdir().unwrap();
+        let files = ["user", "project", "local"].map(|name| dir.path().join(name));
+        let managed = dir.path().join("managed");
+        let (on, off) = (r#"{"disableAllHooks":false}"#, r#"{"disableAllHooks":true}"#);
+        let is_off = |sources: Option<&str>, flag: Option<&str>| hooks_off_with(&files, sources, flag, &managed);
+        assert!(!is_off(None, None));
+        std::fs::write(&files[0], off).unwrap();
+        assert!(is_off(None, None));
+        assert!(!is_off(Some("project, local"), None), "a file that Claude does not read says nothing");
+        assert!(!is_off(None, Some(on)));
+        std::fs::write(&files[1], on).unwrap();
+        assert!(!is_off(None, None));
+        std::fs::write(&files[2], off).unwrap();
+        assert!(is_off(None, None));
+        let named = dir.path().join("flag");
+        std::fs::write(&named, on).unwrap();
+        assert!(!is_off(None, named.to_str()));
+        std::fs::write(&managed, off).unwrap();
+        assert!(is_off(None, named.to_str()));
+    }
+
+    #[test]
+    fn what_is_no_settings_file_says_nothing() {
+        let dir = tempfile::tempdir().unwrap();
+        let files = ["a", "b", "c"].map(|name| dir.path().join(name));
+        std::fs::create_dir(&files[0]).unwrap();
+        std::fs::write(&files[1], "{torn").unwrap();
+        assert!(!hooks_off_with(&files, None, Some("/no/such/file"), Path::new("/no/such/file")));
+    }
+}

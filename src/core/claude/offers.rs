@@ -1,0 +1,137 @@
+//! What a version of Claude Code offers a supervisor: which hooks it may be given for one launch, and what a person is
+//! told when that is less than all. From [`FULL`] on everything works.
+//!
+//! It reads no settings; whether hooks are switched off is given in.
+
+use serde::{Deserialize, Serialize};
+
+/// The first version on which everything was measured to work: PostToolBatch, the sessions file, messages in Stop.
+pub const FULL: [u32; 3] = [2, 1, 197];
+/// The first version that was measured to take a plugin directory. 1.0.128 refuses the option and ends.
+pub const PLUGINS: [u32; 3] = [2, 0, 76];
+
+/// Which hooks Claude is given.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum HookSet {
+    /// None: hopty follows Claude by its files.
+    None,
+    /// All that hopty uses.
+    #[default]
+    Full,
+    /// What 2.0.76 knows. One event that it does not know silences all hooks of a plugin there (measured), so there is
+    /// PostToolUse instead of PostToolBatch.
+    Old,
+}
+
+/// Why no hooks of hopty's will run.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Off {
+    /// `[hooks] inject = false` or `--no-inject`.
+    NotInjected,
+    /// `--bare`.
+    Bare,
+    /// `--safe-mode`.
+    SafeMode,
+    /// `disableAllHooks` in the settings that Claude reads.
+    Settings,
+}
+
+/// What a launch can rely on.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Offers {
+    /// The hooks that are given.
+    pub hooks: HookSet,
+    /// They are not counted on: something switches hooks off. They are given all the same where only settings say so,
+    /// because a person may switch them on again in the running Claude.
+    pub off: bool,
+    /// What a person is told; `None` when nothing is missing.
+    pub limited: Option<String>,
+}
+
+/// What a version offers. An unknown version counts as new.
+#[must_use]
+pub fn offers(version: Option<&str>, off: Option<Off>) -> Offers {
+    let number = version.and_then(parse).unwrap_or(FULL);
+    let named = version.unwrap_or_default();
+    let hooks = match off {
+        Some(Off::NotInjected | Off::Bare | Off::SafeMode) => HookSet::None,
+        _ if number < PLUGINS => HookSet::None,
+        _ if number < FULL => HookSet::Old,
+        _ => HookSet::Full,
+    };
+    let why = match off {
+        Some(Off::NotInjected) => Some("hopty gives Claude no hooks, as configured".to_owned()),
+        Some(Off::Bare) => Some("Claude runs no hooks with --bare".to_owned()),
+        Some(Off::SafeMode) => Some("Claude runs no hooks with --safe-mode".to_owned()),
+        Some(Off::Settings) => Some("Hooks are switched off (disableAllHooks)".to_owned()),
+        None if number < PLUGINS => Some(format!("Claude Code {named} takes no plugin with hooks")),
+        None => None,
+    };
+    let limited = match (why, hooks) {
+        (Some(why), _) => Some(format!(
+            "{why}: hopty follows Claude by its files; a hand-over waits for the end of a turn, and the new conversation reads the handoff itself"
+        )),
+        (None, HookSet::Old) => {
+            Some(format!("Claude Code {named} has no PostToolBatch hook and no sessions file: a hand-over takes a few seconds longer"))
+        }
+        (None, _) => None,
+    };
+    Offers { hooks, off: off.is_some(), limited }
+}
+
+/// Three numbers, whatever follows them.
+fn parse(version: &str) -> Option<[u32; 3]> {
+    let plain = version.split(['-', '+']).next()?;
+    let mut parts = plain.split('.').map(str::parse);
+    let mut next = || parts.next()?.ok();
+    Some([next()?, next()?, next()?])
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn hooks(version: Option<&str>, off: Option<Off>) -> HookSet {
+        offers(version, off).hooks
+    }
+
+    #[test]
+    fn an_old_version_gets_what_it_knows() {
+        assert_eq!(hooks(Some("1.0.128"), None), HookSet::None);
+        assert_eq!(hooks(Some("2.0.75"), None), HookSet::None);
+        assert_eq!(hooks(Some("2.0.76"), None), HookSet::Old);
+        assert_eq!(hooks(Some("2.1.196"), None), HookSet::Old);
+        assert_eq!(hooks(Some("2.1.197"), None), HookSet::Full);
+        assert_eq!(hooks(Some("2.1.329-beta.1"), None), HookSet::Full);
+        assert_eq!(hooks(Some("10.0.0"), None), HookSet::Full);
+    }
+
+    #[test]
+    fn what_is_not_known_counts_as_new() {
+        for version in [None, Some(""), Some("2.1"), Some("x.y.z"), Some("99999999999.0.0")] {
+            assert_eq!(offers(version, None), Offers::default(), "{version:?}");
+        }
+    }
+
+    #[test]
+    fn hooks_that_settings_switch_off_are_given_but_not_counted_on() {
+        let offers = offers(Some("2.1.329"), Some(Off::Settings));
+        assert_eq!((offers.hooks, offers.off), (HookSet::Full, true));
+        assert!(offers.limited.unwrap().starts_with("Hooks are switched off (disableAllHooks): "));
+    }
+
+    #[test]
+    fn hooks_that_a_flag_switches_off_are_not_given() {
+        for off in [Off::NotInjected, Off::Bare, Off::SafeMode] {
+            let offers = offers(Some("2.1.329"), Some(off));
+            assert_eq!((offers.hooks, offers.off, offers.limited.is_some()), (HookSet::None, true, true));
+        }
+    }
+
+    #[test]
+    fn a_person_is_told_what_is_missing() {
+        assert!(offers(Some("2.0.76"), None).limited.unwrap().contains("2.0.76"));
+        assert!(offers(Some("1.0.128"), None).limited.unwrap().contains("1.0.128"));
+    }
+}

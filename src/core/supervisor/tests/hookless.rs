@@ -1,0 +1,98 @@
+//! Claude without hopty's hooks, or with fewer: hooks that are switched off, hooks that never come, old versions.
+
+use super::*;
+use crate::core::supervisor::action::DecisionKind as K;
+
+fn without() -> Policy {
+    Policy { hooks: false, ..claude() }
+}
+
+fn turn(s: &mut Session, over: bool) -> String {
+    let conversation = s.current();
+    s.feed(if over { Event::TurnEnded { conversation } } else { Event::TurnBegan { conversation } })
+}
+
+#[test]
+fn the_transcript_tells_when_a_turn_is_over() {
+    let mut s = Session::started(without());
+    s.status(AgentStatus::Idle);
+    assert!(s.sup.turns_by_transcript(s.now));
+    turn(&mut s, false);
+    s.status(AgentStatus::Busy);
+    s.usage(95);
+    assert_eq!(s.phase(), "waiting");
+    assert_eq!(s.pass(200_000), "", "a turn is never cut where no hook can hold it");
+    s.status(AgentStatus::Idle);
+    assert_eq!(turn(&mut s, true), "safe_point.reached, hold keys, check settings");
+}
+
+#[test]
+fn the_next_turn_is_not_taken_for_background_work_of_the_last() {
+    let mut s = Session::started(without());
+    turn(&mut s, false);
+    turn(&mut s, true);
+    turn(&mut s, false);
+    s.status(AgentStatus::Busy);
+    s.usage(95);
+    assert_eq!(s.pass(600_000), "");
+    assert_eq!(s.phase(), "waiting");
+}
+
+#[test]
+fn hooks_that_do_not_come_are_waited_for_and_then_told_once() {
+    let mut s = Session::started(claude());
+    assert!(!s.sup.turns_by_transcript(s.now), "the first call may be on its way");
+    s.after(20_000);
+    assert!(s.sup.turns_by_transcript(s.now));
+    turn(&mut s, false);
+    assert!(s.decided(K::Degraded), "{}", s.words());
+    assert_eq!(turn(&mut s, true), "");
+    s.call(HookEvent::UserPromptSubmit);
+    assert!(!s.sup.turns_by_transcript(s.now), "a person switched them on again");
+}
+
+#[test]
+fn what_is_missing_is_said_when_it_is_known() {
+    let mut s = Session::started(without());
+    assert_eq!(s.feed(Event::Limited { what: "Hooks are switched off".to_owned() }), "degraded");
+    assert_eq!(s.sentences(), "Hooks are switched off.");
+    assert_eq!(turn(&mut s, false), "", "and not again");
+}
+
+#[test]
+fn an_old_claude_ends_its_turn_after_the_tool_that_runs() {
+    let mut s = Session::started(claude());
+    s.session_start(Source::Startup, None);
+    s.prompt(PromptOf::Person);
+    assert_eq!(s.call(HookEvent::PostToolUse), "let 3 go");
+    s.usage(95);
+    assert_eq!(s.call(HookEvent::PostToolUse), "stop turn 4");
+    assert!(s.sup.turn_is_cut() && s.sup.turns_by_transcript(s.now));
+    assert_eq!(s.call(HookEvent::PostToolUse), "let 5 go", "once is enough for tools that run at the same time");
+    assert_eq!(s.phase(), "waiting", "their results are not written yet");
+    assert_eq!(turn(&mut s, true), "safe_point.reached, hold keys, check settings");
+    assert!(!s.sup.turn_is_cut());
+}
+
+#[test]
+fn an_old_claude_at_the_lower_level_may_finish_its_turn() {
+    let mut s = Session::started(claude());
+    s.session_start(Source::Startup, None);
+    s.prompt(PromptOf::Person);
+    s.usage(82);
+    assert_eq!(s.call(HookEvent::PostToolUse), "let 3 go");
+    assert_eq!(s.call(HookEvent::Stop), "hold 4, safe_point.reached, hold keys, check settings");
+}
+
+#[test]
+fn a_new_prompt_forgets_that_the_last_turn_was_cut() {
+    let mut s = Session::started(claude());
+    s.session_start(Source::Startup, None);
+    s.prompt(PromptOf::Person);
+    s.usage(95);
+    s.call(HookEvent::PostToolUse);
+    s.prompt(PromptOf::Person);
+    assert!(!s.sup.turn_is_cut());
+    assert_eq!(turn(&mut s, true), "", "that end is of the turn before");
+    assert_eq!(s.call(HookEvent::PostToolUse), "stop turn 5");
+}

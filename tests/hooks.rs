@@ -1,0 +1,192 @@
+//! Hooks that are switched off, and hooks of the person's own beside hopty's: with the stand-in and the real Claude Code.
+
+mod support;
+
+use hopty::standin::request::Kind as Asks;
+use hopty::standin::script::{Reply, Script};
+use support::claude::Kind;
+use support::term::Term;
+use support::wait_for;
+use support::world::{World, tools};
+
+macro_rules! cases {
+    ($($module:ident $kind:ident { $($name:ident),* $(,)? })*) => {
+        $(mod $module {
+            $(#[test] fn $name() { super::$name(super::Kind::$kind); })*
+        })*
+    };
+}
+
+cases! {
+    stand_in StandIn {
+        switched_off_by_the_person,
+        switched_off_by_the_project,
+        switched_off_by_a_flag,
+        not_injected,
+        a_person_is_told_why_a_hand_over_is_held,
+        the_persons_own_hooks_and_plugins_go_on_working,
+    }
+    real Real {
+        switched_off_by_the_person,
+        switched_off_by_the_project,
+        switched_off_by_a_flag,
+        not_injected,
+        // The stand-in has neither of these two modes.
+        bare,
+        safe_mode,
+        a_person_is_told_why_a_hand_over_is_held,
+        the_persons_own_hooks_and_plugins_go_on_working,
+    }
+}
+
+const OFF: &str = r#"{"disableAllHooks":true,"skipDangerousModePermissionPrompt":true}"#;
+
+fn switched_off_by_the_person(kind: Kind) {
+    let Some(world) = World::new(kind, long_turn()) else { return };
+    std::fs::write(world.claude_dir().join("settings.json"), OFF).unwrap();
+    hands_over_without_hooks(&world, &[], "disableAllHooks");
+}
+
+fn switched_off_by_the_project(kind: Kind) {
+    let Some(world) = World::new(kind, long_turn()) else { return };
+    std::fs::create_dir(world.project.join(".claude")).unwrap();
+    std::fs::write(world.project.join(".claude/settings.json"), OFF).unwrap();
+    hands_over_without_hooks(&world, &[], "disableAllHooks");
+}
+
+fn switched_off_by_a_flag(kind: Kind) {
+    let Some(world) = World::new(kind, long_turn()) else { return };
+    hands_over_without_hooks(&world, &["--settings", OFF], "disableAllHooks");
+}
+
+fn not_injected(kind: Kind) {
+    let Some(mut world) = World::new(kind, long_turn()) else { return };
+    world.set("HOPTY_HOOKS_INJECT", "false");
+    hands_over_without_hooks(&world, &[], "as configured");
+}
+
+fn bare(kind: Kind) {
+    let Some(world) = World::new(kind, long_turn()) else { return };
+    hands_over_without_hooks(&world, &["--bare"], "--bare");
+}
+
+fn safe_mode(kind: Kind) {
+    let Some(world) = World::new(kind, long_turn()) else { return };
+    hands_over_without_hooks(&world, &["--safe-mode"], "--safe-mode");
+}
+
+/// Three tools, the last answer over the handoff level; then a conversation that goes on as it was asked to.
+fn long_turn() -> Script {
+    Script::each(|request, _| match (request.continued_handoff(), request.assistant_messages()) {
+        (Some(id), _) => Reply::text(format!("Continuing from handoff {id}.")).filling(3000),
+        (None, n @ 0..3) => Reply::bash(format!("echo step {n}")).filling(50_000 * (n as u64 + 1)),
+        _ => Reply::text("All three are done.").filling(190_000),
+    })
+}
+
+fn submit(term: &Term, text: &str) {
+    term.send(text);
+    term.wait_text(text);
+    term.send("\r");
+}
+
+fn leave(world: &World, mut term: Term) {
+    world.wait_state("idle");
+    submit(&term, "/exit");
+    assert_eq!(term.wait_exit(), 0);
+    term.assert_whole();
+    world.assert_replays();
+    world.assert_nothing_left();
+}
+
+fn hands_over_without_hooks(world: &World, flags: &[&str], told: &str) {
+    let term = world.start(flags);
+    term.wait_box();
+    let said = String::from_utf8_lossy(&term.bytes()).into_owned();
+    assert_eq!(said.matches("hopty: ").count(), 1, "said once:\n{said}");
+    assert!(said.contains(told), "the person is told why:\n{said}");
+    submit(&term, "Do the three things.");
+    world.wait_decision("handoff.consumed", 1);
+    let named = |kind: &str, field: &str| world.wait_decision(kind, 1)[field].as_str().unwrap().to_owned();
+    assert!(named("degraded", "sentence").contains(told));
+    let (old, new) = (named("run.spawned", "conversation"), named("delivery.submitted", "conversation"));
+    let saved = named("handoff.saved", "handoff");
+    assert_eq!(tools(&world.transcript(&old)), (3, 3), "no tool result is lost");
+    let main = |id: &str| {
+        let all = world.api.requests_of(id);
+        all.into_iter().filter(|request| request.kind == Asks::Main).collect::<Vec<_>>()
+    };
+    assert_eq!(main(&old).len(), 4, "not one more request from the old conversation");
+    let first = main(&new).into_iter().next().unwrap();
+    assert!(!first.contains("=== HANDOFF LOADED"), "no hook gave it the frame");
+    let document = world.claude_dir().join(format!("handoff/records/{saved}/handoff.md"));
+    assert!(first.contains(&format!("Read {} first.", document.display())), "the prompt names the document");
+    assert!(std::fs::read_to_string(document).unwrap().contains("Do the three things."), "the goal is in it");
+    let prompt = format!("Continue from handoff {saved}.");
+    let times: usize = first.texts().iter().map(|(_, text)| text.matches(&prompt).count()).sum();
+    assert_eq!(times, 1, "the prompt is there exactly once");
+    assert!(world.decisions().iter().filter(|d| d["kind"] == "conversation.changed").count() == 0);
+    leave(world, term);
+}
+
+fn a_person_is_told_why_a_hand_over_is_held(kind: Kind) {
+    let script = Script::each(|request, _| match request.assistant_messages() {
+        0 => Reply::bash(r#"mkdir -p .claude && echo '{"env":{"PLANTED":"1"}}' > .claude/settings.json"#).filling(100_000),
+        1 => Reply::bash("echo more").filling(190_000),
+        _ => Reply::text("Done with it.").filling(195_000),
+    });
+    let Some(world) = World::new(kind, script) else { return };
+    let term = world.start(&[]);
+    term.wait_box();
+    submit(&term, "Plant a variable.");
+    world.wait_decision("restart.cancelled", 1);
+    term.wait_text("hopty restart");
+    term.wait_text("Done with it.");
+    let told = world.api.main_requests().iter().any(|request| request.contains("does not happen"));
+    assert!(!told, "the word is for the person, not for the model");
+    leave(&world, term);
+}
+
+/// Hooks in the user's and the project's settings, in `--settings` and in two plugins, of which one has the name that
+/// hopty's own might have.
+fn the_persons_own_hooks_and_plugins_go_on_working(kind: Kind) {
+    let Some(world) = World::new(kind, Script::filling_loop("echo step", 40_000)) else { return };
+    let marks = world.root.path().join("marks");
+    std::fs::create_dir(&marks).unwrap();
+    let hooks = |name: &str| {
+        let touch = format!("touch '{}/{name}'", marks.display());
+        serde_json::json!({"hooks": {"UserPromptSubmit": [{"hooks": [{"type": "command", "command": touch}]}]}})
+    };
+    let user = world.claude_dir().join("settings.json");
+    let mut settings: serde_json::Value = serde_json::from_slice(&std::fs::read(&user).unwrap()).unwrap();
+    settings["hooks"] = hooks("user")["hooks"].clone();
+    std::fs::write(&user, settings.to_string()).unwrap();
+    std::fs::create_dir(world.project.join(".claude")).unwrap();
+    let project = world.project.join(".claude/settings.json");
+    std::fs::write(&project, hooks("project").to_string()).unwrap();
+    let before = [&user, &project].map(|path| std::fs::read(path).unwrap());
+    let mut flags = vec!["--settings".to_owned(), hooks("flag").to_string()];
+    for name in ["hopty", "theirs"] {
+        let dir = world.root.path().join(name);
+        std::fs::create_dir_all(dir.join(".claude-plugin")).unwrap();
+        std::fs::create_dir_all(dir.join("hooks")).unwrap();
+        let manifest = serde_json::json!({"name": name, "version": "1.0.0", "description": "of the person's own"});
+        std::fs::write(dir.join(".claude-plugin/plugin.json"), manifest.to_string()).unwrap();
+        std::fs::write(dir.join("hooks/hooks.json"), hooks(&format!("plugin-{name}")).to_string()).unwrap();
+        flags.extend(["--plugin-dir".to_owned(), dir.display().to_string()]);
+    }
+    let flags: Vec<&str> = flags.iter().map(String::as_str).collect();
+    let term = world.start(&flags);
+    term.wait_box();
+    submit(&term, "Count the stars.");
+    let all = ["flag", "plugin-hopty", "plugin-theirs", "project", "user"];
+    let marked = || all.iter().all(|name| marks.join(name).exists()).then_some(());
+    wait_for("every hook of the person's own", marked);
+    for name in all {
+        let _ = std::fs::remove_file(marks.join(name));
+    }
+    world.wait_decision("handoff.consumed", 1);
+    wait_for("every hook of the person's own in the next run too", marked);
+    assert_eq!([&user, &project].map(|path| std::fs::read(path).unwrap()), before, "their files are left alone");
+    leave(&world, term);
+}
