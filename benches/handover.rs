@@ -101,7 +101,9 @@ fn grow(world: &World, megabytes: usize) {
     let path = world.status()["transcript"].as_str().unwrap_or_default().to_owned();
     let mut file = std::fs::File::options().append(true).open(&path).expect("the transcript");
     let text = "x".repeat(4000);
-    let line = format!("{{\"type\":\"api-request-blob\",\"sessionId\":\"s\",\"hash\":\"h\",\"message\":{{\"role\":\"user\",\"content\":\"{text}\"}}}}\n");
+    let line = format!(
+        "{{\"type\":\"api-request-blob\",\"sessionId\":\"s\",\"hash\":\"h\",\"message\":{{\"role\":\"user\",\"content\":\"{text}\"}}}}\n"
+    );
     let chunk = line.repeat(250);
     let wanted = megabytes * 1_000_000;
     let mut written = 0;

@@ -12,6 +12,7 @@ use std::process::{Command, Stdio};
 
 use hopty::claude::plugin;
 use hopty::core::claude::environment;
+use hopty::core::claude::offers::HookSet;
 use hopty::core::config::{Config, KEYS, ProjectMay};
 use hopty::core::journal::Line;
 use hopty::core::supervisor::action::{Action, Decision};
@@ -244,7 +245,7 @@ fn every_hook_is_there() {
     let rows = table("docs/HOOKS.md", "event");
     let written: Vec<(String, String)> = rows.into_iter().map(|row| (row[0].clone(), row[1].clone())).collect();
     let made: Vec<(String, String)> =
-        plugin::EVENTS.iter().map(|(event, seconds)| ((*event).to_owned(), seconds.to_string())).collect();
+        plugin::events(HookSet::Full).iter().map(|(event, seconds)| ((*event).to_owned(), seconds.to_string())).collect();
     assert_eq!(written, made);
 }
 

@@ -40,7 +40,9 @@ pub const OLD: [(&str, u32); 9] = [
     ("SessionEnd", 2),
 ];
 
-fn events(set: HookSet) -> &'static [(&'static str, u32)] {
+/// The events of a set and their time-outs in seconds (CONTRACT C13).
+#[must_use]
+pub fn events(set: HookSet) -> &'static [(&'static str, u32)] {
     match set {
         HookSet::None => &[],
         HookSet::Full => &FULL,
