@@ -134,15 +134,18 @@ impl Watching {
 
     /// Watches a directory, or the nearest one above it that exists, until it does.
     fn watch_dir(&mut self, dir: &Path) {
-        let mut at = dir;
-        while !at.is_dir() {
-            match at.parent() {
-                Some(parent) => at = parent,
-                None => return,
+        let nearest = || dir.ancestors().find(|at| at.is_dir());
+        let mut at = nearest();
+        while let Some(found) = at {
+            self.watcher.add(found);
+            self.needs_poll |= !self.watcher.covers(found);
+            // What was made between the look and the watch told nobody: look again.
+            let now = nearest();
+            if now == at {
+                break;
             }
+            at = now;
         }
-        self.watcher.add(at);
-        self.needs_poll |= !self.watcher.covers(at);
     }
 
     /// The child's sessions file from now on.
@@ -163,7 +166,9 @@ impl Watching {
 
     /// When to look although nothing tells.
     pub fn deadline(&self) -> Option<Stamp> {
-        (self.claude && (self.needs_poll || self.watcher.is_blind())).then(|| self.looked.after(POLL_MS))
+        // Without a hook nobody says in which directory the transcript will be.
+        let searching = self.following.as_ref().is_some_and(|f| f.path().is_none());
+        (self.claude && (searching || self.needs_poll || self.watcher.is_blind())).then(|| self.looked.after(POLL_MS))
     }
 
     /// What runs code in the settings that Claude reads for this project.
