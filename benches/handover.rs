@@ -8,6 +8,8 @@
 //! Times come from the session's journal and from the arrival of requests at the stand-in API. Nothing is asserted: a
 //! shared machine measures its neighbours too, so medians and ranges are printed.
 
+#![allow(clippy::unwrap_used, reason = "as in tests: what is not as expected ends it")]
+
 #[path = "../tests/support/mod.rs"]
 mod support;
 

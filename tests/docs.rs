@@ -12,7 +12,6 @@ use std::process::{Command, Stdio};
 
 use hopty::claude::plugin;
 use hopty::core::claude::environment;
-use hopty::core::claude::offers::HookSet;
 use hopty::core::config::{Config, KEYS, ProjectMay};
 use hopty::core::journal::Line;
 use hopty::core::supervisor::action::{Action, Decision};
@@ -243,10 +242,13 @@ fn every_line_of_a_journal_has_a_sample_that_is_read() {
 #[test]
 fn every_hook_is_there() {
     let rows = table("docs/HOOKS.md", "event");
-    let written: Vec<(String, String)> = rows.into_iter().map(|row| (row[0].clone(), row[1].clone())).collect();
-    let made: Vec<(String, String)> =
-        plugin::events(HookSet::Full).iter().map(|(event, seconds)| ((*event).to_owned(), seconds.to_string())).collect();
+    let written: Vec<[String; 3]> = rows.into_iter().map(|row| [row[0].clone(), row[1].clone(), row[2].clone()]).collect();
+    let from = |event: &str| if plugin::OLD.iter().any(|(old, _)| *old == event) { "2.0.76" } else { "2.1.197" };
+    let made: Vec<[String; 3]> =
+        plugin::FULL.iter().map(|(event, seconds)| [(*event).to_owned(), seconds.to_string(), from(event).to_owned()]).collect();
     assert_eq!(written, made);
+    let page = quoted(&text("docs/HOOKS.md"));
+    assert!(plugin::OLD.iter().all(|(event, _)| page.iter().any(|word| word == event)), "what old versions get");
 }
 
 #[test]
