@@ -1,5 +1,7 @@
 //! Hooks that are switched off, and hooks of the person's own beside hopty's: with the stand-in and the real Claude Code.
 
+#![allow(clippy::unwrap_used, reason = "a test may")]
+
 mod support;
 
 use hopty::standin::request::Kind as Asks;
