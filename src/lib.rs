@@ -22,7 +22,7 @@
 //! # The modules, and who may use whom
 //!
 //! ```text
-//! main -> cli -> { host, client, standin }          the shell: owns descriptors and loops, performs actions
+//! main -> cli -> { host, client, standin, demo }    the shell: owns descriptors and loops, performs actions
 //!                      |
 //!                      v
 //!         { pty tty ipc fs git io claude }           edges: one outside thing each, no decisions
@@ -44,11 +44,13 @@
 //! | [`io`] | descriptors, signals, clocks, processes, the worker thread |
 //! | [`host`] [`client`] [`cli`] | the two processes, the verbs |
 //! | [`standin`] | a stand-in for Claude and for its API, for tests and for people without an account |
+//! | [`demo`] | the whole loop on the stand-ins, for people to look at |
 
 pub mod claude;
 pub mod cli;
 pub mod client;
 pub mod core;
+pub mod demo;
 pub mod fs;
 pub mod git;
 pub mod host;

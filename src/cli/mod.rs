@@ -5,6 +5,7 @@
 
 mod args;
 mod control;
+mod demo;
 mod error;
 mod events;
 mod hook;
@@ -100,7 +101,7 @@ fn verb(verb: Verb) -> Result<u8, Failed> {
         Verb::Log { name, follow } => events::log(name.as_deref(), follow),
         Verb::Why { name, json } => events::why(name.as_deref(), json),
         Verb::Replay { journal, json } => replay::replay(&journal, json),
-        Verb::Demo { keep } => Err(Failed::new(2, format!("demo is not in this version ({keep})"))),
+        Verb::Demo { keep } => demo::demo(keep),
     }
 }
 

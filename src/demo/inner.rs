@@ -1,0 +1,190 @@
+//! The terminal that the scripted person sits at: a pseudo-terminal in which the real `hopty` runs as the real client, with
+//! a screen model that answers what a terminal is asked. Every key goes the whole way: client, host, the agent's terminal.
+
+use std::fs::File;
+use std::io;
+use std::os::fd::{AsFd, BorrowedFd};
+use std::os::unix::process::{CommandExt, ExitStatusExt};
+use std::process::{Child, Command, Stdio};
+use std::time::{Duration, Instant};
+
+use nix::libc;
+use nix::sys::wait::{WaitPidFlag, waitpid};
+
+use super::place::Place;
+use crate::core::process::Signal;
+use crate::core::terminal::{Modes, Size};
+use crate::io::fd::{read_some, write_some};
+use crate::io::process;
+use crate::pty::open::Pty;
+use crate::screen::{Identity, Screen, reply};
+use crate::tty::modes;
+
+/// Bytes read at a time.
+const CHUNK: usize = 16 * 1024;
+/// How long the session gets to end in order before what is left is killed.
+const ORDERLY: Duration = Duration::from_secs(8);
+/// How long after a `hopty stop` the next one is tried.
+const AGAIN: Duration = Duration::from_millis(300);
+
+/// The terminal and the client in it.
+pub(super) struct Inner {
+    pty: Pty,
+    slave: File,
+    before: Modes,
+    child: Option<Child>,
+    code: Option<i32>,
+    /// What the scripted person sees.
+    pub(super) screen: Screen,
+    /// Typed and not taken yet.
+    typed: Vec<u8>,
+}
+
+impl Inner {
+    /// Starts `hopty` in a new terminal of `size`, as the leader of its session, as a shell in a window is.
+    ///
+    /// # Errors
+    /// When there is no pseudo-terminal, or hopty cannot be executed again.
+    pub(super) fn start(place: &Place, args: &[&str], size: (u16, u16)) -> io::Result<Inner> {
+        let pty = Pty::open(Size::cells(size.0, size.1))?;
+        let slave = File::options().read(true).write(true).open(pty.slave())?;
+        let before = modes::read(&slave)?;
+        let mut command = place.hopty();
+        command.args(args);
+        command.stdin(Stdio::from(slave.try_clone()?)).stdout(Stdio::from(slave.try_clone()?)).stderr(Stdio::from(slave.try_clone()?));
+        // SAFETY: setsid and ioctl are async-signal-safe and touch only the child.
+        unsafe {
+            command.pre_exec(|| {
+                libc::setsid();
+                libc::ioctl(0, libc::TIOCSCTTY, 0);
+                Ok(())
+            });
+        }
+        let child = command.spawn()?;
+        let screen = Screen::new(size.0, size.1);
+        Ok(Inner { pty, slave, before, child: Some(child), code: None, screen, typed: Vec::new() })
+    }
+
+    /// Types.
+    pub(super) fn type_keys(&mut self, keys: &[u8]) {
+        self.typed.extend_from_slice(keys);
+        self.flush();
+    }
+
+    fn flush(&mut self) {
+        if let Ok(n) = write_some(&self.pty, &self.typed) {
+            self.typed.drain(..n);
+        }
+    }
+
+    /// Takes what was written to the terminal and answers what it was asked. True when the picture may have changed.
+    pub(super) fn take(&mut self) -> bool {
+        let mut buf = [0; CHUNK];
+        let before = self.screen.revision();
+        // Bounded: a program that writes without end must not keep the demo from its other work.
+        for _ in 0..16 {
+            match read_some(&self.pty, &mut buf) {
+                Ok(Some(n)) if n > 0 => self.screen.feed(&buf[..n]),
+                _ => break,
+            }
+        }
+        for query in self.screen.take_queries() {
+            self.typed.extend(reply(&query, &Identity::new(env!("CARGO_PKG_VERSION"))));
+        }
+        self.flush();
+        self.screen.revision() != before
+    }
+
+    /// Another size.
+    pub(super) fn resize(&mut self, cols: u16, rows: u16) {
+        self.screen.resize(cols, rows);
+        let _ = self.pty.resize(Size::cells(cols, rows));
+    }
+
+    /// Whether a row of the screen contains `text`.
+    pub(super) fn shows(&self, text: &str) -> bool {
+        self.screen.lines().iter().any(|line| line.contains(text))
+    }
+
+    /// Whether the prompt box is drawn.
+    pub(super) fn has_box(&self) -> bool {
+        self.screen.lines().iter().any(|line| line.starts_with("❯\u{a0}"))
+    }
+
+    /// The client's exit code once it has ended, 128 + n for a signal.
+    pub(super) fn exit_code(&mut self) -> Option<i32> {
+        if let Some(child) = &mut self.child
+            && let Ok(Some(status)) = child.try_wait()
+        {
+            self.code = Some(status.code().unwrap_or_else(|| 128 + status.signal().unwrap_or(0)));
+            self.child = None;
+        }
+        self.code
+    }
+
+    /// Whether the terminal is as it was before hopty: modes, screen, cursor.
+    pub(super) fn is_whole(&self) -> bool {
+        let screen = self.screen.undo().is_empty() && !self.screen.alternate() && self.screen.cursor().visible;
+        screen && modes::read(&self.slave).is_ok_and(|now| now == self.before)
+    }
+
+    /// Ends the session and everything that belongs to it: in order if it can be, and else by force. Afterwards no process
+    /// that the demo has started is left, whoever its parent was (this process is a sub-reaper); false when one is.
+    pub(super) fn end(&mut self, place: &Place) -> bool {
+        let until = Instant::now() + ORDERLY;
+        let mut asked: Option<(Child, Instant)> = None;
+        while Instant::now() < until {
+            self.take();
+            let over = self.exit_code().is_some();
+            let ended = asked.as_mut().is_some_and(|(stop, _)| !matches!(stop.try_wait(), Ok(None)));
+            let is_due = asked.as_ref().is_none_or(|(_, at)| ended && at.elapsed() > AGAIN);
+            if !over && is_due {
+                // A session that was only just being made was not found at the first try.
+                asked = stop(place).map(|child| (child, Instant::now()));
+            }
+            reap(&[self.child.as_ref(), asked.as_ref().map(|(stop, _)| stop)]);
+            if over && process::descendants(own_pid()).is_empty() {
+                return true;
+            }
+            std::thread::sleep(Duration::from_millis(10));
+        }
+        for _ in 0..200 {
+            let left = process::descendants(own_pid());
+            left.iter().for_each(|process| _ = process.signal(Signal::KILL));
+            let _ = self.exit_code();
+            reap(&[self.child.as_ref()]);
+            if left.is_empty() {
+                return true;
+            }
+            std::thread::sleep(Duration::from_millis(10));
+        }
+        false
+    }
+}
+
+impl AsFd for Inner {
+    fn as_fd(&self) -> BorrowedFd<'_> {
+        self.pty.as_fd()
+    }
+}
+
+fn own_pid() -> i32 {
+    i32::try_from(std::process::id()).unwrap_or(0)
+}
+
+/// `hopty stop`, as a person would.
+fn stop(place: &Place) -> Option<Child> {
+    let mut command: Command = place.hopty();
+    command.arg("stop").stdin(Stdio::null()).stdout(Stdio::null()).stderr(Stdio::null());
+    command.spawn().ok()
+}
+
+/// Collects what was left to this process as a sub-reaper, but not the children that have a handle.
+fn reap(held: &[Option<&Child>]) {
+    for pid in process::own_children() {
+        let is_held = held.iter().flatten().any(|child| i32::try_from(child.id()) == Ok(pid));
+        if !is_held {
+            let _ = waitpid(nix::unistd::Pid::from_raw(pid), Some(WaitPidFlag::WNOHANG));
+        }
+    }
+}

@@ -1,0 +1,219 @@
+//! hopty's own account of the run, read from its journal while it is written: what it decided and why, the context figure,
+//! the hook calls and the Enters.
+
+use std::path::Path;
+
+use serde_json::Value;
+
+use crate::core::time::WallTime;
+use crate::fs::tail::{Found, Tail};
+
+/// Bytes read at a time.
+const CHUNK: usize = 16 * 1024;
+
+/// A decision as it stands in the journal.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub(super) struct Decision {
+    /// When, on the wall clock.
+    pub(super) at: WallTime,
+    /// Its kind: `restart.requested`, ...
+    pub(super) kind: String,
+    /// Why, in one sentence.
+    pub(super) sentence: String,
+    /// The handoff concerned; empty when there is none.
+    pub(super) handoff: String,
+    /// The conversation concerned; empty when there is none.
+    pub(super) conversation: String,
+    /// The level concerned; empty when there is none.
+    pub(super) level: String,
+}
+
+/// A context figure that hopty read.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub(super) struct Usage {
+    /// When hopty read it, on the wall clock.
+    pub(super) at: WallTime,
+    /// Of which conversation.
+    pub(super) conversation: String,
+    /// Tokens.
+    pub(super) tokens: u64,
+    /// Window in tokens.
+    pub(super) window: u64,
+}
+
+impl Usage {
+    /// Percent of the window, rounded as hopty does.
+    pub(super) fn percent(&self) -> u64 {
+        if self.window == 0 { 0 } else { (100 * self.tokens + self.window / 2) / self.window }
+    }
+
+    /// The figure as a line of the account.
+    pub(super) fn in_words(&self) -> String {
+        format!("context {} % ({} of {} tokens)", self.percent(), grouped(self.tokens), grouped(self.window))
+    }
+}
+
+/// A hook call.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(super) struct Hook {
+    /// When, on the wall clock.
+    pub(super) at: WallTime,
+    /// Its event: `Stop`, ...
+    pub(super) event: String,
+    /// The conversation that called.
+    pub(super) conversation: String,
+}
+
+/// The journal so far.
+#[derive(Debug)]
+pub(super) struct Journal {
+    tail: Tail,
+    partial: Vec<u8>,
+    /// Wall clock at the host's beginning, from the `open` line.
+    begun: WallTime,
+    /// What was decided, oldest first.
+    pub(super) decisions: Vec<Decision>,
+    /// The context figures, oldest first.
+    pub(super) usages: Vec<Usage>,
+    /// The hook calls, oldest first.
+    pub(super) hooks: Vec<Hook>,
+    /// Enters that hopty pressed.
+    pub(super) enters: usize,
+}
+
+impl Journal {
+    /// The journal at `path`, which need not be there yet.
+    pub(super) fn new(path: &Path) -> Journal {
+        Journal {
+            tail: Tail::new(path),
+            partial: Vec::new(),
+            begun: WallTime::default(),
+            decisions: Vec::new(),
+            usages: Vec::new(),
+            hooks: Vec::new(),
+            enters: 0,
+        }
+    }
+
+    /// Reads what is new; true when there was anything.
+    pub(super) fn read(&mut self) -> bool {
+        let mut any = false;
+        let mut buf = [0; CHUNK];
+        while let Ok(Found::Bytes(n)) = self.tail.read(&mut buf) {
+            any = true;
+            self.partial.extend_from_slice(&buf[..n]);
+            while let Some(end) = self.partial.iter().position(|byte| *byte == b'\n') {
+                let line: Vec<u8> = self.partial.drain(..=end).collect();
+                if let Ok(value) = serde_json::from_slice(&line) {
+                    self.line(&value);
+                }
+            }
+        }
+        any
+    }
+
+    fn line(&mut self, line: &Value) {
+        let t = line["t"].as_u64().unwrap_or(0);
+        let at = line["at"].as_str().and_then(WallTime::parse);
+        if line.get("open").is_some() {
+            let t = i64::try_from(t).unwrap_or(0);
+            self.begun = WallTime(at.unwrap_or_default().0 - t);
+        } else if let Some(decision) = line.get("decision") {
+            let at = at.unwrap_or_else(|| self.begun.after(t));
+            let text = |key: &str| text(&decision[key]);
+            self.decisions.push(Decision {
+                at,
+                kind: text("kind"),
+                sentence: text("sentence"),
+                handoff: text("handoff"),
+                conversation: text("conversation"),
+                level: text("level"),
+            });
+        } else if let Some(event) = line.get("event") {
+            let conversation = text(&event["conversation"]);
+            match event["kind"].as_str() {
+                Some("usage") => {
+                    let number = |key: &str| event[key].as_u64().unwrap_or(0);
+                    self.usages.push(Usage {
+                        at: self.begun.after(t),
+                        conversation,
+                        tokens: number("tokens"),
+                        window: number("window"),
+                    });
+                }
+                Some("hook") => {
+                    let hook = &event["hook"];
+                    let (event, conversation) = (text(&hook["event"]), text(&hook["conversation"]));
+                    self.hooks.push(Hook { at: self.begun.after(t), event, conversation });
+                }
+                _ => {}
+            }
+        } else if line["action"]["typing"]["what"] == "enter" {
+            self.enters += 1;
+        }
+    }
+
+    /// The conversations that were begun, oldest first.
+    pub(super) fn conversations(&self) -> Vec<&str> {
+        let begun = self.decisions.iter().filter(|decision| decision.kind == "run.spawned");
+        begun.map(|decision| decision.conversation.as_str()).collect()
+    }
+
+    /// The first decision of a kind.
+    pub(super) fn first(&self, kind: &str) -> Option<&Decision> {
+        self.decisions.iter().find(|decision| decision.kind == kind)
+    }
+}
+
+/// A number with commas between its thousands.
+pub(super) fn grouped(number: u64) -> String {
+    let digits = number.to_string();
+    let mut out = String::new();
+    for (n, digit) in digits.chars().enumerate() {
+        if n > 0 && (digits.len() - n) % 3 == 0 {
+            out.push(',');
+        }
+        out.push(digit);
+    }
+    out
+}
+
+fn text(value: &Value) -> String {
+    value.as_str().unwrap_or_default().to_owned()
+}
+
+#[cfg(test)]
+mod tests {
+    use std::io::Write;
+
+    use super::*;
+
+    #[test]
+    fn thousands_are_grouped() {
+        assert_eq!([0, 999, 1000, 184_000, 1_234_567].map(grouped), ["0", "999", "1,000", "184,000", "1,234,567"]);
+    }
+
+    #[test]
+    fn a_journal_is_read_while_it_grows_torn_lines_included() {
+        let dir = tempfile::tempdir().unwrap();
+        let path = dir.path().join("journal.jsonl");
+        let mut journal = Journal::new(&path);
+        assert!(!journal.read());
+        let mut file = std::fs::File::create(&path).unwrap();
+        writeln!(file, r#"{{"seq":1,"t":5,"at":"2026-11-20T14:00:00.005Z","open":{{}}}}"#).unwrap();
+        writeln!(file, r#"{{"seq":2,"t":20,"event":{{"kind":"usage","conversation":"c","tokens":184000,"window":200000}}}}"#).unwrap();
+        write!(file, r#"{{"seq":3,"t":30,"event":{{"kind":"hook","id":1,"hook":{{"event":"Stop","conver"#).unwrap();
+        assert!(journal.read());
+        assert_eq!((journal.usages[0].percent(), journal.hooks.len()), (92, 0));
+        writeln!(file, r#"sation":"c"}}}}}}"#).unwrap();
+        writeln!(file, "no json").unwrap();
+        writeln!(file, r#"{{"seq":4,"t":31,"action":{{"kind":"type","typing":{{"what":"enter"}}}}}}"#).unwrap();
+        let decision = r#"{"kind":"handoff.saved","handoff":"HO-1","sentence":"Saved."}"#;
+        writeln!(file, r#"{{"seq":5,"t":40,"at":"2026-11-20T14:00:00.040Z","decision":{decision}}}"#).unwrap();
+        assert!(journal.read());
+        assert_eq!(journal.hooks[0].at.rfc3339_ms(), "2026-11-20T14:00:00.030Z");
+        assert_eq!(journal.enters, 1);
+        assert_eq!(journal.first("handoff.saved").unwrap().handoff, "HO-1");
+        assert_eq!(journal.first("delivery.started"), None);
+    }
+}

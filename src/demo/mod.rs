@@ -1,0 +1,198 @@
+//! `hopty demo`: the whole loop, from a typed goal over a full context and a hand-over to finished work, with no account and
+//! no network.
+//!
+//! Everything that hopty does here it does as always: the demo opens a terminal of its own, runs the real `hopty` in it in
+//! the drop-in form, and a scripted person types into it. Only the agent and its API are stand-ins ([`crate::standin`]).
+//! What happened is then proved from hopty's journal, the API's log, the transcripts and the file ([`proof`]), and told on
+//! a closing page ([`page`]). The demo decides nothing for hopty and hides nothing of it.
+//!
+//! On a terminal the agent's screen is shown live ([`stage`]); elsewhere the same run is told in lines ([`told`]).
+
+mod inner;
+mod journal;
+mod model;
+mod page;
+mod paint;
+mod place;
+mod proof;
+mod show;
+mod stage;
+mod story;
+mod told;
+
+use std::io::{self, Write};
+use std::time::{Duration, Instant};
+
+use nix::libc;
+
+use self::inner::Inner;
+use self::journal::Journal;
+use self::page::{Form, Kept, Page};
+use self::place::Place;
+use self::proof::Facts;
+use self::show::{End, Show, View};
+use self::stage::Stage;
+use self::story::Story;
+use crate::core::ids::SessionName;
+use crate::io::process;
+use crate::io::signals::{self, Signals};
+use crate::standin::api::Api;
+use crate::standin::script::Script;
+
+/// The inner terminal where nobody watches, columns and rows.
+const UNSEEN: (u16, u16) = (100, 30);
+/// A model with a window of 200,000 tokens; and the agent need not ask when it edits files, which is all that it does here.
+const ARGS: [&str; 4] = ["--model", "claude-sonnet-4-5", "--permission-mode", "acceptEdits"];
+/// Signals that the demo acts on.
+const SIGNALS: [i32; 7] = [libc::SIGINT, libc::SIGTERM, libc::SIGHUP, libc::SIGQUIT, libc::SIGWINCH, libc::SIGTSTP, libc::SIGCONT];
+
+/// What becomes of the demo's files.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Files {
+    /// They are removed.
+    Removed,
+    /// They are left, and it is said where (`--keep`).
+    Kept,
+}
+
+/// How fast person and model are.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+struct Pace {
+    /// Between two keys, in ms.
+    key_ms: u64,
+    /// From a request to its answer, in ms.
+    think_ms: u64,
+    /// How long something is left to be looked at, in ms.
+    look_ms: u64,
+}
+
+impl Pace {
+    /// So that a person can follow.
+    const WATCHED: Pace = Pace { key_ms: 40, think_ms: 1200, look_ms: 1800 };
+    /// For a log.
+    const BRISK: Pace = Pace { key_ms: 5, think_ms: 250, look_ms: 50 };
+
+    fn look(self) -> Duration {
+        Duration::from_millis(self.look_ms)
+    }
+}
+
+/// Who did or said something.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Who {
+    /// The demo itself.
+    Demo,
+    /// The scripted person.
+    Person,
+    /// The agent.
+    Agent,
+    /// hopty, reading the context.
+    Meter,
+    /// hopty, deciding: its own sentence from the journal.
+    Hopty,
+}
+
+impl Who {
+    fn word(self) -> &'static str {
+        match self {
+            Who::Demo => "demo",
+            Who::Person => "person",
+            Who::Agent => "agent",
+            Who::Meter | Who::Hopty => "hopty",
+        }
+    }
+}
+
+/// One thing that happened.
+#[derive(Clone, Debug)]
+struct Entry {
+    /// Since the demo began.
+    at: Duration,
+    who: Who,
+    text: String,
+}
+
+/// The time of the demo; it stands still while the demo is stopped.
+#[derive(Clone, Copy, Debug)]
+struct Clock {
+    begun: Instant,
+}
+
+impl Clock {
+    fn start() -> Clock {
+        Clock { begun: Instant::now() }
+    }
+
+    fn now(self) -> Duration {
+        self.begun.elapsed()
+    }
+
+    /// Leaves a pause out.
+    fn skip(&mut self, pause: Duration) {
+        self.begun += pause;
+    }
+}
+
+/// Runs the demo; gives the exit code: 0 only when the whole loop happened, 1 with what was missing on standard error,
+/// 128 + n after Ctrl+C or a signal.
+///
+/// # Errors
+/// When the demo cannot be set up: no temporary directory, no pseudo-terminal, no port on the loopback interface.
+pub fn run(files: Files) -> io::Result<u8> {
+    // A reader that goes away (`hopty demo | head`) must not leave a session behind.
+    signals::ignore(libc::SIGPIPE);
+    process::become_subreaper();
+    let signals = Signals::catch(&SIGNALS)?;
+    let clock = Clock::start();
+    let watched = Stage::is_possible();
+    let pace = if watched { Pace::WATCHED } else { Pace::BRISK };
+    let api = Api::start(Script::each(move |request, _| model::reply(request, pace)))?;
+    let mut place = Place::make(&api.url())?;
+    let session = SessionName::for_directory(place::PROJECT);
+    let journal_path = place.paths.session(&session).join("journal.jsonl");
+    let journal = Journal::new(&journal_path);
+    let view = if watched { View::Stage(Box::new(Stage::open()?)) } else { View::Lines };
+    let size = match &view {
+        View::Stage(stage) => stage.inner_size(),
+        View::Lines => UNSEEN,
+    };
+    let inner = Inner::start(&place, &ARGS, size)?;
+    let mut show = Show::new(clock, inner, journal, Story::new(pace), signals, view);
+    let end = show.run(&place, &api);
+    let took = show.clock.now();
+    let facts = Facts::gather(&mut show.inner, &show.journal, &api, &place);
+    let all_gone = show.inner.end(&place);
+    let screen = show.inner.screen.lines();
+    // The person's terminal is whole before anything more is said.
+    let Show { entries, view, .. } = show;
+    drop(view);
+    drop(api);
+    let kept = place.leave(files)?.map(|base| Kept::of(&place, &journal_path, base));
+    let page = Page { facts: &facts, entries: &entries, all_gone, took, kept, form: Form::of_stdout() };
+    let mut missing = facts.missing();
+    if !all_gone {
+        missing.push("a process is left".to_owned());
+    }
+    if let End::Stuck(beat) = end {
+        missing.insert(0, format!("it came no further than this: {}", beat.caption()));
+    }
+    // Who does not listen any more is told nothing.
+    let mut out = io::stdout().lock();
+    let mut err = io::stderr().lock();
+    let code = match end {
+        End::Told(signal) => {
+            let _ = err.write_all(page.cut_short().as_bytes());
+            128 + signal
+        }
+        End::Unread => 128 + libc::SIGPIPE,
+        End::Over if missing.is_empty() => {
+            let _ = out.write_all(page.whole().as_bytes()).and_then(|()| out.flush());
+            0
+        }
+        End::Over | End::Stuck(_) => {
+            let _ = err.write_all(page.failed(&missing, &screen).as_bytes());
+            1
+        }
+    };
+    Ok(u8::try_from(code).unwrap_or(1))
+}

@@ -1,0 +1,139 @@
+//! What the stand-in model answers. It has no memory but the request, like a real one: the goal, and how far the work
+//! got, are read from what it is told. So the new conversation can go on only if the handoff really reached it.
+
+use serde_json::{Value, json};
+
+use super::Pace;
+use crate::standin::request::Request;
+use crate::standin::script::Reply;
+
+/// What the scripted person asks for.
+pub(super) const GOAL: &str = "Count to ten in hello.txt: in words, one line a step.";
+/// The file that is asked for, in the project.
+pub(super) const FILE: &str = "hello.txt";
+/// What it must hold in the end, one a line.
+pub(super) const WORDS: [&str; 10] = ["one", "two", "three", "four", "five", "six", "seven", "eight", "nine", "ten"];
+/// What the model says when all is done.
+pub(super) const DONE: &str = "hello.txt counts to ten.";
+/// What it says when no goal was told.
+pub(super) const AT_A_LOSS: &str = "I was told of no task.";
+
+/// Tokens that the answers of the first conversation report, one after the other: each step pretends to be a big one. The
+/// last but one is over the level `handoff` (80 % of 200,000), where hopty waits for the turn's end; the last is over
+/// `hard` (90 %), where it waits no longer.
+const FIRST: [u64; 7] = [32_000, 62_000, 92_000, 122_000, 152_000, 168_000, 184_000];
+/// Tokens of the new conversation's first answer, and of each one after it.
+const SECOND: (u64, u64) = (14_000, 6_000);
+
+/// The answer to a main request.
+pub(super) fn reply(request: &Request, pace: Pace) -> Reply {
+    let answers = request.assistant_messages();
+    let continued = request.continued_handoff();
+    let (tokens, think_ms) = match (&continued, answers) {
+        // Time to read what has just happened.
+        (Some(_), 0) => (SECOND.0, 2 * pace.think_ms),
+        (Some(_), _) => (SECOND.0 + SECOND.1 * answers as u64, pace.think_ms),
+        (None, _) => (FIRST[answers.min(FIRST.len() - 1)], pace.think_ms),
+    };
+    next(request, continued).filling(tokens).after_ms(think_ms)
+}
+
+fn next(request: &Request, continued: Option<String>) -> Reply {
+    if !request.contains(GOAL) {
+        return Reply::text(AT_A_LOSS);
+    }
+    match (counted(request), continued) {
+        (0, Some(id)) => Reply::tool("Read", json!({"file_path": FILE}))
+            .saying(format!("Continuing from handoff {id}. {FILE} is begun; I look how far it got.")),
+        (0, None) => {
+            Reply::tool("Write", json!({"file_path": FILE, "content": format!("{}\n", WORDS[0])})).saying("Step 1: the file.")
+        }
+        (n, _) if n < WORDS.len() => {
+            let (last, new) = (WORDS[n - 1], WORDS[n]);
+            let input = json!({"file_path": FILE, "old_string": format!("{last}\n"), "new_string": format!("{last}\n{new}\n")});
+            Reply::tool("Edit", input).saying(format!("Step {}: {new}.", n + 1))
+        }
+        _ => Reply::text(DONE),
+    }
+}
+
+/// How many words are in the file, as far as this conversation has written or read it.
+fn counted(request: &Request) -> usize {
+    let uses = request.tool_uses();
+    let written = uses.iter().filter_map(|(_, _, input)| text(input, "new_string").or_else(|| text(input, "content")));
+    let reads = uses.iter().filter(|(_, name, _)| *name == "Read").map(|(id, _, _)| *id);
+    let results = request.tool_results();
+    let read = reads.filter_map(|id| results.iter().find(|(of, _, _)| *of == id)).map(|(_, text, _)| text.as_str());
+    written.chain(read).filter_map(last_word).max().unwrap_or(0)
+}
+
+fn text<'a>(input: &'a Value, key: &str) -> Option<&'a str> {
+    input.get(key)?.as_str()
+}
+
+/// The number that the last line with a word says.
+fn last_word(text: &str) -> Option<usize> {
+    let words = text.split_whitespace().filter_map(|word| WORDS.iter().position(|known| *known == word));
+    words.last().map(|index| index + 1)
+}
+
+/// The answer in a few words, for those who do not see the screen.
+pub(super) fn in_words(reply: &Reply) -> String {
+    match reply.tools.first() {
+        Some((name, input)) => {
+            let file = text(input, "file_path").unwrap_or_default();
+            format!("{} ({name} {file})", reply.text)
+        }
+        None => reply.text.clone(),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn request(messages: Value) -> Request {
+        Request::for_test("/v1/messages", &[], json!({"messages": messages, "tools": [{}]}))
+    }
+
+    fn answer(messages: Value) -> Reply {
+        reply(&request(messages), Pace::BRISK)
+    }
+
+    #[test]
+    fn the_first_conversation_writes_a_line_a_step_and_fills_up() {
+        let first = answer(json!([{"role": "user", "content": GOAL}]));
+        assert_eq!(first.tools[0].1["content"], "one\n");
+        let use_of = |n: usize| {
+            json!({"role": "assistant", "content": [{"type": "tool_use", "id": format!("t{n}"), "name": "Edit",
+            "input": {"file_path": FILE, "old_string": "x", "new_string": format!("{}\n{}\n", WORDS[n - 1], WORDS[n])}}]})
+        };
+        let mut messages = vec![json!({"role": "user", "content": GOAL})];
+        messages.extend((1..=6).map(use_of));
+        let seventh = answer(Value::Array(messages));
+        assert_eq!(seventh.tools[0].1["new_string"], "seven\neight\n");
+        assert_eq!(seventh.usage.cache_read + seventh.usage.input, 184_000);
+    }
+
+    #[test]
+    fn a_continuation_looks_first_and_then_goes_on_where_the_file_ends() {
+        let prompt = json!({"role": "user", "content": [
+            {"type": "text", "text": format!("<system-reminder>=== HANDOFF LOADED ===\nGoal\n{GOAL}</system-reminder>")},
+            {"type": "text", "text": "Continue from handoff HO-20261120-142950-c74cc080.\nIts record"}]});
+        let first = answer(json!([prompt]));
+        assert!(first.text.starts_with("Continuing from handoff HO-20261120-142950-c74cc080."), "{}", first.text);
+        assert_eq!(first.tools[0].0, "Read");
+        let used =
+            json!({"role": "assistant", "content": [{"type": "tool_use", "id": "r", "name": "Read", "input": {"file_path": FILE}}]});
+        let result =
+            json!({"role": "user", "content": [{"type": "tool_result", "tool_use_id": "r", "content": "1\tone\n2\ttwo\n3\t"}]});
+        let next = answer(json!([prompt, used, result]));
+        assert_eq!(next.tools[0].1["new_string"], "two\nthree\n");
+    }
+
+    #[test]
+    fn without_the_goal_the_model_is_at_a_loss() {
+        let lost = answer(json!([{"role": "user", "content": "Continue from handoff HO-20261120-142950-c74cc080."}]));
+        assert_eq!((lost.text.as_str(), lost.tools.len()), (AT_A_LOSS, 0));
+    }
+}

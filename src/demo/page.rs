@@ -1,0 +1,311 @@
+//! The closing page: what happened and why, the handoff, the figures, and what to do next. It is written when everything has
+//! ended, on the ordinary screen, so that it stays in the terminal's history. Everything is given to it.
+
+use std::fmt::Write as _;
+use std::path::{Path, PathBuf};
+use std::time::Duration;
+
+use super::journal::grouped;
+use super::model::GOAL;
+use super::paint::{Palette, bold, dim, visible, wrap};
+use super::place::Place;
+use super::proof::Facts;
+use super::{Entry, Who, told};
+use crate::io::fd::is_terminal;
+use crate::tty::raw;
+
+/// Lines of the handoff that are shown.
+const EXCERPT: usize = 25;
+/// The widest that text is set, in columns.
+const WIDEST: usize = 100;
+
+/// How the page is set.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) struct Form {
+    /// Escape codes at all: only on a terminal that knows them.
+    palette: Option<Palette>,
+    /// Columns.
+    width: usize,
+}
+
+impl Form {
+    /// As suits standard output.
+    pub(super) fn of_stdout() -> Form {
+        let dumb = std::env::var("TERM").is_ok_and(|term| term.is_empty() || term == "dumb");
+        if !is_terminal(&std::io::stdout()) || dumb {
+            return Form { palette: None, width: 80 };
+        }
+        Form { palette: Some(Palette::from_env()), width: usize::from(raw::size().cols).clamp(40, WIDEST) }
+    }
+
+    fn bold(self, text: &str) -> String {
+        if self.palette.is_some() { bold(text) } else { text.to_owned() }
+    }
+
+    fn dim(self, text: &str) -> String {
+        if self.palette.is_some() { dim(text) } else { text.to_owned() }
+    }
+
+    fn paint(self, text: &str, colour: u8) -> String {
+        self.palette.map_or_else(|| text.to_owned(), |palette| palette.paint(text, colour))
+    }
+}
+
+/// What the page is made from.
+pub(super) struct Page<'a> {
+    /// What was found.
+    pub(super) facts: &'a Facts,
+    /// What happened, and when.
+    pub(super) entries: &'a [Entry],
+    /// No process is left.
+    pub(super) all_gone: bool,
+    /// How long it took.
+    pub(super) took: Duration,
+    /// Where the files are, if they were kept.
+    pub(super) kept: Option<Kept>,
+    /// How it is set.
+    pub(super) form: Form,
+}
+
+/// The files that were kept.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(super) struct Kept {
+    base: PathBuf,
+    journal: PathBuf,
+    handoffs: PathBuf,
+    transcripts: PathBuf,
+    work: PathBuf,
+}
+
+impl Kept {
+    /// In a place that was left at `base`.
+    pub(super) fn of(place: &Place, journal: &Path, base: PathBuf) -> Kept {
+        let claude = &place.paths.claude;
+        Kept {
+            base,
+            journal: journal.to_owned(),
+            handoffs: claude.join("handoff"),
+            transcripts: claude.join("projects"),
+            work: place.file(),
+        }
+    }
+}
+
+impl Page<'_> {
+    /// After a run in which everything happened.
+    pub(super) fn whole(&self) -> String {
+        let mut out = String::new();
+        let took = format!("it worked, in {:.0} seconds. Everything below was checked.", self.took.as_secs_f64());
+        let _ = writeln!(out, "\n{}\n", self.form.bold(&format!("hopty demo: {took}")));
+        self.happened(&mut out);
+        self.why(&mut out, "Why, in hopty's own words (from its journal)");
+        self.handoff(&mut out);
+        self.figures(&mut out);
+        self.left(&mut out);
+        self.next(&mut out);
+        out
+    }
+
+    /// After a run in which something did not happen.
+    pub(super) fn failed(&self, missing: &[String], screen: &[String]) -> String {
+        let mut out = String::new();
+        let _ = writeln!(out, "\n{}\n", self.form.bold("hopty demo: the loop did not happen."));
+        self.heading(&mut out, "What is missing");
+        for what in missing {
+            self.item(&mut out, "-", what);
+        }
+        out.push('\n');
+        self.why(&mut out, "What hopty decided");
+        self.heading(&mut out, "The last screen");
+        for row in screen.iter().filter(|row| !row.trim().is_empty()) {
+            let _ = writeln!(out, "  | {}", visible(row));
+        }
+        out.push('\n');
+        self.left(&mut out);
+        if self.facts.code == Some(126) {
+            self.item(&mut out, "hint:", "programs may not run in the temporary directory; TMPDIR names another");
+        }
+        out
+    }
+
+    /// After Ctrl+C or a signal.
+    pub(super) fn cut_short(&self) -> String {
+        let mut out = String::new();
+        let _ = writeln!(out, "hopty demo: ended after {:.0} s, before it was over.", self.took.as_secs_f64());
+        self.left(&mut out);
+        out
+    }
+
+    fn happened(&self, out: &mut String) {
+        let Facts { old, new, fill: (tokens, window), .. } = self.facts;
+        let percent = if *window == 0 { 0 } else { 100 * tokens / window };
+        let steps = [
+            format!("A person started hopty as one starts claude, and typed a goal: \"{GOAL}\""),
+            format!(
+                "The agent worked in {} tool steps, and its context filled to {percent} % of {} tokens.",
+                old.uses,
+                grouped(*window)
+            ),
+            "Over 80 % hopty wanted to hand over at the end of the turn. The turn went on, so at 90 % it took the next tool \
+             boundary: the tools had run, the next request had not been sent. No work was lost, not one token more was spent."
+                .to_owned(),
+            "hopty saved a handoff, ended the agent, started a fresh one, gave it the handoff, typed the continuation prompt and \
+             pressed Enter, and had proof that it was submitted."
+                .to_owned(),
+            format!(
+                "The new conversation read how far the file was and finished it in {} more tool steps. Nobody was needed.",
+                new.uses
+            ),
+        ];
+        self.heading(out, "What happened");
+        for (n, step) in steps.iter().enumerate() {
+            self.item(out, &format!("{}.", n + 1), step);
+        }
+        out.push('\n');
+    }
+
+    fn why(&self, out: &mut String, heading: &str) {
+        self.heading(out, heading);
+        for entry in self.entries.iter().filter(|entry| entry.who == Who::Hopty) {
+            self.item(out, &told::time(entry.at), &entry.text);
+        }
+        out.push('\n');
+    }
+
+    fn handoff(&self, out: &mut String) {
+        let all = self.facts.document.lines().count();
+        self.heading(out, &format!("The handoff {} (the first {} of {all} lines)", self.facts.handoff, EXCERPT.min(all)));
+        for line in self.facts.document.lines().take(EXCERPT) {
+            // A long line goes over several rows, as everywhere.
+            let line = visible(line);
+            let _ = writeln!(out, "  {}", self.form.paint(format!("| {line}").trim_end(), 6));
+        }
+        out.push('\n');
+    }
+
+    fn figures(&self, out: &mut String) {
+        let Facts { old, new, fill: (tokens, window), .. } = self.facts;
+        let gap = self.facts.gap_ms.map_or_else(|| "unknown".to_owned(), |ms| format!("{ms} ms (Claude Code starts slower)"));
+        let rows = [
+            ("context at the hand-over", format!("{} of {} tokens", grouped(*tokens), grouped(*window))),
+            ("from the last hook to the new one's first request", gap),
+            ("Enters that hopty pressed", self.facts.enters.to_string()),
+            ("tool uses and results, first conversation", format!("{} and {}", old.uses, old.results)),
+            ("tool uses and results, second conversation", format!("{} and {}", new.uses, new.results)),
+            ("requests of the first one after the hand-over", self.facts.late.to_string()),
+            ("lines in the file", self.facts.lines.len().to_string()),
+        ];
+        self.heading(out, "Figures of this run");
+        for (what, figure) in rows {
+            let _ = writeln!(out, "  {what:<49}  {figure}");
+        }
+        out.push('\n');
+    }
+
+    fn left(&self, out: &mut String) {
+        if !self.all_gone {
+            self.item(out, "", "A process that the demo started could not be ended.");
+        }
+        let Some(kept) = &self.kept else {
+            let what = if self.all_gone { "Nothing is left: no process, no file." } else { "No file is left." };
+            self.item(out, "", &format!("{what} (hopty demo --keep leaves the files.)"));
+            return;
+        };
+        self.heading(out, &format!("The files are in {}", kept.base.display()));
+        let rows =
+            [("journal", &kept.journal), ("handoffs", &kept.handoffs), ("transcripts", &kept.transcripts), ("the work", &kept.work)];
+        for (what, path) in rows {
+            let _ = writeln!(out, "  {what:<12} {}", path.strip_prefix(&kept.base).unwrap_or(path).display());
+        }
+    }
+
+    fn next(&self, out: &mut String) {
+        out.push('\n');
+        self.heading(out, "Next");
+        let rows = [
+            ("hopty", "where you would type claude, with the same arguments"),
+            ("hopty status", "in another terminal: the session, and how full its context is"),
+            ("hopty log", "what hopty decided so far, and why"),
+            ("hopty restart", "hand over now, at the next safe point"),
+        ];
+        for (command, what) in rows {
+            let _ = writeln!(out, "  {}  {what}", self.form.bold(&format!("{command:<13}")));
+        }
+    }
+
+    fn heading(&self, out: &mut String, text: &str) {
+        let _ = writeln!(out, "{}", self.form.bold(text));
+    }
+
+    /// A paragraph with something in front of it.
+    fn item(&self, out: &mut String, mark: &str, text: &str) {
+        let indent = if mark.is_empty() { 0 } else { mark.len() + 3 };
+        for (n, row) in wrap(text, self.form.width.saturating_sub(indent + 1)).iter().enumerate() {
+            let head = match (n, mark) {
+                (_, "") => String::new(),
+                (0, mark) => format!("  {} ", self.form.dim(mark)),
+                _ => " ".repeat(indent),
+            };
+            let _ = writeln!(out, "{head}{row}");
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::proof::tests::good;
+    use super::*;
+
+    fn entries() -> Vec<Entry> {
+        let entry = |who: Who, text: &str| Entry { at: Duration::from_millis(4100), who, text: text.to_owned() };
+        vec![entry(Who::Hopty, "Context is at 92 % of 200000 tokens, over level hard."), entry(Who::Demo, "not on the page")]
+    }
+
+    fn page<'a>(facts: &'a Facts, entries: &'a [Entry], palette: Option<Palette>) -> Page<'a> {
+        Page { facts, entries, all_gone: true, took: Duration::from_secs(21), kept: None, form: Form { palette, width: 80 } }
+    }
+
+    #[test]
+    fn the_page_tells_what_happened_why_and_what_is_next() {
+        let (facts, entries) = (good(), entries());
+        let text = page(&facts, &entries, None).whole();
+        for part in [
+            "in 21 seconds",
+            "92 % of 200,000 tokens",
+            "over level hard",
+            "HO-20261120-142950-c74cc080",
+            "640 ms",
+            "7 and 7",
+            "Nothing is left",
+            "where you would type claude",
+        ] {
+            assert!(text.contains(part), "{part}:\n{text}");
+        }
+        assert!(!text.contains("not on the page"));
+        assert!(!text.contains('\x1b'), "no escape codes without a terminal");
+        assert!(text.lines().all(|line| line.chars().count() <= 80), "{text}");
+        let painted = page(&facts, &entries, Some(Palette::Plain)).whole();
+        assert!(painted.contains("\x1b[1m") && !painted.contains("\x1b[3"), "NO_COLOR leaves bold");
+    }
+
+    #[test]
+    fn what_failed_is_named_with_the_last_screen() {
+        let (mut facts, entries) = (good(), entries());
+        facts.code = Some(126);
+        let screen = ["".to_owned(), "hopty: \x1b[31mnot executable".to_owned()];
+        let text = page(&facts, &entries, None).failed(&["hopty ended with code 126".to_owned()], &screen);
+        for part in ["did not happen", "- hopty ended with code 126", "| hopty: [31mnot executable", "TMPDIR"] {
+            assert!(text.contains(part), "{part}:\n{text}");
+        }
+    }
+
+    #[test]
+    fn kept_files_are_named_below_their_directory() {
+        let (facts, entries) = (good(), entries());
+        let path = |name: &str| PathBuf::from("/t/hopty-demo-x").join(name);
+        let kept = Kept { base: path(""), journal: path("j"), handoffs: path("h"), transcripts: path("p"), work: path("w/hello.txt") };
+        let text = Page { kept: Some(kept), ..page(&facts, &entries, None) }.cut_short();
+        assert!(text.contains("The files are in /t/hopty-demo-x") && text.contains("the work     w/hello.txt"), "{text}");
+        assert!(!text.contains("Nothing is left"));
+    }
+}

@@ -1,0 +1,157 @@
+//! Text for a terminal: cut to a width, wrapped between words, with the escape codes of a style. Pure.
+
+use std::fmt::Write as _;
+
+use unicode_width::{UnicodeWidthChar, UnicodeWidthStr};
+
+use crate::screen::{Attr, Color, Run, Style, Underline};
+
+/// Whether colours are used. Bold and dim are no colours.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Palette {
+    /// As they come.
+    Colours,
+    /// None (`NO_COLOR`).
+    Plain,
+}
+
+impl Palette {
+    /// As the environment wants it: `NO_COLOR`, set and not empty, means none.
+    pub(super) fn from_env() -> Palette {
+        let none = std::env::var_os("NO_COLOR").is_some_and(|value| !value.is_empty());
+        if none { Palette::Plain } else { Palette::Colours }
+    }
+
+    /// `text` in a colour of the sixteen.
+    pub(super) fn paint(self, text: &str, colour: u8) -> String {
+        match self {
+            Palette::Colours => format!("\x1b[{}m{text}\x1b[39m", if colour < 8 { 30 + colour } else { 82 + colour }),
+            Palette::Plain => text.to_owned(),
+        }
+    }
+}
+
+/// `text` in bold.
+pub(super) fn bold(text: &str) -> String {
+    format!("\x1b[1m{text}\x1b[22m")
+}
+
+/// `text` dimmed.
+pub(super) fn dim(text: &str) -> String {
+    format!("\x1b[2m{text}\x1b[22m")
+}
+
+/// A row of the inner screen, with its looks.
+pub(super) fn runs(runs: &[Run], palette: Palette) -> String {
+    let mut out = String::new();
+    for run in runs {
+        let codes = codes(&run.style, palette);
+        if codes.is_empty() {
+            out.push_str(&run.text);
+        } else {
+            let _ = write!(out, "\x1b[{codes}m{}\x1b[m", run.text);
+        }
+    }
+    out
+}
+
+/// The SGR parameters of a style.
+fn codes(style: &Style, palette: Palette) -> String {
+    let mut codes: Vec<String> = Vec::new();
+    let attributes =
+        [(Attr::Bold, "1"), (Attr::Dim, "2"), (Attr::Italic, "3"), (Attr::Reverse, "7"), (Attr::Hidden, "8"), (Attr::Strike, "9")];
+    codes.extend(attributes.iter().filter(|(attr, _)| style.has(*attr)).map(|(_, code)| (*code).to_owned()));
+    if style.underline != Underline::None {
+        codes.push("4".to_owned());
+    }
+    if palette == Palette::Colours {
+        codes.extend([(style.fg, 38), (style.bg, 48)].into_iter().filter_map(|(color, base)| match color {
+            Color::Default => None,
+            Color::Indexed(index) => Some(format!("{base};5;{index}")),
+            Color::Rgb(r, g, b) => Some(format!("{base};2;{r};{g};{b}")),
+        }));
+    }
+    codes.join(";")
+}
+
+/// As much of `text` as fits `width` columns.
+pub(super) fn clip(text: &str, width: usize) -> &str {
+    let mut used = 0;
+    for (at, c) in text.char_indices() {
+        used += c.width().unwrap_or(0);
+        if used > width {
+            return &text[..at];
+        }
+    }
+    text
+}
+
+/// `text` in rows of at most `width` columns, broken between words; a longer word is cut.
+pub(super) fn wrap(text: &str, width: usize) -> Vec<String> {
+    let width = width.max(1);
+    let mut rows = vec![String::new()];
+    for word in text.split_whitespace() {
+        let mut word = word;
+        let used = rows.last().map_or(0, |row| row.width());
+        if used > 0 && used + 1 + word.width() > width {
+            rows.push(String::new());
+        } else if used > 0
+            && let Some(row) = rows.last_mut()
+        {
+            row.push(' ');
+        }
+        while word.width() > width {
+            let head = match clip(word, width) {
+                // Not even one character fits.
+                "" => break,
+                head => head,
+            };
+            if let Some(row) = rows.last_mut() {
+                row.push_str(head);
+            }
+            rows.push(String::new());
+            word = &word[head.len()..];
+        }
+        if let Some(row) = rows.last_mut() {
+            row.push_str(word);
+        }
+    }
+    rows
+}
+
+/// Text from files, with everything that a terminal would act on taken out.
+pub(super) fn visible(text: &str) -> String {
+    let hidden = |c: char| c.is_control() || matches!(c, '\u{200e}' | '\u{200f}' | '\u{202a}'..='\u{202e}' | '\u{2066}'..='\u{2069}');
+    text.chars().filter(|c| !hidden(*c)).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::screen::Screen;
+
+    #[test]
+    fn a_row_painted_again_looks_the_same() {
+        let mut screen = Screen::new(40, 1);
+        screen.feed("a\x1b[1;31mb\x1b[0;4;48;5;200mc漢\x1b[0;38;2;1;2;3;7md\x1b[m e".as_bytes());
+        let mut again = Screen::new(40, 1);
+        again.feed(runs(&screen.row_runs(0), Palette::Colours).as_bytes());
+        assert_eq!(again.row_runs(0), screen.row_runs(0));
+        assert_eq!(runs(&screen.row_runs(0), Palette::Plain).matches("8;").count(), 0);
+    }
+
+    #[test]
+    fn text_is_wrapped_between_words_and_cut_inside_long_ones() {
+        assert_eq!(wrap("one two three", 8), ["one two", "three"]);
+        assert_eq!(wrap("a /very/long/path b", 6), ["a", "/very/", "long/p", "ath b"]);
+        assert_eq!(wrap("漢字漢字", 3), ["漢", "字", "漢", "字"]);
+        assert_eq!(wrap("漢", 1), ["漢"]);
+        assert_eq!(wrap("", 5), [""]);
+        assert_eq!(clip("漢字", 3), "漢");
+    }
+
+    #[test]
+    fn nothing_that_moves_a_cursor_is_left() {
+        assert_eq!(visible("a\u{1b}[2Jb\u{202e}c\u{9b}d\n"), "a[2Jbcd");
+    }
+}

@@ -1,0 +1,176 @@
+//! Where the demo happens: a home, a project and a `claude` of its own in one temporary directory. Nothing of the person's
+//! is read or written, whatever the environment says.
+
+use std::ffi::OsString;
+use std::fs::{DirBuilder, File};
+use std::io::{self, Write};
+use std::os::unix::ffi::OsStrExt;
+use std::os::unix::fs::{DirBuilderExt, OpenOptionsExt};
+use std::path::{Path, PathBuf};
+use std::process::{Command, Stdio};
+
+use tempfile::TempDir;
+
+use super::{Files, model};
+use crate::fs::paths::Paths;
+use crate::standin::{AGENT_ARG, home};
+
+/// The key that the stand-in API takes: any.
+const KEY: &str = "sk-ant-demo-0123456789-abcdefghijklmnopqrst";
+/// The project's directory, and so the session's name.
+pub(super) const PROJECT: &str = "counting";
+
+/// The directories, and how a program is started in them.
+#[derive(Debug)]
+pub(super) struct Place {
+    root: Option<TempDir>,
+    /// All of it; links resolved.
+    pub(super) base: PathBuf,
+    /// The project, a small git repository where there is git.
+    pub(super) project: PathBuf,
+    /// hopty's and Claude's directories below the home.
+    pub(super) paths: Paths,
+    /// This hopty.
+    pub(super) program: PathBuf,
+    env: Vec<(OsString, OsString)>,
+}
+
+impl Place {
+    /// Makes it, for an API at `api_url`.
+    ///
+    /// # Errors
+    /// When the temporary directory cannot be written.
+    pub(super) fn make(api_url: &str) -> io::Result<Place> {
+        let root = tempfile::Builder::new().prefix("hopty-demo-").tempdir()?;
+        let base = root.path().canonicalize()?;
+        let (home, project, bin) = (base.join("home"), base.join(PROJECT), base.join("bin"));
+        for dir in [&home, &project, &bin, &home.join(".claude")] {
+            // 0700 whatever the umask is: hopty refuses directories that others can write.
+            DirBuilder::new().mode(0o700).create(dir)?;
+        }
+        home::seed(&home, &project, KEY)?;
+        let program = this_program();
+        let claude = bin.join("claude");
+        write_claude(&claude, &program)?;
+        let mut env: Vec<(OsString, OsString)> =
+            home::environment(&home, api_url, KEY).into_iter().map(|(name, value)| (name.into(), value.into())).collect();
+        let path = std::env::var_os("PATH").unwrap_or_else(|| "/usr/local/bin:/usr/bin:/bin".into());
+        let more: [(&str, OsString); 8] = [
+            ("PATH", path),
+            ("TMPDIR", base.clone().into()),
+            ("SHELL", "/bin/sh".into()),
+            ("LANG", "C.UTF-8".into()),
+            // The terminal that the client is started in is hopty's own screen model.
+            ("TERM", "xterm-256color".into()),
+            ("HOPTY_PROGRAM_CLAUDE", claude.into()),
+            // Should the demo itself be killed, its terminal is gone and the session ends with it.
+            ("HOPTY_TERMINAL_ON_HANGUP", "end".into()),
+            ("GIT_CONFIG_NOSYSTEM", "1".into()),
+        ];
+        env.extend(more.map(|(name, value)| (name.into(), value)));
+        let paths = Paths::from_env(|name| (name == "HOME").then(|| home.clone().into_os_string()))
+            .ok_or_else(|| io::Error::other("the temporary directory has no absolute path"))?;
+        let place = Place { root: Some(root), base, project, paths, program, env };
+        place.begin_repository();
+        Ok(place)
+    }
+
+    /// A program that sees this place and nothing else of the person's environment.
+    pub(super) fn command(&self, program: &Path) -> Command {
+        let mut command = Command::new(program);
+        command.env_clear().envs(self.env.iter().cloned()).current_dir(&self.project);
+        command
+    }
+
+    /// hopty itself, here.
+    pub(super) fn hopty(&self) -> Command {
+        self.command(&self.program)
+    }
+
+    /// The project's file that the agent works on.
+    pub(super) fn file(&self) -> PathBuf {
+        self.project.join(model::FILE)
+    }
+
+    /// Without git the demo has no repository, and the handoff no git section.
+    fn begin_repository(&self) {
+        let git = |args: &[&str]| {
+            let mut command = self.command("git".as_ref());
+            command.args(["-c", "user.name=demo", "-c", "user.email=demo@localhost", "-c", "commit.gpgsign=false"]).args(args);
+            command.stdin(Stdio::null()).stdout(Stdio::null()).stderr(Stdio::null());
+            command.status().is_ok_and(|status| status.success())
+        };
+        let text = "A project for `hopty demo`.\n";
+        if std::fs::write(self.project.join("README.md"), text).is_ok() && git(&["init", "-q"]) {
+            let _ = git(&["add", "README.md"]) && git(&["commit", "-q", "-m", "Begin"]);
+        }
+    }
+
+    /// Removes it all, or leaves it, and says where it is then.
+    ///
+    /// # Errors
+    /// When something cannot be removed.
+    pub(super) fn leave(&mut self, files: Files) -> io::Result<Option<PathBuf>> {
+        let Some(root) = self.root.take() else { return Ok(None) };
+        match files {
+            Files::Kept => Ok(Some(root.keep())),
+            Files::Removed => root.close().map(|()| None),
+        }
+    }
+}
+
+/// The file that runs, by a name under which it can be started again. It may have been replaced or removed meanwhile; then
+/// it is still to be had through this process.
+fn this_program() -> PathBuf {
+    let own = std::env::current_exe().ok().filter(|path| path.is_file());
+    own.unwrap_or_else(|| format!("/proc/{}/exe", std::process::id()).into())
+}
+
+/// A `claude` that is this very hopty as the stand-in agent.
+fn write_claude(path: &Path, program: &Path) -> io::Result<()> {
+    let mut file = File::options().write(true).create_new(true).mode(0o700).open(path)?;
+    file.write_all(b"#!/bin/sh\nexec ")?;
+    file.write_all(&quoted(program.as_os_str().as_bytes()))?;
+    writeln!(file, " {AGENT_ARG} \"$@\"")
+}
+
+/// One word for the shell.
+fn quoted(text: &[u8]) -> Vec<u8> {
+    let mut out = vec![b'\''];
+    for byte in text {
+        match byte {
+            b'\'' => out.extend_from_slice(b"'\\''"),
+            other => out.push(*other),
+        }
+    }
+    out.push(b'\'');
+    out
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_path_is_one_word_whatever_is_in_it() {
+        assert_eq!(quoted(b"/a b/c"), b"'/a b/c'");
+        assert_eq!(quoted(b"/it's $(x)"), b"'/it'\\''s $(x)'");
+    }
+
+    #[test]
+    fn the_place_is_gone_afterwards_unless_it_is_kept() {
+        let mut place = Place::make("http://127.0.0.1:1").unwrap();
+        let base = place.base.clone();
+        let output = place.command("/bin/sh".as_ref()).args(["-c", "echo $HOME; pwd"]).output().unwrap();
+        let said = String::from_utf8(output.stdout).unwrap();
+        assert_eq!(said, format!("{0}/home\n{0}/counting\n", base.display()));
+        assert_eq!(place.leave(Files::Removed).unwrap(), None);
+        assert!(!base.exists());
+
+        let mut place = Place::make("http://127.0.0.1:1").unwrap();
+        let kept = place.leave(Files::Kept).unwrap().unwrap();
+        drop(place);
+        assert!(kept.join("bin/claude").is_file());
+        std::fs::remove_dir_all(kept).unwrap();
+    }
+}

@@ -1,0 +1,317 @@
+//! The run on the person's terminal: the agent's screen live, below it the context meter, what is going on, and what hopty
+//! decides, in its own words. On the alternate screen, which is left behind whatever happens.
+//!
+//! Only rows that changed are written. The person's keys are read so that they do not pile up for the shell, and mean
+//! nothing but Ctrl+C and Ctrl+Z.
+
+use std::fmt::Write as _;
+use std::io;
+use std::time::Duration;
+
+use unicode_width::UnicodeWidthStr;
+
+use super::journal::{Usage, grouped};
+use super::paint::{Palette, bold, clip, dim, runs, wrap};
+use super::{Entry, Who, told};
+use crate::core::input::{Class, Classifier};
+use crate::io::fd::{is_terminal, read_some, write_some};
+use crate::io::poll::{Interest, wait_for};
+use crate::screen::Screen;
+use crate::tty::raw::{self, RawMode};
+
+/// The smallest terminal on which this is worth looking at, columns and rows.
+const SMALLEST: (u16, u16) = (60, 20);
+/// Alternate screen, no cursor.
+const ENTER: &str = "\x1b[?1049h\x1b[?25l\x1b[m\x1b[2J";
+const LEAVE: &str = "\x1b[m\x1b[?25h\x1b[?1049l";
+/// A terminal that knows it shows all of a frame at once; others ignore it.
+const FRAME: (&str, &str) = ("\x1b[?2026h", "\x1b[?2026l");
+
+/// The levels that are marked on the meter, in percent.
+const LEVELS: (u64, u64) = (80, 90);
+/// How long a run takes, in seconds.
+const ABOUT: u64 = 25;
+
+const GREEN: u8 = 2;
+const YELLOW: u8 = 3;
+const RED: u8 = 1;
+const CYAN: u8 = 6;
+
+/// What the person's keys meant.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Key {
+    /// Ctrl+C.
+    Interrupt,
+    /// Ctrl+Z.
+    Suspend,
+    /// Anything else, which means nothing here.
+    Other,
+    /// The terminal is gone.
+    Gone,
+}
+
+/// What is to be seen.
+pub(super) struct Picture<'a> {
+    /// The agent's screen.
+    pub(super) screen: &'a Screen,
+    /// What is going on.
+    pub(super) caption: &'a str,
+    /// The newest context figure of the conversation that runs.
+    pub(super) usage: Option<&'a Usage>,
+    /// Which conversation that is, from 1; 0 before the first.
+    pub(super) conversation: usize,
+    /// What happened so far.
+    pub(super) entries: &'a [Entry],
+    /// Since the demo began.
+    pub(super) now: Duration,
+}
+
+/// The person's terminal while the demo has it.
+pub(super) struct Stage {
+    raw: RawMode,
+    size: (u16, u16),
+    palette: Palette,
+    keys: Classifier,
+    /// The rows as they stand on the terminal.
+    drawn: Vec<String>,
+}
+
+impl Stage {
+    /// Whether there is a terminal that can show it.
+    pub(super) fn is_possible() -> bool {
+        let term = std::env::var("TERM").unwrap_or_default();
+        let terminal = is_terminal(&io::stdin()) && is_terminal(&io::stdout());
+        let size = raw::size();
+        terminal && !term.is_empty() && term != "dumb" && size.cols >= SMALLEST.0 && size.rows >= SMALLEST.1
+    }
+
+    /// Takes the terminal.
+    ///
+    /// # Errors
+    /// When it cannot be made raw or written to.
+    pub(super) fn open() -> io::Result<Stage> {
+        let raw = RawMode::enter()?;
+        let mut stage = Stage { raw, size: SMALLEST, palette: Palette::from_env(), keys: Classifier::new(), drawn: Vec::new() };
+        put(ENTER)?;
+        stage.resized();
+        Ok(stage)
+    }
+
+    /// The size of the agent's screen, columns and rows.
+    pub(super) fn inner_size(&self) -> (u16, u16) {
+        (self.size.0.max(20), inner_rows(self.size.1))
+    }
+
+    /// Asks the terminal for its size, and draws everything anew.
+    pub(super) fn resized(&mut self) {
+        let size = raw::size();
+        self.size = (size.cols, size.rows);
+        self.drawn.clear();
+        let _ = put("\x1b[m\x1b[2J");
+    }
+
+    /// Gives the terminal back for a pause.
+    pub(super) fn suspend(&self) {
+        let _ = put(LEAVE);
+        self.raw.suspend();
+    }
+
+    /// Takes it again.
+    pub(super) fn resume(&mut self) {
+        let _ = self.raw.resume();
+        let _ = put(ENTER);
+        self.resized();
+    }
+
+    /// Reads what the person typed.
+    pub(super) fn read_keys(&mut self) -> Key {
+        let mut buf = [0; 4096];
+        let n = match read_some(&io::stdin(), &mut buf) {
+            Ok(Some(0)) | Err(_) => return Key::Gone,
+            Ok(None) => return Key::Other,
+            Ok(Some(n)) => n,
+        };
+        let mut pieces = Vec::new();
+        self.keys.feed(&buf[..n], &mut pieces);
+        let pressed = |class: Class| pieces.iter().any(|piece| piece.class == class);
+        match () {
+            () if pressed(Class::Interrupt) => Key::Interrupt,
+            () if pressed(Class::Suspend) => Key::Suspend,
+            () => Key::Other,
+        }
+    }
+
+    /// Brings the terminal up to date.
+    ///
+    /// # Errors
+    /// When it cannot be written to.
+    pub(super) fn draw(&mut self, picture: &Picture<'_>) -> io::Result<()> {
+        let frame = frame(picture, self.size, self.palette);
+        let mut out = String::new();
+        for (n, row) in frame.iter().enumerate() {
+            if self.drawn.get(n) != Some(row) {
+                let _ = write!(out, "\x1b[{};1H{row}\x1b[m\x1b[K", n + 1);
+            }
+        }
+        if !out.is_empty() {
+            put(&format!("{}{out}{}", FRAME.0, FRAME.1))?;
+            self.drawn = frame;
+        }
+        Ok(())
+    }
+}
+
+impl Drop for Stage {
+    fn drop(&mut self) {
+        // The raw mode goes after it.
+        let _ = put(LEAVE);
+    }
+}
+
+/// Writes to the terminal, also to one that somebody has made non-blocking.
+fn put(text: &str) -> io::Result<()> {
+    let out = io::stdout();
+    let mut rest = text.as_bytes();
+    while !rest.is_empty() {
+        let n = write_some(&out, rest)?;
+        rest = &rest[n..];
+        if n == 0 {
+            wait_for(&out, Interest::Write, 1000)?;
+        }
+    }
+    Ok(())
+}
+
+/// Rows below the meter: two for the caption, the others for what hopty decides.
+fn panel_rows(rows: u16) -> u16 {
+    (rows * 4 / 10).clamp(7, 14)
+}
+
+/// Rows of the agent's screen: what title, meter and panel leave.
+fn inner_rows(rows: u16) -> u16 {
+    rows.saturating_sub(panel_rows(rows) + 2).max(3)
+}
+
+/// The whole picture as rows, none wider than the terminal.
+fn frame(picture: &Picture<'_>, (cols, rows): (u16, u16), palette: Palette) -> Vec<String> {
+    let cols = usize::from(cols);
+    let mut out = vec![title(picture.now, cols)];
+    out.extend((0..inner_rows(rows)).map(|row| runs(&picture.screen.row_runs(row), palette)));
+    out.push(meter(picture.usage, picture.conversation, cols, palette));
+    let mut caption = wrap(picture.caption, cols.saturating_sub(2));
+    caption.resize(2, String::new());
+    out.extend(caption.iter().map(|row| bold(&format!(" {}", clip(row, cols.saturating_sub(1))))));
+    let room = usize::from(panel_rows(rows)) - 2;
+    out.extend(log(picture.entries, cols, room, palette));
+    out.truncate(usize::from(rows));
+    out
+}
+
+fn title(now: Duration, cols: usize) -> String {
+    let left = " hopty demo: the real hopty with a stand-in agent";
+    let right = format!("Ctrl+C ends it  {:>2} of about {ABOUT} s ", now.as_secs());
+    let gap = cols.saturating_sub(left.width() + right.width());
+    let whole = if gap > 0 { format!("{left}{}{right}", " ".repeat(gap)) } else { format!("{:<cols$}", clip(left, cols)) };
+    format!("\x1b[7m{whole}\x1b[27m")
+}
+
+/// Columns of `── conversation 1 `, and of ` context 100 % of 1,000,000 tokens `.
+const HEAD: usize = 18;
+const FIGURE: usize = 35;
+
+/// The context meter, in a rule that parts the agent's screen from what is said about it.
+fn meter(usage: Option<&Usage>, conversation: usize, cols: usize, palette: Palette) -> String {
+    let percent = usage.map_or(0, Usage::percent);
+    let window = usage.map_or_else(String::new, |usage| format!(" of {} tokens", grouped(usage.window)));
+    let figure = format!(" context {percent:>3} %{window} ");
+    let head = if conversation == 0 { "── ".to_owned() } else { format!("── conversation {conversation} ") };
+    // The bar does not change its length when the figure is there at last.
+    let Some(length) = cols.checked_sub(HEAD + FIGURE + 2).filter(|length| *length >= 10).map(|length| length.min(50)) else {
+        return dim(&"─".repeat(cols));
+    };
+    let cells: u64 = length.try_into().unwrap_or(0);
+    let colour = match percent {
+        p if p >= LEVELS.1 => RED,
+        p if p >= LEVELS.0 => YELLOW,
+        _ => GREEN,
+    };
+    let full = (cells * percent.min(100)).div_ceil(100);
+    let is_level = |cell: u64| [LEVELS.0, LEVELS.1].iter().any(|level| cells * level / 100 == cell);
+    let bar: String = (0..cells)
+        .map(|cell| match cell {
+            cell if cell < full => '█',
+            cell if is_level(cell) => '┊',
+            _ => '░',
+        })
+        .collect();
+    let tail = "─".repeat(cols.saturating_sub(head.width() + length + figure.width()));
+    format!("{}{}{figure}{}", dim(&head), palette.paint(&bar, colour), dim(&tail))
+}
+
+/// What the person did and hopty decided, as much as fits, the newest at the bottom.
+fn log(entries: &[Entry], cols: usize, room: usize, palette: Palette) -> Vec<String> {
+    let mut rows = Vec::new();
+    for entry in entries.iter().rev().filter(|entry| matches!(entry.who, Who::Hopty | Who::Person)) {
+        let head = format!(" {} {:<6} ", told::time(entry.at), entry.who.word());
+        let texts = wrap(&entry.text, cols.saturating_sub(head.width() + 1));
+        if rows.len() + texts.len() > room {
+            break;
+        }
+        for (n, text) in texts.iter().enumerate().rev() {
+            let head = if n == 0 { head.clone() } else { " ".repeat(head.width()) };
+            let head = if entry.who == Who::Hopty { palette.paint(&head, CYAN) } else { head };
+            rows.push(format!("{head}{text}"));
+        }
+    }
+    rows.resize(room, String::new());
+    rows.reverse();
+    rows
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn picture<'a>(screen: &'a Screen, usage: &'a Usage, entries: &'a [Entry]) -> Picture<'a> {
+        let caption = "A new conversation, an empty context: it was given the handoff and goes on where the file ends. Nobody typed.";
+        Picture { screen, caption, usage: Some(usage), conversation: 2, entries, now: Duration::from_secs(12) }
+    }
+
+    #[test]
+    fn a_frame_fills_the_terminal_and_no_row_is_too_wide() {
+        let usage = Usage { tokens: 184_000, window: 200_000, ..Usage::default() };
+        let entry =
+            |n: u64| Entry { at: Duration::from_secs(n), who: Who::Hopty, text: format!("Decision {n}: {}", "words ".repeat(30)) };
+        let entries: Vec<Entry> = (0..20).map(entry).collect();
+        for size in [(60, 20), (80, 24), (120, 40), (200, 60), (30, 8), (1, 1)] {
+            let mut screen = Screen::new(size.0, inner_rows(size.1));
+            screen.feed("x".repeat(usize::from(size.0) * 3).as_bytes());
+            let rows = frame(&picture(&screen, &usage, &entries), size, Palette::Colours);
+            assert!(rows.len() <= usize::from(size.1), "{size:?}");
+            let mut shown = Screen::new(300, 1);
+            for row in &rows {
+                shown.feed(format!("\x1b[2J\x1b[1;1H{row}").as_bytes());
+                let width = shown.lines()[0].width();
+                assert!(width <= usize::from(size.0), "{size:?}: {width}: {row}");
+            }
+        }
+    }
+
+    #[test]
+    fn the_meter_is_as_full_as_the_context() {
+        let full = |tokens: u64| {
+            let usage = Usage { tokens, window: 200_000, ..Usage::default() };
+            let row = meter(Some(&usage), 1, 120, Palette::Plain);
+            (row.matches('█').count(), row.matches('┊').count())
+        };
+        assert_eq!([full(0), full(2000), full(100_000), full(168_000), full(400_000)], [(0, 2), (1, 2), (25, 2), (42, 1), (50, 0)]);
+    }
+
+    #[test]
+    fn the_newest_decisions_are_shown() {
+        let entry = |n: u64, who: Who| Entry { at: Duration::from_secs(n), who, text: format!("number {n}") };
+        let entries = [entry(1, Who::Hopty), entry(2, Who::Person), entry(3, Who::Agent), entry(4, Who::Hopty)];
+        let rows = log(&entries, 80, 2, Palette::Plain);
+        assert_eq!(rows, ["  2.00 s person number 2", "  4.00 s hopty  number 4"]);
+    }
+}

@@ -1,0 +1,33 @@
+//! The run told line by line, for a pipe, a log or a terminal that can do no more: no escape codes, every line with its time.
+
+use std::io::{self, Write};
+use std::time::Duration;
+
+use super::Entry;
+
+/// Says what the demo is, before anything happens.
+///
+/// # Errors
+/// When nobody reads any more.
+pub(super) fn begin() -> io::Result<()> {
+    say("hopty demo: the real hopty at work on a stand-in agent and a stand-in model. No account, no network.\n")
+}
+
+/// One line.
+///
+/// # Errors
+/// When nobody reads any more.
+pub(super) fn entry(entry: &Entry) -> io::Result<()> {
+    say(&format!("{} {:<6}  {}", time(entry.at), entry.who.word(), entry.text))
+}
+
+/// Seconds since the demo began, to a hundredth: a hand-over is quick.
+pub(super) fn time(at: Duration) -> String {
+    format!("{:>5.2} s", at.as_secs_f64())
+}
+
+fn say(line: &str) -> io::Result<()> {
+    let mut out = io::stdout().lock();
+    writeln!(out, "{line}")?;
+    out.flush()
+}
