@@ -332,6 +332,13 @@ impl Host {
 
     /// What Claude writes on its way out would only clutter the screen of the run that follows.
     fn mute(&mut self) {
+        // Half a frame has no prompt box to be found; what is written already belongs to the screen. Bounded, because a
+        // program may write without end.
+        for _ in 0..16 {
+            if !self.read_output() {
+                break;
+            }
+        }
         self.save_draft();
         let mut undo = self.without_the_box();
         if let Some(run) = &mut self.run {
