@@ -3,7 +3,7 @@
 use std::io::{BufRead, BufReader, Write};
 use std::os::unix::net::UnixStream;
 use std::path::PathBuf;
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use serde_json::{Value, json};
 
@@ -13,6 +13,11 @@ use crate::fs::paths::Paths;
 use crate::fs::session;
 use crate::ipc::address;
 use crate::ipc::message::{Answer, ClientHello, Code, Failure, PROTOCOL};
+
+/// How long a host gets to take a connection.
+pub(super) const CONNECT: Duration = Duration::from_secs(5);
+/// How long it gets to make its socket again.
+const REBIND: Duration = Duration::from_millis(500);
 
 /// How the one session that a verb is about is found.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -25,8 +30,9 @@ pub(super) enum Rule {
 
 /// hopty's directories.
 pub(super) fn paths() -> Result<Paths, Failed> {
-    Paths::from_env(|name| std::env::var_os(name))
-        .ok_or_else(|| Failed::new(125, "HOME is not set to an absolute path").hint("hopty keeps its sessions below it"))
+    Paths::from_env(|name| std::env::var_os(name)).ok_or_else(|| {
+        Failed::new(125, "it is not set to an absolute path").about("HOME").hint("hopty keeps its sessions below the home directory")
+    })
 }
 
 /// The directory that a session runs in, from its file.
@@ -40,14 +46,13 @@ fn dir_of(paths: &Paths, name: &SessionName) -> Option<PathBuf> {
 pub(super) fn live(paths: &Paths, given: Option<&str>, rule: Rule) -> Result<SessionName, Failed> {
     let alive: Vec<SessionName> = session::list(paths).into_iter().filter(|(_, alive)| *alive).map(|(name, _)| name).collect();
     if let Some(text) = given {
-        let name: SessionName =
-            text.parse().map_err(|e| Failed::new(2, format!("{e}")).hint("names are lower-case letters, digits, `.`, `_` and `-`"))?;
+        let name = named(text)?;
         return if alive.contains(&name) {
             Ok(name)
         } else if paths.session(&name).is_dir() {
-            Err(Failed::new(1, format!("session {name} has ended")).hint(format!("`hopty why {name}` says how")))
+            Err(Failed::new(1, "the session has ended").about(&name).hint(format!("`hopty why {name}` says how")))
         } else {
-            Err(Failed::new(3, format!("no session is called {name}")).hint("`hopty ls` lists the sessions"))
+            Err(unknown(&name))
         };
     }
     if let Some(name) = std::env::var("HOPTY_SESSION").ok().and_then(|name| name.parse().ok())
@@ -72,15 +77,32 @@ pub(super) fn live(paths: &Paths, given: Option<&str>, rule: Rule) -> Result<Ses
         _ => {
             let several = if nearest.is_empty() { alive.iter().collect() } else { nearest };
             let names: Vec<&str> = several.iter().map(|name| name.as_str()).collect();
-            Err(Failed::new(3, format!("which session is meant? {}", names.join(", "))).hint("give its name"))
+            Err(Failed::new(3, "several may be meant").about(names.join(", ")).hint("give the session's name"))
         }
     }
 }
 
+fn named(text: &str) -> Result<SessionName, Failed> {
+    text.parse().map_err(|_| bad_name(text))
+}
+
+/// A text that is no name of a session.
+pub(super) fn bad_name(text: &str) -> Failed {
+    let shown: String = text.chars().take(60).collect();
+    Failed::new(2, "not a session name")
+        .about(shown)
+        .hint("names have 1 to 48 lower-case letters, digits, `.`, `_` and `-`, a letter or digit first")
+}
+
+fn unknown(name: &SessionName) -> Failed {
+    Failed::new(3, "there is no such session").about(name).hint("`hopty ls` lists the sessions")
+}
+
 /// The session that is meant, ended ones included when they are named.
 pub(super) fn any(paths: &Paths, given: Option<&str>) -> Result<SessionName, Failed> {
-    let known = given.and_then(|text| text.parse::<SessionName>().ok()).filter(|name| paths.session(name).is_dir());
-    known.map_or_else(|| live(paths, given, Rule::Any), Ok)
+    let Some(text) = given else { return live(paths, None, Rule::Any) };
+    let name = named(text)?;
+    if paths.session(&name).is_dir() { Ok(name) } else { Err(unknown(&name)) }
 }
 
 /// A conversation with one host.
@@ -88,27 +110,38 @@ pub(super) struct Control {
     writer: UnixStream,
     reader: BufReader<UnixStream>,
     next: u64,
+    name: SessionName,
 }
 
 impl Control {
-    /// Connects and greets.
-    pub fn connect(paths: &Paths, name: &SessionName, timeout: Option<Duration>) -> Result<Self, Failed> {
+    /// Connects and greets; `patience` for each answer, `None` for ever once connected.
+    pub fn connect(paths: &Paths, name: &SessionName, patience: Option<Duration>) -> Result<Self, Failed> {
         let unreachable = |e: &dyn std::fmt::Display| {
-            Failed::new(125, format!("session {name} does not answer: {e}"))
-                .hint("its host may be busy or stopped; `hopty ls` looks again")
+            Failed::new(125, format!("it does not answer: {e}"))
+                .about(name)
+                .hint("its host may be stopped or busy: `hopty ls` looks again")
         };
-        let socket = dial(paths, name).map_err(|e| unreachable(&e))?;
-        socket.set_read_timeout(timeout)?;
-        let mut control = Control { writer: socket.try_clone()?, reader: BufReader::new(socket), next: 1 };
+        let first = patience.unwrap_or(CONNECT);
+        let socket = dial(paths, name, first).map_err(|e| unreachable(&e))?;
+        socket.set_read_timeout(Some(first))?;
+        socket.set_write_timeout(Some(first))?;
+        let mut control = Control { writer: socket.try_clone()?, reader: BufReader::new(socket), next: 1, name: name.clone() };
         let hello = ClientHello { hopty: PROTOCOL, version: env!("CARGO_PKG_VERSION").to_owned(), role: "control".to_owned() };
-        writeln!(control.writer, "{}", json!(hello))?;
+        control.write(&json!(hello)).map_err(|e| unreachable(&e))?;
         let line = control.line().map_err(|e| unreachable(&e))?;
         let theirs: Value = serde_json::from_str(&line).unwrap_or_default();
         if theirs["hopty"] != json!(PROTOCOL) {
-            return Err(Failed::new(125, format!("session {name} speaks another protocol ({})", theirs["hopty"]))
-                .hint("it was started by another version of hopty; use that one, or end the session"));
+            return Err(Failed::new(125, format!("its host speaks protocol {}, this hopty {PROTOCOL}", theirs["hopty"]))
+                .about(name)
+                .hint("it was started by another version of hopty: use that one, or end the session"));
         }
+        control.reader.get_ref().set_read_timeout(patience)?;
         Ok(control)
+    }
+
+    fn write(&mut self, value: &Value) -> std::io::Result<()> {
+        // One write, so that a signal cannot come between a line and its end.
+        self.writer.write_all(format!("{value}\n").as_bytes())
     }
 
     fn line(&mut self) -> std::io::Result<String> {
@@ -121,13 +154,19 @@ impl Control {
 
     /// The next answer.
     pub fn answer(&mut self) -> Result<Value, Failed> {
+        let name = self.name.clone();
         let line = self.line().map_err(|e| match e.kind() {
-            std::io::ErrorKind::UnexpectedEof => Failed::from(Failure::new(Code::Ended, "the session ended", "")),
-            _ => Failed::new(125, format!("no answer: {e}")),
+            std::io::ErrorKind::UnexpectedEof | std::io::ErrorKind::ConnectionReset => {
+                Failed::from(Failure::new(Code::Ended, "the session ended", "")).about(&name)
+            }
+            _ => Failed::new(125, format!("no answer: {e}"))
+                .about(&name)
+                .hint("its host may be stopped or busy: `hopty ls` looks again"),
         })?;
-        let answer: Answer = serde_json::from_str(&line).map_err(|e| Failed::new(125, format!("the answer cannot be read: {e}")))?;
+        let answer: Answer =
+            serde_json::from_str(&line).map_err(|e| Failed::new(125, format!("the answer cannot be read: {e}")).about(&name))?;
         match answer.error {
-            Some(failure) => Err(failure.into()),
+            Some(failure) => Err(Failed::from(failure).about(&name)),
             None => Ok(answer.ok.unwrap_or(Value::Null)),
         }
     }
@@ -136,7 +175,8 @@ impl Control {
     pub fn ask(&mut self, mut request: Value) -> Result<Value, Failed> {
         request["id"] = json!(self.next);
         self.next += 1;
-        writeln!(self.writer, "{request}")?;
+        // A host that closes at once has said why before.
+        let _ = self.write(&request);
         self.answer()
     }
 
@@ -147,25 +187,21 @@ impl Control {
 }
 
 /// Connects to a live session's socket; one that vanished is asked for by SIGUSR1 (CONTRACT C1).
-pub(super) fn dial(paths: &Paths, name: &SessionName) -> std::io::Result<UnixStream> {
+pub(super) fn dial(paths: &Paths, name: &SessionName, patience: Duration) -> std::io::Result<UnixStream> {
     let path = paths.socket(name);
-    let first = address::connect(&path);
-    if first.is_ok() || !session::is_alive(&paths.session(name)) {
-        return first;
-    }
-    let host = std::fs::read(paths.session(name).join("session.json"))
-        .ok()
-        .and_then(|text| serde_json::from_slice::<Value>(&text).ok())
-        .and_then(|value| i32::try_from(value["host_pid"].as_i64()?).ok());
-    if let Some(pid) = host.filter(|pid| *pid > 1) {
-        // SAFETY: kill takes two numbers; the lock says that this session's host lives.
-        unsafe { nix::libc::kill(pid, nix::libc::SIGUSR1) };
-    }
-    for _ in 0..20 {
-        std::thread::sleep(Duration::from_millis(10));
-        if let Ok(socket) = address::connect(&path) {
-            return Ok(socket);
+    let first = match address::connect(&path, patience) {
+        Err(e) if matches!(e.kind(), std::io::ErrorKind::NotFound | std::io::ErrorKind::ConnectionRefused) => e,
+        other => return other,
+    };
+    // The lock and the start time say that it is this session's host and nobody else.
+    let Some(pid) = session::host_of(&paths.session(name)) else { return Err(first) };
+    // SAFETY: kill takes two numbers.
+    unsafe { nix::libc::kill(pid, nix::libc::SIGUSR1) };
+    let until = Instant::now() + REBIND;
+    loop {
+        match address::connect(&path, patience) {
+            Err(_) if Instant::now() < until => std::thread::sleep(Duration::from_millis(5)),
+            other => return other,
         }
     }
-    first
 }

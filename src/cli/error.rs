@@ -1,8 +1,9 @@
-//! What a person is told when something did not work: what failed, with what name, and a hint.
+//! What a person is told when something did not work: what failed, with what name, why, and a hint (CONTRACT C4).
 
-use std::fmt::Write as _;
+use std::fmt::{self, Write as _};
+use std::io::{self, Write as _};
 
-use serde_json::json;
+use serde_json::{Value, json};
 
 use crate::ipc::message::{Code, Failure};
 
@@ -10,13 +11,22 @@ use crate::ipc::message::{Code, Failure};
 #[derive(Debug)]
 pub(super) struct Failed {
     code: u8,
-    message: String,
+    word: Option<Code>,
+    name: String,
+    cause: String,
     hint: String,
 }
 
 impl Failed {
-    pub fn new(code: u8, message: impl Into<String>) -> Self {
-        Failed { code, message: message.into(), hint: String::new() }
+    pub fn new(code: u8, cause: impl Into<String>) -> Self {
+        Failed { code, word: None, name: String::new(), cause: cause.into(), hint: String::new() }
+    }
+
+    /// What it was about: a session, a program, a file.
+    #[must_use]
+    pub fn about(mut self, name: impl fmt::Display) -> Self {
+        self.name = name.to_string();
+        self
     }
 
     #[must_use]
@@ -26,24 +36,32 @@ impl Failed {
     }
 
     /// The word of CONTRACT C12 for scripts.
-    fn word(&self) -> &'static str {
-        match self.code {
-            2 => "bad_request",
-            3 => "not_found",
-            4 => "refused",
-            1 => "ended",
-            _ => "internal",
+    fn word(&self) -> Value {
+        if let Some(code) = self.word {
+            return json!(code);
         }
+        json!(match self.code {
+            2 => Code::BadRequest,
+            3 | 127 => Code::NotFound,
+            4 => Code::Refused,
+            1 => Code::Ended,
+            _ => Code::Internal,
+        })
     }
 
-    /// Prints it and gives the exit code.
-    pub fn print(&self, json: bool) -> u8 {
-        eprintln!("hopty: {}", visible(&self.message));
+    /// Prints it and gives the exit code. `what` is what failed: the verb.
+    pub fn print(&self, what: &str, json: bool) -> u8 {
+        let parts = [what, &self.name, &self.cause].map(visible);
+        let parts: Vec<&str> = parts.iter().map(String::as_str).filter(|part| !part.is_empty()).collect();
+        // A terminal that is gone must not turn an error into a panic.
+        let _ = writeln!(io::stderr(), "hopty: {}", parts.join(": "));
         if !self.hint.is_empty() {
-            eprintln!("hint: {}", visible(&self.hint));
+            let _ = writeln!(io::stderr(), "hint: {}", visible(&self.hint));
         }
         if json {
-            println!("{}", json!({"error": {"code": self.word(), "message": self.message, "hint": self.hint}}));
+            let message: Vec<&str> = [what, &self.name, &self.cause].into_iter().filter(|part| !part.is_empty()).collect();
+            let error = json!({"error": {"code": self.word(), "message": message.join(": "), "hint": self.hint}});
+            let _ = writeln!(io::stdout(), "{error}");
         }
         self.code
     }
@@ -51,15 +69,23 @@ impl Failed {
 
 impl From<Failure> for Failed {
     fn from(failure: Failure) -> Self {
-        let code = if failure.code == Code::Internal { 125 } else { failure.code.exit() };
-        Failed { code, message: failure.message, hint: failure.hint }
+        let cause = failure.message;
+        Failed { code: failure.code.exit(), word: Some(failure.code), name: String::new(), cause, hint: failure.hint }
     }
 }
 
-impl From<std::io::Error> for Failed {
-    fn from(error: std::io::Error) -> Self {
+impl From<io::Error> for Failed {
+    fn from(error: io::Error) -> Self {
         Failed::new(125, error.to_string())
     }
+}
+
+/// A line on standard output.
+///
+/// # Errors
+/// When it cannot be written.
+pub(super) fn say(text: fmt::Arguments<'_>) -> io::Result<()> {
+    writeln!(io::stdout(), "{text}")
 }
 
 /// Text from files and peers, with everything that a terminal would act on made visible.
@@ -83,5 +109,12 @@ mod tests {
     #[test]
     fn nothing_that_is_printed_moves_a_cursor() {
         assert_eq!(visible("a\u{1b}[2Jb\u{202e}c\u{9b}d"), "a\\u{1b}[2Jb\\u{202e}c\\u{9b}d");
+    }
+
+    #[test]
+    fn the_word_for_scripts_is_the_host_s_own_or_follows_the_code() {
+        assert_eq!(Failed::from(Failure::new(Code::Busy, "x", "")).word(), json!("busy"));
+        assert_eq!(Failed::new(3, "x").word(), json!("not_found"));
+        assert_eq!(Failed::new(125, "x").word(), json!("internal"));
     }
 }

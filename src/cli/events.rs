@@ -8,7 +8,7 @@ use std::time::Duration;
 use serde_json::{Value, json};
 
 use super::control::{any, paths};
-use super::error::{Failed, visible};
+use super::error::{Failed, say, visible};
 use crate::core::journal::{decisions, last_explained, last_session};
 use crate::fs::{journal, session};
 
@@ -20,7 +20,11 @@ fn journal_of(given: Option<&str>) -> Result<(PathBuf, PathBuf), Failed> {
 }
 
 fn read(path: &Path) -> Result<String, Failed> {
-    let whole = journal::read_all(path).map_err(|e| Failed::new(1, format!("the journal {} cannot be read: {e}", path.display())))?;
+    let whole = journal::read_all(path).map_err(|e| {
+        Failed::new(1, format!("the journal cannot be read: {e}"))
+            .about(path.display())
+            .hint("a session whose disk is full keeps none")
+    })?;
     Ok(last_session(&whole).to_owned())
 }
 
@@ -80,9 +84,9 @@ pub(super) fn why(given: Option<&str>, as_json: bool) -> Result<u8, Failed> {
     let (seq, decision) = last_explained(&text)
         .ok_or_else(|| Failed::new(1, "nothing was decided yet").hint("`hopty status` shows how the session stands"))?;
     if as_json {
-        println!("{}", json!({"seq": seq, "sentence": decision.sentence, "because": decision.because}));
+        say(format_args!("{}", json!({"seq": seq, "sentence": decision.sentence, "because": decision.because})))?;
     } else {
-        println!("{}", visible(&decision.sentence));
+        say(format_args!("{}", visible(&decision.sentence)))?;
     }
     Ok(0)
 }

@@ -30,7 +30,7 @@ fn call(event: &str) -> Option<()> {
     let mut payload = Vec::new();
     std::io::stdin().take(64 << 20).read_to_end(&mut payload).ok()?;
     let socket = std::env::var_os("HOPTY_SOCKET")?;
-    let mut stream: UnixStream = address::connect(Path::new(&socket)).ok()?;
+    let mut stream: UnixStream = address::connect(Path::new(&socket), ACK.checked_sub(begun.elapsed())?).ok()?;
     let payload = if payload.len() > MAX_PAYLOAD { facts_of(&payload) } else { payload };
     let run: u32 = std::env::var("HOPTY_RUN").ok().and_then(|run| run.parse().ok()).unwrap_or(0);
     let lines = hook_lines(event, run, std::str::from_utf8(&payload).ok()?)?;

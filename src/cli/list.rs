@@ -1,5 +1,6 @@
 //! `hopty ls`.
 
+use std::io::Write;
 use std::thread;
 use std::time::Duration;
 
@@ -7,11 +8,11 @@ use serde_json::{Value, json};
 use unicode_width::UnicodeWidthStr;
 
 use super::control::{Control, paths};
-use super::error::{Failed, visible};
+use super::error::{Failed, say, visible};
 use super::session;
 
 /// A host that does not answer within this is `unresponsive` (CONTRACT C3).
-const PATIENCE: Duration = Duration::from_millis(200);
+pub(super) const PATIENCE: Duration = Duration::from_millis(200);
 
 pub(super) fn ls(as_json: bool, all: bool) -> Result<u8, Failed> {
     let paths = paths()?;
@@ -23,25 +24,21 @@ pub(super) fn ls(as_json: bool, all: bool) -> Result<u8, Failed> {
             let paths = paths.clone();
             thread::spawn(move || {
                 if !alive {
+                    crate::fs::session::remove_stale_socket(&paths, &name);
                     return session::ended(&paths, &name);
                 }
                 let answer = Control::connect(&paths, &name, Some(PATIENCE)).and_then(|mut c| c.ask(json!({"do": "status"})));
-                answer.ok().or_else(|| {
-                    let mut last = session::ended(&paths, &name).unwrap_or_else(|| json!({"name": name}));
-                    last["state"] = json!("unresponsive");
-                    last["exit"] = Value::Null;
-                    Some(last)
-                })
+                answer.ok().or_else(|| session::unresponsive(&paths, &name))
             })
         })
         .collect();
     let sessions: Vec<Value> = asked.into_iter().filter_map(|thread| thread.join().ok().flatten()).collect();
     if as_json {
-        println!("{}", json!(sessions));
+        say(format_args!("{}", json!(sessions)))?;
         return Ok(0);
     }
     if sessions.is_empty() {
-        eprintln!("no session is running; `hopty` starts one here");
+        let _ = writeln!(std::io::stderr(), "no session is running; `hopty` starts one here");
         return Ok(0);
     }
     let mut rows = vec![["NAME", "STATE", "RUN", "CONTEXT", "RESTARTS", "CLIENTS", "DIRECTORY"].map(str::to_owned)];
@@ -50,7 +47,7 @@ pub(super) fn ls(as_json: bool, all: bool) -> Result<u8, Failed> {
     for row in rows {
         let cells: Vec<String> =
             row.iter().zip(&widths).map(|(cell, width)| format!("{cell}{}", " ".repeat(width - cell.width()))).collect();
-        println!("{}", cells.join("  ").trim_end());
+        say(format_args!("{}", cells.join("  ").trim_end()))?;
     }
     Ok(0)
 }

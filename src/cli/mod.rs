@@ -70,23 +70,43 @@ pub fn main(args: Vec<OsString>) -> u8 {
         Some(word) if LATER.contains(&word) => {
             let failed =
                 Failed::new(2, format!("{word} is not in this version")).hint(format!("`hopty -- {word}` gives the word to Claude"));
-            return failed.print(false);
+            return failed.print("", asks_json(&args));
         }
         Some(word) if NOW.contains(&word) => {}
-        Some("--") => return finish(run::drop_in(args.into_iter().skip(1).collect()), false),
-        _ => return finish(run::drop_in(args), false),
+        Some("--") => return finish(run::drop_in(args.into_iter().skip(1).collect()), "start", false),
+        _ => return finish(run::drop_in(args), "start", false),
     }
-    default_sigpipe();
+    let what = first.unwrap_or_default().to_owned();
+    if what != "run" {
+        default_sigpipe();
+    }
+    let json = asks_json(&args);
     let with_name = std::iter::once(OsString::from("hopty")).chain(args);
     let cli = match Cli::try_parse_from(with_name) {
         Ok(cli) => cli,
-        Err(error) => {
-            let _ = error.print();
-            return if error.use_stderr() { 2 } else { 0 };
+        Err(error) if error.use_stderr() => return misused(&error, &what).print(&what, json),
+        Err(help) => {
+            let _ = help.print();
+            return 0;
         }
     };
     let json = cli.verb.wants_json();
-    finish(verb(cli.verb), json)
+    finish(verb(cli.verb), &what, json)
+}
+
+/// Whether errors are wanted as JSON too, where the arguments could not be read or belong to a verb of later.
+fn asks_json(args: &[OsString]) -> bool {
+    args.iter().take_while(|arg| *arg != "--").any(|arg| arg == "--json")
+}
+
+/// clap's words in the form of all other errors.
+fn misused(error: &clap::Error, what: &str) -> Failed {
+    let text = error.to_string();
+    let mut parts = text.split("\n\n").map(|part| part.split_whitespace().collect::<Vec<_>>().join(" "));
+    let cause = parts.next().unwrap_or_default();
+    let tip = parts.find_map(|part| part.strip_prefix("tip: ").map(str::to_owned));
+    let cause = cause.strip_prefix("error: ").unwrap_or(&cause).to_owned();
+    Failed::new(2, cause).hint(tip.unwrap_or_else(|| format!("`hopty {what} --help` shows what it takes")))
 }
 
 fn verb(verb: Verb) -> Result<u8, Failed> {
@@ -105,8 +125,8 @@ fn verb(verb: Verb) -> Result<u8, Failed> {
     }
 }
 
-fn finish(done: Result<u8, Failed>, json: bool) -> u8 {
-    done.unwrap_or_else(|failed| failed.print(json))
+fn finish(done: Result<u8, Failed>, what: &str, json: bool) -> u8 {
+    done.unwrap_or_else(|failed| failed.print(what, json))
 }
 
 /// `hopty events | head` ends quietly, like any other program in a pipe.

@@ -4,25 +4,30 @@ use std::path::Path;
 
 use serde_json::json;
 
-use super::error::{Failed, visible};
+use super::error::{Failed, say, visible};
 use crate::core::journal::{Replay, replay as run};
 
 pub(super) fn replay(path: &Path, as_json: bool) -> Result<u8, Failed> {
-    let text = std::fs::read_to_string(path).map_err(|e| Failed::new(2, format!("{} cannot be read: {e}", path.display())))?;
+    let text = std::fs::read_to_string(path).map_err(|e| {
+        Failed::new(2, format!("it cannot be read: {e}")).about(path.display()).hint("give the path of a journal.jsonl")
+    })?;
     let found = run(&text).map_err(|e| {
-        Failed::new(2, format!("{} cannot be replayed: {e}", path.display()))
+        Failed::new(2, format!("it cannot be replayed: {e}"))
+            .about(path.display())
             .hint("a session's journal is journal.jsonl in its directory")
     })?;
     match found {
-        Replay::Same { events, actions } if as_json => println!("{}", json!({"same": true, "events": events, "actions": actions})),
-        Replay::Same { events, actions } => println!("the same: {events} events gave the same {actions} actions"),
+        Replay::Same { events, actions } if as_json => {
+            say(format_args!("{}", json!({"same": true, "events": events, "actions": actions})))?
+        }
+        Replay::Same { events, actions } => say(format_args!("the same: {events} events gave the same {actions} actions"))?,
         Replay::Differs { seq, recorded, replayed } => {
             if as_json {
-                println!("{}", json!({"same": false, "seq": seq, "recorded": recorded, "replayed": replayed}));
+                say(format_args!("{}", json!({"same": false, "seq": seq, "recorded": recorded, "replayed": replayed})))?;
             } else {
-                println!("differs at line {seq}");
-                println!("  recorded: {}", visible(&recorded));
-                println!("  replayed: {}", visible(&replayed));
+                say(format_args!("differs at line {seq}"))?;
+                say(format_args!("  recorded: {}", visible(&recorded)))?;
+                say(format_args!("  replayed: {}", visible(&replayed)))?;
             }
             return Ok(1);
         }

@@ -1,16 +1,16 @@
 //! Starting: the drop-in form (`hopty [CLAUDE ARGS]`) and `hopty run`.
 
 use std::ffi::{OsStr, OsString};
-use std::io::IsTerminal;
+use std::io::{IsTerminal, Write};
 use std::os::unix::process::CommandExt;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
 use super::args::RunOptions;
-use super::control::paths;
-use super::error::Failed;
+use super::control::{bad_name, paths};
+use super::error::{Failed, say};
 use super::{session, settings};
-use crate::claude::find::{self, FileId, Search, find, next_depth};
+use crate::claude::find::{self, FileId, FindError, Search, find, next_depth};
 use crate::claude::settings as hooks;
 use crate::client::start;
 use crate::core::claude::args::{Invocation, Stream, classify, facts};
@@ -38,7 +38,7 @@ pub(super) fn drop_in(args: Vec<OsString>) -> Result<u8, Failed> {
     let (config, problems) = settings::load(&paths, &[]);
     for problem in &problems {
         // A bad file must not keep anyone from Claude.
-        eprintln!("hopty: {problem}; going on with the default");
+        let _ = writeln!(std::io::stderr(), "hopty: {problem}; going on with the default");
     }
     let (wish, args) = take_options(args);
     claude(&paths, config, wish, args)
@@ -76,7 +76,10 @@ fn claude(paths: &Paths, mut config: Config, wish: Wish, args: Vec<OsString>) ->
     });
     if !ours {
         let error = Command::new(&program).args(&args).exec();
-        return Err(Failed::new(126, format!("{} could not be executed: {error}", program.display())));
+        let code = if error.kind() == std::io::ErrorKind::NotFound { 127 } else { 126 };
+        return Err(Failed::new(code, format!("it could not be executed: {error}"))
+            .about(program.display())
+            .hint("check its permissions and its interpreter"));
     }
     config.hooks.inject &= !wish.no_inject;
     let version = find::version_on_disk(&program);
@@ -106,9 +109,15 @@ fn find_claude(paths: &Paths, config: &Config) -> Result<PathBuf, Failed> {
     let configured = Some(Path::new(&config.program.claude)).filter(|path| !path.as_os_str().is_empty());
     let path = std::env::var_os("PATH");
     let search = Search { configured, home: Some(&paths.home), path: path.as_deref(), own: FileId::of_this_program() };
-    next_depth(std::env::var("HOPTY_DEPTH").ok().as_deref())
-        .map_err(|e| Failed::new(125, e.to_string()).hint("something starts hopty again and again in place of claude"))?;
-    find(&search).map_err(|e| Failed::new(127, e.to_string()).hint(e.hint()))
+    next_depth(std::env::var("HOPTY_DEPTH").ok().as_deref()).map_err(|e| {
+        Failed::new(125, e.to_string())
+            .about("claude")
+            .hint("something starts hopty again and again in place of claude: set program.claude to the real one")
+    })?;
+    find(&search).map_err(|e| {
+        let code = if matches!(e, FindError::NotExecutable { .. }) { 126 } else { 127 };
+        Failed::new(code, e.to_string()).about("claude").hint(e.hint())
+    })
 }
 
 /// `hopty run -- PROGRAM ARGS`.
@@ -119,7 +128,7 @@ pub(super) fn program(options: RunOptions) -> Result<u8, Failed> {
         limit.iter().map(|value| FlagValue { flag: "--max-restarts", key: "restart.max_restarts", value }).collect();
     let (config, problems) = settings::load(&paths, &flags);
     if let Some(problem) = problems.first() {
-        return Err(Failed::new(2, problem.to_string()).hint("`hopty -- ...` starts Claude all the same, with the default"));
+        return Err(Failed::new(2, problem.to_string()).hint("`hopty` starts Claude all the same, with the default"));
     }
     let mut words = options.program.into_iter();
     let called = words.next().unwrap_or_default();
@@ -131,8 +140,7 @@ pub(super) fn program(options: RunOptions) -> Result<u8, Failed> {
     next_depth(std::env::var("HOPTY_DEPTH").ok().as_deref())
         .map_err(|e| Failed::new(125, e.to_string()).hint("something starts hopty again and again"))?;
     let shown = called.to_string_lossy().into_owned();
-    let program = in_path(&called)
-        .ok_or_else(|| Failed::new(127, format!("{shown}: there is no such program")).hint("check the name and PATH"))?;
+    let program = in_path(&called).ok_or_else(|| Failed::new(127, "no such program").about(&shown).hint("check the name and PATH"))?;
     let chosen = Chosen { agent: Agent::Plain, program, called: shown, version: None, offers: Offers::default(), args };
     begin(&paths, config, wish, chosen)
 }
@@ -143,7 +151,9 @@ fn in_path(name: &OsStr) -> Option<PathBuf> {
         return Some(PathBuf::from(name));
     }
     let path = std::env::var_os("PATH")?;
-    std::env::split_paths(&path).map(|dir| dir.join(name)).find(|file| file.is_file())
+    let files: Vec<PathBuf> = std::env::split_paths(&path).map(|dir| dir.join(name)).filter(|file| file.is_file()).collect();
+    let runs = |file: &&PathBuf| nix::unistd::access(*file, nix::unistd::AccessFlags::X_OK).is_ok();
+    files.iter().find(runs).or(files.first()).cloned()
 }
 
 /// The program that is started.
@@ -158,13 +168,12 @@ struct Chosen {
 
 fn begin(paths: &Paths, config: Config, wish: Wish, chosen: Chosen) -> Result<u8, Failed> {
     let Chosen { agent, program, called, version, offers, args } = chosen;
-    let here = std::env::current_dir().map_err(|e| Failed::new(125, format!("the working directory is gone: {e}")))?;
+    let here = std::env::current_dir()
+        .map_err(|e| Failed::new(125, format!("the working directory is gone: {e}")).hint("change to one that exists"))?;
     let last = here.file_name().map(|name| name.to_string_lossy().into_owned()).unwrap_or_default();
     let numbered = wish.name.is_none();
     let name: SessionName = match wish.name {
-        Some(text) => text
-            .parse()
-            .map_err(|e| Failed::new(2, format!("{e}")).hint("names are lower-case letters, digits, `.`, `_` and `-`, 48 at most"))?,
+        Some(text) => text.parse().map_err(|_| bad_name(&text))?,
         None => SessionName::for_directory(&last),
     };
     let terminal = std::io::stdin().is_terminal() && std::io::stdout().is_terminal();
@@ -187,6 +196,7 @@ fn begin(paths: &Paths, config: Config, wish: Wish, chosen: Chosen) -> Result<u8
         termios,
         handoff: wish.handoff,
         detached: wish.detached,
+        launcher: i32::try_from(std::process::id()).unwrap_or(0),
     };
     let (ready, mut host) = start::host(&launch, &args)?;
     let name = match ready {
@@ -197,7 +207,8 @@ fn begin(paths: &Paths, config: Config, wish: Wish, chosen: Chosen) -> Result<u8
         }
     };
     if wish.detached {
-        println!("{name}");
+        // Whoever does not read the name has the session all the same.
+        let _ = say(format_args!("{name}"));
         return Ok(0);
     }
     let left = session::join(paths, &name);

@@ -1,18 +1,22 @@
 //! Verbs about one live session: attach, restart, stop, status.
 
-use std::io::IsTerminal;
+use std::io::{IsTerminal, Write};
+use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::time::Duration;
 
 use serde_json::{Value, json};
 
-use super::control::{Control, Rule, any, dial, live, paths};
-use super::error::{Failed, visible};
+use super::control::{CONNECT, Control, Rule, any, dial, live, paths};
+use super::error::{Failed, say, visible};
 use crate::client::{self, Left};
 use crate::core::ids::SessionName;
 use crate::fs::paths::Paths;
 
 /// How long a host gets to answer a simple question.
 pub(super) const ANSWER: Duration = Duration::from_secs(5);
+
+/// The same for its state, which may be told from the session's file instead.
+const STATUS: Duration = Duration::from_millis(900);
 
 pub(super) fn attach(given: Option<&str>) -> Result<u8, Failed> {
     let paths = paths()?;
@@ -28,25 +32,49 @@ pub(super) fn attach(given: Option<&str>) -> Result<u8, Failed> {
 
 /// Attaches this terminal until either side ends it, and gives the exit code of CONTRACT C2.
 pub(super) fn join(paths: &Paths, name: &SessionName) -> Result<u8, Failed> {
-    let socket = dial(paths, name).map_err(|e| Failed::new(125, format!("session {name} does not answer: {e}")))?;
-    match client::attach(socket)? {
+    let socket = dial(paths, name, CONNECT).map_err(|e| {
+        Failed::new(125, format!("it does not answer: {e}")).about(name).hint("`hopty ls` shows whether its host lives")
+    })?;
+    // A terminal that is gone must not turn these words into a panic.
+    let tell = |text: &str| {
+        let _ = writeln!(std::io::stderr(), "hopty: {text}");
+    };
+    let attached = catch_unwind(AssertUnwindSafe(|| client::attach(socket)));
+    let Ok(left) = attached else { return Err(failed_client(paths, name)) };
+    match left? {
         Left::Ended(code, message) => {
             if let Some(message) = message {
-                eprintln!("hopty: {}", visible(&message));
+                tell(&visible(&message));
             }
             Ok(code)
         }
         Left::Detached(why) => {
             let how = if why == "taken_over" { "another terminal took over" } else { "detached" };
-            eprintln!("hopty: {how}; the session goes on (hopty attach {name})");
+            tell(&format!("{how}; the session goes on (hopty attach {name})"));
             Ok(0)
         }
         Left::HungUp => Ok(0),
-        Left::Refused(failure) => Err(failure.into()),
+        Left::Refused(failure) => Err(Failed::from(failure).about(name)),
         Left::HostDied => {
-            Err(Failed::new(125, format!("the host of session {name} died, and the program with it")).hint(how_to_go_on(paths, name)))
+            crate::fs::session::remove_stale_socket(paths, name);
+            Err(Failed::new(125, "the session's host died, and the program with it").about(name).hint(how_to_go_on(paths, name)))
         }
     }
+}
+
+/// The client panicked. The host makes the terminal whole first, so that the words are not on a screen that goes away.
+fn failed_client(paths: &Paths, name: &SessionName) -> Failed {
+    for _ in 0..50 {
+        let status = Control::connect(paths, name, Some(ANSWER)).and_then(|mut control| control.ask(json!({"do": "status"})));
+        if status.map_or(true, |status| status["clients"].as_array().is_none_or(Vec::is_empty)) {
+            break;
+        }
+        std::thread::sleep(Duration::from_millis(10));
+    }
+    let words = crate::tty::raw::last_words().unwrap_or_default();
+    Failed::new(125, format!("the client failed: {}", words.split_whitespace().collect::<Vec<_>>().join(" ")))
+        .about(name)
+        .hint(format!("the session goes on: hopty attach {name}"))
 }
 
 /// After a host's death nothing is lost: the transcript is on disk.
@@ -67,17 +95,17 @@ pub(super) fn restart(given: Option<&str>, now: bool, no_handoff: bool, wait: bo
     let mut control = Control::connect(&paths, &name, if wait { None } else { Some(ANSWER) })?;
     let accepted = control.ask(json!({"do": "restart", "now": now, "no_handoff": no_handoff, "wait": wait}))?;
     if as_json {
-        println!("{accepted}");
+        say(format_args!("{accepted}"))?;
     } else {
-        println!("restart of {name} requested: waiting for a safe point");
+        say(format_args!("restart of {name} requested: waiting for a safe point"))?;
     }
     if wait {
         let done = control.answer()?;
         if as_json {
-            println!("{done}");
+            say(format_args!("{done}"))?;
         } else {
             let word = |key: &str| done[key].as_str().map_or_else(|| "none".to_owned(), visible);
-            println!("handed over as {}; conversation {}", word("handoff"), word("conversation"));
+            say(format_args!("handed over as {}; conversation {}", word("handoff"), word("conversation")))?;
         }
     }
     Ok(0)
@@ -97,17 +125,17 @@ pub(super) fn status(given: Option<&str>, as_json: bool) -> Result<u8, Failed> {
     let name = any(&paths, given)?;
     let object = object(&paths, &name)?;
     if as_json {
-        println!("{object}");
+        say(format_args!("{object}"))?;
         return Ok(0);
     }
     let text = |value: &Value| value.as_str().map_or_else(|| value.to_string(), visible);
     let context = &object["context"];
     let words: Vec<String> = object["command"].as_array().into_iter().flatten().map(&text).collect();
-    println!("{}  {}  {}", text(&object["name"]), text(&object["state"]), text(&object["dir"]));
-    println!("  runs       {} (run {}, {} restarts)", words.join(" "), object["run"], object["restarts"]);
+    say(format_args!("{}  {}  {}", text(&object["name"]), text(&object["state"]), text(&object["dir"])))?;
+    say(format_args!("  runs       {} (run {}, {} restarts)", words.join(" "), object["run"], object["restarts"]))?;
     if !object["conversation"].is_null() {
-        println!("  conversation {}", text(&object["conversation"]));
-        println!(
+        say(format_args!("  conversation {}", text(&object["conversation"])))?;
+        say(format_args!(
             "  context    {} % of {} tokens ({}), level {}; tokens: {}, window: {}",
             context["percent"],
             context["window"],
@@ -115,23 +143,33 @@ pub(super) fn status(given: Option<&str>, as_json: bool) -> Result<u8, Failed> {
             text(&context["level"]),
             text(&context["tokens_from"]),
             text(&context["window_from"]),
-        );
+        ))?;
     }
     if !object["handoff"].is_null() {
-        println!("  handoff    {} ({})", text(&object["handoff"]["id"]), text(&object["handoff"]["status"]));
+        say(format_args!("  handoff    {} ({})", text(&object["handoff"]["id"]), text(&object["handoff"]["status"])))?;
     }
-    println!("  phase      {}", text(&object["phase"]));
-    println!("  why        {}", text(&object["why"]));
+    say(format_args!("  phase      {}", text(&object["phase"])))?;
+    say(format_args!("  why        {}", text(&object["why"])))?;
     Ok(0)
 }
 
 /// The session object of C3: from the host, or of an ended session from its file.
 pub(super) fn object(paths: &Paths, name: &SessionName) -> Result<Value, Failed> {
     if crate::fs::session::is_alive(&paths.session(name)) {
-        return Control::connect(paths, name, Some(ANSWER))?.ask(json!({"do": "status"}));
+        let answer = Control::connect(paths, name, Some(STATUS)).and_then(|mut control| control.ask(json!({"do": "status"})));
+        return answer.or_else(|failed| unresponsive(paths, name).ok_or(failed));
     }
     ended(paths, name)
-        .ok_or_else(|| Failed::new(3, format!("nothing is known of session {name}")).hint("`hopty ls --all` lists ended ones"))
+        .ok_or_else(|| Failed::new(3, "nothing is known of this session").about(name).hint("`hopty ls --all` lists ended ones"))
+}
+
+/// The last known state of a session whose host lives and does not answer.
+pub(super) fn unresponsive(paths: &Paths, name: &SessionName) -> Option<Value> {
+    let text = std::fs::read(paths.session(name).join("session.json")).ok()?;
+    let mut value: Value = serde_json::from_slice(&text).ok()?;
+    value["state"] = json!("unresponsive");
+    value["state_from"] = json!("none");
+    Some(value)
 }
 
 /// The last state of a session whose host is gone.

@@ -32,7 +32,7 @@ pub(super) fn main() -> u8 {
 fn feed(payload: &str) -> Option<()> {
     let socket = std::env::var_os("HOPTY_SOCKET")?;
     let run = std::env::var("HOPTY_RUN").ok()?.parse().ok()?;
-    let mut stream = address::connect(Path::new(&socket)).ok()?;
+    let mut stream = address::connect(Path::new(&socket), PATIENCE).ok()?;
     stream.set_write_timeout(Some(PATIENCE)).ok()?;
     stream.write_all(hook_lines("StatusLine", run, payload)?.as_bytes()).ok()
 }

@@ -6,6 +6,7 @@ pub mod start;
 use std::io::{self, Write};
 use std::os::fd::AsFd;
 use std::os::unix::net::UnixStream;
+use std::time::{Duration, Instant};
 
 use nix::libc;
 use serde::Deserialize;
@@ -18,6 +19,15 @@ use crate::ipc::frame::{Frame, tag};
 use crate::ipc::message::{Answer, Attach, ClientHello, Failure, PROTOCOL};
 use crate::ipc::stream::{Life, Stream};
 use crate::tty::raw::{self, RawMode};
+
+/// How long the host may take to let this client in.
+const ADMIT: Duration = Duration::from_secs(5);
+/// How long it may take to say good-bye to a terminal that went away.
+const HANGUP: Duration = Duration::from_secs(1);
+/// How long to wait, after the last word, until the session's name and socket are gone.
+const GONE: Duration = Duration::from_millis(300);
+/// Bytes waiting for the host above which the keyboard is not read (relay).
+const TYPED_HIGH: usize = 1 << 16;
 
 /// How a client's time with a session ended.
 #[derive(Debug)]
@@ -44,6 +54,7 @@ struct Bye {
     message: Option<String>,
 }
 
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Relay {
     Off,
     On,
@@ -56,6 +67,10 @@ struct Client {
     relay: Relay,
     undo: Vec<u8>,
     suspending: bool,
+    /// A signal that ends programs came and was passed on.
+    told_to_end: bool,
+    /// The terminal is gone: until when the host is waited for.
+    hung_up: Option<Instant>,
 }
 
 /// Attaches the terminal on standard input to the session behind `socket`, until either side ends it.
@@ -76,6 +91,7 @@ pub fn attach(socket: UnixStream) -> io::Result<Left> {
     ])?;
     let mut stream = Stream::new(socket)?;
     let hello = json!(ClientHello { hopty: PROTOCOL, version: env!("CARGO_PKG_VERSION").to_owned(), role: "client".to_owned() });
+    raw::restore_on_panic();
     let raw = RawMode::enter()?;
     let attach = Attach {
         size: raw::size(),
@@ -91,10 +107,10 @@ pub fn attach(socket: UnixStream) -> io::Result<Left> {
     request["id"] = json!(1);
     request["do"] = json!("attach");
     stream.send(format!("{hello}\n{request}\n").as_bytes());
-    let mut client = Client { stream, raw, signals, relay: Relay::Off, undo: Vec::new(), suspending: false };
-    match client.admitted()? {
-        None => {}
-        Some(left) => return Ok(left),
+    let mut client =
+        Client { stream, raw, signals, relay: Relay::Off, undo: Vec::new(), suspending: false, told_to_end: false, hung_up: None };
+    if let Some(left) = client.admitted()? {
+        return Ok(left);
     }
     client.hand_over();
     let left = client.run();
@@ -110,15 +126,20 @@ pub fn attach(socket: UnixStream) -> io::Result<Left> {
 impl Client {
     /// Waits for the host's hello and its answer to the request.
     fn admitted(&mut self) -> io::Result<Option<Left>> {
+        let until = Instant::now() + ADMIT;
         for n in 0..2 {
             let line = loop {
-                if let Ok(Some(line)) = self.stream.line() {
-                    break line;
+                match self.stream.line() {
+                    Ok(Some(line)) => break line,
+                    Ok(None) => {}
+                    Err(_) => return Ok(Some(Left::HostDied)),
                 }
-                let mut set = PollSet::default();
-                set.add((), self.stream.as_fd(), Interest::Read);
-                if set.wait(Some(5000))?.is_empty() || self.stream.fill() == Life::Closed {
-                    return Ok(Some(Left::HostDied));
+                if !self.wait_for_host(until)? || self.stream.fill() == Life::Closed {
+                    // The last line may have come with the end.
+                    match self.stream.line() {
+                        Ok(Some(line)) => break line,
+                        _ => return Ok(Some(Left::HostDied)),
+                    }
                 }
             };
             if n == 0 {
@@ -130,6 +151,26 @@ impl Client {
             }
         }
         Ok(None)
+    }
+
+    /// Waits for something to read from the host. False when the time has passed.
+    fn wait_for_host(&mut self, until: Instant) -> io::Result<bool> {
+        loop {
+            let left = until.saturating_duration_since(Instant::now());
+            if left.is_zero() {
+                return Ok(false);
+            }
+            let mut set = PollSet::default();
+            let interest = if self.stream.waiting() > 0 { Interest::Both } else { Interest::Read };
+            set.add((), self.stream.as_fd(), interest);
+            let ready = set.wait(Some(u64::try_from(left.as_millis()).unwrap_or(1).max(1)))?;
+            if ready.iter().any(|(_, ready)| ready.write) {
+                self.stream.flush();
+            }
+            if ready.iter().any(|(_, ready)| ready.read || ready.gone) {
+                return Ok(true);
+            }
+        }
     }
 
     fn hand_over(&mut self) {
@@ -148,80 +189,115 @@ impl Client {
             set.add('s', self.stream.as_fd(), interest);
             set.add('g', self.signals.as_fd(), Interest::Read);
             let stdin = io::stdin();
-            if matches!(self.relay, Relay::On) && self.stream.waiting() < 1 << 16 {
+            let reads = self.relay == Relay::On && !self.suspending && self.hung_up.is_none();
+            if reads && self.stream.waiting() < TYPED_HIGH {
                 set.add('i', stdin.as_fd(), Interest::Read);
             }
-            for (token, ready) in set.wait(None)? {
-                match token {
+            let patience = self.hung_up.map(|until| until.saturating_duration_since(Instant::now()));
+            if patience.is_some_and(|left| left.is_zero()) {
+                return Ok(Left::HungUp);
+            }
+            for (token, ready) in set.wait(patience.map(|left| u64::try_from(left.as_millis()).unwrap_or(1).max(1)))? {
+                let left = match token {
                     's' => {
                         if ready.write {
                             self.stream.flush();
                         }
-                        if ready.read
-                            && let Some(left) = self.take_frames()
-                        {
-                            return Ok(left);
-                        }
+                        if ready.read || ready.gone { self.take_frames() } else { None }
                     }
                     'g' => {
-                        if let Some(left) = self.take_signals() {
-                            return Ok(left);
-                        }
+                        self.take_signals();
+                        None
                     }
                     _ => {
-                        let mut buf = [0; 16384];
-                        match read_some(&stdin, &mut buf) {
-                            Ok(Some(0)) | Err(_) => return Ok(Left::HungUp),
-                            Ok(None) => {}
-                            Ok(Some(n)) => {
-                                self.stream.send(&Frame::new(tag::INPUT, &buf[..n]).encode());
-                            }
-                        }
+                        self.relay_keys();
+                        None
                     }
+                };
+                if let Some(left) = left {
+                    return Ok(left);
                 }
+            }
+        }
+    }
+
+    fn relay_keys(&mut self) {
+        let mut buf = [0; 16384];
+        match read_some(&io::stdin(), &mut buf) {
+            Ok(Some(0)) | Err(_) => self.hang_up(),
+            Ok(None) => {}
+            Ok(Some(n)) => {
+                self.stream.send(&Frame::new(tag::INPUT, &buf[..n]).encode());
             }
         }
     }
 
     fn take_frames(&mut self) -> Option<Left> {
         let life = self.stream.fill();
-        while let Ok(Some(frame)) = self.stream.frame() {
+        loop {
+            let frame = match self.stream.frame() {
+                Ok(Some(frame)) => frame,
+                Ok(None) => return (life == Life::Closed).then_some(Left::HostDied),
+                Err(_) => return Some(Left::HostDied),
+            };
             match frame.tag {
                 tag::OUTPUT => {
                     let mut out = io::stdout().lock();
                     let _ = out.write_all(&frame.payload);
                     let _ = out.flush();
                 }
-                tag::TAKEN => self.relay = Relay::Off,
-                tag::RELAY => self.relay = Relay::On,
+                tag::TAKEN => self.set_relay(Relay::Off),
+                tag::RELAY => self.set_relay(Relay::On),
                 tag::SUSPEND => self.release(),
                 tag::RELEASED if self.suspending => self.stop_here(),
-                tag::UNDO => self.undo = frame.payload,
-                tag::BYE => return Some(goodbye(&frame.payload)),
+                tag::UNDO => {
+                    self.undo = frame.payload;
+                    self.set_relay(self.relay);
+                }
+                tag::BYE => return Some(self.goodbye(&frame.payload)),
                 _ => {}
             }
+            #[cfg(debug_assertions)]
+            panic_when_asked(frame.tag);
         }
-        (life == Life::Closed).then_some(Left::HostDied)
     }
 
-    fn take_signals(&mut self) -> Option<Left> {
+    fn set_relay(&mut self, relay: Relay) {
+        self.relay = relay;
+        // Where the host holds the terminal, it undoes the program's modes as soon as this process is gone.
+        raw::set_rescue(if relay == Relay::On { &self.undo } else { &[] });
+    }
+
+    fn take_signals(&mut self) {
         for signal in self.signals.take() {
             match signal {
-                libc::SIGHUP => return Some(Left::HungUp),
+                libc::SIGHUP => self.hang_up(),
                 libc::SIGWINCH => self.tell_size(),
                 libc::SIGTSTP => self.release(),
                 libc::SIGCONT => {
                     // Stopped and continued from outside: the shell may have changed the modes meanwhile.
-                    let _ = self.raw.resume();
-                    self.tell_size();
+                    if self.raw.resume().is_ok() {
+                        self.stream.send(&Frame::new(tag::RESUME, &[]).encode());
+                        self.tell_size();
+                    }
                 }
-                other => {
-                    let number = u8::try_from(other).unwrap_or(0);
-                    self.stream.send(&Frame::new(tag::SIGNAL, &[number]).encode());
-                }
+                other => self.pass_on(other),
             }
         }
-        None
+    }
+
+    fn pass_on(&mut self, signal: i32) {
+        self.told_to_end |= [libc::SIGTERM, libc::SIGINT, libc::SIGQUIT].contains(&signal);
+        let number = u8::try_from(signal).unwrap_or(0);
+        self.stream.send(&Frame::new(tag::SIGNAL, &[number]).encode());
+    }
+
+    /// The terminal is gone, or is about to be: the host lets go of it and the session goes on.
+    fn hang_up(&mut self) {
+        if self.hung_up.is_none() {
+            self.hung_up = Some(Instant::now() + HANGUP);
+            self.pass_on(libc::SIGHUP);
+        }
     }
 
     fn tell_size(&mut self) {
@@ -238,35 +314,64 @@ impl Client {
         }
     }
 
-    /// The second half: the modes are put back and this process stops, like any program after Ctrl+Z. In an orphaned group
-    /// the kernel discards the signal; then it simply goes on, and the child with it (CONTRACT C11).
+    /// The second half: the modes are put back and this process stops, with its whole group, like any program after
+    /// Ctrl+Z. In an orphaned group the kernel discards the signal; then it simply goes on, and the child with it
+    /// (CONTRACT C11).
     fn stop_here(&mut self) {
-        self.suspending = false;
         self.relay = Relay::Off;
         self.raw.suspend();
-        // SAFETY: plain signal calls on this process; the old handler is put back afterwards.
+        // SAFETY: plain signal calls; the old handler is put back afterwards. 0 is this process's own group.
         unsafe {
             let mut old: libc::sigaction = std::mem::zeroed();
             let mut default: libc::sigaction = std::mem::zeroed();
             default.sa_sigaction = libc::SIG_DFL;
             libc::sigaction(libc::SIGTSTP, &raw const default, &raw mut old);
-            libc::raise(libc::SIGTSTP);
+            libc::kill(0, libc::SIGTSTP);
             libc::sigaction(libc::SIGTSTP, &raw const old, std::ptr::null_mut());
+        }
+        self.suspending = false;
+        self.heard_in_pause();
+        // Continued only to be told to end: the terminal is the shell's, and setting it would stop this process again.
+        if self.hung_up.is_some() || (self.told_to_end && !raw::in_foreground()) {
+            return;
         }
         // In the background this waits (SIGTTOU) until the shell has put the job into the foreground.
         let _ = self.raw.resume();
+        self.heard_in_pause();
         self.stream.send(&Frame::new(tag::RESUME, &[]).encode());
         self.hand_over();
         self.tell_size();
     }
-}
 
-fn goodbye(payload: &[u8]) -> Left {
-    let bye: Bye = serde_json::from_slice(payload).unwrap_or(Bye { why: String::new(), exit: Value::Null, message: None });
-    if bye.why == "ended" {
+    /// Signals that came while the process was stopped; those of the stop itself mean nothing any more.
+    fn heard_in_pause(&mut self) {
+        for signal in self.signals.take() {
+            match signal {
+                libc::SIGHUP => self.hang_up(),
+                libc::SIGCONT | libc::SIGTSTP | libc::SIGWINCH => {}
+                other => self.pass_on(other),
+            }
+        }
+    }
+
+    fn goodbye(&mut self, payload: &[u8]) -> Left {
+        let bye: Bye = serde_json::from_slice(payload).unwrap_or(Bye { why: String::new(), exit: Value::Null, message: None });
+        if self.hung_up.is_some() || bye.message.as_deref() == Some("hangup") {
+            return Left::HungUp;
+        }
+        if bye.why != "ended" {
+            return Left::Detached(bye.why);
+        }
+        let until = Instant::now() + GONE;
+        while self.wait_for_host(until).unwrap_or(false) && self.stream.fill() == Life::Open {}
         let code = bye.exit["code"].as_u64().and_then(|code| u8::try_from(code).ok()).unwrap_or(0);
         Left::Ended(code, bye.message)
-    } else {
-        Left::Detached(bye.why)
     }
+}
+
+/// For tests: a panic while the terminal is raw.
+#[cfg(debug_assertions)]
+fn panic_when_asked(tag: u8) {
+    let taken = matches!(tag, tag::TAKEN | tag::RELAY);
+    assert!(!taken || std::env::var_os("HOPTY_TEST_PANIC").is_none(), "a panic was asked for");
 }

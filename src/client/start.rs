@@ -19,7 +19,8 @@ pub fn host(launch: &Launch, args: &[OsString]) -> io::Result<(Ready, Child)> {
     command.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::null());
     let mut child = command.spawn()?;
     if let Some(mut orders) = child.stdin.take() {
-        orders.write_all(&serde_json::to_vec(launch)?)?;
+        // A host that ended at once says why in its answer, or by its silence.
+        let _ = orders.write_all(&serde_json::to_vec(launch)?);
     }
     let mut line = String::new();
     if let Some(answers) = child.stdout.take() {

@@ -1,15 +1,62 @@
 //! A session's directory: its name is taken as long as its host holds the lock (CONTRACT C1). The lock decides life,
 //! never a pid file.
 
-use std::fs::{DirBuilder, File};
-use std::io;
-use std::os::unix::fs::{DirBuilderExt, OpenOptionsExt, PermissionsExt};
+use std::fs::{DirBuilder, File, TryLockError};
+use std::io::{self, Read, Write};
+use std::os::unix::fs::{DirBuilderExt, MetadataExt, OpenOptionsExt, PermissionsExt};
 use std::path::{Path, PathBuf};
+use std::time::{Duration, SystemTime};
 
 use nix::libc;
+use thiserror::Error;
 
 use super::paths::Paths;
+use super::process;
 use crate::core::ids::SessionName;
+
+/// How often a lock is tried before its name counts as taken: who only looks whether a host lives holds it for a moment.
+const TRIES: u32 = 5;
+/// How long to wait between two tries.
+const PAUSE: Duration = Duration::from_millis(4);
+
+/// Why hopty's own directories are not used, or a name is not had.
+#[derive(Debug, Error)]
+pub enum SessionError {
+    /// It is a file, or a link where none is due.
+    #[error("{0} is no directory of its own")]
+    NoDirectory(PathBuf),
+    /// Somebody else owns it.
+    #[error("{0} belongs to another user")]
+    Foreign(PathBuf),
+    /// Others may write into it, or look into it.
+    #[error("{path} is open to other users (mode {mode:03o})")]
+    Open {
+        /// The directory.
+        path: PathBuf,
+        /// Its mode.
+        mode: u32,
+    },
+    /// The name is held by a living host.
+    #[error("session {0} exists already")]
+    Taken(SessionName),
+    /// The system said no.
+    #[error("{0}: {1}")]
+    Io(PathBuf, io::Error),
+}
+
+impl SessionError {
+    /// What a person can do about it.
+    #[must_use]
+    pub fn hint(&self) -> String {
+        match self {
+            SessionError::NoDirectory(path) => format!("move {} out of the way", path.display()),
+            SessionError::Foreign(path) => format!("make it your own (chown) or move {} out of the way", path.display()),
+            SessionError::Open { path, .. } => format!("close it: chmod 700 {}", path.display()),
+            SessionError::Taken(_) => "`hopty ls` lists the sessions".to_owned(),
+            SessionError::Io(..) => "hopty keeps its sessions below XDG_STATE_HOME, or ~/.local/state".to_owned(),
+        }
+    }
+}
 
 /// A name that this process holds.
 #[derive(Debug)]
@@ -18,25 +65,51 @@ pub struct Claim {
     pub name: SessionName,
     /// Its directory.
     pub dir: PathBuf,
-    _lock: File,
+    lock: Option<File>,
 }
 
-/// Makes a private directory and its parents; an existing one is left as it is.
-///
-/// # Errors
-/// When one cannot be made.
-pub fn private_dir(dir: &Path) -> io::Result<()> {
-    DirBuilder::new().recursive(true).mode(0o700).create(dir)
+impl Claim {
+    /// Frees the name before the process ends.
+    pub fn give_back(&mut self) {
+        self.lock = None;
+    }
 }
 
-/// Makes hopty's own directories, and makes sure that nobody else can look into them.
+/// Makes hopty's own directories, and makes sure that they are this user's and closed to others. An unsafe one is
+/// refused, not repaired: what lies in it may be somebody else's doing.
 ///
 /// # Errors
-/// When one cannot be made or belongs to somebody else.
-pub fn prepare(paths: &Paths) -> io::Result<()> {
-    for dir in [paths.state.clone(), paths.sessions(), paths.run()] {
-        private_dir(&dir)?;
-        std::fs::set_permissions(&dir, std::fs::Permissions::from_mode(0o700))?;
+/// When one cannot be made, or is unsafe.
+pub fn prepare(paths: &Paths) -> Result<(), SessionError> {
+    // The state directory itself may be a link to another disk; what is below it may not.
+    private(&paths.state, Link::Followed, 0o022)?;
+    private(&paths.sessions(), Link::Refused, 0o022)?;
+    private(&paths.run(), Link::Refused, 0o077)
+}
+
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Link {
+    Followed,
+    Refused,
+}
+
+fn private(dir: &Path, link: Link, closed: u32) -> Result<(), SessionError> {
+    let io = |e| SessionError::Io(dir.to_owned(), e);
+    match DirBuilder::new().recursive(true).mode(0o700).create(dir) {
+        Err(e) if e.kind() == io::ErrorKind::AlreadyExists => return Err(SessionError::NoDirectory(dir.to_owned())),
+        made => made.map_err(io)?,
+    }
+    let meta = if link == Link::Followed { std::fs::metadata(dir) } else { std::fs::symlink_metadata(dir) }.map_err(io)?;
+    if !meta.is_dir() {
+        return Err(SessionError::NoDirectory(dir.to_owned()));
+    }
+    // SAFETY: geteuid cannot fail.
+    if meta.uid() != unsafe { libc::geteuid() } {
+        return Err(SessionError::Foreign(dir.to_owned()));
+    }
+    let mode = meta.permissions().mode() & 0o777;
+    if mode & closed != 0 {
+        return Err(SessionError::Open { path: dir.to_owned(), mode });
     }
     Ok(())
 }
@@ -48,39 +121,107 @@ fn lock_file(dir: &Path) -> io::Result<File> {
         .create(true)
         .truncate(false)
         .mode(0o600)
-        .custom_flags(libc::O_NOFOLLOW | libc::O_CLOEXEC)
+        .custom_flags(libc::O_NOFOLLOW | libc::O_CLOEXEC | libc::O_NONBLOCK)
         .open(dir.join("lock"))
 }
 
 /// Takes a name: `wanted`, or with `numbered` the first of `wanted`, `wanted-2`, ... that is free.
 ///
 /// # Errors
-/// `AlreadyExists` when the name is taken; others when the directory cannot be made.
-pub fn claim(paths: &Paths, wanted: &SessionName, numbered: bool) -> io::Result<Claim> {
+/// [`SessionError::Taken`] when the name is taken; others when its directory cannot be made or is unsafe.
+pub fn claim(paths: &Paths, wanted: &SessionName, numbered: bool) -> Result<Claim, SessionError> {
     let mut name = wanted.clone();
     for n in 2..10_000 {
         let dir = paths.session(&name);
-        private_dir(&dir)?;
-        let lock = lock_file(&dir)?;
-        match lock.try_lock() {
-            Ok(()) => return Ok(Claim { name, dir, _lock: lock }),
-            Err(std::fs::TryLockError::WouldBlock) if numbered => name = wanted.numbered(n),
-            Err(std::fs::TryLockError::WouldBlock) => {
-                return Err(io::Error::new(io::ErrorKind::AlreadyExists, format!("the name {name} is taken")));
-            }
-            Err(std::fs::TryLockError::Error(e)) => return Err(e),
+        private(&dir, Link::Refused, 0o022)?;
+        match try_claim(&dir).map_err(|e| SessionError::Io(dir.clone(), e))? {
+            Some(lock) => return Ok(Claim { name, dir, lock: Some(lock) }),
+            None if numbered => name = wanted.numbered(n),
+            None => break,
         }
     }
-    Err(io::Error::new(io::ErrorKind::AlreadyExists, "every numbered name is taken"))
+    Err(SessionError::Taken(wanted.clone()))
+}
+
+fn try_claim(dir: &Path) -> io::Result<Option<File>> {
+    for _ in 0..TRIES {
+        let mut lock = lock_file(dir)?;
+        match lock.try_lock() {
+            Ok(()) if is_at(&lock, &dir.join("lock")) => {
+                let own = std::process::id();
+                lock.set_len(0)?;
+                // For who asks the host to bind its socket again; whether it lives is told by the lock alone.
+                write!(lock, "{own} {}", process::start_ticks(own).unwrap_or(0))?;
+                return Ok(Some(lock));
+            }
+            // The directory was swept away under us.
+            Ok(()) => DirBuilder::new().recursive(true).mode(0o700).create(dir)?,
+            Err(TryLockError::WouldBlock) => std::thread::sleep(PAUSE),
+            Err(TryLockError::Error(e)) => return Err(e),
+        }
+    }
+    Ok(None)
+}
+
+fn is_at(file: &File, path: &Path) -> bool {
+    match (file.metadata(), std::fs::symlink_metadata(path)) {
+        (Ok(ours), Ok(there)) => (ours.dev(), ours.ino()) == (there.dev(), there.ino()),
+        _ => false,
+    }
+}
+
+fn open_lock(dir: &Path) -> Option<File> {
+    let flags = libc::O_NOFOLLOW | libc::O_CLOEXEC | libc::O_NONBLOCK;
+    File::options().read(true).custom_flags(flags).open(dir.join("lock")).ok()
 }
 
 /// Whether a host holds the session's lock.
 #[must_use]
 pub fn is_alive(dir: &Path) -> bool {
-    let Ok(lock) = File::options().read(true).custom_flags(libc::O_NOFOLLOW | libc::O_CLOEXEC).open(dir.join("lock")) else {
-        return false;
-    };
-    matches!(lock.try_lock_shared(), Err(std::fs::TryLockError::WouldBlock))
+    open_lock(dir).is_some_and(|lock| matches!(lock.try_lock_shared(), Err(TryLockError::WouldBlock)))
+}
+
+/// The process that holds the session's lock, if it is still the one that took it.
+#[must_use]
+pub fn host_of(dir: &Path) -> Option<i32> {
+    let lock = open_lock(dir)?;
+    if !matches!(lock.try_lock_shared(), Err(TryLockError::WouldBlock)) {
+        return None;
+    }
+    let mut text = String::new();
+    lock.take(64).read_to_string(&mut text).ok()?;
+    let (pid, start) = text.split_once(' ')?;
+    let (pid, start): (u32, u64) = (pid.parse().ok()?, start.parse().ok()?);
+    if process::is_alive(pid, start) { i32::try_from(pid).ok().filter(|pid| *pid > 1) } else { None }
+}
+
+/// Removes the socket that a host left behind which was killed.
+pub fn remove_stale_socket(paths: &Paths, name: &SessionName) {
+    // Nobody can take the name and bind while it is removed.
+    if let Ok(lock) = lock_file(&paths.session(name))
+        && lock.try_lock().is_ok()
+    {
+        let _ = std::fs::remove_file(paths.socket(name));
+    }
+}
+
+/// Removes what ended sessions left behind when their last word is older than `days`.
+pub fn sweep(paths: &Paths, days: u32) {
+    let limit = Duration::from_secs(u64::from(days) * 86_400);
+    for (name, alive) in list(paths) {
+        let dir = paths.session(&name);
+        let age = ["session.json", "lock"].iter().find_map(|file| std::fs::symlink_metadata(dir.join(file)).ok()?.modified().ok());
+        let old = age.and_then(|at| SystemTime::now().duration_since(at).ok()).is_some_and(|age| age > limit);
+        if alive || !old {
+            continue;
+        }
+        // Nobody can take the name while it is removed.
+        if let Ok(lock) = lock_file(&dir)
+            && lock.try_lock().is_ok()
+        {
+            let _ = std::fs::remove_dir_all(&dir);
+        }
+    }
 }
 
 /// Every session that has a directory, with whether its host lives, by name.
@@ -103,19 +244,93 @@ pub fn list(paths: &Paths) -> Vec<(SessionName, bool)> {
 mod tests {
     use super::*;
 
-    #[test]
-    fn a_name_is_taken_while_its_claim_lives() {
+    fn world() -> (tempfile::TempDir, Paths) {
         let home = tempfile::tempdir().unwrap();
         let paths = Paths::from_env(|name| (name == "HOME").then(|| home.path().into())).unwrap();
+        (home, paths)
+    }
+
+    #[test]
+    fn a_name_is_taken_while_its_claim_lives() {
+        let (_home, paths) = world();
         prepare(&paths).unwrap();
         let wanted: SessionName = "proj".parse().unwrap();
-        let first = claim(&paths, &wanted, true).unwrap();
+        let mut first = claim(&paths, &wanted, true).unwrap();
         let second = claim(&paths, &wanted, true).unwrap();
         assert_eq!((first.name.as_str(), second.name.as_str()), ("proj", "proj-2"));
-        assert_eq!(claim(&paths, &wanted, false).unwrap_err().kind(), io::ErrorKind::AlreadyExists);
+        assert!(matches!(claim(&paths, &wanted, false), Err(SessionError::Taken(_))));
         assert!(list(&paths).iter().all(|(_, alive)| *alive));
-        drop(first);
-        assert!(!is_alive(&paths.session(&wanted)));
+        assert_eq!(host_of(&first.dir), i32::try_from(std::process::id()).ok());
+        first.give_back();
+        assert!(!is_alive(&paths.session(&wanted)) && host_of(&first.dir).is_none());
         assert_eq!(claim(&paths, &wanted, true).unwrap().name, wanted);
+    }
+
+    #[test]
+    fn a_look_does_not_take_the_name() {
+        let (_home, paths) = world();
+        prepare(&paths).unwrap();
+        let wanted: SessionName = "proj".parse().unwrap();
+        drop(claim(&paths, &wanted, true).unwrap());
+        let stop = std::sync::atomic::AtomicBool::new(false);
+        std::thread::scope(|scope| {
+            scope.spawn(|| {
+                while !stop.load(std::sync::atomic::Ordering::Relaxed) {
+                    let _ = is_alive(&paths.session(&wanted));
+                }
+            });
+            for _ in 0..200 {
+                assert_eq!(claim(&paths, &wanted, true).unwrap().name, wanted);
+            }
+            stop.store(true, std::sync::atomic::Ordering::Relaxed);
+        });
+    }
+
+    #[test]
+    fn unsafe_directories_are_refused_and_left_as_they_are() {
+        let (home, paths) = world();
+        prepare(&paths).unwrap();
+        for (dir, mode) in [(paths.run(), 0o750), (paths.sessions(), 0o770), (paths.state.clone(), 0o777)] {
+            std::fs::set_permissions(&dir, std::fs::Permissions::from_mode(mode)).unwrap();
+            let error = prepare(&paths).unwrap_err();
+            assert!(error.hint().contains(&format!("chmod 700 {}", dir.display())), "{error}");
+            assert_eq!(std::fs::metadata(&dir).unwrap().permissions().mode() & 0o777, mode, "refused, not repaired");
+            std::fs::set_permissions(&dir, std::fs::Permissions::from_mode(0o700)).unwrap();
+        }
+        std::fs::remove_dir(paths.run()).unwrap();
+        std::os::unix::fs::symlink(home.path(), paths.run()).unwrap();
+        assert!(matches!(prepare(&paths), Err(SessionError::NoDirectory(_))));
+        std::fs::remove_file(paths.run()).unwrap();
+        std::fs::write(paths.run(), "a file").unwrap();
+        assert!(matches!(prepare(&paths), Err(SessionError::NoDirectory(_))));
+    }
+
+    #[test]
+    fn a_lock_that_is_a_link_is_not_followed() {
+        let (home, paths) = world();
+        prepare(&paths).unwrap();
+        let name: SessionName = "proj".parse().unwrap();
+        std::fs::create_dir(paths.session(&name)).unwrap();
+        std::os::unix::fs::symlink(home.path().join("target"), paths.session(&name).join("lock")).unwrap();
+        assert!(claim(&paths, &name, false).is_err());
+        assert!(!home.path().join("target").exists());
+    }
+
+    #[test]
+    fn old_ended_sessions_are_swept_away_and_living_ones_are_not() {
+        let (_home, paths) = world();
+        prepare(&paths).unwrap();
+        let name = |text: &str| text.parse::<SessionName>().unwrap();
+        let _held = claim(&paths, &name("lives"), false).unwrap();
+        drop(claim(&paths, &name("ended"), false).unwrap());
+        sweep(&paths, 14);
+        assert_eq!(list(&paths).len(), 2, "neither is old");
+        let old = SystemTime::now() - Duration::from_secs(15 * 86_400);
+        for session in ["lives", "ended"] {
+            let lock = File::options().write(true).open(paths.session(&name(session)).join("lock")).unwrap();
+            lock.set_modified(old).unwrap();
+        }
+        sweep(&paths, 14);
+        assert_eq!(list(&paths), [(name("lives"), true)]);
     }
 }

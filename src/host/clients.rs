@@ -1,41 +1,32 @@
-//! Connections to the socket: control lines, hook calls, and clients with a terminal.
+//! Connections to the socket: control lines, hook calls, clients. Who is there, what arrives, and when they are closed.
+//!
+//! What becomes of a client's terminal is in `terminals`.
 
 use std::os::fd::AsFd;
 
 use super::keys::Typing;
-use super::{Host, STOPPED_LOOK_MS, Token, report};
+use super::terminals::{Goal, Via};
+use super::{Host, Token};
 use crate::core::process::Signal;
 use crate::core::supervisor::event::Event;
 use crate::core::terminal::{Modes, Size};
 use crate::core::time::Stamp;
-use crate::io::fd::read_some;
 use crate::io::outbuf::OutBuf;
 use crate::io::poll::{Interest, PollSet, Ready as Readiness};
-use crate::io::process::Stat;
 use crate::ipc::frame::{Frame, tag};
-use crate::ipc::message::Attach;
+use crate::ipc::message::{Attach, Code, Failure, error_line};
 use crate::ipc::stream::{Life, Stream};
-use crate::tty::handed::Handed;
 
 /// Bytes waiting for a client above which the child is not read: it is throttled, not the keyboard.
 const OUT_HIGH: usize = 1 << 18;
+/// Bytes waiting for a peer that does not read its answers above which its requests are not read either.
+const ANSWERS_HIGH: usize = 1 << 20;
 /// Until when the first line must have come, in ms (CONTRACT C12).
 const HELLO_MS: u64 = 5000;
+/// How long a connection that is to be closed may take to read its last answer, in ms.
+const CLOSING_MS: u64 = 1000;
 /// Connections at once (CONTRACT C12).
 const MAX_CONNECTIONS: usize = 32;
-
-/// How bytes reach a client's terminal.
-#[derive(Debug)]
-enum Via {
-    /// Not settled yet; output is kept.
-    Waiting,
-    /// The host reads and writes it.
-    Terminal(Handed),
-    /// The client does, frames carry the bytes.
-    Relay,
-    /// The client has its terminal back for a while (suspended), or is leaving.
-    Released,
-}
 
 /// A client.
 #[derive(Debug)]
@@ -44,13 +35,28 @@ pub(super) struct Client {
     pub size: Size,
     pub read_only: bool,
     pub typing: Typing,
-    tty: Option<String>,
-    found: Option<Modes>,
-    via: Via,
-    out: OutBuf,
-    undo: Vec<u8>,
-    look_again: Option<Stamp>,
-    leaving: bool,
+    pub tty: Option<String>,
+    /// The modes of its terminal before it made it raw.
+    pub found: Option<Modes>,
+    pub via: Via,
+    pub out: OutBuf,
+    /// What the client was last told to write if the host dies.
+    pub undo: Vec<u8>,
+    /// It is stopped or in the background: when to look again, and since when.
+    pub paused: Option<(Stamp, Stamp)>,
+    /// When it was last seen to run.
+    pub checked: Stamp,
+    /// The child asked its terminal something: until when to wait for the answer.
+    pub asked: Option<Stamp>,
+    /// What happens as soon as everything is written.
+    pub goal: Option<Goal>,
+    /// How many bytes waited, and since when it is that many.
+    pub progress: (usize, Stamp),
+    /// What was turned off when it was suspended.
+    pub undone: Vec<u8>,
+    /// It was here before and comes back from a suspension.
+    pub returns: bool,
+    pub leaving: bool,
 }
 
 /// One connection.
@@ -61,15 +67,20 @@ pub(super) struct Connection {
     pub pid: i32,
     pub client: Option<Client>,
     opened: Stamp,
-    pub closing: bool,
+    /// To be closed when everything is written, and at this time whatever happens.
+    closing: Option<Stamp>,
     /// A `restart --wait` whose end this connection wants to hear.
     pub waits: Option<u64>,
 }
 
 impl Connection {
+    fn new(stream: Stream, pid: i32, opened: Stamp) -> Self {
+        Connection { stream, greeted: false, pid, client: None, opened, closing: None, waits: None }
+    }
+
     /// Whether more output may be read for it.
     pub fn has_room(&self) -> bool {
-        self.client.as_ref().is_none_or(|client| client.out.len() < OUT_HIGH && self.stream.waiting() < OUT_HIGH)
+        self.client.as_ref().is_none_or(|client| client.leaving || (client.out.len() < OUT_HIGH && self.stream.waiting() < OUT_HIGH))
     }
 
     /// Whether everything for it is written, and a client has had its farewell.
@@ -77,25 +88,36 @@ impl Connection {
         self.stream.waiting() == 0 && self.client.as_ref().is_none_or(|client| client.out.is_empty() && client.leaving)
     }
 
-    /// Whether a terminal that can answer queries is behind it.
-    pub fn has_terminal(&self) -> bool {
-        self.client.as_ref().is_some_and(|client| !matches!(client.via, Via::Released))
+    /// Whether this client sees what the child writes.
+    pub fn watches(&self) -> bool {
+        self.client.as_ref().is_some_and(|c| matches!(c.via, Via::Terminal(_) | Via::Relay) && c.goal.is_none() && !c.leaving)
     }
 
-    pub fn deadline(&self, _now: Stamp) -> Option<Stamp> {
+    /// To be closed as soon as everything is written, at the latest after `limit_ms`.
+    pub fn close(&mut self, now: Stamp, limit_ms: u64) {
+        self.closing.get_or_insert(now.after(limit_ms));
+    }
+
+    pub fn deadline(&self) -> Option<Stamp> {
         let hello = (!self.greeted).then(|| self.opened.after(HELLO_MS));
-        let client = self.client.as_ref().and_then(|c| [c.look_again, c.typing.deadline()].into_iter().flatten().min());
-        [hello, client].into_iter().flatten().min()
+        let client = self.client.as_ref().and_then(|c| c.deadline());
+        [hello, self.closing, client].into_iter().flatten().min()
     }
 
     pub fn watch<'fd>(&'fd self, set: &mut PollSet<'fd, Token>, id: u64, typing_waits: bool) {
-        let interest = if self.stream.waiting() > 0 { Interest::Both } else { Interest::Read };
+        let deaf = self.closing.is_some() || (self.client.is_none() && self.stream.waiting() > ANSWERS_HIGH);
+        let interest = match (deaf, self.stream.waiting() > 0) {
+            (true, _) => Interest::Write,
+            (false, true) => Interest::Both,
+            (false, false) => Interest::Read,
+        };
         set.add(Token::Connection(id), self.stream.as_fd(), interest);
         if let Some(client) = &self.client
             && let Via::Terminal(terminal) = &client.via
-            && client.look_again.is_none()
+            && client.paused.is_none()
         {
-            match (typing_waits, client.out.is_empty()) {
+            // What is typed after the program's end is for the shell.
+            match (typing_waits || client.is_ending(), client.out.is_empty()) {
                 (false, true) => set.add(Token::Terminal(id), terminal.as_fd(), Interest::Read),
                 (false, false) => set.add(Token::Terminal(id), terminal.as_fd(), Interest::Both),
                 (true, false) => set.add(Token::Terminal(id), terminal.as_fd(), Interest::Write),
@@ -104,7 +126,7 @@ impl Connection {
         }
     }
 
-    fn frame(&mut self, tag: u8, payload: &[u8]) {
+    pub fn frame(&mut self, tag: u8, payload: &[u8]) {
         self.stream.send(&Frame::new(tag, payload).encode());
     }
 }
@@ -112,17 +134,20 @@ impl Connection {
 impl Host {
     pub(super) fn accept(&mut self) {
         while let Ok((socket, _)) = self.listener.accept() {
-            let Ok(stream) = Stream::new(socket) else { continue };
+            let Ok(mut stream) = Stream::new(socket) else { continue };
             let Ok((pid, uid)) = stream.peer() else { continue };
             // SAFETY: geteuid cannot fail.
-            if uid != unsafe { nix::libc::geteuid() } || self.connections.len() >= MAX_CONNECTIONS {
+            if uid != unsafe { nix::libc::geteuid() } {
+                continue;
+            }
+            if self.connections.len() >= MAX_CONNECTIONS {
+                let failure = Failure::new(Code::Busy, format!("{MAX_CONNECTIONS} connections are open already"), "try again");
+                stream.send(format!("{}{}", self.hello(), error_line(0, &failure)).as_bytes());
                 continue;
             }
             let id = self.next_id;
             self.next_id += 1;
-            let connection =
-                Connection { stream, greeted: false, pid, client: None, opened: self.clock.now(), closing: false, waits: None };
-            self.connections.insert(id, connection);
+            self.connections.insert(id, Connection::new(stream, pid, self.clock.now()));
             self.connection_ready(id, Readiness { read: true, ..Readiness::default() });
         }
     }
@@ -132,29 +157,31 @@ impl Host {
         if ready.write {
             connection.stream.flush();
         }
-        let mut life = if ready.read { connection.stream.fill() } else { Life::Open };
+        if connection.closing.is_some() {
+            // Nothing is heard from it any more, but it need not wait for one that is gone.
+            if ready.gone {
+                self.connection_gone(id, "hangup");
+            }
+            return;
+        }
+        let mut life = if ready.read || ready.gone { connection.stream.fill() } else { Life::Open };
         loop {
             let Some(connection) = self.connections.get_mut(&id) else { return };
-            if connection.closing {
+            if connection.closing.is_some() {
                 break;
             }
-            if connection.client.is_some() {
-                match connection.stream.frame() {
-                    Ok(Some(frame)) => self.take_frame(id, &frame),
-                    Ok(None) => break,
-                    Err(_) => {
-                        life = Life::Closed;
-                        break;
-                    }
-                }
+            let taken = if connection.client.is_some() {
+                connection.stream.frame().map(|frame| frame.map(|frame| self.take_frame(id, &frame)))
             } else {
-                match connection.stream.line() {
-                    Ok(Some(line)) => self.take_line(id, &line),
-                    Ok(None) => break,
-                    Err(_) => {
-                        life = Life::Closed;
-                        break;
-                    }
+                connection.stream.line().map(|line| line.map(|line| self.take_line(id, &line)))
+            };
+            match taken {
+                Ok(Some(())) => {}
+                Ok(None) => break,
+                Err(error) => {
+                    self.refuse_size(id, &error.to_string());
+                    life = Life::Closed;
+                    break;
                 }
             }
         }
@@ -163,46 +190,43 @@ impl Host {
         }
     }
 
-    /// Connections that never spoke, or that are to be closed once everything is written.
+    /// A last word to a peer whose line was too long. Frames have no room for one.
+    fn refuse_size(&mut self, id: u64, what: &str) {
+        let framed = self.connections.get(&id).is_some_and(|c| c.client.is_some());
+        if !framed {
+            let failure = Failure::new(Code::TooLarge, what, "send less");
+            self.send(id, &error_line(0, &failure));
+        }
+    }
+
+    /// Connections that never spoke, or that are to be closed, and what is due for clients.
     pub(super) fn expire_connections(&mut self) {
         let now = self.clock.now();
         let ids: Vec<u64> = self.connections.keys().copied().collect();
         for id in ids {
             self.flush_typing(id);
+            self.look_again(id);
+            self.pursue(id);
+            self.tell_undo(id);
             let Some(connection) = self.connections.get_mut(&id) else { continue };
             let silent = !connection.greeted && now >= connection.opened.after(HELLO_MS);
-            if silent || (connection.closing && connection.is_quiet()) {
+            let over = connection.closing.is_some_and(|until| connection.is_quiet() || now >= until);
+            if silent || over {
                 self.connections.remove(&id);
-                continue;
             }
-            let looked = connection.client.as_mut().and_then(|client| client.look_again.take_if(|at| *at <= now));
-            if looked.is_some() {
-                self.terminal_ready(id, Readiness { read: true, write: true, gone: false });
-            }
-            self.tell_undo(id);
-        }
-    }
-
-    /// The sequences that a client writes when the host dies, whenever they change.
-    fn tell_undo(&mut self, id: u64) {
-        let Some(run) = &self.run else { return };
-        let Some(connection) = self.connections.get_mut(&id) else { return };
-        let Some(client) = &mut connection.client else { return };
-        let undo = run.screen.undo();
-        if client.undo != undo && !client.leaving {
-            connection.stream.send(&Frame::new(tag::UNDO, &undo).encode());
-            client.undo = undo;
         }
     }
 
     pub(super) fn attach(&mut self, id: u64, attach: &Attach) -> u32 {
         let number = self.next_client;
         self.next_client += 1;
+        self.launcher = None;
         // One terminal at a time: who comes takes over.
         let others: Vec<u64> = self.connections.iter().filter(|(_, c)| c.client.is_some()).map(|(id, _)| *id).collect();
         for other in others {
             self.say_bye(other, "taken_over", None);
         }
+        let now = self.clock.now();
         if let Some(connection) = self.connections.get_mut(&id) {
             connection.client = Some(Client {
                 number,
@@ -214,7 +238,13 @@ impl Host {
                 via: Via::Waiting,
                 out: OutBuf::default(),
                 undo: Vec::new(),
-                look_again: None,
+                paused: None,
+                checked: now,
+                asked: None,
+                goal: None,
+                progress: (0, now),
+                undone: Vec::new(),
+                returns: false,
                 leaving: false,
             });
         }
@@ -227,178 +257,45 @@ impl Host {
         match frame.tag {
             tag::TERMINAL => self.take_terminal(id),
             tag::INPUT => self.typed(id, &frame.payload),
-            tag::RESIZE => {
-                if let Some(size) = read_size(&frame.payload) {
-                    if let Some(client) = self.client_mut(id) {
-                        client.size = size;
-                    }
-                    if self.leader == Some(id) {
-                        self.resize(size);
-                    }
-                }
-            }
+            tag::RESIZE => self.client_resized(id, &frame.payload),
             tag::RELEASE => self.release(id),
             tag::RESUME => self.resume(id),
             tag::DETACH => self.say_bye(id, "detached", None),
-            tag::SIGNAL => {
-                if let Some(number) = frame.payload.first() {
-                    let signal = Signal(i32::from(*number));
-                    self.events.push_back(Event::Passed { signal });
-                    self.signal_child(signal, true);
-                }
-            }
+            tag::SIGNAL => match frame.payload.first() {
+                Some(1) => self.hung_up(id),
+                Some(number) => self.pass_signal(Signal(i32::from(*number))),
+                None => {}
+            },
             _ => {}
         }
     }
 
-    fn client_mut(&mut self, id: u64) -> Option<&mut Client> {
-        self.connections.get_mut(&id)?.client.as_mut()
-    }
-
-    fn take_terminal(&mut self, id: u64) {
-        let Some(connection) = self.connections.get_mut(&id) else { return };
-        let fd = connection.stream.take_fd();
-        let Some(client) = &mut connection.client else { return };
-        let taken = fd.map(|fd| Handed::take(fd, client.found.clone()));
-        match taken {
-            Some(Ok(terminal)) => {
-                client.via = Via::Terminal(terminal);
-                connection.frame(tag::TAKEN, &[]);
-            }
-            other => {
-                client.via = Via::Relay;
-                let why = match other {
-                    Some(Err(error)) => error.to_string(),
-                    _ => "no descriptor came with the frame".to_owned(),
-                };
-                connection.frame(tag::RELAY, why.as_bytes());
-            }
-        }
-        let size = self.client_mut(id).map(|client| client.size);
-        if let Some(size) = size {
+    fn client_resized(&mut self, id: u64, payload: &[u8]) {
+        let Some(size) = read_size(payload) else { return };
+        let Some(client) = self.client_mut(id) else { return };
+        client.size = size;
+        if self.leader == Some(id) {
             self.resize(size);
         }
-        let waiting = self.take_buffered();
-        self.show_to(id, &waiting);
-        if self.exit.is_some() {
-            let message = self.last_word();
-            self.say_bye(id, "ended", message.as_deref());
-        }
     }
 
-    /// Gives bytes to one client. False when there is no terminal to show them on.
-    pub(super) fn show_to(&mut self, id: u64, bytes: &[u8]) -> bool {
-        let Some(connection) = self.connections.get_mut(&id) else { return false };
-        let Some(client) = &mut connection.client else { return false };
-        match &client.via {
-            Via::Terminal(terminal) => {
-                // A stopped client has given its terminal to the shell: nothing is written over it.
-                if client.look_again.is_some() {
-                    client.out.push(bytes);
-                } else if client.out.send(terminal, bytes).is_err() {
-                    client.out.clear();
-                }
-                true
-            }
-            Via::Relay => {
-                for part in bytes.chunks(crate::ipc::frame::MAX_PAYLOAD) {
-                    connection.stream.send(&Frame::new(tag::OUTPUT, part).encode());
-                }
-                true
-            }
-            Via::Waiting | Via::Released => false,
-        }
-    }
-
-    pub(super) fn terminal_ready(&mut self, id: u64, ready: Readiness) {
-        let now = self.clock.now();
-        let full = self.kept.is_full();
-        let Some(connection) = self.connections.get_mut(&id) else { return };
-        let pid = connection.pid;
-        let Some(client) = &mut connection.client else { return };
-        let Via::Terminal(terminal) = &client.via else { return };
-        if Stat::of(pid).is_some_and(|stat| stat.is_stopped()) || (full && ready.read) {
-            client.look_again = Some(now.after(STOPPED_LOOK_MS));
+    /// A client was told to end: its program is told instead (CONTRACT C2).
+    fn pass_signal(&mut self, signal: Signal) {
+        // Only these are passed on; a hostile client cannot make the host send anything else.
+        use nix::libc::{SIGCONT, SIGINT, SIGQUIT, SIGTERM, SIGUSR1, SIGUSR2};
+        if ![SIGINT, SIGQUIT, SIGTERM, SIGUSR1, SIGUSR2].contains(&signal.0) {
             return;
         }
-        if ready.write && client.out.flush(terminal).is_err() {
-            client.out.clear();
-        }
-        if !ready.read {
-            return;
-        }
-        let mut buf = [0; 16384];
-        match read_some(terminal, &mut buf) {
-            Ok(Some(0)) | Err(_) => self.connection_gone(id, "hangup"),
-            Ok(None) => {}
-            Ok(Some(n)) => self.typed(id, &buf[..n]),
+        self.events.push_back(Event::Passed { signal });
+        self.signal_child(signal, true);
+        if [SIGINT, SIGQUIT, SIGTERM].contains(&signal.0) {
+            // Like a shell's `kill %1`: a stopped program must go on to hear it.
+            self.signal_child(Signal(SIGCONT), true);
         }
     }
 
-    /// The client is about to stop: its terminal is whole again before the answer.
-    fn release(&mut self, id: u64) {
-        let undo = self.run.as_ref().map(|run| run.screen.undo()).unwrap_or_default();
-        self.show_to(id, &undo);
-        let Some(connection) = self.connections.get_mut(&id) else { return };
-        if let Some(client) = &mut connection.client {
-            if let Via::Terminal(terminal) = &client.via {
-                let _ = client.out.flush(terminal);
-            }
-            client.via = Via::Released;
-        }
-        connection.frame(tag::RELEASED, &[]);
-    }
-
-    /// The client is back in the foreground: it hands its terminal over again, and the child goes on.
-    fn resume(&mut self, id: u64) {
-        if let Some(client) = self.client_mut(id) {
-            client.via = Via::Waiting;
-        }
-        self.signal_child(Signal(nix::libc::SIGCONT), true);
-    }
-
-    pub(super) fn suspend_leader(&mut self) {
-        let target = self.leader.filter(|id| self.connections.get(id).is_some_and(|c| c.client.is_some()));
-        if let Some(id) = target {
-            // What the program wrote before it stopped is shown before the shell takes over.
-            if let Some(connection) = self.connections.get_mut(&id) {
-                connection.frame(tag::SUSPEND, &[]);
-            }
-        }
-    }
-
-    /// Ends a client: everything is written, its terminal is whole, then the last frame.
-    pub(super) fn say_bye(&mut self, id: u64, why: &str, message: Option<&str>) {
-        let leaves_run = why != "ended";
-        if leaves_run {
-            let undo = self.run.as_ref().map(|run| run.screen.undo()).unwrap_or_default();
-            self.show_to(id, &undo);
-        }
-        let exit = self.exit.as_ref().map_or(serde_json::Value::Null, report::Exit::json);
-        let Some(connection) = self.connections.get_mut(&id) else { return };
-        let Some(client) = &mut connection.client else { return };
-        if client.leaving {
-            return;
-        }
-        client.leaving = true;
-        let number = client.number;
-        if let Via::Terminal(terminal) = &client.via {
-            let _ = client.out.flush(terminal);
-            // A terminal that does not take the rest in time keeps its client waiting only for the farewell.
-            let until = std::time::Duration::from_millis(500);
-            let _ = drain(&mut client.out, terminal, until);
-            client.via = Via::Released;
-        }
-        connection.frame(tag::RELEASED, &[]);
-        let bye = serde_json::json!({"why": why, "exit": exit, "message": message});
-        connection.frame(tag::BYE, bye.to_string().as_bytes());
-        connection.closing = true;
-        if self.leader == Some(id) {
-            self.leader = None;
-        }
-        if leaves_run {
-            self.events.push_back(Event::Detached { client: number, why: why.to_owned() });
-        }
+    pub(super) fn client_mut(&mut self, id: u64) -> Option<&mut Client> {
+        self.connections.get_mut(&id)?.client.as_mut()
     }
 
     /// A connection that broke, with or without a word before.
@@ -408,19 +305,20 @@ impl Host {
             self.leader = None;
         }
         self.hook_connection_gone(id);
-        let Some(client) = &mut connection.client else { return };
+        let Some(mut client) = connection.client.take() else { return };
         if client.leaving {
             return;
         }
         // The client died without a word: its terminal is made whole from here.
-        if let Via::Terminal(terminal) = &client.via {
-            let undo = self.run.as_ref().map(|run| run.screen.undo()).unwrap_or_default();
-            let _ = client.out.send(terminal, &undo);
-            let _ = drain(&mut client.out, terminal, std::time::Duration::from_millis(200));
-            terminal.restore_modes();
-        }
-        self.events.push_back(Event::Detached { client: client.number, why: why.to_owned() });
-        if self.launch.config.terminal.on_hangup == crate::core::config::OnHangup::End && self.exit.is_none() {
+        self.mend(&mut client);
+        self.detached(client.number, why);
+    }
+
+    /// What follows from a terminal that went away.
+    pub(super) fn detached(&mut self, number: u32, why: &str) {
+        self.events.push_back(Event::Detached { client: number, why: why.to_owned() });
+        let ends = why == "hangup" && self.launch.config.terminal.on_hangup == crate::core::config::OnHangup::End;
+        if ends && self.exit.is_none() {
             self.events.push_back(Event::Stop { id: 0, kill: false });
         }
     }
@@ -428,33 +326,37 @@ impl Host {
     /// Clients, for listings.
     pub(super) fn client_list(&self) -> serde_json::Value {
         let list = self.connections.iter().filter_map(|(id, connection)| {
-            let client = connection.client.as_ref()?;
-            let via = match client.via {
-                Via::Terminal(_) => "fd",
-                Via::Relay => "relay",
-                Via::Waiting | Via::Released => "none",
-            };
+            let client = connection.client.as_ref().filter(|client| !client.leaving)?;
             Some(serde_json::json!({
                 "id": client.number, "tty": client.tty, "cols": client.size.cols, "rows": client.size.rows,
-                "leader": self.leader == Some(*id), "read_only": client.read_only, "via": via,
+                "leader": self.leader == Some(*id), "read_only": client.read_only, "via": client.via.word(),
             }))
         });
         list.collect()
     }
-}
 
-fn drain(out: &mut OutBuf, terminal: &Handed, limit: std::time::Duration) -> std::io::Result<()> {
-    let until = std::time::Instant::now() + limit;
-    while !out.is_empty() && std::time::Instant::now() < until {
-        let mut set = PollSet::default();
-        set.add((), terminal.as_fd(), Interest::Write);
-        set.wait(Some(20))?;
-        out.flush(terminal)?;
+    /// Closes a control connection after its last answer.
+    pub(super) fn close_connection(&mut self, id: u64) {
+        let now = self.clock.now();
+        if let Some(connection) = self.connections.get_mut(&id) {
+            connection.close(now, CLOSING_MS);
+        }
     }
-    Ok(())
 }
 
 fn read_size(payload: &[u8]) -> Option<Size> {
     let part = |n: usize| Some(u16::from_le_bytes([*payload.get(2 * n)?, *payload.get(2 * n + 1)?]));
     Some(Size { cols: part(0)?, rows: part(1)?, xpixel: part(2)?, ypixel: part(3)? })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_size_frame_must_be_whole() {
+        let size = Size { cols: 80, rows: 24, xpixel: 1, ypixel: 258 };
+        assert_eq!(read_size(&[80, 0, 24, 0, 1, 0, 2, 1]), Some(size));
+        assert_eq!(read_size(&[80, 0, 24, 0, 1, 0, 2]), None);
+    }
 }

@@ -132,7 +132,9 @@ impl Host {
                 let cut = |at: u64| usize::try_from(at.saturating_sub(base)).unwrap_or(usize::MAX).min(bytes.len());
                 interrupts.push(cut(piece.range.start)..cut(piece.range.end));
             }
-            if class != KeyClass::Report {
+            if class == KeyClass::Report {
+                client.asked = None;
+            } else {
                 self.leader = Some(id);
             }
         }

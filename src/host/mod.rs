@@ -7,7 +7,9 @@
 //! |---|---|
 //! | `start` | from the client's pipe to the first run |
 //! | `run` | one life of the child: PTY, screen, end |
-//! | `clients` | connections, terminals, bytes to and from people |
+//! | `clients` | connections: who is there, and what arrives |
+//! | `terminals` | people's terminals: bytes to and from them, given back whole |
+//! | `repaint` | the picture for a terminal that comes late |
 //! | `keys` | what was typed: labels, what is kept, what is typed again |
 //! | `requests` | the control socket's lines |
 //! | `shown` | what is on the screen, as facts; the line between two runs |
@@ -21,6 +23,7 @@
 mod clients;
 mod keys;
 mod perform;
+mod repaint;
 mod report;
 mod requests;
 mod run;
@@ -29,6 +32,7 @@ mod shown;
 mod signal_file;
 pub mod start;
 mod statusline;
+mod terminals;
 mod turn;
 mod watching;
 
@@ -37,6 +41,7 @@ use std::ffi::OsString;
 use std::os::fd::AsFd;
 use std::os::unix::net::UnixListener;
 use std::path::{Path, PathBuf};
+use std::time::Duration;
 
 use nix::libc;
 
@@ -47,7 +52,7 @@ use crate::core::claude::view::Rules;
 use crate::core::ids::{Channel, ConversationId, HandoffId, SessionName};
 use crate::core::journal::Recorder;
 use crate::core::supervisor::event::Event;
-use crate::core::supervisor::phase::Phase;
+use crate::core::supervisor::phase::{Cause, Phase};
 use crate::core::supervisor::{Agent, Policy};
 use crate::core::time::{Stamp, WallTime};
 use crate::fs::journal::Journal;
@@ -55,6 +60,7 @@ use crate::fs::paths::Paths;
 use crate::fs::session::{self, Claim};
 use crate::io::clock::Clock;
 use crate::io::poll::{Interest, PollSet, Ready as Readiness, timeout};
+use crate::io::process::Process;
 use crate::io::signals::Signals;
 use crate::io::worker::Worker;
 use crate::ipc::address;
@@ -63,13 +69,13 @@ use keys::Kept;
 use requests::HookCall;
 use run::Run;
 use save::{Done, Frame};
-use start::{Begin, Launch, Ready};
+use start::{Launch, Ready};
 use watching::Watching;
 
+/// How long the look at its own socket may take.
+const REBIND: Duration = Duration::from_millis(50);
 /// How long the host stays to hand out the last bytes after the session is over, in ms.
 const FAREWELL_MS: u64 = 2000;
-/// How often a client that was stopped from outside is looked at again, in ms (CONTRACT C12).
-const STOPPED_LOOK_MS: u64 = 20;
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Token {
@@ -80,6 +86,7 @@ enum Token {
     Master,
     Connection(u64),
     Terminal(u64),
+    Launcher,
 }
 
 /// A session's host.
@@ -106,6 +113,8 @@ pub struct Host {
     connections: BTreeMap<u64, Connection>,
     next_id: u64,
     next_client: u32,
+    /// Who started this host and has not attached yet.
+    launcher: Option<Process>,
     leader: Option<u64>,
     kept: Kept,
     hooks: BTreeMap<u64, HookCall>,
@@ -160,6 +169,9 @@ impl Host {
         let policy = Policy { agent: launch.agent, hooks, config: launch.config.clone() };
         let journal =
             Journal::begin(&claim.dir.join("journal.jsonl"), launch.config.journal.max_bytes, launch.config.journal.files).ok();
+        let launcher = Process::open(launch.launcher);
+        let orphaned = !launch.detached && launcher.as_ref().is_err_and(|e| e.raw_os_error() == Some(libc::ESRCH));
+        let launcher = launcher.ok().filter(|_| !launch.detached);
         let watching = Watching::new(&paths, &dir, &own, claude);
         let channel = watching.channel(&dir);
         let settings = plugin.as_ref().and_then(|_| statusline::settings(&paths, &dir, &own, &claim.dir));
@@ -185,6 +197,7 @@ impl Host {
             connections: BTreeMap::new(),
             next_id: 1,
             next_client: 1,
+            launcher,
             leader: None,
             kept: Kept::default(),
             hooks: BTreeMap::new(),
@@ -206,6 +219,9 @@ impl Host {
         let open = host.recorder.open_line(Stamp(0), host.began, env!("CARGO_PKG_VERSION"));
         host.write_journal(&open);
         host.first_event()?;
+        if orphaned {
+            host.events.push_back(Event::Stop { id: 0, kill: false });
+        }
         host.settle();
         // The first run is spawned within the first step: exec has succeeded or failed by now.
         match &host.exit {
@@ -217,30 +233,6 @@ impl Host {
             }
             _ => Ok(host),
         }
-    }
-
-    fn first_event(&mut self) -> Result<(), Ready> {
-        let claude = self.launch.agent == Agent::Claude;
-        let named = self.own.session_id.as_deref().and_then(|id| id.parse().ok());
-        let resumed = self.own.resume.clone().flatten().and_then(|id| id.parse().ok());
-        let conversation = match (named, resumed) {
-            _ if !claude => None,
-            (Some(id), _) => Some(id),
-            (None, Some(id)) if !self.own.forks => Some(id),
-            _ if self.own.picks_conversation => None,
-            _ => Some(fresh_id()),
-        };
-        let handoff = match self.launch.handoff.clone() {
-            Begin::Pending if claude => Some(self.load_handoff(None, conversation.as_ref())?),
-            Begin::From(id) if claude => Some(self.load_handoff(Some(&id), conversation.as_ref())?),
-            _ => None,
-        };
-        self.first_conversation.clone_from(&conversation);
-        self.events.push_back(Event::Start { conversation, next: fresh_id(), handoff });
-        if let Some(what) = self.launch.offers.limited.clone() {
-            self.events.push_back(Event::Limited { what });
-        }
-        Ok(())
     }
 
     /// The session's name.
@@ -315,8 +307,10 @@ impl Host {
         let until = *self.goodbye.get_or_insert(now.after(FAREWELL_MS));
         let quiet = self.connections.values().all(Connection::is_quiet);
         // A program that ended at once: its client is still on the way to fetch output and exit code.
-        let fetched = self.launch.detached || self.next_client > 1;
-        (quiet && fetched && !self.worker.is_busy()) || now >= until
+        let fetched = self.launch.detached || self.next_client > 1 || self.launcher.is_none();
+        // The last bytes are owed to a slow terminal, unless somebody asked for the session's end.
+        let owed = self.owes_bytes() && self.exit.is_none_or(|exit| exit.cause != Cause::Stopped);
+        (quiet && fetched && !self.worker.is_busy()) || (now >= until && !owed)
     }
 
     /// One turn of the loop: wait, then take what is ready.
@@ -330,9 +324,12 @@ impl Host {
             if let Some(fd) = self.watching.watcher.fd() {
                 set.add(Token::Watcher, fd, Interest::Read);
             }
-            let room = self.connections.values().all(Connection::has_room);
+            if let Some(launcher) = &self.launcher {
+                set.add(Token::Launcher, launcher.as_fd(), Interest::Read);
+            }
+            let room = self.connections.values().all(Connection::has_room) && !self.is_kept_full();
             if let Some(run) = &self.run {
-                match (room && !run.at_end, run.input.is_empty()) {
+                match (room && !run.at_end && run.away.is_none(), run.input.is_empty()) {
                     (true, true) => set.add(Token::Master, run.pty.as_fd(), Interest::Read),
                     (true, false) => set.add(Token::Master, run.pty.as_fd(), Interest::Both),
                     (false, false) => set.add(Token::Master, run.pty.as_fd(), Interest::Write),
@@ -351,8 +348,8 @@ impl Host {
                 self.await_deadline(now),
                 self.turn_deadline(now),
                 self.run.as_ref().and_then(|run| run.deadline(now)),
-                self.connections.values().filter_map(|c| c.deadline(now)).min(),
-                self.goodbye,
+                self.connections.values().filter_map(Connection::deadline).min(),
+                self.goodbye.filter(|at| *at > now),
                 more,
             ];
             set.wait(timeout(now, deadlines)).unwrap_or_default()
@@ -375,6 +372,11 @@ impl Host {
             Token::Master => self.master_ready(ready),
             Token::Connection(id) => self.connection_ready(id, ready),
             Token::Terminal(id) => self.terminal_ready(id, ready),
+            Token::Launcher => {
+                // It ended before it attached: Ctrl+C while hopty was starting.
+                self.launcher = None;
+                self.events.push_back(Event::Stop { id: 0, kill: false });
+            }
         }
     }
 
@@ -391,7 +393,7 @@ impl Host {
 
     /// A socket file that vanished is made again (CONTRACT C1).
     fn rebind(&mut self) {
-        if address::connect(&self.socket).is_err()
+        if address::connect(&self.socket, REBIND).is_err()
             && session::prepare(&self.paths).is_ok()
             && let Ok(listener) = address::bind(&self.socket)
         {
@@ -403,6 +405,7 @@ impl Host {
     fn housekeeping(&mut self) {
         self.look_without_being_told();
         self.tell_turn();
+        self.look_for_opened();
         self.finish_run();
         self.pump_typing();
         self.end_leftovers();
@@ -411,17 +414,20 @@ impl Host {
         self.tell_screen();
     }
 
-    /// Leaves nothing behind but the journal and the session's last state.
+    /// Leaves nothing behind but the journal and the session's last state. Whoever waits for the end of its connection
+    /// finds the name and the socket gone.
     fn tidy(&mut self) {
         self.write_session_file();
-        self.connections.clear();
-        let _ = std::fs::remove_file(&self.socket);
-        if let Some(plugin) = &self.plugin {
-            let _ = std::fs::remove_dir_all(plugin);
-        }
         if let Some(run) = self.run.take() {
             run.abandon();
         }
+        if let Some(plugin) = &self.plugin {
+            let _ = std::fs::remove_dir_all(plugin);
+        }
+        let _ = std::fs::remove_file(&self.socket);
+        self.claim.give_back();
+        self.connections.clear();
+        session::sweep(&self.paths, self.launch.config.journal.keep_ended_days);
     }
 
     fn phase(&self) -> &Phase {

@@ -45,22 +45,28 @@ impl Host {
         }
     }
 
-    fn greet(&mut self, id: u64, line: &[u8]) {
-        let hello: Result<ClientHello, _> = serde_json::from_slice(line);
-        let known = matches!(&hello, Ok(hello) if hello.hopty == PROTOCOL);
-        let answer = HostHello {
+    /// The host's first line.
+    pub(super) fn hello(&self) -> String {
+        let hello = HostHello {
             hopty: PROTOCOL,
             version: env!("CARGO_PKG_VERSION").to_owned(),
             session: self.claim.name.to_string(),
             run: self.recorder.supervisor.run(),
             max_frame: crate::ipc::frame::MAX_PAYLOAD,
         };
-        self.send(id, &format!("{}\n", json!(answer)));
+        format!("{}\n", json!(hello))
+    }
+
+    fn greet(&mut self, id: u64, line: &[u8]) {
+        let hello: Result<ClientHello, _> = serde_json::from_slice(line);
+        let known = matches!(&hello, Ok(hello) if hello.hopty == PROTOCOL);
+        let hello = self.hello();
+        self.send(id, &hello);
         if let Some(connection) = self.connections.get_mut(&id) {
             connection.greeted = true;
-            connection.closing = !known;
         }
         if !known {
+            self.close_connection(id);
             let failure = Failure::new(
                 Code::Version,
                 format!("this host speaks protocol {PROTOCOL}"),

@@ -5,6 +5,7 @@ use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::path::PathBuf;
 
 use super::Host;
+use super::terminals::Via;
 use crate::core::claude::args::{NextRun, for_launch, for_next_run, for_resume, with_settings};
 use crate::core::claude::environment::{Additions, of_child};
 use crate::core::ids::ConversationId;
@@ -28,6 +29,10 @@ use crate::tty::modes::{self, When};
 pub(super) const INPUT_HIGH: usize = 1 << 18;
 /// How long after its death a child's output is still waited for while somebody else holds the terminal, in ms.
 const DRAIN_MS: u64 = 100;
+/// How many reads of output follow a child's death at most.
+const DRAIN_READS: u32 = 256;
+/// How often a terminal that nobody has open is looked at again, in ms.
+const AWAY_MS: u64 = 200;
 /// How long descendants that were left get between SIGTERM and SIGKILL, in ms.
 const LEFTOVER_MS: u64 = 2000;
 
@@ -42,6 +47,8 @@ pub(super) struct Run {
     pub size: Size,
     /// The master has nothing more to give.
     pub at_end: bool,
+    /// The child lives and has closed its terminal: when to see whether somebody opened it again.
+    pub away: Option<Stamp>,
     /// The child is gone; when, and how.
     ended: Option<(Stamp, ProcessEnd)>,
     /// What the person does not see: from a stop for a restart on, with what undoes the modes that were on by then.
@@ -56,7 +63,10 @@ pub(super) struct Run {
     revision: u64,
     tree: Vec<Process>,
     leftovers: Vec<(Process, Stamp)>,
-    buffered: Vec<u8>,
+    /// Output for a client that is not there yet, or is suspended.
+    pub buffered: Vec<u8>,
+    /// Some of it was not kept, or its questions were answered: who comes is shown the picture instead.
+    pub lost: bool,
 }
 
 impl Run {
@@ -65,7 +75,7 @@ impl Run {
         let leftover = self.leftovers.iter().map(|(_, at)| *at).min();
         let look = (self.screen.revision() != self.seen && self.looked.after(super::shown::LOOK_MS) > now)
             .then(|| self.looked.after(super::shown::LOOK_MS));
-        [drain, leftover, look].into_iter().flatten().min()
+        [drain, leftover, look, self.away].into_iter().flatten().min()
     }
 
     /// The host ends although the child may live: the terminal is closed, which ends it.
@@ -103,6 +113,7 @@ impl Host {
                     screen,
                     size,
                     at_end: false,
+                    away: None,
                     ended: None,
                     muted: None,
                     deaf: false,
@@ -114,6 +125,7 @@ impl Host {
                     tree: Vec::new(),
                     leftovers,
                     buffered: Vec::new(),
+                    lost: false,
                 });
                 self.watching.child(&self.paths, pid);
                 self.events.push_back(Event::Started { run: number, pid, next: Some(super::fresh_id()) });
@@ -212,11 +224,17 @@ impl Host {
         let mut buf = [0; 65536];
         match read_some(&run.pty, &mut buf) {
             Ok(Some(0)) | Err(_) => {
-                run.at_end = true;
+                // The end, or a program that closed its terminal and may open it again by name.
+                run.at_end = run.ended.is_some();
+                run.away = (!run.at_end).then(|| self.clock.now().after(AWAY_MS));
                 false
             }
-            Ok(None) => false,
+            Ok(None) => {
+                run.away = None;
+                false
+            }
             Ok(Some(n)) => {
+                run.away = None;
                 self.output(&buf[..n]);
                 true
             }
@@ -252,22 +270,35 @@ impl Host {
         }
     }
 
-    /// Sends bytes to every client; before the first one has come they are kept for it.
+    /// Whether the client that started this session is still on its way: it gets every byte.
+    pub(super) fn expects_first_client(&self) -> bool {
+        let waits = |c: &super::clients::Connection| c.client.as_ref().is_some_and(|c| matches!(c.via, Via::Waiting) && c.number == 1);
+        !self.launch.detached && ((self.next_client == 1 && self.launcher.is_some()) || self.connections.values().any(waits))
+    }
+
+    /// Whether the child must wait until that client has come.
+    pub(super) fn is_kept_full(&self) -> bool {
+        self.run.as_ref().is_some_and(|run| run.buffered.len() >= INPUT_HIGH) && self.expects_first_client()
+    }
+
+    /// Sends bytes to every client; while there is none they are kept.
     pub(super) fn show(&mut self, bytes: &[u8]) {
         let mut shown = false;
         let ids: Vec<u64> = self.connections.keys().copied().collect();
         for id in ids {
             shown |= self.show_to(id, bytes);
         }
-        if !shown
-            && let Some(run) = &mut self.run
-            && run.buffered.len() + bytes.len() <= INPUT_HIGH
-        {
+        let expected = self.expects_first_client();
+        let Some(run) = self.run.as_mut().filter(|run| !shown && !run.lost) else { return };
+        if !expected && run.buffered.len() + bytes.len() > INPUT_HIGH {
+            run.lost = true;
+            run.buffered = Vec::new();
+        } else {
             run.buffered.extend_from_slice(bytes);
         }
     }
 
-    /// What was written before any client came.
+    /// What was written while no terminal was there.
     pub(super) fn take_buffered(&mut self) -> Vec<u8> {
         self.run.as_mut().map(|run| std::mem::take(&mut run.buffered)).unwrap_or_default()
     }
@@ -291,13 +322,25 @@ impl Host {
         }
     }
 
+    /// Whether somebody has opened the terminal again that the child had closed.
+    pub(super) fn look_for_opened(&mut self) {
+        let now = self.clock.now();
+        if self.run.as_ref().is_some_and(|run| run.away.is_some_and(|at| at <= now)) {
+            self.read_output();
+        }
+    }
+
     /// Output comes before the exit: the end is reported when the terminal is drained.
     pub(super) fn finish_run(&mut self) {
         let Some((at, end)) = self.run.as_ref().and_then(|run| run.ended) else { return };
-        while self.read_output() {}
+        // What is left is little; more comes only from somebody else who keeps the terminal open.
+        let mut left = DRAIN_READS;
+        while left > 0 && self.read_output() {
+            left -= 1;
+        }
         let now = self.clock.now();
         let Some(run) = &mut self.run else { return };
-        if !run.at_end && now < at.after(DRAIN_MS) {
+        if !run.at_end && left > 0 && now < at.after(DRAIN_MS) {
             return;
         }
         run.ended = None;

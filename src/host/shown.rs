@@ -2,6 +2,7 @@
 
 use super::Host;
 use super::run::Run;
+use super::terminals::ANSWER_MS;
 use crate::core::claude::view::{BoxMode, ScreenText, View};
 use crate::core::supervisor::Agent;
 use crate::core::supervisor::event::{Event, PromptBox, ScreenFacts};
@@ -40,46 +41,6 @@ impl Run {
 }
 
 impl Host {
-    /// What a terminal that comes later is shown: the text, the cursor and the modes. Colours follow when the program draws
-    /// again.
-    pub(super) fn redraw(&self) -> Vec<u8> {
-        let Some(run) = &self.run else { return Vec::new() };
-        let screen = &run.screen;
-        let (_, rows) = screen.size();
-        let mut out = String::new();
-        if screen.alternate() {
-            out.push_str("\x1b[?1049h");
-        } else {
-            // What the terminal shows now goes into its history, not away.
-            out.push_str(&"\r\n".repeat(usize::from(rows)));
-        }
-        out.push_str("\x1b[H\x1b[2J");
-        for (row, line) in screen.lines().iter().enumerate() {
-            if !line.is_empty() {
-                out.push_str(&format!("\x1b[{};1H{line}", row + 1));
-            }
-        }
-        for mode in screen.modes() {
-            match mode.strip_prefix('-') {
-                _ if matches!(mode.as_str(), "47" | "1047" | "1049" | "2026") || mode.starts_with("ansi:") => {}
-                Some(off) => out.push_str(&format!("\x1b[?{off}l")),
-                None => out.push_str(&format!("\x1b[?{mode}h")),
-            }
-        }
-        if screen.keyboard_flags() > 0 {
-            out.push_str(&format!("\x1b[>{}u", screen.keyboard_flags()));
-        }
-        if screen.modify_other_keys() > 0 {
-            out.push_str(&format!("\x1b[>4;{}m", screen.modify_other_keys()));
-        }
-        if !screen.title().is_empty() {
-            out.push_str(&format!("\x1b]0;{}\x07", screen.title()));
-        }
-        let cursor = screen.cursor();
-        out.push_str(&format!("\x1b[{};{}H", cursor.row + 1, cursor.col + 1));
-        out.into_bytes()
-    }
-
     /// The one line of hopty's own between two runs.
     pub(super) fn going_on(&self) -> String {
         let supervisor = &self.recorder.supervisor;
@@ -114,12 +75,21 @@ impl Host {
 
     /// While no terminal is there to answer, the host answers for it, so that the child does not wait.
     pub(super) fn answer_queries(&mut self) {
-        let watched = self.connections.values().any(super::clients::Connection::has_terminal);
+        let watched = self.connections.values().any(super::clients::Connection::watches) || self.expects_first_client();
+        let due = self.clock.now().after(ANSWER_MS);
         let Some(run) = &mut self.run else { return };
         let queries = run.screen.take_queries();
-        if watched && run.muted.is_none() {
+        if queries.is_empty() {
             return;
         }
+        if watched && run.muted.is_none() {
+            if let Some(client) = self.leader.and_then(|id| self.client_mut(id)) {
+                client.asked = Some(due);
+            }
+            return;
+        }
+        // The bytes that asked must not reach a terminal later on as well.
+        run.lost |= !watched;
         let identity = Identity::new(env!("CARGO_PKG_VERSION"));
         for query in queries {
             let answer = reply(&query, &identity);

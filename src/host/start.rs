@@ -14,9 +14,10 @@ use crate::core::claude::offers::Offers;
 use crate::core::config::Config;
 use crate::core::ids::SessionName;
 use crate::core::supervisor::Agent;
+use crate::core::supervisor::event::Event;
 use crate::core::terminal::{Modes, Size};
 use crate::fs::paths::Paths;
-use crate::fs::session;
+use crate::fs::session::{self, SessionError};
 use crate::io::{fd, process, signals};
 
 /// The hidden first argument of a host.
@@ -62,6 +63,8 @@ pub struct Launch {
     pub handoff: Begin,
     /// Start and leave it running.
     pub detached: bool,
+    /// The process that starts the host and is about to attach.
+    pub launcher: i32,
 }
 
 /// What the host says when the program runs, or why it does not.
@@ -142,23 +145,45 @@ fn tell(ready: &Ready) {
 }
 
 fn begin(launch: Launch, args: Vec<OsString>) -> Result<Host, Ready> {
-    let own = |what: &str, e: &dyn std::fmt::Display| {
-        Ready::failed(125, format!("{what}: {e}"), "`hopty check` names what is wrong with hopty's own directories")
-    };
     let Some(paths) = Paths::from_env(|name| std::env::var_os(name)) else {
         return Err(Ready::failed(125, "HOME is not set to an absolute path", "hopty keeps its sessions below it"));
     };
-    session::prepare(&paths).map_err(|e| own("hopty's directory cannot be used", &e))?;
-    let claim = match session::claim(&paths, &launch.name, launch.numbered) {
-        Ok(claim) => claim,
-        Err(e) if e.kind() == std::io::ErrorKind::AlreadyExists => {
-            return Err(Ready::failed(1, format!("session {} exists already", launch.name), "`hopty ls` lists the sessions"));
-        }
-        Err(e) => return Err(own("no name could be taken", &e)),
+    let unusable = |e: SessionError| {
+        let code = if matches!(e, SessionError::Taken(_)) { 1 } else { 125 };
+        Ready::failed(code, format!("the session cannot begin: {}: {e}", launch.name), e.hint())
     };
+    session::prepare(&paths).map_err(unusable)?;
+    let claim = session::claim(&paths, &launch.name, launch.numbered).map_err(unusable)?;
     if let Ok(log) = std::fs::File::options().create(true).append(true).open(claim.dir.join("host.log")) {
         // SAFETY: standard error is this process's own.
         unsafe { libc::dup2(log.as_raw_fd(), 2) };
     }
     Host::begin(launch, args, paths, claim)
+}
+
+impl Host {
+    /// What the session begins with, as the first event.
+    pub(super) fn first_event(&mut self) -> Result<(), Ready> {
+        let claude = self.launch.agent == Agent::Claude;
+        let named = self.own.session_id.as_deref().and_then(|id| id.parse().ok());
+        let resumed = self.own.resume.clone().flatten().and_then(|id| id.parse().ok());
+        let conversation = match (named, resumed) {
+            _ if !claude => None,
+            (Some(id), _) => Some(id),
+            (None, Some(id)) if !self.own.forks => Some(id),
+            _ if self.own.picks_conversation => None,
+            _ => Some(super::fresh_id()),
+        };
+        let handoff = match self.launch.handoff.clone() {
+            Begin::Pending if claude => Some(self.load_handoff(None, conversation.as_ref())?),
+            Begin::From(id) if claude => Some(self.load_handoff(Some(&id), conversation.as_ref())?),
+            _ => None,
+        };
+        self.first_conversation.clone_from(&conversation);
+        self.events.push_back(Event::Start { conversation, next: super::fresh_id(), handoff });
+        if let Some(what) = self.launch.offers.limited.clone() {
+            self.events.push_back(Event::Limited { what });
+        }
+        Ok(())
+    }
 }

@@ -35,6 +35,12 @@ impl OutBuf {
         self.bytes.clear();
     }
 
+    /// Takes what waits out of the queue.
+    #[must_use]
+    pub fn take(&mut self) -> Vec<u8> {
+        std::mem::take(&mut self.bytes).into()
+    }
+
     /// Writes what fits now.
     ///
     /// # Errors

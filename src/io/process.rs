@@ -15,6 +15,12 @@ pub struct Stat {
     pub pid: i32,
     /// Its parent's id.
     pub parent: i32,
+    /// Its process group.
+    pub group: i32,
+    /// Its controlling terminal as the kernel numbers it; 0: none.
+    pub tty: i32,
+    /// The foreground group of that terminal; -1: none.
+    pub foreground: i32,
     /// The state letter: `R S D T t Z X`.
     pub state: u8,
     /// When it began, in clock ticks since boot: with the pid, a name that is never used twice.
@@ -37,6 +43,9 @@ impl Stat {
         Some(Stat {
             pid: pid.parse().ok()?,
             parent: fields.get(1)?.parse().ok()?,
+            group: fields.get(2)?.parse().ok()?,
+            tty: fields.get(4)?.parse().ok()?,
+            foreground: fields.get(5)?.parse().ok()?,
             state: *fields.first()?.as_bytes().first()?,
             start: fields.get(19)?.parse().ok()?,
         })
@@ -46,6 +55,17 @@ impl Stat {
     #[must_use]
     pub fn is_stopped(&self) -> bool {
         matches!(self.state, b'T' | b't')
+    }
+
+    /// Whether the terminal `device` (its `st_rdev`) is the process's to use now: it runs, and where that terminal is its
+    /// controlling one, its group is in the foreground. A shell that has the terminal back is not disturbed.
+    #[must_use]
+    pub fn may_use(&self, device: u64) -> bool {
+        // The kernel prints the number in the form of `new_encode_dev`.
+        let number = u32::from_ne_bytes(self.tty.to_ne_bytes());
+        let (major, minor) = ((number >> 8) & 0xfff, (number & 0xff) | ((number >> 12) & 0xf_ff00));
+        let controls = (libc::major(device), libc::minor(device)) == (major, minor);
+        !self.is_stopped() && (!controls || self.foreground == self.group)
     }
 }
 
@@ -181,9 +201,23 @@ mod tests {
 
     #[test]
     fn a_name_full_of_parentheses_does_not_confuse() {
-        let text = "42 (a) R 1 (b)) S 7 42 42 0 -1 4194560 1 0 0 0 0 0 0 0 20 0 1 0 8123456 1 1";
-        assert_eq!(Stat::parse(text), Some(Stat { pid: 42, parent: 7, state: b'S', start: 8_123_456 }));
+        let text = "42 (a) R 1 (b)) S 7 41 40 34819 -1 4194560 1 0 0 0 0 0 0 0 20 0 1 0 8123456 1 1";
+        let stat = Stat { pid: 42, parent: 7, group: 41, tty: 34819, foreground: -1, state: b'S', start: 8_123_456 };
+        assert_eq!(Stat::parse(text), Some(stat));
         assert_eq!(Stat::parse("junk"), None);
+    }
+
+    #[test]
+    fn a_terminal_is_used_only_from_the_foreground() {
+        let pts3 = libc::makedev(136, 3);
+        let stat = Stat { pid: 42, parent: 7, group: 42, tty: 34819, foreground: 42, state: b'S', start: 1 };
+        assert!(stat.may_use(pts3));
+        assert!(!Stat { foreground: 7, ..stat }.may_use(pts3), "the shell has it");
+        assert!(!Stat { state: b'T', ..stat }.may_use(pts3), "it is stopped");
+        assert!(Stat { foreground: 7, ..stat }.may_use(libc::makedev(136, 4)), "another terminal than its controlling one");
+        assert!(Stat { tty: 0, foreground: -1, ..stat }.may_use(pts3), "it has no controlling terminal");
+        let pts300 = Stat { tty: (136 << 8) | 44 | (1 << 20), foreground: 7, ..stat };
+        assert!(!pts300.may_use(libc::makedev(136, 300)));
     }
 
     #[test]

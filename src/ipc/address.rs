@@ -9,8 +9,11 @@ use std::os::fd::AsRawFd;
 use std::os::unix::fs::{MetadataExt, OpenOptionsExt, PermissionsExt};
 use std::os::unix::net::{UnixListener, UnixStream};
 use std::path::{Path, PathBuf};
+use std::time::Duration;
 
 use nix::libc;
+use nix::sys::socket::{self, AddressFamily, SockFlag, SockType, UnixAddr, sockopt};
+use nix::sys::time::TimeVal;
 use thiserror::Error;
 
 /// The longest path of a socket address, in bytes (Linux, without the closing NUL).
@@ -89,17 +92,26 @@ pub fn bind(path: &Path) -> Result<UnixListener, Unsafe> {
     Ok(listener)
 }
 
-/// Connects to a session's socket and checks that this user's process listens there.
+/// Connects to a session's socket and checks that this user's process listens there. A host that is stopped or too busy
+/// to accept costs at most `limit`.
 ///
 /// # Errors
-/// When nobody listens, or somebody else does.
-pub fn connect(path: &Path) -> io::Result<UnixStream> {
-    let socket = short(path, |path| UnixStream::connect(path))?;
-    let peer = nix::sys::socket::getsockopt(&socket, nix::sys::socket::sockopt::PeerCredentials)?;
+/// When nobody listens, or somebody else does, or `limit` has passed.
+pub fn connect(path: &Path, limit: Duration) -> io::Result<UnixStream> {
+    let flags = SockFlag::SOCK_CLOEXEC;
+    let socket = socket::socket(AddressFamily::Unix, SockType::Stream, flags, None)?;
+    // Of a blocking connect, this is what bounds the wait for a place in the listener's queue.
+    let (sec, usec) = (limit.as_secs(), limit.subsec_micros());
+    let time = TimeVal::new(sec.try_into().unwrap_or(i64::MAX), usec.into());
+    socket::setsockopt(&socket, sockopt::SendTimeout, &time)?;
+    short(path, |path| Ok(socket::connect(socket.as_raw_fd(), &UnixAddr::new(path)?)?))?;
+    let peer = socket::getsockopt(&socket, sockopt::PeerCredentials)?;
     // SAFETY: geteuid cannot fail.
     if peer.uid() != unsafe { libc::geteuid() } {
         return Err(io::Error::new(io::ErrorKind::PermissionDenied, "another user listens there"));
     }
+    let socket = UnixStream::from(socket);
+    socket.set_write_timeout(None)?;
     Ok(socket)
 }
 
@@ -115,8 +127,26 @@ mod tests {
         std::fs::set_permissions(&dir, std::fs::Permissions::from_mode(0o700)).unwrap();
         let path = dir.join("session.sock");
         let _listener = bind(&path).unwrap();
-        connect(&path).unwrap();
+        connect(&path, Duration::from_secs(5)).unwrap();
         let _again = bind(&path).unwrap();
+    }
+
+    #[test]
+    fn a_listener_that_does_not_accept_does_not_hold_anybody_up() {
+        let home = tempfile::tempdir().unwrap();
+        std::fs::set_permissions(home.path(), std::fs::Permissions::from_mode(0o700)).unwrap();
+        let path = home.path().join("s.sock");
+        let _listener = bind(&path).unwrap();
+        let mut held = Vec::new();
+        // The queue of a listener is bounded; one day it is full.
+        let error = loop {
+            match connect(&path, Duration::from_millis(50)) {
+                Ok(socket) => held.push(socket),
+                Err(error) => break error,
+            }
+            assert!(held.len() < 100_000);
+        };
+        assert_eq!(error.kind(), io::ErrorKind::WouldBlock);
     }
 
     #[test]

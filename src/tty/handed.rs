@@ -33,8 +33,9 @@ pub enum NotTaken {
 #[derive(Debug)]
 pub struct Handed {
     file: File,
+    device: u64,
     found: Option<Modes>,
-    raw: Option<Modes>,
+    raw: Modes,
 }
 
 impl Handed {
@@ -59,14 +60,20 @@ impl Handed {
             .custom_flags(libc::O_NOCTTY | libc::O_NONBLOCK | libc::O_CLOEXEC)
             .open(format!("/proc/self/fd/{}", given.as_raw_fd()))
             .map_err(NotTaken::NotReopened)?;
-        Ok(Handed { file, found, raw: Some(raw) })
+        Ok(Handed { file, device: meta.rdev(), found, raw })
+    }
+
+    /// Which terminal it is (`st_rdev`).
+    #[must_use]
+    pub fn device(&self) -> u64 {
+        self.device
     }
 
     /// Puts the modes back that were there before the client, but only if they are still exactly the client's raw ones:
     /// for a client that died. A shell that already set its own is left alone.
     pub fn restore_modes(&self) {
-        if let (Some(found), Some(raw)) = (&self.found, &self.raw)
-            && modes::read(&self.file).is_ok_and(|now| now == *raw)
+        if let Some(found) = &self.found
+            && modes::read(&self.file).is_ok_and(|now| now == self.raw)
         {
             let _ = modes::set(&self.file, found, When::Now);
         }

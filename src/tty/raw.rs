@@ -1,16 +1,32 @@
-//! Raw mode of the person's terminal, taken back whatever happens.
+//! Raw mode of the person's terminal, taken back whatever happens: on leaving, in a panic, and never from the background,
+//! where the terminal is the shell's.
 
-use std::io;
+use std::io::{self, Write};
+use std::os::fd::AsFd;
+use std::sync::{Mutex, PoisonError};
 
 use crossterm::terminal;
+use nix::libc;
 
 use super::modes::{self, When};
 use crate::core::terminal::{Modes, Size};
+
+/// What a panic has to put back: the modes, and what undoes the program's sequences where nobody else will write it.
+static RESCUE: Mutex<Option<Rescue>> = Mutex::new(None);
+
+static LAST_WORDS: Mutex<Option<String>> = Mutex::new(None);
+
+struct Rescue {
+    found: Modes,
+    undo: Vec<u8>,
+}
 
 /// The terminal is raw as long as this lives.
 #[derive(Debug)]
 pub struct RawMode {
     found: Modes,
+    raw: Modes,
+    is_on: bool,
 }
 
 impl RawMode {
@@ -20,8 +36,10 @@ impl RawMode {
     /// When standard input is no terminal.
     pub fn enter() -> io::Result<Self> {
         let found = modes::read(&io::stdin())?;
+        *RESCUE.lock().unwrap_or_else(PoisonError::into_inner) = Some(Rescue { found: found.clone(), undo: Vec::new() });
         terminal::enable_raw_mode()?;
-        Ok(RawMode { found })
+        let raw = modes::read(&io::stdin())?;
+        Ok(RawMode { found, raw, is_on: true })
     }
 
     /// The modes as they were found.
@@ -30,32 +48,79 @@ impl RawMode {
         &self.found
     }
 
-    /// Puts the modes back, for a pause.
-    pub fn suspend(&self) {
-        let _ = terminal::disable_raw_mode();
-        let _ = modes::set(&io::stdin(), &self.found, When::Now);
+    /// Puts the modes back, for a pause or for good.
+    pub fn suspend(&mut self) {
+        if std::mem::take(&mut self.is_on) && in_foreground() {
+            let _ = modes::set(&io::stdin(), &self.found, When::Now);
+        }
     }
 
-    /// Raw again after a pause.
+    /// Raw again after a pause. In the background this stops the process (SIGTTOU) until the shell has put it into the
+    /// foreground.
     ///
     /// # Errors
     /// When the terminal is gone.
-    pub fn resume(&self) -> io::Result<()> {
-        terminal::enable_raw_mode()
+    pub fn resume(&mut self) -> io::Result<()> {
+        modes::set(&io::stdin(), &self.raw, When::Now)?;
+        self.is_on = true;
+        Ok(())
     }
 }
 
 impl Drop for RawMode {
     fn drop(&mut self) {
         self.suspend();
+        *RESCUE.lock().unwrap_or_else(PoisonError::into_inner) = None;
     }
 }
 
-/// The terminal's size in cells and pixels; 80x24 where it does not say.
+/// Whether this process may set its terminal without being stopped for it. True where it has no job control.
+#[must_use]
+pub fn in_foreground() -> bool {
+    // SAFETY: getpgrp cannot fail.
+    nix::unistd::tcgetpgrp(io::stdin()).map_or(true, |group| group.as_raw() == unsafe { libc::getpgrp() })
+}
+
+/// What a panic writes besides restoring the modes; empty where the host does it.
+pub fn set_rescue(undo: &[u8]) {
+    if let Some(rescue) = RESCUE.lock().unwrap_or_else(PoisonError::into_inner).as_mut() {
+        rescue.undo = undo.to_vec();
+    }
+}
+
+/// From here on a panic leaves the terminal whole. While it is raw nothing is printed, because it may show another screen
+/// still: the words are kept for [`last_words`].
+pub fn restore_on_panic() {
+    let say = std::panic::take_hook();
+    std::panic::set_hook(Box::new(move |panic| {
+        // Not waited for: the panic may have happened while it was held.
+        let Ok(rescue) = RESCUE.try_lock() else { return say(panic) };
+        let Some(rescue) = rescue.as_ref() else { return say(panic) };
+        let _ = io::stdout().write_all(&rescue.undo);
+        let _ = io::stdout().flush();
+        let _ = modes::set(&io::stdin(), &rescue.found, When::Now);
+        if let Ok(mut words) = LAST_WORDS.try_lock() {
+            *words = Some(panic.to_string());
+        }
+    }));
+}
+
+/// What a panic said while the terminal was raw.
+#[must_use]
+pub fn last_words() -> Option<String> {
+    LAST_WORDS.lock().unwrap_or_else(PoisonError::into_inner).take()
+}
+
+/// The size of the terminal on standard input, in cells and pixels; 80x24 where it does not say.
 #[must_use]
 pub fn size() -> Size {
-    match terminal::window_size() {
-        Ok(s) if s.columns > 0 && s.rows > 0 => Size { cols: s.columns, rows: s.rows, xpixel: s.width, ypixel: s.height },
-        _ => Size { cols: 80, rows: 24, xpixel: 0, ypixel: 0 },
+    // SAFETY: a winsize of zeros is valid.
+    let mut size: libc::winsize = unsafe { std::mem::zeroed() };
+    let stdin = io::stdin();
+    // SAFETY: TIOCGWINSZ writes one winsize.
+    let done = unsafe { libc::ioctl(std::os::fd::AsRawFd::as_raw_fd(&stdin.as_fd()), libc::TIOCGWINSZ, &raw mut size) };
+    if done != 0 || size.ws_col == 0 || size.ws_row == 0 {
+        return Size { cols: 80, rows: 24, xpixel: 0, ypixel: 0 };
     }
+    Size { cols: size.ws_col, rows: size.ws_row, xpixel: size.ws_xpixel, ypixel: size.ws_ypixel }
 }

@@ -7,6 +7,7 @@
 #![allow(clippy::unwrap_used, reason = "a test may")]
 
 pub mod claude;
+pub mod nobody;
 pub mod term;
 pub mod world;
 
@@ -25,4 +26,11 @@ pub fn wait_for<T>(what: &str, mut done: impl FnMut() -> Option<T>) -> T {
         assert!(Instant::now() < until, "waited {LIMIT:?} in vain for {what}");
         std::thread::sleep(Duration::from_millis(5));
     }
+}
+
+/// Sends a signal to one process.
+pub fn kill(pid: i32, signal: i32) {
+    assert!(pid > 1);
+    // SAFETY: kill takes two numbers.
+    assert_eq!(unsafe { nix::libc::kill(pid, signal) }, 0, "kill {signal} {pid}: {}", std::io::Error::last_os_error());
 }

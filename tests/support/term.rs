@@ -21,6 +21,7 @@ struct Seen {
     screen: Screen,
     bytes: Vec<u8>,
     open: bool,
+    stalled: bool,
 }
 
 /// The terminal and the program started in it.
@@ -30,7 +31,7 @@ pub struct Term {
     pub before: Modes,
     seen: Arc<(Mutex<Seen>, Condvar)>,
     reader: Option<JoinHandle<()>>,
-    _slave: std::fs::File,
+    slave: Option<std::fs::File>,
 }
 
 impl Term {
@@ -53,13 +54,13 @@ impl Term {
             });
         }
         let child = command.spawn().unwrap();
-        let seen = Seen { screen: Screen::new(size.0, size.1), bytes: Vec::new(), open: true };
+        let seen = Seen { screen: Screen::new(size.0, size.1), bytes: Vec::new(), open: true, stalled: false };
         let seen = Arc::new((Mutex::new(seen), Condvar::new()));
         let reader = {
             let (seen, pty) = (Arc::clone(&seen), Arc::clone(&pty));
             std::thread::spawn(move || read(&pty, &seen))
         };
-        Term { pty, child, before, seen, reader: Some(reader), _slave: slave }
+        Term { pty, child, before, seen, reader: Some(reader), slave: Some(slave) }
     }
 
     /// Types.
@@ -142,6 +143,46 @@ impl Term {
         });
     }
 
+    /// Waits until everything is here that was written to the terminal up to now.
+    pub fn drained(&self) {
+        const MARK: &[u8] = b"\x1b_drained\x1b\\";
+        let mut slave = self.slave.as_ref().unwrap();
+        std::io::Write::write_all(&mut slave, MARK).unwrap();
+        super::wait_for("the last bytes", || {
+            let mut seen = self.seen.0.lock().unwrap_or_else(PoisonError::into_inner);
+            let at = seen.bytes.windows(MARK.len()).rposition(|part| part == MARK)?;
+            seen.bytes.drain(at..at + MARK.len());
+            Some(())
+        });
+    }
+
+    /// Waits for `mark` with a number right behind it, on the screen or above it, and gives the number.
+    pub fn wait_number(&self, mark: &str) -> i32 {
+        super::wait_for(&format!("{mark:?} and a number"), || {
+            let text = String::from_utf8_lossy(&self.bytes()).into_owned();
+            let rest = &text[text.rfind(mark)? + mark.len()..];
+            let end = rest.find(|c: char| !c.is_ascii_digit())?;
+            rest[..end].parse().ok()
+        })
+    }
+
+    /// Stops reading what is written to the terminal, or goes on.
+    pub fn stall(&self, stalled: bool) {
+        self.seen.0.lock().unwrap_or_else(PoisonError::into_inner).stalled = stalled;
+        self.seen.1.notify_all();
+    }
+
+    /// Closes the window: the terminal hangs up. What was written to it so far is kept.
+    pub fn hang_up(&mut self) {
+        self.seen.0.lock().unwrap_or_else(PoisonError::into_inner).open = false;
+        if let Some(reader) = self.reader.take() {
+            let _ = reader.join();
+        }
+        self.slave = None;
+        // The last descriptor of the master goes with it.
+        self.pty = Arc::new(Pty::open(Size::cells(80, 24)).unwrap());
+    }
+
     /// Changes the window's size.
     pub fn resize(&self, cols: u16, rows: u16) {
         self.seen.0.lock().unwrap_or_else(PoisonError::into_inner).screen.resize(cols, rows);
@@ -153,6 +194,11 @@ fn read(pty: &Pty, seen: &(Mutex<Seen>, Condvar)) {
     let mut file = std::fs::File::from(pty.as_fd().try_clone_to_owned().unwrap());
     let mut buf = [0; 65536];
     loop {
+        let mut now = seen.0.lock().unwrap_or_else(PoisonError::into_inner);
+        while now.stalled && now.open {
+            now = seen.1.wait_timeout(now, Duration::from_millis(100)).unwrap_or_else(PoisonError::into_inner).0;
+        }
+        drop(now);
         let ready = hopty::io::poll::wait_for(&file, hopty::io::poll::Interest::Read, 200);
         let n = match file.read(&mut buf) {
             Ok(0) => break,

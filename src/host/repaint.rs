@@ -1,0 +1,161 @@
+//! What a terminal is sent so that it shows the session's picture: for who attaches, and after a suspension.
+//!
+//! It is made from the screen model, never from old output: no query is asked again, nothing rings or sets a clipboard.
+//! Scroll region, tab stops and saved cursors are not sent; the program draws itself anew when it is told the size.
+
+use crate::screen::{Attr, Color, Screen, Style, Underline};
+
+/// Modes that are not sent: a frame that is held back (2026), addressing relative to a region that is not sent (6).
+const LEFT_OUT: [&str; 2] = ["2026", "6"];
+const ALTERNATE: [&str; 3] = ["47", "1047", "1049"];
+
+/// The modes that are on, title and cursor: all but the text.
+#[must_use]
+pub(super) fn modes(screen: &Screen) -> Vec<u8> {
+    let mut out = String::new();
+    write_modes(screen, &mut out);
+    out.into_bytes()
+}
+
+/// The whole picture.
+#[must_use]
+pub(super) fn picture(screen: &Screen) -> Vec<u8> {
+    let mut out = String::new();
+    let (_, rows) = screen.size();
+    if !screen.alternate() {
+        // What the terminal shows now goes into its history, not away.
+        out.push_str(&"\r\n".repeat(usize::from(rows)));
+    }
+    for mode in screen.modes().iter().filter(|mode| ALTERNATE.contains(&mode.as_str())) {
+        out.push_str(&format!("\x1b[?{mode}h"));
+    }
+    out.push_str("\x1b[m\x1b[H\x1b[2J");
+    let mut pen = Style::default();
+    for row in 0..rows {
+        let runs = screen.row_runs(row);
+        if runs.is_empty() {
+            continue;
+        }
+        out.push_str(&format!("\x1b[{};1H", row + 1));
+        for run in runs {
+            if run.style != pen {
+                out.push_str(&sgr(&run.style));
+                pen = run.style;
+            }
+            out.push_str(&run.text);
+        }
+    }
+    if pen != Style::default() {
+        out.push_str("\x1b[m");
+    }
+    let cursor = screen.cursor();
+    write_modes(screen, &mut out);
+    out.push_str(&format!("\x1b[{};{}H", cursor.row + 1, cursor.col + 1));
+    out.into_bytes()
+}
+
+fn write_modes(screen: &Screen, out: &mut String) {
+    for mode in screen.modes() {
+        let name = mode.as_str();
+        if LEFT_OUT.contains(&name) || ALTERNATE.contains(&name) {
+            continue;
+        }
+        match (name.strip_prefix("ansi:"), name.strip_prefix('-')) {
+            (Some(number), _) => out.push_str(&format!("\x1b[{number}h")),
+            (_, Some(number)) => out.push_str(&format!("\x1b[?{number}l")),
+            _ => out.push_str(&format!("\x1b[?{name}h")),
+        }
+    }
+    if screen.keyboard_flags() != 0 {
+        out.push_str(&format!("\x1b[>{}u", screen.keyboard_flags()));
+    }
+    if screen.modify_other_keys() != 0 {
+        out.push_str(&format!("\x1b[>4;{}m", screen.modify_other_keys()));
+    }
+    if !screen.title().is_empty() {
+        out.push_str(&format!("\x1b]2;{}\x1b\\", screen.title()));
+    }
+}
+
+fn sgr(style: &Style) -> String {
+    let mut codes = vec!["0".to_owned()];
+    for (attr, code) in [
+        (Attr::Bold, "1"),
+        (Attr::Dim, "2"),
+        (Attr::Italic, "3"),
+        (Attr::Blink, "5"),
+        (Attr::Reverse, "7"),
+        (Attr::Hidden, "8"),
+        (Attr::Strike, "9"),
+        (Attr::Overline, "53"),
+    ] {
+        if style.has(attr) {
+            codes.push(code.to_owned());
+        }
+    }
+    match style.underline {
+        Underline::None => {}
+        Underline::Single => codes.push("4".to_owned()),
+        Underline::Double => codes.push("4:2".to_owned()),
+        Underline::Curly => codes.push("4:3".to_owned()),
+        Underline::Dotted => codes.push("4:4".to_owned()),
+        Underline::Dashed => codes.push("4:5".to_owned()),
+    }
+    for (color, base) in [(style.fg, 30), (style.bg, 40), (style.underline_color, 50)] {
+        codes.extend(color_code(color, base));
+    }
+    format!("\x1b[{}m", codes.join(";"))
+}
+
+/// `base` is 30 for the text, 40 for what is behind it, 50 for the underline, which has no named colours.
+fn color_code(color: Color, base: u16) -> Option<String> {
+    match color {
+        Color::Default => None,
+        Color::Indexed(n @ 0..=7) if base < 50 => Some((base + u16::from(n)).to_string()),
+        Color::Indexed(n @ 8..=15) if base < 50 => Some((base + 52 + u16::from(n)).to_string()),
+        Color::Indexed(n) => Some(format!("{};5;{n}", base + 8)),
+        Color::Rgb(r, g, b) => Some(format!("{};2;{r};{g};{b}", base + 8)),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn redrawn(bytes: &str) -> (Screen, Screen, String) {
+        let mut before = Screen::new(20, 4);
+        before.feed(bytes.as_bytes());
+        let sent = picture(&before);
+        let mut after = Screen::new(20, 4);
+        after.feed("something else\r\nstands here\x1b[4;4H".as_bytes());
+        after.feed(&sent);
+        (before, after, String::from_utf8(sent).unwrap())
+    }
+
+    #[test]
+    fn the_picture_is_the_same_on_another_terminal() {
+        for bytes in [
+            "plain\r\ntext 漢字 e\u{301}",
+            "\x1b[1;31mred\x1b[m \x1b[4:3;58;5;9mcurly\x1b[m \x1b[38;2;1;2;3;48;5;200mrgb\x1b[m\x1b[93;104mbright",
+            "\x1b[?1049h\x1b[?1000h\x1b[?1006h\x1b[?2004h\x1b[?25l\x1b[>5u\x1b[>4;2mfull screen",
+            "\x1b]0;a title\x07\x1b[?7l\x1b[4h\x1b[5 qx\x1b[2;3H",
+        ] {
+            let (before, after, sent) = redrawn(bytes);
+            for row in 0..4 {
+                assert_eq!(after.row_runs(row), before.row_runs(row), "{bytes:?} {sent:?}");
+            }
+            let place = |screen: &Screen| (screen.cursor().row, screen.cursor().col, screen.cursor().visible);
+            assert_eq!(place(&after), place(&before), "{bytes:?}");
+            assert_eq!(after.modes(), before.modes(), "{bytes:?}");
+            assert_eq!((after.keyboard_flags(), after.modify_other_keys()), (before.keyboard_flags(), before.modify_other_keys()));
+            assert_eq!((after.title(), after.alternate()), (before.title(), before.alternate()));
+        }
+    }
+
+    #[test]
+    fn no_question_is_asked_again_and_nothing_rings() {
+        let (_, mut after, sent) = redrawn("\x1b[c\x1b[6n\x1b[>0q\x07\x1b]52;c;aGk=\x07text\x1b[?2026h");
+        assert!(after.take_queries().is_empty());
+        assert!(!sent.contains('\x07') && !sent.contains("]52") && !sent.contains("2026"), "{sent:?}");
+    }
+}

@@ -1,0 +1,418 @@
+//! Clients' terminals: taken by descriptor or reached by frames, shown what the child writes, given back whole.
+//!
+//! The host never touches a terminal whose client is stopped or in the background: then it is the shell's. It never waits
+//! for a slow one either: what has to come after the last byte (a release, a farewell) is a [`Goal`] that is pursued when
+//! the terminal has taken everything.
+
+use super::clients::Client;
+use super::{Host, repaint, report};
+use crate::core::process::Signal;
+use crate::core::time::Stamp;
+use crate::io::fd::read_some;
+use crate::io::poll::{Interest, PollSet, Ready as Readiness};
+use crate::io::process::Stat;
+use crate::ipc::frame::{Frame, MAX_PAYLOAD, tag};
+use crate::tty::handed::Handed;
+
+/// While writing, a client's state is looked at at most this often, in ms (CONTRACT C12).
+const LOOK_MS: u64 = 20;
+/// How often a client that was stopped from outside is looked at again, in ms: at first, and after a while. When it goes
+/// on it says so itself.
+const PAUSED_MS: (u64, u64) = (20, 500);
+/// How long answers that the terminal owes the child are waited for before it is given back, in ms (CONTRACT C12).
+pub(super) const ANSWER_MS: u64 = 100;
+/// How long a terminal may take nothing before its client is let go without the rest, in ms: at the program's end, when
+/// the last bytes are owed as they would be without hopty, and when it only leaves.
+const STUCK_END_MS: u64 = 60_000;
+const STUCK_LEAVE_MS: u64 = 2000;
+/// How long a farewell may wait to be read, in ms.
+const BYE_MS: u64 = 60_000;
+/// How long the terminal of a client that died may take to be mended, in ms.
+const MEND_MS: u64 = 200;
+
+/// How bytes reach a client's terminal.
+#[derive(Debug)]
+pub(super) enum Via {
+    /// Not settled yet; output is kept.
+    Waiting,
+    /// The host reads and writes it.
+    Terminal(Handed),
+    /// The client does, frames carry the bytes.
+    Relay,
+    /// The client has its terminal back for a while (suspended), or is leaving.
+    Released,
+}
+
+impl Via {
+    /// The word of CONTRACT C3.
+    pub fn word(&self) -> &'static str {
+        match self {
+            Via::Terminal(_) => "fd",
+            Via::Relay => "relay",
+            Via::Waiting | Via::Released => "none",
+        }
+    }
+}
+
+/// What happens when a client's terminal has taken everything.
+#[derive(Clone, Debug)]
+pub(super) enum Goal {
+    /// It is given back for a while.
+    Release,
+    /// The client leaves: why, and what it is told.
+    Leave { why: &'static str, message: Option<String> },
+}
+
+impl Client {
+    pub fn deadline(&self) -> Option<Stamp> {
+        let goal = self.goal.as_ref().map(|goal| self.progress.1.after(stuck_limit(goal)));
+        let asked = self.asked.filter(|_| self.goal.is_some());
+        [self.paused.map(|(at, _)| at), self.typing.deadline(), goal, asked].into_iter().flatten().min()
+    }
+
+    /// The program has ended and the last bytes are on their way.
+    pub fn is_ending(&self) -> bool {
+        matches!(self.goal, Some(Goal::Leave { why: "ended", .. }))
+    }
+
+    /// Whether its terminal may be touched now; else it is left alone until a later look.
+    fn may_use_terminal(&mut self, pid: i32, now: Stamp) -> bool {
+        let Via::Terminal(terminal) = &self.via else { return false };
+        // A client that is gone is met by its connection's end.
+        if Stat::of(pid).is_none_or(|stat| stat.may_use(terminal.device())) {
+            self.paused = None;
+            self.checked = now;
+            return true;
+        }
+        let since = self.paused.map_or(now, |(_, since)| since);
+        let pause = if now.since(since) < PAUSED_MS.1 { PAUSED_MS.0 } else { PAUSED_MS.1 };
+        self.paused = Some((now.after(pause), since));
+        false
+    }
+}
+
+fn stuck_limit(goal: &Goal) -> u64 {
+    match goal {
+        Goal::Leave { why: "ended", .. } => STUCK_END_MS,
+        Goal::Release | Goal::Leave { .. } => STUCK_LEAVE_MS,
+    }
+}
+
+impl Host {
+    pub(super) fn take_terminal(&mut self, id: u64) {
+        let Some(connection) = self.connections.get_mut(&id) else { return };
+        let fd = connection.stream.take_fd();
+        let Some(client) = &mut connection.client else { return };
+        if !matches!(client.via, Via::Waiting) || client.leaving {
+            return;
+        }
+        match fd.map(|fd| Handed::take(fd, client.found.clone())) {
+            Some(Ok(terminal)) => {
+                client.via = Via::Terminal(terminal);
+                connection.frame(tag::TAKEN, &[]);
+            }
+            other => {
+                client.via = Via::Relay;
+                let why = match other {
+                    Some(Err(error)) => error.to_string(),
+                    _ => "no descriptor came with the frame".to_owned(),
+                };
+                connection.frame(tag::RELAY, why.as_bytes());
+            }
+        }
+        self.welcome(id);
+        if self.exit.is_some() {
+            let message = self.last_word();
+            self.say_bye(id, "ended", message.as_deref());
+        }
+    }
+
+    /// Shows a client what it has missed: the bytes as they came where all of them are still there, else the picture.
+    fn welcome(&mut self, id: u64) {
+        let first = !self.launch.detached;
+        let Some(client) = self.client_mut(id) else { return };
+        let (size, returns, undone) = (client.size, client.returns, std::mem::take(&mut client.undone));
+        let first = first && client.number == 1 && !returns;
+        if self.leader == Some(id) {
+            self.resize(size);
+        }
+        let Some(run) = &mut self.run else { return };
+        let whole = !std::mem::take(&mut run.lost) && (first || (returns && undone.is_empty()));
+        let kept = std::mem::take(&mut run.buffered);
+        if whole {
+            self.show_to(id, &kept);
+            return;
+        }
+        let picture = repaint::picture(&run.screen);
+        let _ = run.pty.signal_foreground(Signal(nix::libc::SIGWINCH));
+        self.show_to(id, &picture);
+    }
+
+    /// Gives bytes to one client. False when there is no terminal to show them on.
+    pub(super) fn show_to(&mut self, id: u64, bytes: &[u8]) -> bool {
+        let now = self.clock.now();
+        let Some(connection) = self.connections.get_mut(&id) else { return false };
+        let Some(client) = &mut connection.client else { return false };
+        if client.goal.is_some() || client.leaving {
+            return false;
+        }
+        match &client.via {
+            Via::Terminal(_) => {
+                let looked = client.paused.is_none() && now.since(client.checked) < LOOK_MS;
+                let usable = looked || (client.paused.is_none() && client.may_use_terminal(connection.pid, now));
+                if let Via::Terminal(terminal) = &client.via
+                    && usable
+                {
+                    if client.out.send(terminal, bytes).is_err() {
+                        client.out.clear();
+                    }
+                } else {
+                    client.out.push(bytes);
+                }
+                true
+            }
+            Via::Relay => {
+                for part in bytes.chunks(MAX_PAYLOAD) {
+                    connection.frame(tag::OUTPUT, part);
+                }
+                true
+            }
+            Via::Waiting | Via::Released => false,
+        }
+    }
+
+    pub(super) fn terminal_ready(&mut self, id: u64, ready: Readiness) {
+        let now = self.clock.now();
+        let full = self.kept.is_full();
+        let Some(connection) = self.connections.get_mut(&id) else { return };
+        let pid = connection.pid;
+        let Some(client) = &mut connection.client else { return };
+        if !client.may_use_terminal(pid, now) {
+            return;
+        }
+        let Via::Terminal(terminal) = &client.via else { return };
+        if ready.write && client.out.flush(terminal).is_err() {
+            client.out.clear();
+        }
+        if !ready.read && !ready.gone {
+            return;
+        }
+        if full && !ready.gone {
+            // What is kept is full: the keyboard's turn to wait.
+            client.paused = Some((now.after(PAUSED_MS.0), now));
+            return;
+        }
+        let mut buf = [0; 16384];
+        match read_some(terminal, &mut buf) {
+            Ok(Some(0)) | Err(_) => self.hung_up(id),
+            Ok(None) => {}
+            Ok(Some(n)) => self.typed(id, &buf[..n]),
+        }
+    }
+
+    /// A client that was stopped is looked at again.
+    pub(super) fn look_again(&mut self, id: u64) {
+        let now = self.clock.now();
+        let due = self.client_mut(id).is_some_and(|client| client.paused.is_some_and(|(at, _)| at <= now));
+        if due {
+            self.terminal_ready(id, Readiness { read: true, write: true, gone: false });
+        }
+    }
+
+    /// The sequences that a client writes when the host dies, whenever they change.
+    pub(super) fn tell_undo(&mut self, id: u64) {
+        let Some(run) = &self.run else { return };
+        let Some(connection) = self.connections.get_mut(&id) else { return };
+        let Some(client) = &mut connection.client else { return };
+        if client.leaving || matches!(client.via, Via::Released) {
+            return;
+        }
+        let undo = run.screen.undo();
+        if client.undo != undo {
+            connection.stream.send(&Frame::new(tag::UNDO, &undo).encode());
+            client.undo = undo;
+        }
+    }
+
+    /// The client is about to stop: its terminal is whole again before the answer.
+    pub(super) fn release(&mut self, id: u64) {
+        let undo = self.run.as_ref().map(|run| run.screen.undo()).unwrap_or_default();
+        self.show_to(id, &undo);
+        let now = self.clock.now();
+        let Some(client) = self.client_mut(id) else { return };
+        if client.goal.is_none() && !client.leaving {
+            client.undone = undo;
+            client.goal = Some(Goal::Release);
+            client.progress = (client.out.len(), now);
+        }
+        self.pursue(id);
+    }
+
+    /// The client is raw and in the foreground again. After a release it hands its terminal over anew and the child goes
+    /// on; after a stop from outside the shell has written on the screen, which is drawn again.
+    pub(super) fn resume(&mut self, id: u64) {
+        let Some(client) = self.client_mut(id) else { return };
+        if client.leaving {
+            return;
+        }
+        match client.via {
+            Via::Released => {
+                client.via = Via::Waiting;
+                client.returns = true;
+                self.signal_child(Signal(nix::libc::SIGCONT), true);
+            }
+            Via::Terminal(_) | Via::Relay => {
+                client.paused = None;
+                let Some(run) = &self.run else { return };
+                let picture = if run.screen.alternate() { repaint::picture(&run.screen) } else { repaint::modes(&run.screen) };
+                let _ = run.pty.signal_foreground(Signal(nix::libc::SIGWINCH));
+                self.show_to(id, &picture);
+            }
+            Via::Waiting => {}
+        }
+    }
+
+    pub(super) fn suspend_leader(&mut self) {
+        let target = self.leader.filter(|id| self.connections.get(id).is_some_and(|c| c.watches()));
+        if let Some(connection) = target.and_then(|id| self.connections.get_mut(&id)) {
+            connection.frame(tag::SUSPEND, &[]);
+        }
+    }
+
+    /// Ends a client: everything is written, its terminal is whole, then the last frame.
+    pub(super) fn say_bye(&mut self, id: u64, why: &'static str, message: Option<&str>) {
+        let ended = why == "ended";
+        if !ended {
+            let undo = self.run.as_ref().map(|run| run.screen.undo()).unwrap_or_default();
+            self.show_to(id, &undo);
+        }
+        let now = self.clock.now();
+        let Some(client) = self.client_mut(id) else { return };
+        if client.leaving {
+            return;
+        }
+        // On its way to hand its terminal over: what was written before it came is shown first.
+        if ended && matches!(client.via, Via::Waiting) {
+            return;
+        }
+        client.goal = Some(Goal::Leave { why, message: message.map(str::to_owned) });
+        client.progress = (client.out.len(), now);
+        if ended && matches!(client.via, Via::Released) {
+            self.show_late(id);
+        }
+        self.pursue(id);
+    }
+
+    /// What the child wrote while its client was stopped; it will see it when it goes on.
+    fn show_late(&mut self, id: u64) {
+        let kept = self.take_buffered();
+        if let Some(connection) = self.connections.get_mut(&id) {
+            for part in kept.chunks(MAX_PAYLOAD) {
+                connection.frame(tag::OUTPUT, part);
+            }
+        }
+    }
+
+    /// Does what was to be done when everything is written, if it is.
+    pub(super) fn pursue(&mut self, id: u64) {
+        let now = self.clock.now();
+        let exit = self.exit.as_ref().map_or(serde_json::Value::Null, report::Exit::json);
+        let Some(connection) = self.connections.get_mut(&id) else { return };
+        let Some(client) = &mut connection.client else { return };
+        let Some(goal) = client.goal.clone() else { return };
+        let ended = client.is_ending();
+        if !ended && client.asked.is_some_and(|until| now < until) {
+            return;
+        }
+        let usable = client.may_use_terminal(connection.pid, now);
+        if let Via::Terminal(terminal) = &client.via {
+            if usable && client.out.flush(terminal).is_err() {
+                client.out.clear();
+            }
+            let stuck = now >= client.progress.1.after(stuck_limit(&goal));
+            if client.out.len() != client.progress.0 {
+                client.progress = (client.out.len(), now);
+            }
+            if usable && !client.out.is_empty() && !stuck {
+                return;
+            }
+            // It is not ours to touch: the client writes the rest itself when it goes on.
+            let rest = client.out.take();
+            if !usable {
+                for part in rest.chunks(MAX_PAYLOAD) {
+                    connection.stream.send(&Frame::new(tag::OUTPUT, part).encode());
+                }
+            }
+        }
+        client.goal = None;
+        client.paused = None;
+        client.via = Via::Released;
+        let number = client.number;
+        let Goal::Leave { why, message } = goal else {
+            connection.frame(tag::RELEASED, &[]);
+            return;
+        };
+        client.leaving = true;
+        connection.frame(tag::RELEASED, &[]);
+        let bye = serde_json::json!({"why": why, "exit": exit, "message": message});
+        connection.frame(tag::BYE, bye.to_string().as_bytes());
+        connection.close(now, BYE_MS);
+        if self.leader == Some(id) {
+            self.leader = None;
+        }
+        if !ended {
+            self.detached(number, why);
+        }
+    }
+
+    /// A client's terminal went away, or the client was told so by SIGHUP: the session goes on without it.
+    pub(super) fn hung_up(&mut self, id: u64) {
+        let now = self.clock.now();
+        let undo = self.run.as_ref().map(|run| run.screen.undo()).unwrap_or_default();
+        self.show_to(id, &undo);
+        let Some(connection) = self.connections.get_mut(&id) else { return };
+        let Some(client) = &mut connection.client else { return };
+        if client.leaving {
+            return;
+        }
+        if let Via::Terminal(terminal) = &client.via {
+            // Perhaps only the client was told so and the terminal is there: one try to leave it whole.
+            let _ = client.out.flush(terminal);
+        }
+        client.out.clear();
+        client.via = Via::Released;
+        client.goal = None;
+        client.leaving = true;
+        let number = client.number;
+        connection.frame(tag::RELEASED, &[]);
+        connection.frame(tag::BYE, br#"{"why":"detached","exit":null,"message":"hangup"}"#);
+        connection.close(now, STUCK_LEAVE_MS);
+        if self.leader == Some(id) {
+            self.leader = None;
+        }
+        self.detached(number, "hangup");
+    }
+
+    /// The terminal of a client that died without a word.
+    pub(super) fn mend(&mut self, client: &mut Client) {
+        let Via::Terminal(terminal) = &client.via else { return };
+        let undo = self.run.as_ref().map(|run| run.screen.undo()).unwrap_or_default();
+        // What still waits is dropped: the shell is about to show its prompt.
+        client.out.clear();
+        let _ = client.out.send(terminal, &undo);
+        let until = self.clock.now().after(MEND_MS);
+        while !client.out.is_empty() && self.clock.now() < until {
+            let mut set = PollSet::default();
+            set.add((), std::os::fd::AsFd::as_fd(terminal), Interest::Write);
+            if set.wait(Some(LOOK_MS)).is_err() || client.out.flush(terminal).is_err() {
+                break;
+            }
+        }
+        terminal.restore_modes();
+    }
+
+    /// Whether a terminal is still taking the program's last bytes, which are owed to it.
+    pub(super) fn owes_bytes(&self) -> bool {
+        self.connections.values().any(|c| c.client.as_ref().is_some_and(Client::is_ending))
+    }
+}

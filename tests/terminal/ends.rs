@@ -1,0 +1,140 @@
+//! Exit codes, signals, and the last bytes.
+
+use std::time::Instant;
+
+use super::{output, run, support, world};
+
+#[test]
+fn codes_and_signals_are_the_program_s_own() {
+    let world = world();
+    let table =
+        [("exit 0", 0), ("exit 7", 7), ("exit 255", 255), ("kill -TERM $$", 143), ("kill -KILL $$", 137), ("kill -INT $$", 130)];
+    for (script, code) in table {
+        let mut term = run(&world, script);
+        assert_eq!(term.wait_exit(), code, "{script}");
+        term.assert_whole();
+    }
+    world.assert_nothing_left();
+}
+
+#[test]
+fn a_child_that_is_killed_from_outside_gives_its_signal() {
+    let world = world();
+    let mut term = run(&world, "echo pid $$; exec sleep 100");
+    let pid = term.wait_number("pid ");
+    support::kill(pid, nix::libc::SIGKILL);
+    assert_eq!(term.wait_exit(), 137);
+    world.assert_nothing_left();
+}
+
+#[test]
+fn a_program_that_ends_at_once_is_heard_to_its_last_byte() {
+    let world = world();
+    for n in 0..10 {
+        let mut term = world.terminal(&["run", "--", "sh", "-c", &format!("echo first {n}; echo last {n}; exit 3")]);
+        assert_eq!(output(&mut term), format!("first {n}\nlast {n}\n"));
+        assert_eq!(term.wait_exit(), 3);
+    }
+    world.assert_nothing_left();
+}
+
+#[test]
+fn a_megabyte_before_the_exit_arrives_whole_and_in_order() {
+    let world = world();
+    let mut term = run(&world, "seq 1 180000; exit 9");
+    let wanted: String = (1..=180_000).map(|n| format!("{n}\n")).collect();
+    assert!(wanted.len() > 1 << 20);
+    let got = output(&mut term);
+    assert!(got == wanted, "{} of {} bytes", got.len(), wanted.len());
+    assert_eq!(term.wait_exit(), 9);
+    world.assert_nothing_left();
+}
+
+/// As with any program, who does not read delays the end and loses nothing.
+#[test]
+fn a_reader_that_stalls_gets_the_last_byte_too() {
+    let world = world();
+    let term = run(&world, "printf 'go\n'; read x; seq 1 40000; exit 5");
+    term.wait_text("go");
+    term.stall(true);
+    term.send("\n");
+    world.wait_decision("run.ended", 1);
+    // Longer than the host stays for anybody else.
+    std::thread::sleep(std::time::Duration::from_millis(2600));
+    term.stall(false);
+    let mut term = term;
+    let got = output(&mut term);
+    let wanted: String = (1..=40_000).map(|n| format!("{n}\n")).collect();
+    assert!(got.ends_with(&wanted), "{} of {} bytes", got.len(), wanted.len());
+    assert_eq!(term.wait_exit(), 5);
+    world.assert_nothing_left();
+}
+
+#[test]
+fn whoever_keeps_the_terminal_open_does_not_delay_the_exit() {
+    let world = world();
+    for (script, left) in [("trap '' HUP; sleep 60 & echo up; exit 4", "sleep"), ("echo up; trap '' HUP; yes & exit 4", "yes")] {
+        let begun = Instant::now();
+        let mut term = run(&world, script);
+        assert_eq!(term.wait_exit(), 4);
+        assert!(begun.elapsed().as_millis() < 2500, "{script}: {:?}", begun.elapsed());
+        for (pid, line) in world.processes() {
+            if line.starts_with(left) {
+                support::kill(pid, nix::libc::SIGKILL);
+            }
+        }
+        world.assert_nothing_left();
+    }
+}
+
+#[test]
+fn exec_errors_say_what_is_wrong() {
+    let world = world();
+    let dir = world.project.join("directory");
+    std::fs::create_dir(&dir).unwrap();
+    let file = |name: &str, text: &str, mode: u32| {
+        use std::os::unix::fs::PermissionsExt;
+        let path = world.project.join(name);
+        std::fs::write(&path, text).unwrap();
+        std::fs::set_permissions(&path, std::fs::Permissions::from_mode(mode)).unwrap();
+        path.to_str().unwrap().to_owned()
+    };
+    let cases = [
+        ("/no/such/program".to_owned(), 127, "no such program"),
+        ("no-such-program-anywhere".to_owned(), 127, "no such program"),
+        (file("bad", "#!/no/such/interpreter\n", 0o755), 126, "/no/such/interpreter"),
+        (file("plain", "text\n", 0o644), 126, "permission denied"),
+        (dir.to_str().unwrap().to_owned(), 126, "permission denied"),
+    ];
+    for (program, code, words) in cases {
+        let mut term = world.terminal(&["run", "--", &program]);
+        let text = output(&mut term);
+        assert_eq!(term.wait_exit(), code, "{text}");
+        assert!(text.starts_with("hopty: ") && text.contains(words) && text.contains("\nhint: "), "{program}: {text}");
+        term.assert_whole();
+    }
+    let gone = world.project.join("gone");
+    std::fs::create_dir(&gone).unwrap();
+    let inside = format!("cd '{}' && rmdir ../gone && exec '{}' run -- true", gone.display(), support::claude::hopty().display());
+    let mut term = super::bare(&world, &inside);
+    let text = output(&mut term);
+    assert_eq!(term.wait_exit(), 125, "{text}");
+    assert!(text.contains("hopty: ") && text.contains("directory is gone"), "{text}");
+    world.assert_nothing_left();
+}
+
+/// A file that another user may not execute; root may execute anything, so the case runs as nobody.
+#[test]
+fn a_program_without_permission_is_126() {
+    let world = world();
+    let Some(hopty) = support::nobody::give(&world) else { return };
+    let path = world.project.join("secret");
+    std::fs::write(&path, "#!/bin/sh\n").unwrap();
+    use std::os::unix::fs::PermissionsExt;
+    std::fs::set_permissions(&path, std::fs::Permissions::from_mode(0o700)).unwrap();
+    let mut term = support::nobody::terminal(&world, &hopty, &["run", "--", path.to_str().unwrap()]);
+    let text = output(&mut term);
+    assert_eq!(term.wait_exit(), 126, "{text}");
+    assert!(text.contains("permission denied"), "{text}");
+    world.assert_nothing_left();
+}

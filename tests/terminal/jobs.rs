@@ -1,0 +1,212 @@
+//! Job control: Ctrl+Z gives the shell back, `fg` goes on; what is sent to the client from outside; who has the keys.
+
+use super::support::claude::hopty;
+use super::support::term::Term;
+use super::support::world::World;
+use super::{client, support, world};
+
+/// An interactive shell in a terminal, with hopty as `$H`.
+pub(super) fn shell(world: &mut World) -> Term {
+    world.set("PS1", "$ ");
+    world.set("H", hopty().to_str().unwrap());
+    let bash = std::path::Path::new("/bin/bash");
+    let term = if bash.exists() {
+        Term::start(bash, &["--norc", "--noprofile", "-i"], &world.env, &world.project, (120, 40))
+    } else {
+        Term::start("/bin/sh".as_ref(), &["-i"], &world.env, &world.project, (120, 40))
+    };
+    term.wait_for("the prompt", |s| s.lines()[0] == "$");
+    term
+}
+
+/// Waits until the shell has the terminal again.
+pub(super) fn wait_prompt(term: &Term) {
+    term.wait_for("the prompt", |s| !s.alternate() && s.lines().iter().rfind(|l| !l.is_empty()).is_some_and(|l| l == "$"));
+}
+
+/// Types a command at the shell's prompt and waits for its answer.
+pub(super) fn ask(term: &Term, n: u32) {
+    term.send(format!("echo shell-{n}-$((40 + 2))\r"));
+    term.wait_text(&format!("shell-{n}-42"));
+}
+
+/// Ends the program with Ctrl+D and the shell after it.
+pub(super) fn leave(term: &mut Term, world: &World, code: i32) {
+    term.send("echo code-$?-\r");
+    term.wait_text(&format!("code-{code}-"));
+    term.send("exit\r");
+    term.wait_exit();
+    world.assert_nothing_left();
+}
+
+#[test]
+fn ctrl_z_gives_the_shell_back_and_fg_goes_on_several_times() {
+    let mut world = world();
+    let mut term = shell(&mut world);
+    term.send("$H run -- cat\r");
+    for n in 0..3 {
+        // The terminal echoes it, and cat says it again.
+        term.send(format!("line-{n}\r"));
+        term.wait_for("the echo of cat", |s| s.lines().iter().filter(|l| **l == format!("line-{n}")).count() >= 2);
+        term.send("\x1a");
+        term.wait_text("Stopped");
+        ask(&term, n);
+        assert_eq!(world.status()["state"], "stopped");
+        term.send("clear; fg\r");
+        support::wait_for("the child to go on", || (world.status()["state"] == "unknown").then_some(()));
+    }
+    term.send("end\r\x04");
+    term.wait_text("end");
+    wait_prompt(&term);
+    leave(&mut term, &world, 0);
+}
+
+#[test]
+fn full_screen_programs_are_suspended_with_a_whole_terminal_and_come_back() {
+    for (program, sign, quit) in [("vim -u NONE -N", "~", ":q!\r"), ("less /etc/passwd", "root:", "q")] {
+        let mut world = world();
+        let name = program.split(' ').next().unwrap();
+        if !std::path::Path::new("/usr/bin").join(name).exists() {
+            support::claude::say(&format!("{name} is not installed: its case is left out"));
+            continue;
+        }
+        let mut term = shell(&mut world);
+        term.send(format!("$H run -- {program}\r"));
+        for n in 0..3 {
+            term.wait_for("the program", |s| s.alternate() && s.lines().iter().any(|l| l.starts_with(sign)));
+            term.send("\x1a");
+            term.wait_text("Stopped");
+            term.wait_for("the primary screen", |s| !s.alternate() && s.cursor().visible);
+            ask(&term, n);
+            term.send("clear; fg\r");
+        }
+        term.wait_for("the program", |s| s.alternate() && s.lines().iter().any(|l| l.starts_with(sign)));
+        term.send(quit);
+        wait_prompt(&term);
+        leave(&mut term, &world, 0);
+    }
+}
+
+#[test]
+fn the_agent_is_suspended_and_comes_back() {
+    let mut world = world();
+    let mut term = shell(&mut world);
+    term.send("$H --model claude-sonnet-4-5 --dangerously-skip-permissions\r");
+    term.wait_box();
+    for n in 0..2 {
+        term.send("\x1a");
+        term.wait_text("Stopped");
+        ask(&term, n);
+        term.send("clear; fg\r");
+        world.wait_state("idle");
+        term.wait_box();
+    }
+    term.send("/exit");
+    term.wait_text("/exit");
+    term.send("\r");
+    wait_prompt(&term);
+    leave(&mut term, &world, 0);
+}
+
+/// hopty as one part of a job: the whole job stops.
+#[test]
+fn ctrl_z_stops_the_whole_job() {
+    let mut world = world();
+    let mut term = shell(&mut world);
+    term.send("sh -c '$H run -- cat; echo after-$?-'\r");
+    term.send("one\r");
+    term.wait_for("the echo of cat", |s| s.lines().iter().filter(|l| **l == "one").count() >= 2);
+    term.send("\x1a");
+    term.wait_text("Stopped");
+    ask(&term, 1);
+    term.send("fg\r");
+    term.send("two\r");
+    term.wait_for("the echo of cat", |s| s.lines().iter().filter(|l| **l == "two").count() >= 2);
+    term.send("\x04");
+    term.wait_text("after-0-");
+    leave(&mut term, &world, 0);
+}
+
+/// A program that was stopped in the middle of a full-screen picture, by somebody else.
+#[test]
+fn a_child_that_is_stopped_from_outside_leaves_a_whole_terminal_and_its_picture_comes_back() {
+    let mut world = world();
+    let mut term = shell(&mut world);
+    term.send("$H run -- sh -c \"printf '\\033[?1049h\\033[?1000h\\033[?2004h\\033[3;5Hpicture\\033[31mred'; exec cat\"\r");
+    term.wait_text("picturered");
+    support::kill(super::child(&world), nix::libc::SIGSTOP);
+    term.wait_text("Stopped");
+    term.wait_for("a whole terminal", |s| !s.alternate() && !s.modes().contains(&"1000".to_owned()));
+    ask(&term, 1);
+    term.send("fg\r");
+    term.wait_for("the picture", |s| {
+        s.alternate() && s.lines()[2] == "    picturered" && ["1000", "2004"].iter().all(|m| s.modes().contains(&(*m).to_owned()))
+    });
+    term.send("\x04");
+    wait_prompt(&term);
+    leave(&mut term, &world, 0);
+}
+
+#[test]
+fn a_client_that_is_stopped_from_outside_leaves_the_keys_to_the_shell() {
+    for signal in [nix::libc::SIGTSTP, nix::libc::SIGSTOP] {
+        let mut world = world();
+        let mut term = shell(&mut world);
+        let file = world.project.join("read");
+        term.send(format!("$H run -- sh -c 'stty -echo; : >{0}; echo u$((1))p; exec cat >>{0}'\r", file.display()));
+        term.wait_text("u1p");
+        for n in 0..2 {
+            support::kill(client(&world), signal);
+            term.wait_text("Stopped");
+            for k in 0..5 {
+                ask(&term, 10 * n + k);
+            }
+            term.send("clear; bg\r");
+            ask(&term, 10 * n + 6);
+            assert_eq!(std::fs::read_to_string(&file).unwrap(), "seen\n".repeat(n as usize), "the shell's keys are the shell's");
+            term.send("clear; fg\r");
+            term.wait_text("run --");
+            term.send("seen\r");
+            support::wait_for("the line in the program", || {
+                (std::fs::read_to_string(&file).unwrap() == "seen\n".repeat(n as usize + 1)).then_some(())
+            });
+        }
+        term.send("\x04");
+        wait_prompt(&term);
+        leave(&mut term, &world, 0);
+    }
+}
+
+#[test]
+fn a_suspended_job_that_is_killed_ends() {
+    let mut world = world();
+    let mut term = shell(&mut world);
+    term.send("$H run -- cat\r");
+    term.send("one\r");
+    term.wait_for("the echo of cat", |s| s.lines().iter().filter(|l| **l == "one").count() >= 2);
+    term.send("\x1a");
+    term.wait_text("Stopped");
+    term.send("kill %1\r");
+    support::wait_for("the session's end", || world.ask(&["ls", "--json"]).starts_with("[]").then_some(()));
+    ask(&term, 1);
+    term.send("wait; true\r");
+    leave(&mut term, &world, 0);
+}
+
+/// As in a tmux pane or over ssh: nobody could continue it, so it goes on at once.
+#[test]
+fn an_orphaned_group_goes_on_at_once() {
+    let world = world();
+    let mut term = super::run(&world, "exec cat");
+    super::child(&world);
+    for n in 0..3 {
+        term.send(format!("line-{n}\r"));
+        term.wait_for("the echo of cat", |s| s.lines().iter().filter(|l| l.ends_with(&format!("line-{n}"))).count() >= 2);
+        term.send("\x1a");
+        term.wait_for("Ctrl+Z", |s| s.lines().iter().any(|l| l.contains("^Z")));
+    }
+    term.send("\r\x04");
+    assert_eq!(term.wait_exit(), 0);
+    term.assert_whole();
+    world.assert_nothing_left();
+}

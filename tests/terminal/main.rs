@@ -1,0 +1,56 @@
+//! `hopty run -- PROGRAM` in a terminal: what the program finds, what the person sees, and what is left afterwards is
+//! what it would be without hopty. Every case runs the real binary in a pseudo-terminal of its own.
+
+#[path = "../support/mod.rs"]
+mod support;
+
+mod bytes;
+mod ends;
+mod idle;
+mod inherit;
+mod jobs;
+mod relay;
+mod size;
+mod whole;
+
+use hopty::standin::script::Script;
+use support::claude::Kind;
+use support::term::Term;
+use support::world::World;
+
+/// A world without a Claude.
+fn world() -> World {
+    World::new(Kind::StandIn, Script::list([])).expect("the stand-in is always there")
+}
+
+/// `hopty run -- sh -c SCRIPT` in a terminal of 120x40.
+fn run(world: &World, script: &str) -> Term {
+    world.terminal(&["run", "--", "sh", "-c", script])
+}
+
+/// The same without hopty.
+fn bare(world: &World, script: &str) -> Term {
+    Term::start("/bin/sh".as_ref(), &["-c", script], &world.env, &world.project, (120, 40))
+}
+
+/// Everything that a program wrote to its terminal, after its end, as text with plain line ends.
+fn output(term: &mut Term) -> String {
+    term.wait_exit();
+    term.drained();
+    String::from_utf8_lossy(&term.bytes()).replace("\r\n", "\n")
+}
+
+/// The program of the only session, as soon as it runs.
+fn child(world: &World) -> i32 {
+    support::wait_for("the program", || {
+        let output = world.hopty(&["status", "--json"]);
+        let status: serde_json::Value = serde_json::from_slice(&output.stdout).ok()?;
+        i32::try_from(status["pid"].as_i64()?).ok()
+    })
+}
+
+/// The client that started the only session.
+fn client(world: &World) -> i32 {
+    let is_client = |line: &str| line.split(' ').next().is_some_and(|program| program.ends_with("/hopty")) && !line.contains("__host");
+    support::wait_for("the client", || world.processes().into_iter().find(|(_, line)| is_client(line)).map(|(pid, _)| pid))
+}

@@ -1,0 +1,194 @@
+//! The terminal is whole afterwards, whatever ended it: termios bit for bit, every mode off, the primary screen.
+
+use super::support::term::Term;
+use super::support::world::World;
+use super::{child, client, run, support, world};
+
+/// Leaves on whatever a terminal can have on.
+const DIRTY: &str = "printf '\\033[?1049h\\033[?1000h\\033[?1003h\\033[?1006h\\033[?2004h\\033[?1004h\\033[>5u\\033[>4;2m\\033[?25l\\033[2;9r\\033[31m\\033(0dirt'; \
+                     printf '\\033(By';";
+
+fn dirty(world: &World, then: &str) -> Term {
+    let term = run(world, &format!("stty raw -echo; {DIRTY} {then}"));
+    wait_dirty(&term);
+    term
+}
+
+fn wait_dirty(term: &Term) {
+    term.wait_for("the modes", |s| s.alternate() && !s.cursor().visible && s.keyboard_flags() != 0 && s.modes().len() >= 6);
+}
+
+fn host(world: &World) -> i32 {
+    i32::try_from(world.status()["host_pid"].as_i64().unwrap()).unwrap()
+}
+
+fn stop(world: &World) {
+    assert!(world.hopty(&["stop", "proj"]).status.success());
+    world.assert_nothing_left();
+}
+
+#[test]
+fn after_the_child_was_killed() {
+    let world = world();
+    let mut term = dirty(&world, "exec sleep 100");
+    support::kill(child(&world), nix::libc::SIGKILL);
+    assert_eq!(term.wait_exit(), 137);
+    term.assert_whole();
+    world.assert_nothing_left();
+}
+
+#[test]
+fn after_the_host_was_killed() {
+    let world = world();
+    let mut term = dirty(&world, "exec sleep 100");
+    let pid = child(&world);
+    support::kill(host(&world), nix::libc::SIGKILL);
+    assert_eq!(term.wait_exit(), 125);
+    term.assert_whole();
+    term.wait_text("hopty: run: proj: the session's host died");
+    term.wait_text("hint: ");
+    // The program ends with its terminal.
+    support::wait_for("the program's end", || (!std::path::Path::new(&format!("/proc/{pid}")).exists()).then_some(()));
+    let ended: serde_json::Value = serde_json::from_str(&world.ask(&["ls", "--all", "--json"])).unwrap();
+    assert_eq!((&ended[0]["state"], &ended[0]["exit"]["cause"]), (&"ended".into(), &"host_lost".into()));
+    // The stale socket is in nobody's way.
+    let mut term = run(&world, "exit 6");
+    assert_eq!(term.wait_exit(), 6);
+    world.assert_nothing_left();
+}
+
+#[test]
+fn after_the_client_was_killed_and_the_session_goes_on() {
+    let world = world();
+    let mut term = dirty(&world, "exec cat");
+    support::kill(client(&world), nix::libc::SIGKILL);
+    assert_eq!(term.wait_exit(), 137);
+    term.assert_whole();
+    support::wait_for("the client to be gone", || (world.status()["clients"] == serde_json::json!([])).then_some(()));
+    stop(&world);
+}
+
+#[test]
+fn signals_to_the_client_are_the_program_s() {
+    for (signal, code) in [(nix::libc::SIGTERM, 143), (nix::libc::SIGINT, 130), (nix::libc::SIGQUIT, 131), (nix::libc::SIGUSR1, 138)] {
+        let world = world();
+        let mut term = dirty(&world, "exec sleep 100");
+        support::kill(client(&world), signal);
+        assert_eq!(term.wait_exit(), code);
+        term.assert_whole();
+        world.assert_nothing_left();
+    }
+}
+
+#[test]
+fn a_program_that_catches_the_signal_decides_itself() {
+    let world = world();
+    let mut term = run(&world, "trap 'echo caught; exit 3' TERM; echo u$((1))p; while :; do sleep 0.05; done");
+    term.wait_text("u1p");
+    support::kill(client(&world), nix::libc::SIGTERM);
+    assert_eq!(term.wait_exit(), 3);
+    term.wait_text("caught");
+    term.assert_whole();
+    world.assert_nothing_left();
+}
+
+#[test]
+fn a_window_that_is_closed_leaves_the_session_running() {
+    let world = world();
+    let mut term = dirty(&world, "exec cat");
+    let pid = child(&world);
+    term.hang_up();
+    assert_eq!(term.wait_exit(), 0, "SIGHUP detaches");
+    support::wait_for("the client to be gone", || (world.status()["clients"] == serde_json::json!([])).then_some(()));
+    assert_eq!(child(&world), pid);
+    // Attached again from another terminal, the picture is the same.
+    let mut again = world.terminal(&["attach"]);
+    wait_dirty(&again);
+    again.wait_text("y");
+    support::kill(pid, nix::libc::SIGKILL);
+    assert_eq!(again.wait_exit(), 137);
+    again.assert_whole();
+    world.assert_nothing_left();
+}
+
+#[test]
+fn a_window_that_is_closed_ends_the_session_where_that_is_configured() {
+    let mut world = world();
+    world.set("HOPTY_TERMINAL_ON_HANGUP", "end");
+    let mut term = dirty(&world, "exec sleep 100");
+    term.hang_up();
+    term.wait_exit();
+    world.wait_decision("session.ended", 1);
+    world.assert_nothing_left();
+}
+
+#[test]
+fn a_hang_up_that_only_the_client_hears_leaves_a_whole_terminal() {
+    let world = world();
+    let mut term = dirty(&world, "exec cat");
+    support::kill(client(&world), nix::libc::SIGHUP);
+    assert_eq!(term.wait_exit(), 0);
+    term.assert_whole();
+    stop(&world);
+}
+
+#[test]
+fn another_terminal_takes_over_and_sees_the_picture() {
+    let world = world();
+    let mut first = dirty(&world, "exec cat");
+    let mut second = world.terminal(&["attach", "proj"]);
+    assert_eq!(first.wait_exit(), 0);
+    first.assert_whole();
+    first.wait_text("another terminal took over; the session goes on");
+    wait_dirty(&second);
+    second.wait_text("y");
+    second.send("typed");
+    second.wait_text("typed");
+    stop(&world);
+    second.wait_exit();
+    second.assert_whole();
+}
+
+#[test]
+fn a_panic_of_the_client_leaves_a_whole_terminal() {
+    let mut world = world();
+    world.set("HOPTY_TEST_PANIC", "1");
+    let mut term = run(&world, &format!("stty raw -echo; {DIRTY} exec cat"));
+    assert_eq!(term.wait_exit(), 125);
+    term.assert_whole();
+    term.wait_text("hopty: run: proj: the client failed");
+    term.wait_text("a panic was asked for");
+    stop(&world);
+    term.assert_whole();
+}
+
+/// Not the session's own end, but everybody else's: the host is told to end.
+#[test]
+fn a_host_that_is_told_to_end_ends_in_order() {
+    let world = world();
+    let mut term = dirty(&world, "exec sleep 100");
+    support::kill(host(&world), nix::libc::SIGTERM);
+    assert_eq!(term.wait_exit(), 143);
+    term.assert_whole();
+    world.assert_nothing_left();
+}
+
+/// Ctrl+C while hopty is still starting must not leave a session that nobody sees.
+#[test]
+fn a_client_that_dies_before_it_attaches_takes_the_session_with_it() {
+    let world = world();
+    for _ in 0..5 {
+        let mut term = run(&world, "exec sleep 100");
+        support::wait_for("the host", || world.processes().into_iter().find(|(_, line)| line.contains("__host")));
+        let _ = term.child.kill();
+        term.wait_exit();
+        support::wait_for("the end, or a client", || {
+            let attached = world.decisions().iter().any(|d| d["kind"] == "client.attached");
+            if attached {
+                let _ = world.hopty(&["stop", "proj"]);
+            }
+            (attached || world.processes().is_empty()).then_some(())
+        });
+        world.assert_nothing_left();
+    }
+}
