@@ -111,7 +111,7 @@ impl Stage {
     }
 
     /// Gives the terminal back for a pause.
-    pub(super) fn suspend(&self) {
+    pub(super) fn suspend(&mut self) {
         let _ = put(LEAVE);
         self.raw.suspend();
     }
