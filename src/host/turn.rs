@@ -9,8 +9,9 @@ impl Host {
     /// Tells the supervisor when a turn began or ended. An end needs a screen that has been quiet for a while: the lines of
     /// a message that is still being written look like its last.
     pub(super) fn tell_turn(&mut self) {
-        let Some(over) = self.turn_is_over() else { return };
         let now = self.clock.now();
+        self.watching.hookless = self.recorder.supervisor.turns_by_transcript(now);
+        let Some(over) = self.turn_is_over() else { return };
         if over && (now < self.quiet_from() || self.view().is_some_and(|view| view.busy_hint == Some(true))) {
             return;
         }
@@ -32,7 +33,7 @@ impl Host {
     /// `None` while hooks tell, and before the first prompt.
     fn turn_is_over(&self) -> Option<bool> {
         let supervisor = &self.recorder.supervisor;
-        if !supervisor.turns_by_transcript(self.clock.now()) {
+        if !self.watching.hookless {
             return None;
         }
         let facts = &self.watching.following.as_ref().filter(|following| !following.more)?.facts;

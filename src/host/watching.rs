@@ -95,6 +95,8 @@ pub(super) struct Watching {
     registry: PathBuf,
     claude: bool,
     needs_poll: bool,
+    /// No hook names the transcript: it must be found.
+    pub hookless: bool,
     looked: Stamp,
 }
 
@@ -116,6 +118,7 @@ impl Watching {
             registry: paths.claude.join("channel-registry.json"),
             claude,
             needs_poll: false,
+            hookless: false,
             looked: Stamp(0),
         };
         if claude {
@@ -166,9 +169,9 @@ impl Watching {
 
     /// When to look although nothing tells.
     pub fn deadline(&self) -> Option<Stamp> {
-        // Without a hook nobody says in which directory the transcript will be.
-        let searching = self.following.as_ref().is_some_and(|f| f.path().is_none());
-        (self.claude && (searching || self.needs_poll || self.watcher.is_blind())).then(|| self.looked.after(POLL_MS))
+        // Where Claude keeps a project's transcripts is not computed, and a directory that it makes is not watched yet.
+        let unknown = self.hookless && self.following.as_ref().is_some_and(|following| following.tail.is_none());
+        (self.claude && (unknown || self.needs_poll || self.watcher.is_blind())).then(|| self.looked.after(POLL_MS))
     }
 
     /// What runs code in the settings that Claude reads for this project.
