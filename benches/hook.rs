@@ -75,9 +75,12 @@ fn run(words: &[&str], input: &[u8], socket: &Path) -> f64 {
 /// A PostToolBatch payload with a tool's answer of so many KB.
 fn payload(kilobytes: usize) -> Vec<u8> {
     let text = "output of a tool ".repeat(kilobytes * 60);
-    let call = serde_json::json!({"tool_name": "Bash", "tool_input": {"command": "make"}, "tool_use_id": "toolu_1", "tool_response": text});
+    let call =
+        serde_json::json!({"tool_name": "Bash", "tool_input": {"command": "make"}, "tool_use_id": "toolu_1", "tool_response": text});
     let id = "c74cc080-94b9-4841-b82f-a62cfb8efdc0";
-    serde_json::json!({"session_id": id, "hook_event_name": "PostToolBatch", "cwd": "/", "tool_calls": [call]}).to_string().into_bytes()
+    serde_json::json!({"session_id": id, "hook_event_name": "PostToolBatch", "cwd": "/", "tool_calls": [call]})
+        .to_string()
+        .into_bytes()
 }
 
 /// Says hello and answers every call with nothing, at once.

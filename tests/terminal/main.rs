@@ -1,6 +1,8 @@
 //! `hopty run -- PROGRAM` in a terminal: what the program finds, what the person sees, and what is left afterwards is
 //! what it would be without hopty. Every case runs the real binary in a pseudo-terminal of its own.
 
+#![allow(clippy::unwrap_used)]
+
 #[path = "../support/mod.rs"]
 mod support;
 
