@@ -111,7 +111,11 @@ impl Stage {
     }
 
     /// Gives the terminal back for a pause.
+<<<<<<< HEAD
     pub(super) fn suspend(&mut self) {
+=======
+    pub(super) fn suspend(&mut self) {
+>>>>>>> a2fac8e (hopty demo: the whole loop on the stand-ins, live on a terminal or told in lines)
         let _ = put(LEAVE);
         self.raw.suspend();
     }
