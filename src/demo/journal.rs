@@ -5,6 +5,7 @@ use std::path::Path;
 
 use serde_json::Value;
 
+use crate::core::context::Fill;
 use crate::core::time::WallTime;
 use crate::fs::tail::{Found, Tail};
 
@@ -44,7 +45,7 @@ pub(super) struct Usage {
 impl Usage {
     /// Percent of the window, rounded as hopty does.
     pub(super) fn percent(&self) -> u64 {
-        if self.window == 0 { 0 } else { (100 * self.tokens + self.window / 2) / self.window }
+        u64::from(Fill { tokens: self.tokens, window: self.window, bytes: 0 }.percent())
     }
 
     /// The figure as a line of the account.
@@ -170,7 +171,7 @@ pub(super) fn grouped(number: u64) -> String {
     let digits = number.to_string();
     let mut out = String::new();
     for (n, digit) in digits.chars().enumerate() {
-        if n > 0 && (digits.len() - n) % 3 == 0 {
+        if n > 0 && (digits.len() - n).is_multiple_of(3) {
             out.push(',');
         }
         out.push(digit);

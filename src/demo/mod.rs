@@ -3,10 +3,10 @@
 //!
 //! Everything that hopty does here it does as always: the demo opens a terminal of its own, runs the real `hopty` in it in
 //! the drop-in form, and a scripted person types into it. Only the agent and its API are stand-ins ([`crate::standin`]).
-//! What happened is then proved from hopty's journal, the API's log, the transcripts and the file ([`proof`]), and told on
-//! a closing page ([`page`]). The demo decides nothing for hopty and hides nothing of it.
+//! What happened is then proved from hopty's journal, the API's log, the transcripts and the file (`proof`), and told on
+//! a closing page (`page`). The demo decides nothing for hopty and hides nothing of it.
 //!
-//! On a terminal the agent's screen is shown live ([`stage`]); elsewhere the same run is told in lines ([`told`]).
+//! On a terminal the agent's screen is shown live (`stage`); elsewhere the same run is told in lines (`told`).
 
 mod inner;
 mod journal;
@@ -141,6 +141,8 @@ impl Clock {
 pub fn run(files: Files) -> io::Result<u8> {
     // A reader that goes away (`hopty demo | head`) must not leave a session behind.
     signals::ignore(libc::SIGPIPE);
+    // Whatever it was: what is made here is for the demo alone, and for it to use.
+    nix::sys::stat::umask(nix::sys::stat::Mode::from_bits_truncate(0o077));
     process::become_subreaper();
     let signals = Signals::catch(&SIGNALS)?;
     let clock = Clock::start();

@@ -73,8 +73,7 @@ fn text<'a>(input: &'a Value, key: &str) -> Option<&'a str> {
 
 /// The number that the last line with a word says.
 fn last_word(text: &str) -> Option<usize> {
-    let words = text.split_whitespace().filter_map(|word| WORDS.iter().position(|known| *known == word));
-    words.last().map(|index| index + 1)
+    text.split_whitespace().rev().find_map(|word| WORDS.iter().position(|known| *known == word)).map(|index| index + 1)
 }
 
 /// The answer in a few words, for those who do not see the screen.

@@ -122,8 +122,8 @@ impl Page<'_> {
         }
         out.push('\n');
         self.left(&mut out);
-        if self.facts.code == Some(126) {
-            self.item(&mut out, "hint:", "programs may not run in the temporary directory; TMPDIR names another");
+        if matches!(self.facts.code, Some(126 | 127)) {
+            self.item(&mut out, "hint:", "perhaps programs may not run in the temporary directory; TMPDIR names another");
         }
         out
     }
@@ -137,15 +137,11 @@ impl Page<'_> {
     }
 
     fn happened(&self, out: &mut String) {
-        let Facts { old, new, fill: (tokens, window), .. } = self.facts;
-        let percent = if *window == 0 { 0 } else { 100 * tokens / window };
+        let Facts { old, new, fill, .. } = self.facts;
+        let (percent, window) = (fill.percent(), grouped(fill.window));
         let steps = [
             format!("A person started hopty as one starts claude, and typed a goal: \"{GOAL}\""),
-            format!(
-                "The agent worked in {} tool steps, and its context filled to {percent} % of {} tokens.",
-                old.uses,
-                grouped(*window)
-            ),
+            format!("The agent worked in {} tool steps, and its context filled to {percent} % of {} tokens.", old.uses, window),
             "Over 80 % hopty wanted to hand over at the end of the turn. The turn went on, so at 90 % it took the next tool \
              boundary: the tools had run, the next request had not been sent. No work was lost, not one token more was spent."
                 .to_owned(),
@@ -184,11 +180,11 @@ impl Page<'_> {
     }
 
     fn figures(&self, out: &mut String) {
-        let Facts { old, new, fill: (tokens, window), .. } = self.facts;
-        let gap = self.facts.gap_ms.map_or_else(|| "unknown".to_owned(), |ms| format!("{ms} ms (Claude Code starts slower)"));
+        let Facts { old, new, fill, .. } = self.facts;
+        let gap = self.facts.gap_ms.map_or_else(|| "unknown".to_owned(), |ms| format!("{ms} ms (with the stand-in)"));
         let rows = [
-            ("context at the hand-over", format!("{} of {} tokens", grouped(*tokens), grouped(*window))),
-            ("from the last hook to the new one's first request", gap),
+            ("context at the hand-over", format!("{} of {} tokens", grouped(fill.tokens), grouped(fill.window))),
+            ("last hook to the new one's first request", gap),
             ("Enters that hopty pressed", self.facts.enters.to_string()),
             ("tool uses and results, first conversation", format!("{} and {}", old.uses, old.results)),
             ("tool uses and results, second conversation", format!("{} and {}", new.uses, new.results)),
@@ -197,7 +193,7 @@ impl Page<'_> {
         ];
         self.heading(out, "Figures of this run");
         for (what, figure) in rows {
-            let _ = writeln!(out, "  {what:<49}  {figure}");
+            let _ = writeln!(out, "  {what:<45}  {figure}");
         }
         out.push('\n');
     }
@@ -271,7 +267,7 @@ mod tests {
         let text = page(&facts, &entries, None).whole();
         for part in [
             "in 21 seconds",
-            "92 % of 200,000 tokens",
+            "filled to 92 % of",
             "over level hard",
             "HO-20261120-142950-c74cc080",
             "640 ms",

@@ -2,10 +2,10 @@
 //! is read or written, whatever the environment says.
 
 use std::ffi::OsString;
-use std::fs::{DirBuilder, File};
+use std::fs::File;
 use std::io::{self, Write};
 use std::os::unix::ffi::OsStrExt;
-use std::os::unix::fs::{DirBuilderExt, OpenOptionsExt};
+use std::os::unix::fs::OpenOptionsExt;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 
@@ -45,8 +45,7 @@ impl Place {
         let base = root.path().canonicalize()?;
         let (home, project, bin) = (base.join("home"), base.join(PROJECT), base.join("bin"));
         for dir in [&home, &project, &bin, &home.join(".claude")] {
-            // 0700 whatever the umask is: hopty refuses directories that others can write.
-            DirBuilder::new().mode(0o700).create(dir)?;
+            std::fs::create_dir(dir)?;
         }
         home::seed(&home, &project, KEY)?;
         let program = this_program();

@@ -7,7 +7,7 @@ use std::path::Path;
 use serde_json::Value;
 
 use super::inner::Inner;
-use super::journal::Journal;
+use super::journal::{Journal, Usage};
 use super::model::WORDS;
 use super::place::Place;
 use crate::core::ids::ConversationId;
@@ -32,8 +32,8 @@ pub(super) struct Facts {
     pub(super) new: Conversation,
     /// The level `hard` was crossed.
     pub(super) hard: bool,
-    /// Tokens and window at the hand-over, as hopty read them.
-    pub(super) fill: (u64, u64),
+    /// The context at the hand-over, as hopty read it.
+    pub(super) fill: Usage,
     /// The handoff's id.
     pub(super) handoff: String,
     /// `CURRENT.md`, whole.
@@ -93,7 +93,7 @@ impl Facts {
             code: inner.exit_code(),
             whole: inner.is_whole(),
             hard: journal.decisions.iter().any(|decision| decision.kind == "level.crossed" && decision.level == "hard"),
-            fill: usage.map_or((0, 0), |usage| (usage.tokens, usage.window)),
+            fill: usage.cloned().unwrap_or_default(),
             document: read(&store.join("global-CURRENT.md")),
             status: current.and_then(|current| current["status"].as_str()).unwrap_or_default().to_owned(),
             recorded: !handoff.is_empty() && ["handoff.md", "state.json"].iter().all(|file| record.join(file).is_file()),
@@ -119,6 +119,8 @@ impl Facts {
             }
         };
         let (old, new) = (&self.old, &self.new);
+        check(self.code == Some(0), self.code.map_or("hopty did not end".to_owned(), |code| format!("hopty ended with code {code}")));
+        check(self.whole, "the terminal was not put back".to_owned());
         check(self.hard, "the context never crossed the level `hard`".to_owned());
         check(!self.handoff.is_empty() && self.recorded, "no handoff was saved".to_owned());
         check(
@@ -140,8 +142,6 @@ impl Facts {
         );
         check(self.status == "consumed", format!("the handoff is {:?} in the manifest, not consumed", self.status));
         check(self.lines == WORDS, format!("the file holds {:?}", self.lines.join(" ")));
-        check(self.code == Some(0), self.code.map_or("hopty did not end".to_owned(), |code| format!("hopty ended with code {code}")));
-        check(self.whole, "the terminal was not put back".to_owned());
         missing
     }
 }
@@ -195,7 +195,7 @@ pub(super) mod tests {
             old: conversation("c74cc080-94b9-4841-b82f-a62cfb8efdc0", 7),
             new: conversation("0b0c9c5e-0000-4000-8000-000000000000", 4),
             hard: true,
-            fill: (184_000, 200_000),
+            fill: Usage { tokens: 184_000, window: 200_000, ..Usage::default() },
             document: format!("<!-- {handoff} -->\n# Goal\n{}\n", super::super::model::GOAL),
             handoff,
             status: "consumed".to_owned(),
@@ -217,7 +217,8 @@ pub(super) mod tests {
 
     #[test]
     fn whatever_went_wrong_is_named() {
-        let breaks: [(fn(&mut Facts), &str); 14] = [
+        type Spoil = fn(&mut Facts);
+        let breaks: [(Spoil, &str); 14] = [
             (|f| f.code = Some(125), "code 125"),
             (|f| f.code = None, "did not end"),
             (|f| f.whole = false, "not put back"),

@@ -111,11 +111,7 @@ impl Stage {
     }
 
     /// Gives the terminal back for a pause.
-<<<<<<< HEAD
     pub(super) fn suspend(&mut self) {
-=======
-    pub(super) fn suspend(&mut self) {
->>>>>>> a2fac8e (hopty demo: the whole loop on the stand-ins, live on a terminal or told in lines)
         let _ = put(LEAVE);
         self.raw.suspend();
     }
@@ -212,7 +208,7 @@ fn frame(picture: &Picture<'_>, (cols, rows): (u16, u16), palette: Palette) -> V
 }
 
 fn title(now: Duration, cols: usize) -> String {
-    let left = " hopty demo: the real hopty with a stand-in agent";
+    let left = " hopty demo: the real hopty, a stand-in agent";
     let right = format!("Ctrl+C ends it  {:>2} of about {ABOUT} s ", now.as_secs());
     let gap = cols.saturating_sub(left.width() + right.width());
     let whole = if gap > 0 { format!("{left}{}{right}", " ".repeat(gap)) } else { format!("{:<cols$}", clip(left, cols)) };
