@@ -14,12 +14,12 @@
 mod support;
 
 use std::io::Write;
-use std::time::{Duration, SystemTime, UNIX_EPOCH};
+use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
 
 use hopty::core::time::WallTime;
 use hopty::standin::request::Kind as Asks;
 use hopty::standin::script::{Reply, Script};
-use serde_json::Value;
+use serde_json::{Value, json};
 use support::claude::Kind;
 use support::wait_for;
 use support::world::World;
@@ -38,6 +38,9 @@ const STAGES: [&str; 10] = [
     "to first request",
 ];
 
+/// A restart from the safe point to the proof, less SIGTERM to reaped, less spawn to prompt box.
+const OTHER: &str = "restart, less Claude's end and start";
+
 fn main() {
     let args: Vec<String> = std::env::args().skip(1).filter(|a| !a.starts_with("--")).collect();
     let word = |n: usize, default: &str| args.get(n).cloned().unwrap_or_else(|| default.to_owned());
@@ -45,16 +48,16 @@ fn main() {
     let full_screen = word(1, "inline") == "full-screen";
     let rounds: usize = word(2, "5").parse().unwrap_or(5);
     let megabytes: usize = word(3, "0").parse().unwrap_or(0);
-    let mut table: Vec<Vec<f64>> = vec![Vec::new(); STAGES.len() + 2];
+    let mut table: Vec<Vec<f64>> = vec![Vec::new(); STAGES.len() + 3];
     for round in 0..rounds {
         let Some(times) = measure(kind, full_screen, megabytes) else { return };
         for (column, time) in table.iter_mut().zip(&times) {
             column.push(*time);
         }
-        eprintln!("round {} of {rounds}: own {:.0} ms, whole chain {:.0} ms", round + 1, times[STAGES.len()], times[STAGES.len() + 1]);
+        eprintln!("round {} of {rounds}: own {:.0} ms, whole chain {:.0} ms", round + 1, times[STAGES.len()], times[STAGES.len() + 2]);
     }
     println!("| stage, ms (n = {rounds}) | median | min | max |\n|---|---|---|---|");
-    let names = STAGES.iter().copied().chain(["hopty's own share", "whole chain: hook to first request"]);
+    let names = STAGES.iter().copied().chain(["hopty's own share", OTHER, "whole chain: hook to first request"]);
     for (name, column) in names.zip(&mut table) {
         column.sort_by(f64::total_cmp);
         println!("| {name} | {:.0} | {:.0} | {:.0} |", column[column.len() / 2], column[0], column[column.len() - 1]);
@@ -98,22 +101,39 @@ fn measure(kind: Kind, full_screen: bool, megabytes: usize) -> Option<Vec<f64>> 
     Some(stages(&lines, requested))
 }
 
-/// Appends lines of the kinds that make real transcripts large, and waits until hopty has read them.
+/// Appends lines as a long conversation has them (a request's blob, a call, its result, a snapshot), and waits until
+/// hopty has read them.
 fn grow(world: &World, megabytes: usize) {
     let path = world.status()["transcript"].as_str().unwrap_or_default().to_owned();
     let mut file = std::fs::File::options().append(true).open(&path).expect("the transcript");
-    let text = "x".repeat(4000);
-    let line = format!(
-        "{{\"type\":\"api-request-blob\",\"sessionId\":\"s\",\"hash\":\"h\",\"message\":{{\"role\":\"user\",\"content\":\"{text}\"}}}}\n"
-    );
-    let chunk = line.repeat(250);
     let wanted = megabytes * 1_000_000;
     let mut written = 0;
+    let mut step = 0;
+    let begun = Instant::now();
     while written < wanted {
+        let chunk: String = (0..100).map(|n| lines_of_a_step(step + n)).collect();
+        step += 100;
         file.write_all(chunk.as_bytes()).expect("room for the transcript");
         written += chunk.len();
     }
     wait_for("the transcript to be read", || (world.status()["context"]["bytes"].as_u64() >= Some(wanted as u64)).then_some(()));
+    eprintln!("{megabytes} MB written and read in {:.1} s", begun.elapsed().as_secs_f64());
+}
+
+fn lines_of_a_step(n: usize) -> String {
+    let text = "a line of output, as a compiler or a test prints it \\u001b[32mok\\u001b[0m\n".repeat(60);
+    let call = format!("toolu_grown{n}");
+    let usage = json!({"input_tokens": 10, "cache_read_input_tokens": 1990, "cache_creation_input_tokens": 0, "output_tokens": 5});
+    let called = json!({"id": format!("msg_grown{n}"), "role": "assistant", "model": "claude-sonnet-4-5", "stop_reason": "tool_use",
+        "usage": usage, "content": [{"type": "tool_use", "id": call, "name": "Bash", "input": {"command": "make test"}}]});
+    let answered = json!({"role": "user", "content": [{"type": "tool_result", "tool_use_id": call, "content": text}]});
+    let lines = [
+        json!({"type": "api-request-blob", "hash": format!("{n:064x}"), "message": answered}),
+        json!({"type": "assistant", "uuid": format!("a{n}"), "isSidechain": false, "message": called}),
+        json!({"type": "user", "uuid": format!("u{n}"), "isSidechain": false, "message": answered, "toolUseResult": {"stdout": text}}),
+        json!({"type": "file-history-snapshot", "messageId": format!("u{n}"), "snapshot": {"trackedFileBackups": {}}}),
+    ];
+    lines.iter().map(|line| format!("{line}\n")).collect()
 }
 
 fn stages(lines: &[Value], requested: SystemTime) -> Vec<f64> {
@@ -145,7 +165,8 @@ fn stages(lines: &[Value], requested: SystemTime) -> Vec<f64> {
     let whole = t(&lines[submitted]) - t(&lines[hook]) + (requested - wall);
     // The total up to the paste, less what is Claude's: its flush, coming to rest, its end, its start.
     let own = times[1] + times[4] + times[6];
-    times.push(own);
-    times.push(whole);
+    // The same with everything that hopty waits for on the way: that Claude comes to rest, echoes, takes the prompt.
+    let less_end_and_start = t(&lines[submitted]) - t(&lines[safe]) - times[3] - times[5];
+    times.extend([own, less_end_and_start, whole]);
     times
 }
