@@ -1,6 +1,8 @@
 //! Fifty restarts in a row, on the stand-in agent: the host holds no more descriptors, watches, processes and memory
 //! after them than before, and nothing is left when it ends. `--nocapture` prints the figures.
 
+#![allow(clippy::unwrap_used)]
+
 mod support;
 
 use std::path::Path;
