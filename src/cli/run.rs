@@ -34,7 +34,10 @@ struct Wish {
 
 /// `hopty [CLAUDE ARGS...]`.
 pub(super) fn drop_in(args: Vec<OsString>) -> Result<u8, Failed> {
-    let paths = paths()?;
+    let Ok(paths) = paths() else {
+        let _ = writeln!(std::io::stderr(), "hopty: HOME is not set to an absolute path; Claude runs without hopty");
+        return Err(exec(&search(None, "")?, &args));
+    };
     let (config, problems) = settings::load(&paths, &[]);
     for problem in &problems {
         // A bad file must not keep anyone from Claude.
@@ -75,11 +78,15 @@ fn claude(paths: &Paths, mut config: Config, wish: Wish, args: Vec<OsString>) ->
         classify(words, stdin, stdout) == Invocation::Interactive
     });
     if !ours {
-        let error = Command::new(&program).args(&args).exec();
-        let code = if error.kind() == std::io::ErrorKind::NotFound { 127 } else { 126 };
-        return Err(Failed::new(code, format!("it could not be executed: {error}"))
-            .about(program.display())
-            .hint("check its permissions and its interpreter"));
+        return Err(exec(&program, &args));
+    }
+    if !wish.detached
+        && wish.handoff == Begin::Fresh
+        && let Err(e) = crate::fs::session::prepare(paths)
+    {
+        // No place for a session is no reason to keep anyone from Claude.
+        let _ = writeln!(std::io::stderr(), "hopty: there is no place for a session ({e}); Claude runs without hopty");
+        return Err(exec(&program, &args));
     }
     config.hooks.inject &= !wish.no_inject;
     let version = find::version_on_disk(&program);
@@ -88,6 +95,15 @@ fn claude(paths: &Paths, mut config: Config, wish: Wish, args: Vec<OsString>) ->
         eprintln!("hopty: {limited}");
     }
     begin(paths, config, wish, Chosen { agent: Agent::Claude, program, called: "claude".to_owned(), version, offers, args })
+}
+
+/// Claude takes hopty's place; comes back only when that failed.
+fn exec(program: &Path, args: &[OsString]) -> Failed {
+    let error = Command::new(program).args(args).exec();
+    let code = if error.kind() == std::io::ErrorKind::NotFound { 127 } else { 126 };
+    Failed::new(code, format!("it could not be executed: {error}"))
+        .about(program.display())
+        .hint("check its permissions and its interpreter")
 }
 
 /// What keeps hooks from running, as far as can be seen before the start.
@@ -106,9 +122,13 @@ fn hooks_off(paths: &Paths, config: &Config, args: &[String]) -> Option<Off> {
 }
 
 fn find_claude(paths: &Paths, config: &Config) -> Result<PathBuf, Failed> {
-    let configured = Some(Path::new(&config.program.claude)).filter(|path| !path.as_os_str().is_empty());
+    search(Some(&paths.home), &config.program.claude)
+}
+
+fn search(home: Option<&Path>, configured: &str) -> Result<PathBuf, Failed> {
+    let configured = Some(Path::new(configured)).filter(|path| !path.as_os_str().is_empty());
     let path = std::env::var_os("PATH");
-    let search = Search { configured, home: Some(&paths.home), path: path.as_deref(), own: FileId::of_this_program() };
+    let search = Search { configured, home, path: path.as_deref(), own: FileId::of_this_program() };
     next_depth(std::env::var("HOPTY_DEPTH").ok().as_deref()).map_err(|e| {
         Failed::new(125, e.to_string())
             .about("claude")
