@@ -6,7 +6,7 @@
 mod support;
 
 use std::ffi::OsString;
-use std::io::{BufRead, BufReader};
+use std::io::{BufRead, BufReader, Read};
 use std::os::unix::process::ExitStatusExt;
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, ExitStatus, Output, Stdio};
@@ -64,20 +64,22 @@ impl Room {
         Term::start(&hopty(), &["demo"], &self.env(), Path::new("/"), size)
     }
 
-    /// Processes whose home is in here.
-    fn processes(&self) -> Vec<String> {
+    /// Processes whose home is in here, with their command lines.
+    fn processes(&self) -> Vec<(i32, String)> {
         let mark = format!("HOME={}/", self.path().display());
         let all = std::fs::read_dir("/proc").unwrap().flatten();
         all.filter_map(|entry| {
             let env = std::fs::read(entry.path().join("environ")).ok()?;
             let ours = env.split(|byte| *byte == 0).any(|var| var.starts_with(mark.as_bytes()));
-            ours.then(|| String::from_utf8_lossy(&std::fs::read(entry.path().join("cmdline")).unwrap_or_default()).replace('\0', " "))
+            let line = std::fs::read(entry.path().join("cmdline")).unwrap_or_default();
+            let pid = entry.file_name().to_str()?.parse().ok()?;
+            ours.then(|| (pid, String::from_utf8_lossy(&line).replace('\0', " ")))
         })
         .collect()
     }
 
     fn assert_no_process(&self) {
-        assert_eq!(self.processes(), Vec::<String>::new(), "processes are left");
+        assert_eq!(self.processes(), Vec::new(), "processes are left");
     }
 
     fn assert_nothing_left(&self) {
@@ -108,9 +110,13 @@ fn read_until(child: &mut Child, text: &str) -> BufReader<std::process::ChildStd
     lines
 }
 
-fn signal(child: &Child, signal: i32) {
-    // SAFETY: kill takes two numbers; the child was not waited for.
-    unsafe { nix::libc::kill(i32::try_from(child.id()).unwrap(), signal) };
+fn signal(child: &Child, number: i32) {
+    kill(i32::try_from(child.id()).unwrap(), number);
+}
+
+fn kill(pid: i32, number: i32) {
+    // SAFETY: kill takes two numbers; the process was started by this test and has not been waited for.
+    unsafe { nix::libc::kill(pid, number) };
 }
 
 fn code(status: ExitStatus) -> i32 {
@@ -254,6 +260,24 @@ fn a_killed_demo_leaves_no_process() {
     child.wait().unwrap();
     drop(lines);
     wait_for("the session to end with its terminal", || room.processes().is_empty().then_some(()));
+}
+
+#[test]
+fn a_loop_that_does_not_happen_is_no_success() {
+    let room = Room::new();
+    let mut child = room.command(&[]).spawn().unwrap();
+    let lines = read_until(&mut child, "Step 2");
+    let host = room.processes().into_iter().find(|(_, line)| line.contains("__host")).expect("a host").0;
+    kill(host, nix::libc::SIGKILL);
+    let mut errors = String::new();
+    child.stderr.take().unwrap().read_to_string(&mut errors).unwrap();
+    assert_eq!(code(child.wait().unwrap()), 1);
+    drop(lines);
+    for part in ["the loop did not happen", "hopty ended with code 125", "no handoff was saved", "The last screen", "Nothing is left"]
+    {
+        assert!(errors.contains(part), "{part:?}:\n{errors}");
+    }
+    room.assert_nothing_left();
 }
 
 #[test]

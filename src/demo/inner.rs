@@ -23,7 +23,7 @@ use crate::tty::modes;
 /// Bytes read at a time.
 const CHUNK: usize = 16 * 1024;
 /// How long the session gets to end in order before what is left is killed.
-const ORDERLY: Duration = Duration::from_secs(8);
+const ORDERLY: Duration = Duration::from_secs(5);
 /// How long after a `hopty stop` the next one is tried.
 const AGAIN: Duration = Duration::from_millis(300);
 
@@ -101,9 +101,11 @@ impl Inner {
         let _ = self.pty.resize(Size::cells(cols, rows));
     }
 
-    /// Whether a row of the screen contains `text`.
+    /// Whether the screen shows `text`, on one row or wrapped between words over several.
     pub(super) fn shows(&self, text: &str) -> bool {
-        self.screen.lines().iter().any(|line| line.contains(text))
+        let rows = self.screen.lines();
+        let words: Vec<&str> = rows.iter().flat_map(|row| row.split_whitespace()).collect();
+        words.join(" ").contains(text)
     }
 
     /// Whether the prompt box is drawn.

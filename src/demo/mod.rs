@@ -169,32 +169,36 @@ pub fn run(files: Files) -> io::Result<u8> {
     let Show { entries, view, .. } = show;
     drop(view);
     drop(api);
-    let kept = place.leave(files)?.map(|base| Kept::of(&place, &journal_path, base));
-    let page = Page { facts: &facts, entries: &entries, all_gone, took, kept, form: Form::of_stdout() };
     let mut missing = facts.missing();
-    if !all_gone {
-        missing.push("a process is left".to_owned());
-    }
     if let End::Stuck(beat) = end {
         missing.insert(0, format!("it came no further than this: {}", beat.caption()));
     }
-    // Who does not listen any more is told nothing.
-    let mut out = io::stdout().lock();
-    let mut err = io::stderr().lock();
-    let code = match end {
-        End::Told(signal) => {
-            let _ = err.write_all(page.cut_short().as_bytes());
-            128 + signal
-        }
-        End::Unread => 128 + libc::SIGPIPE,
-        End::Over if missing.is_empty() => {
-            let _ = out.write_all(page.whole().as_bytes()).and_then(|()| out.flush());
-            0
-        }
-        End::Over | End::Stuck(_) => {
-            let _ = err.write_all(page.failed(&missing, &screen).as_bytes());
-            1
-        }
+    if !all_gone {
+        missing.push("a process is left".to_owned());
+    }
+    let kept = place.leave(files).unwrap_or_else(|e| {
+        missing.push(format!("not all files could be removed: {e}"));
+        Some(place.base.clone())
+    });
+    let kept = kept.map(|base| Kept::of(&place, &journal_path, base));
+    let form = if end == End::Over && missing.is_empty() { Form::of(&io::stdout()) } else { Form::of(&io::stderr()) };
+    let page = Page { facts: &facts, entries: &entries, all_gone, took, kept, form };
+    Ok(close(end, &page, &missing, &screen))
+}
+
+/// Says how it ended, and gives the exit code. Who does not listen any more is told nothing.
+fn close(end: End, page: &Page<'_>, missing: &[String], screen: &[String]) -> u8 {
+    let signalled = |number: i32| u8::try_from(128 + number).unwrap_or(1);
+    let (code, text) = match end {
+        End::Unread => return signalled(libc::SIGPIPE),
+        End::Told(number) => (signalled(number), page.cut_short()),
+        End::Over if missing.is_empty() => (0, page.whole()),
+        End::Over | End::Stuck(_) => (1, page.failed(missing, screen)),
     };
-    Ok(u8::try_from(code).unwrap_or(1))
+    let _ = if code == 0 {
+        io::stdout().write_all(text.as_bytes()).and_then(|()| io::stdout().flush())
+    } else {
+        io::stderr().write_all(text.as_bytes())
+    };
+    code
 }

@@ -2,6 +2,7 @@
 //! ended, on the ordinary screen, so that it stays in the terminal's history. Everything is given to it.
 
 use std::fmt::Write as _;
+use std::os::fd::AsRawFd;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
@@ -29,10 +30,10 @@ pub(super) struct Form {
 }
 
 impl Form {
-    /// As suits standard output.
-    pub(super) fn of_stdout() -> Form {
-        let dumb = std::env::var("TERM").is_ok_and(|term| term.is_empty() || term == "dumb");
-        if !is_terminal(&std::io::stdout()) || dumb {
+    /// As suits the stream that it goes to.
+    pub(super) fn of(stream: &impl AsRawFd) -> Form {
+        let dumb = std::env::var("TERM").map_or(true, |term| term.is_empty() || term == "dumb");
+        if !is_terminal(stream) || dumb {
             return Form { palette: None, width: 80 };
         }
         Form { palette: Some(Palette::from_env()), width: usize::from(raw::size().cols).clamp(40, WIDEST) }

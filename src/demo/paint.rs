@@ -41,15 +41,16 @@ pub(super) fn dim(text: &str) -> String {
     format!("\x1b[2m{text}\x1b[22m")
 }
 
-/// A row of the inner screen, with its looks.
-pub(super) fn runs(runs: &[Run], palette: Palette) -> String {
+/// A row of the inner screen, with its looks, as much as fits `width` columns.
+pub(super) fn runs(runs: &[Run], width: usize, palette: Palette) -> String {
     let mut out = String::new();
+    let mut left = width;
     for run in runs {
-        let codes = codes(&run.style, palette);
-        if codes.is_empty() {
-            out.push_str(&run.text);
-        } else {
-            let _ = write!(out, "\x1b[{codes}m{}\x1b[m", run.text);
+        let text = clip(&run.text, left);
+        left = if text.len() < run.text.len() { 0 } else { left - text.width() };
+        match codes(&run.style, palette) {
+            codes if codes.is_empty() => out.push_str(text),
+            codes => _ = write!(out, "\x1b[{codes}m{text}\x1b[m"),
         }
     }
     out
@@ -135,9 +136,12 @@ mod tests {
         let mut screen = Screen::new(40, 1);
         screen.feed("a\x1b[1;31mb\x1b[0;4;48;5;200mc漢\x1b[0;38;2;1;2;3;7md\x1b[m e".as_bytes());
         let mut again = Screen::new(40, 1);
-        again.feed(runs(&screen.row_runs(0), Palette::Colours).as_bytes());
+        again.feed(runs(&screen.row_runs(0), 40, Palette::Colours).as_bytes());
         assert_eq!(again.row_runs(0), screen.row_runs(0));
-        assert_eq!(runs(&screen.row_runs(0), Palette::Plain).matches("8;").count(), 0);
+        let mut cut = Screen::new(40, 1);
+        cut.feed(runs(&screen.row_runs(0), 4, Palette::Colours).as_bytes());
+        assert_eq!(cut.lines(), ["abc"], "half a wide character is none");
+        assert_eq!(runs(&screen.row_runs(0), 40, Palette::Plain).matches("8;").count(), 0);
     }
 
     #[test]

@@ -21,6 +21,8 @@ use crate::tty::raw::{self, RawMode};
 
 /// The smallest terminal on which this is worth looking at, columns and rows.
 const SMALLEST: (u16, u16) = (60, 20);
+/// Rows that the agent needs.
+const SMALLEST_INNER: u16 = 11;
 /// Alternate screen, no cursor.
 const ENTER: &str = "\x1b[?1049h\x1b[?25l\x1b[m\x1b[2J";
 const LEAVE: &str = "\x1b[m\x1b[?25h\x1b[?1049l";
@@ -99,7 +101,7 @@ impl Stage {
 
     /// The size of the agent's screen, columns and rows.
     pub(super) fn inner_size(&self) -> (u16, u16) {
-        (self.size.0.max(20), inner_rows(self.size.1))
+        inner_size(self.size)
     }
 
     /// Asks the terminal for its size, and draws everything anew.
@@ -150,7 +152,8 @@ impl Stage {
         let mut out = String::new();
         for (n, row) in frame.iter().enumerate() {
             if self.drawn.get(n) != Some(row) {
-                let _ = write!(out, "\x1b[{};1H{row}\x1b[m\x1b[K", n + 1);
+                // Cleared before and not after: behind the last column the cursor still stands on it.
+                let _ = write!(out, "\x1b[{};1H\x1b[K{row}\x1b[m", n + 1);
             }
         }
         if !out.is_empty() {
@@ -187,16 +190,30 @@ fn panel_rows(rows: u16) -> u16 {
     (rows * 4 / 10).clamp(7, 14)
 }
 
-/// Rows of the agent's screen: what title, meter and panel leave.
+/// Rows for the agent's screen: what title, meter and panel leave.
 fn inner_rows(rows: u16) -> u16 {
-    rows.saturating_sub(panel_rows(rows) + 2).max(3)
+    rows.saturating_sub(panel_rows(rows) + 2)
+}
+
+/// The agent's screen in a terminal of this size. It has room for a prompt box even where only a part of it can be shown.
+fn inner_size((cols, rows): (u16, u16)) -> (u16, u16) {
+    (cols.max(SMALLEST.0), inner_rows(rows).max(SMALLEST_INNER))
+}
+
+/// The rows of the agent's screen that are shown: all, or those about the cursor.
+fn inner(screen: &Screen, shown: u16) -> std::ops::Range<u16> {
+    let all = screen.size().1;
+    let shown = shown.min(all);
+    // Below the cursor stand the box's lower edge and the footer.
+    let first = (screen.cursor().row + 3).saturating_sub(shown).min(all - shown);
+    first..first + shown
 }
 
 /// The whole picture as rows, none wider than the terminal.
 fn frame(picture: &Picture<'_>, (cols, rows): (u16, u16), palette: Palette) -> Vec<String> {
     let cols = usize::from(cols);
     let mut out = vec![title(picture.now, cols)];
-    out.extend((0..inner_rows(rows)).map(|row| runs(&picture.screen.row_runs(row), palette)));
+    out.extend(inner(picture.screen, inner_rows(rows)).map(|row| runs(&picture.screen.row_runs(row), cols, palette)));
     out.push(meter(picture.usage, picture.conversation, cols, palette));
     let mut caption = wrap(picture.caption, cols.saturating_sub(2));
     caption.resize(2, String::new());
@@ -284,8 +301,9 @@ mod tests {
             |n: u64| Entry { at: Duration::from_secs(n), who: Who::Hopty, text: format!("Decision {n}: {}", "words ".repeat(30)) };
         let entries: Vec<Entry> = (0..20).map(entry).collect();
         for size in [(60, 20), (80, 24), (120, 40), (200, 60), (30, 8), (1, 1)] {
-            let mut screen = Screen::new(size.0, inner_rows(size.1));
-            screen.feed("x".repeat(usize::from(size.0) * 3).as_bytes());
+            let inner = inner_size(size);
+            let mut screen = Screen::new(inner.0, inner.1);
+            screen.feed("x".repeat(usize::from(inner.0) * usize::from(inner.1)).as_bytes());
             let rows = frame(&picture(&screen, &usage, &entries), size, Palette::Colours);
             assert!(rows.len() <= usize::from(size.1), "{size:?}");
             let mut shown = Screen::new(300, 1);
@@ -295,6 +313,16 @@ mod tests {
                 assert!(width <= usize::from(size.0), "{size:?}: {width}: {row}");
             }
         }
+    }
+
+    #[test]
+    fn what_does_not_fit_is_shown_about_the_cursor() {
+        let mut screen = Screen::new(60, 11);
+        assert_eq!([inner(&screen, 20), inner(&screen, 11), inner(&screen, 4)], [0..11, 0..11, 0..4]);
+        screen.feed(b"\x1b[6;1H");
+        assert_eq!([inner(&screen, 11), inner(&screen, 4), inner(&screen, 0)], [0..11, 4..8, 8..8]);
+        screen.feed(b"\x1b[11;1H");
+        assert_eq!(inner(&screen, 4), 7..11);
     }
 
     #[test]

@@ -9,7 +9,7 @@ use super::journal::Journal;
 use super::model::{DONE, GOAL};
 
 /// How long one beat may take before the demo gives up. Nothing here comes near it but a machine that is stuck.
-const PATIENCE: Duration = Duration::from_secs(30);
+const PATIENCE: Duration = Duration::from_secs(60);
 /// What ends the agent.
 pub(super) const EXIT: &str = "/exit";
 
