@@ -5,7 +5,8 @@ use std::collections::VecDeque;
 use super::Host;
 use crate::core::claude::view::BoxMode;
 use crate::core::draft::{Draft, Unit, units};
-use crate::core::input::{Class, Classifier};
+use crate::core::input::{Class, Classifier, Piece};
+use crate::core::supervisor::Agent;
 use crate::core::supervisor::event::{Event, KeyClass};
 use crate::core::time::Stamp;
 use crate::fs::atomic;
@@ -18,8 +19,10 @@ const REPORT_MS: u64 = 250;
 const KEPT_MAX: usize = 1 << 20;
 /// How long a queued prompt may take to appear in the box before its Enter is not sent, in ms.
 const ECHO_MS: u64 = 2000;
-/// How long to wait between two looks for it, in ms.
+/// How long to wait between two looks for it, or for a box that keys may be typed into, in ms.
 const ECHO_LOOK_MS: u64 = 20;
+/// How long new keys wait behind kept ones for a prompt box, in ms; then they go to the child at once.
+const BOX_MS: u64 = 10_000;
 
 /// What is typed by hopty itself, one after the other.
 #[derive(Clone, Debug)]
@@ -36,7 +39,13 @@ pub(super) struct Kept {
     pub holding: bool,
     /// While keys are kept: new ones go to the child all the same, because a dialog needs a person.
     passing: bool,
+    /// Keys that were to be typed again met a dialog or no prompt box, and wait: new ones are for what stands there.
+    blocked: bool,
+    /// Since when there has been no prompt box for them.
+    boxless: Option<Stamp>,
     bytes: Vec<u8>,
+    /// What the child was given of a person's keys: labelled, and since the last submit.
+    sent: Classifier,
     draft: Draft,
     /// The draft of the old run, to be typed into the new one.
     saved: Vec<u8>,
@@ -51,11 +60,25 @@ impl Kept {
 
     /// Whether what is typed now must wait its turn.
     fn must_wait(&self) -> bool {
-        (self.holding && !self.passing) || !self.items.is_empty()
+        if self.holding { !self.passing } else { !self.items.is_empty() && !self.blocked }
     }
 
     pub fn is_full(&self) -> bool {
-        self.bytes.len() >= KEPT_MAX
+        let waiting = self.items.iter().map(|item| match item {
+            Item::Unit(unit) => unit.bytes.len(),
+            Item::Prompt { text, .. } => text.len(),
+        });
+        self.bytes.len() + waiting.sum::<usize>() >= KEPT_MAX
+    }
+
+    /// Keeps what came while keys are kept, or while kept ones are still being typed: this comes after them, as it is.
+    fn keep(&mut self, class: Class, part: Vec<u8>) {
+        match class {
+            _ if self.holding => self.bytes.extend(part),
+            // A long paste comes in parts, which mean nothing by themselves.
+            Class::Paste => self.items.push_back(Item::Unit(Unit { class, bytes: part, pause_after_ms: 0 })),
+            _ => self.items.extend(units(&part).into_iter().map(Item::Unit)),
+        }
     }
 
     /// What a person wrote and no run has got: the old draft, what is still to be typed, what was kept.
@@ -84,6 +107,8 @@ pub(super) struct Typing {
     classifier: Classifier,
     unflushed: Option<Stamp>,
     reported: Option<(KeyClass, Stamp)>,
+    /// Bytes that went nowhere yet, because what they are is not known, and the offset behind them.
+    pending: Vec<u8>,
     offset: u64,
 }
 
@@ -115,10 +140,8 @@ impl Host {
         let mut pieces = Vec::new();
         typing.classifier.feed(bytes, &mut pieces);
         typing.unflushed = (typing.classifier.pending() > 0).then(|| now.after(FLUSH_MS));
-        self.kept.draft.take(bytes, &pieces);
-        let base = typing.offset;
+        typing.pending.extend_from_slice(bytes);
         typing.offset += bytes.len() as u64;
-        let mut interrupts = Vec::new();
         for piece in &pieces {
             let class = journal_class(piece.class);
             let length = u32::try_from(piece.range.end - piece.range.start).unwrap_or(u32::MAX);
@@ -127,34 +150,13 @@ impl Host {
                 typing.reported = Some((class, now));
                 self.events.push_back(Event::Keys { client: number, class, bytes: length });
             }
-            if class == KeyClass::Interrupt {
-                // Where it lies in these bytes; its start may have come with an earlier read.
-                let cut = |at: u64| usize::try_from(at.saturating_sub(base)).unwrap_or(usize::MAX).min(bytes.len());
-                interrupts.push(cut(piece.range.start)..cut(piece.range.end));
-            }
             if class == KeyClass::Report {
                 client.asked = None;
             } else {
                 self.leader = Some(id);
             }
         }
-        if !self.kept.must_wait() {
-            self.type_in(bytes);
-            return;
-        }
-        if !self.kept.holding {
-            // What was kept is still being typed: this comes after it, as it is.
-            self.kept.bytes.extend_from_slice(bytes);
-            self.queue_kept();
-            return;
-        }
-        // A Ctrl+C is an order to hopty while keys are kept; the supervisor says what becomes of it.
-        let mut at = 0;
-        for range in interrupts {
-            self.kept.bytes.extend_from_slice(&bytes[at..range.start.max(at)]);
-            at = range.end;
-        }
-        self.kept.bytes.extend_from_slice(&bytes[at..]);
+        self.give(id, &pieces);
     }
 
     /// A lone ESC has waited long enough: it was a key.
@@ -165,8 +167,62 @@ impl Host {
             let mut pieces = Vec::new();
             client.typing.classifier.flush(&mut pieces);
             client.typing.unflushed = None;
-            self.kept.draft.take(&[], &pieces);
+            self.give(id, &pieces);
+            self.label_sent();
         }
+    }
+
+    /// Gives what a client typed to the child, or keeps it as far as it has a label.
+    fn give(&mut self, id: u64, pieces: &[Piece]) {
+        if !self.kept.holding && !self.kept.items.is_empty() {
+            self.box_is_there();
+        }
+        let waits = self.kept.must_wait();
+        let Some(client) = self.connections.get_mut(&id).and_then(|c| c.client.as_mut()) else { return };
+        let typing = &mut client.typing;
+        if !waits {
+            let bytes = std::mem::take(&mut typing.pending);
+            self.type_persons(&bytes);
+            return;
+        }
+        let mut parts = Vec::new();
+        for piece in pieces {
+            let given = typing.offset - typing.pending.len() as u64;
+            let length = usize::try_from(piece.range.end.saturating_sub(given)).unwrap_or(usize::MAX).min(typing.pending.len());
+            parts.push((piece.class, typing.pending.drain(..length).collect::<Vec<u8>>()));
+        }
+        for (class, part) in parts {
+            match class {
+                Class::Report => self.pass_report(&part),
+                // A Ctrl+C is an order to hopty while keys are kept; the supervisor says what becomes of it.
+                Class::Interrupt if self.kept.holding => {}
+                _ => self.kept.keep(class, part),
+            }
+        }
+    }
+
+    /// What a terminal says of itself answers the run that asked, and that one waits for it now. A click is a person's, and
+    /// was meant for what is no longer there.
+    fn pass_report(&mut self, bytes: &[u8]) {
+        if self.run.as_ref().is_some_and(|run| run.muted.is_none()) {
+            for unit in units(bytes).iter().filter(|unit| !is_mouse(&unit.bytes)) {
+                self.type_in(&unit.bytes);
+            }
+        }
+    }
+
+    /// Types a person's keys.
+    pub(super) fn type_persons(&mut self, bytes: &[u8]) {
+        let mut pieces = Vec::new();
+        self.kept.sent.feed(bytes, &mut pieces);
+        self.kept.draft.take(bytes, &pieces);
+        self.type_in(bytes);
+    }
+
+    fn label_sent(&mut self) {
+        let mut pieces = Vec::new();
+        self.kept.sent.flush(&mut pieces);
+        self.kept.draft.take(&[], &pieces);
     }
 
     pub(super) fn type_in(&mut self, bytes: &[u8]) {
@@ -190,13 +246,19 @@ impl Host {
     pub(super) fn release_keys(&mut self, with_draft: bool) {
         self.kept.holding = false;
         self.kept.passing = false;
+        self.kept.boxless = None;
+        for client in self.connections.values_mut().filter_map(|c| c.client.as_mut()) {
+            self.kept.bytes.append(&mut client.typing.pending);
+        }
         if with_draft {
-            for text in std::mem::take(&mut self.requeue) {
-                self.kept.items.push_back(Item::Prompt { text, pasted: None });
-            }
-            let saved = std::mem::take(&mut self.kept.saved);
+            let prompts = std::mem::take(&mut self.requeue).into_iter().map(|text| Item::Prompt { text, pasted: None });
+            let saved = units(&std::mem::take(&mut self.kept.saved)).into_iter().map(Item::Unit);
+            // What an earlier hand-over had kept and was not typed yet came after the draft; a prompt that was is in it.
+            let left = std::mem::take(&mut self.kept.items).into_iter();
+            let left = left.filter(|item| !matches!(item, Item::Prompt { pasted: Some(_), .. }));
+            self.kept.items = prompts.chain(saved).chain(left).collect();
             self.kept.draft = Draft::new();
-            self.kept.items.extend(units(&saved).into_iter().map(Item::Unit));
+            self.kept.sent = Classifier::new();
         }
         self.queue_kept();
         self.kept.due = self.clock.now();
@@ -215,9 +277,19 @@ impl Host {
         let now = self.clock.now();
         while self.kept.due <= now && !self.kept.holding {
             let Some(item) = self.kept.items.pop_front() else { return };
+            if !self.may_type(&item) {
+                let item = match item {
+                    // Its time to appear begins again.
+                    Item::Prompt { text, pasted: Some(_) } => Item::Prompt { text, pasted: Some(now) },
+                    item => item,
+                };
+                self.kept.items.push_front(item);
+                self.kept.due = now.after(ECHO_LOOK_MS);
+                return;
+            }
             match item {
                 Item::Unit(unit) => {
-                    self.type_in(&unit.bytes);
+                    self.type_persons(&unit.bytes);
                     self.kept.due = now.after(unit.pause_after_ms);
                 }
                 Item::Prompt { text, pasted: None } => {
@@ -240,8 +312,37 @@ impl Host {
         }
     }
 
+    /// Whether what was kept may be typed now.
+    fn may_type(&mut self, item: &Item) -> bool {
+        if !self.box_is_there() {
+            return false;
+        }
+        // The box is looked at when everything before an Enter has arrived in it.
+        let enter = matches!(item, Item::Unit(unit) if unit.bytes.ends_with(b"\r") || unit.class == Class::Submit);
+        !enter || self.run.as_ref().is_none_or(|run| run.input.is_empty() && !run.pty.unread())
+    }
+
+    /// Kept keys are typed into a prompt box, and never into a dialog: they were typed before it was there, and one Enter
+    /// among them would approve whatever is asked. While there is none, says whether new keys wait behind them.
+    fn box_is_there(&mut self) -> bool {
+        if self.launch.agent != Agent::Claude {
+            return true;
+        }
+        let (now, view) = (self.clock.now(), self.view());
+        let asked = view.as_ref().is_some_and(|view| view.dialog.is_some()) || self.recorder.supervisor.state().0 == "blocked";
+        if asked || view.is_none_or(|view| view.prompt_box.is_none()) {
+            let since = *self.kept.boxless.get_or_insert(now);
+            self.kept.blocked = asked || now >= since.after(BOX_MS);
+            return false;
+        }
+        self.kept.blocked = false;
+        self.kept.boxless = None;
+        true
+    }
+
     /// Before the old run ends: what stands in its prompt box, as bytes that make the same again.
     pub(super) fn save_draft(&mut self) {
+        self.label_sent();
         let shown = self.view().and_then(|view| view.prompt_box);
         let typed = self.kept.draft.bytes().to_vec();
         self.kept.saved = match shown {
@@ -280,6 +381,11 @@ impl Host {
         let typed = String::from_utf8_lossy(self.kept.draft.bytes()).replace("\x1b[200~", "").replace("\x1b[201~", "");
         !typed.contains('\x1b') && !typed.contains('\x7f') && squeeze(&typed) == squeeze(text)
     }
+}
+
+/// A mouse report, in any of its forms.
+fn is_mouse(report: &[u8]) -> bool {
+    report.starts_with(b"\x1b[<") || report.starts_with(b"\x1b[M")
 }
 
 /// A bracketed paste; nothing in the text can end it early.

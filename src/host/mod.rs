@@ -347,6 +347,7 @@ impl Host {
                 self.watching.deadline(),
                 self.await_deadline(now),
                 self.turn_deadline(now),
+                self.unread_deadline(now),
                 self.run.as_ref().and_then(|run| run.deadline(now)),
                 self.connections.values().filter_map(Connection::deadline).min(),
                 self.goodbye.filter(|at| *at > now),

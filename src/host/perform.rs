@@ -49,7 +49,7 @@ impl Host {
                 self.type_in(&paste(&text));
             }
             Typing::Enter => self.type_in(b"\r"),
-            Typing::Interrupt => self.type_in(b"\x03"),
+            Typing::Interrupt => self.type_persons(b"\x03"),
             Typing::DialogKey { dialog } => {
                 let shown = self.view().and_then(|view| view.dialog).filter(|shown| shown.name == *dialog);
                 match shown.and_then(|shown| shown.press) {

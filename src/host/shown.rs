@@ -7,6 +7,7 @@ use crate::core::claude::view::{BoxMode, ScreenText, View};
 use crate::core::supervisor::Agent;
 use crate::core::supervisor::event::{Event, PromptBox, ScreenFacts};
 use crate::core::supervisor::phase::{Phase, StopStep};
+use crate::core::time::Stamp;
 use crate::screen::{Attr, Identity, Mode, reply};
 
 /// How often the prompt box is looked at while a hand-over is under way, in ms.
@@ -104,16 +105,26 @@ impl Host {
         self.run.as_ref().map(|run| self.rules.read(&run.text()))
     }
 
+    /// Nothing else tells when the child has read what was typed, and an Enter may wait for that.
+    pub(super) fn unread_deadline(&self, now: Stamp) -> Option<Stamp> {
+        let waits = matches!(self.phase(), Phase::Delivering { .. }) && self.run.as_ref().is_some_and(|run| run.facts.unread);
+        waits.then(|| now.after(LOOK_MS))
+    }
+
     /// Tells the supervisor what changed on the screen, while that matters.
     pub(super) fn tell_screen(&mut self) {
         let phase = self.phase();
         let delivering = matches!(phase, Phase::Delivering { .. });
         let settling = matches!(phase, Phase::Stopping { step: StopStep::Settle { .. }, .. });
-        if self.launch.agent == Agent::Plain || !(delivering || settling || matches!(phase, Phase::Waiting { .. })) {
+        // A hook call may lead to a stop, which a draft postpones; and who was told of a dialog must hear of its end.
+        let matters = delivering || settling || matches!(phase, Phase::Waiting { .. }) || !self.hooks.is_empty();
+        let told = self.run.as_ref().is_some_and(|run| run.facts.dialog.is_some());
+        if self.launch.agent == Agent::Plain || !(matters || told) {
             return;
         }
         let now = self.clock.now();
-        let Some(run) = &mut self.run else { return };
+        // What a run that has ended shows is not what the next one shows.
+        let Some(run) = self.run.as_mut().filter(|run| !run.at_end) else { return };
         let unread = delivering && (!run.input.is_empty() || run.pty.unread());
         let changed = run.screen.revision() != run.seen && now >= run.looked.after(LOOK_MS);
         if !changed && unread == run.facts.unread {

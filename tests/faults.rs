@@ -1,0 +1,95 @@
+//! What must hold when something odd happens around the child: kept keys, closed terminals, strange files.
+
+#![allow(clippy::unwrap_used)]
+
+mod support;
+
+use std::os::unix::fs::PermissionsExt;
+
+use hopty::standin::script::{Reply, Script};
+use serde_json::Value;
+use support::claude::{Kind, hopty};
+use support::term::Term;
+use support::wait_for;
+use support::world::World;
+
+fn world(script: Script) -> World {
+    World::new(Kind::StandIn, script).unwrap()
+}
+
+/// The stand-in in its default permission mode, after its first answer.
+fn careful(script: Script) -> (World, Term) {
+    let mut world = world(script);
+    world.args = ["--model", "claude-sonnet-4-5"].map(str::to_owned).to_vec();
+    let term = world.start(&[]);
+    term.wait_box();
+    term.send("hi\r");
+    term.wait_text("Hello.");
+    world.wait_state("idle");
+    (world, term)
+}
+
+#[test]
+fn keys_that_were_kept_approve_nothing() {
+    let (world, term) = careful(Script::each(|request, _| match request.continued_handoff() {
+        Some(_) => Reply::bash("touch approved").filling(2000),
+        None => Reply::text("Hello.").filling(3000),
+    }));
+    world.ask(&["restart", "proj", "--now"]);
+    world.wait_decision("stop.sent", 1);
+    for n in 0..40 {
+        term.send(format!("line {n}\r"));
+    }
+    world.wait_decision("delivery.submitted", 1);
+    term.wait_text("Do you want to proceed?");
+    // Two more answers of the host: what it still had to type would have been typed by then.
+    world.wait_state("blocked");
+    world.status();
+    assert!(!world.project.join("approved").exists(), "an Enter that was typed before the dialog answered it");
+    // It is for the person, whose key passes those that wait.
+    term.send("\r");
+    wait_for("the person's answer", || world.project.join("approved").exists().then_some(()));
+    world.ask(&["stop", "proj"]);
+    world.assert_nothing_left();
+}
+
+#[test]
+fn a_dialog_that_is_gone_blocks_nobody() {
+    let (world, term) = careful(Script::each(|request, _| match request.assistant_messages() {
+        0 => Reply::text("Hello.").filling(3000),
+        _ => Reply::bash("touch approved").filling(185_000),
+    }));
+    term.send("work\r");
+    term.wait_text("Do you want to proceed?");
+    world.wait_decision("restart.requested", 1);
+    world.wait_state("blocked");
+    // Ctrl+C drops the hand-over and leaves the dialog; Escape closes that.
+    term.send("\x03");
+    world.wait_decision("restart.cancelled", 1);
+    term.send("\x1b");
+    world.wait_state("idle");
+    world.ask(&["stop", "proj"]);
+}
+
+#[test]
+fn a_new_run_hears_what_it_asks_its_terminal() {
+    let mut world = world(Script::list([Reply::text("one").filling(1000), Reply::text("two").filling(1000)]));
+    let asks = world.home.join("asks");
+    let script = format!(
+        "#!/bin/sh\nstty raw -echo min 0 time 50\nprintf '\\033[c'\ndd bs=64 count=1 2>/dev/null | od -An -c >> \"$HOME/answers\"\nstty sane\nexec '{}' __agent \"$@\"\n",
+        hopty().display()
+    );
+    std::fs::write(&asks, script).unwrap();
+    std::fs::set_permissions(&asks, std::fs::Permissions::from_mode(0o755)).unwrap();
+    world.set("HOPTY_PROGRAM_CLAUDE", asks.to_str().unwrap());
+    let term = world.start(&[]);
+    term.wait_box();
+    term.send("hi\r");
+    term.wait_text("one");
+    world.wait_state("idle");
+    world.ask(&["restart", "proj"]);
+    world.wait_decision("delivery.submitted", 1);
+    let answers = std::fs::read_to_string(world.home.join("answers")).unwrap();
+    assert_eq!(answers.lines().filter(|line| line.contains("033")).count(), 2, "{answers}");
+    world.ask(&["stop", "proj"]);
+}
