@@ -93,3 +93,29 @@ fn a_new_run_hears_what_it_asks_its_terminal() {
     assert_eq!(answers.lines().filter(|line| line.contains("033")).count(), 2, "{answers}");
     world.ask(&["stop", "proj"]);
 }
+
+#[test]
+fn a_program_that_closed_its_terminal_can_be_stopped() {
+    let world = world(Script::list([]));
+    let closes = "exec </dev/null >/dev/null 2>&1; echo $$ > closed; exec sleep 1000";
+    world.ask(&["run", "--name", "proj", "--detached", "--", "sh", "-c", closes]);
+    wait_for("the program to close its terminal", || world.project.join("closed").exists().then_some(()));
+    // The host has seen the end of the terminal when it has answered something later.
+    world.status();
+    world.ask(&["stop", "proj"]);
+    world.assert_nothing_left();
+}
+
+#[test]
+fn how_a_program_ended_is_told_as_it_was() {
+    let world = world(Script::list([]));
+    let exit = |kill: &[&str], script: &str| -> Value {
+        world.ask(&["run", "--name", "proj", "--detached", "--", "sh", "-c", script]);
+        world.ask(&[&["stop", "proj"], kill].concat());
+        world.status()["exit"].clone()
+    };
+    let killed = exit(&["--kill"], "sleep 1000");
+    assert_eq!((&killed["kind"], &killed["signal"], &killed["code"]), (&"signaled".into(), &9.into(), &137.into()));
+    let ended = exit(&[], "trap 'exit 143' TERM; : > ready; while :; do sleep 0.01; done");
+    assert_eq!((ended["kind"].as_str(), ended["signal"].is_null()), (Some("exited"), true), "{ended}");
+}

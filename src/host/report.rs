@@ -5,6 +5,7 @@ use std::path::{Path, PathBuf};
 use serde_json::{Value, json};
 
 use super::Host;
+use crate::core::process::ProcessEnd;
 use crate::core::supervisor::phase::Cause;
 use crate::core::time::WallTime;
 use crate::fs::atomic;
@@ -14,20 +15,22 @@ use crate::fs::atomic;
 pub(super) struct Exit {
     pub cause: Cause,
     code: u8,
+    end: Option<ProcessEnd>,
 }
 
 impl Exit {
-    pub fn new(cause: Cause, code: u8) -> Self {
-        Exit { cause, code }
+    /// `end`: of the run whose code it is.
+    pub fn new(cause: Cause, code: u8, end: Option<ProcessEnd>) -> Self {
+        Exit { cause, code, end }
     }
 
     pub fn code(self) -> u8 {
         self.code
     }
 
-    /// As in C3: 128 + n stands for a signal.
+    /// As in C3. Only the end itself says whether it was by a signal: Claude turns SIGTERM into a code of its own.
     pub fn json(&self) -> Value {
-        let signal = if self.code > 128 && self.cause == Cause::Killed { Some(self.code - 128) } else { None };
+        let signal = if let Some(ProcessEnd::Signaled(signal)) = self.end { Some(signal.0) } else { None };
         let kind = if signal.is_some() { "signaled" } else { "exited" };
         json!({"kind": kind, "code": self.code, "signal": signal, "cause": self.cause})
     }

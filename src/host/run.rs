@@ -51,6 +51,8 @@ pub(super) struct Run {
     pub away: Option<Stamp>,
     /// The child is gone; when, and how.
     ended: Option<(Stamp, ProcessEnd)>,
+    /// How it ended, once that was reported: its pid may be another process's by now.
+    pub end: Option<ProcessEnd>,
     /// What the person does not see: from a stop for a restart on, with what undoes the modes that were on by then.
     pub muted: Option<Vec<u8>>,
     /// The screen model failed and is switched off.
@@ -115,6 +117,7 @@ impl Host {
                     at_end: false,
                     away: None,
                     ended: None,
+                    end: None,
                     muted: None,
                     deaf: false,
                     facts: ScreenFacts::default(),
@@ -307,6 +310,7 @@ impl Host {
         let now = self.clock.now();
         while let Some(run) = &mut self.run
             && run.ended.is_none()
+            && run.end.is_none()
         {
             match child::change(run.pid) {
                 Ok(Some(end)) if end.is_final() => run.ended = Some((now, end)),
@@ -344,6 +348,7 @@ impl Host {
             return;
         }
         run.ended = None;
+        run.end = Some(end);
         run.at_end = true;
         let number = run.number;
         // Whatever the child left on is turned off again, and nothing else.
@@ -367,7 +372,7 @@ impl Host {
         }
         if let Some(run) = &self.run
             && run.ended.is_none()
-            && !run.at_end
+            && run.end.is_none()
         {
             let _ = child::signal(run.pid, signal, group);
         }
@@ -394,7 +399,11 @@ impl Host {
         if let Some(run) = &mut self.run
             && self.launch.config.restart.reap == crate::core::config::Reap::Tree
         {
-            run.tree = crate::io::process::descendants(run.pid);
+            // What hung on the child at an earlier look and hangs on the host by now is still of its tree.
+            run.tree.retain(|known| !known.is_gone());
+            let found = crate::io::process::descendants(run.pid);
+            let new: Vec<Process> = found.into_iter().filter(|p| run.tree.iter().all(|known| known.pid != p.pid)).collect();
+            run.tree.extend(new);
         }
     }
 
