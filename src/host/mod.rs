@@ -129,8 +129,6 @@ pub struct Host {
     unsent: Option<String>,
     /// The handoff that this conversation went on from.
     predecessor: Option<HandoffId>,
-    /// The transcript of the last handoff, to be copied when the next run has started.
-    uncompressed: Option<PathBuf>,
     plugin: Option<PathBuf>,
     /// The `--settings` of every launch: the person's own and hopty's status line.
     settings: Option<String>,
@@ -207,7 +205,6 @@ impl Host {
             requeue: Vec::new(),
             unsent: None,
             predecessor: None,
-            uncompressed: None,
             plugin,
             settings,
             first_conversation: None,

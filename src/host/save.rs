@@ -1,5 +1,6 @@
 //! The worker's jobs: handoffs, their transcripts, and the small files for scripts. The loop never waits for a disk.
 
+use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::path::PathBuf;
 use std::time::Duration;
 
@@ -29,6 +30,8 @@ pub(super) struct Frame {
     document: PathBuf,
     /// The prompt as it was typed.
     pub typed: Option<String>,
+    /// The transcript that its record still waits for.
+    raw: Option<PathBuf>,
 }
 
 impl Frame {
@@ -130,10 +133,9 @@ impl Host {
         let (store, keeping, budget) = (self.paths.claude.clone(), self.keeping(), self.budget());
         let (claim, dir) = (self.claim_for(claim_for), self.dir.clone());
         let git_limit = Duration::from_millis(self.launch.config.handoff.git_timeout.ms());
-        if self.launch.config.handoff.copy_transcript && !transcript.is_empty() {
-            self.uncompressed = Some(PathBuf::from(transcript));
-        }
-        self.worker.submit(move || {
+        let copied = self.launch.config.handoff.copy_transcript && !transcript.is_empty();
+        let raw = copied.then(|| PathBuf::from(transcript));
+        let job = move || {
             let limits = crate::git::state::Limits { time: git_limit, ..Default::default() };
             capture.git = crate::git::state::read(&dir, limits).ok().flatten();
             let saved = Store::open(&store).and_then(|store| {
@@ -147,10 +149,14 @@ impl Host {
                     id: saved.id,
                     document: saved.document_path,
                     typed: None,
+                    raw,
                 })),
                 Err(error) => Done::NotSaved(error.to_string()),
             }
-        });
+        };
+        // A hand-over waits for this answer, and so does every later one.
+        let failed = |_| Done::NotSaved("the worker failed".to_owned());
+        self.worker.submit(move || catch_unwind(AssertUnwindSafe(job)).unwrap_or_else(failed));
     }
 
     /// `--handoff`: claims a pending handoff before the first run.
@@ -174,6 +180,7 @@ impl Host {
             id: id.clone(),
             document: loaded.document_path,
             typed: None,
+            raw: None,
         });
         self.predecessor = Some(id.clone());
         Ok(id)
@@ -181,7 +188,8 @@ impl Host {
 
     /// After the next run has its prompt there is time for the raw copy: before, it would take the new Claude's processor.
     pub(super) fn compress_transcripts(&mut self) {
-        let (Some(source), Some(frame)) = (self.uncompressed.take(), &self.frame) else { return };
+        let Some(frame) = &mut self.frame else { return };
+        let Some(source) = frame.raw.take() else { return };
         let (store, id) = (self.paths.claude.clone(), frame.id.clone());
         self.worker.submit(move || {
             let done = Store::open(&store).and_then(|store| store.compress_transcript(&id, &source));
