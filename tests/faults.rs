@@ -119,3 +119,32 @@ fn how_a_program_ended_is_told_as_it_was() {
     let ended = exit(&[], "trap 'exit 143' TERM; : > ready; while :; do sleep 0.01; done");
     assert_eq!((ended["kind"].as_str(), ended["signal"].is_null()), (Some("exited"), true), "{ended}");
 }
+
+#[test]
+fn a_restart_without_a_handoff_is_waited_for() {
+    let world = world(Script::list([Reply::text("one").filling(1000)]));
+    let term = world.start(&[]);
+    term.wait_box();
+    term.send("hi\r");
+    term.wait_text("one");
+    world.wait_state("idle");
+    world.ask(&["restart", "--no-handoff", "--wait"]);
+    assert_eq!(world.status()["run"], 2);
+    world.ask(&["stop", "proj"]);
+}
+
+#[test]
+fn a_settings_file_is_no_argument_for_all_to_read() {
+    let world = world(Script::list([]));
+    let file = world.home.join("own.json");
+    // Longer than one argument may be.
+    std::fs::write(&file, format!("{{\"env\":{{\"SECRET\":\"{}\"}}}}", "s".repeat(200_000))).unwrap();
+    let mut args = vec!["--detached", "--settings", file.to_str().unwrap()];
+    args.extend(world.args.iter().map(String::as_str));
+    world.ask(&args);
+    let merged = world.session_dir().join("settings.json");
+    assert_eq!(std::fs::metadata(&merged).unwrap().permissions().mode() & 0o777, 0o600);
+    assert!(world.processes().iter().all(|(_, line)| !line.contains("sssss")));
+    world.ask(&["stop", "proj"]);
+    assert!(!merged.exists(), "it is left behind");
+}

@@ -7,6 +7,7 @@ use super::{Host, report};
 use crate::core::claude::view::Press;
 use crate::core::supervisor::action::{Action, Decision, DecisionKind, Target, Typing};
 use crate::core::supervisor::event::Event;
+use crate::core::supervisor::phase::Phase;
 use crate::ipc::frame::{Frame, tag};
 
 impl Host {
@@ -86,12 +87,26 @@ impl Host {
             }
             K::RestartCancelled | K::DeliveryFailed | K::SessionEnded => {
                 self.restart_settled(&Err(decision.sentence.clone()));
-                if decision.kind != K::RestartCancelled {
+                if decision.kind == K::RestartCancelled {
+                    // The prompts are still queued in the Claude that goes on.
+                    self.requeue.clear();
+                } else {
                     self.compress_transcripts();
                 }
             }
             K::LevelCrossed => self.write_context_status(),
-            K::RunSpawned => self.write_session_file(),
+            K::RunSpawned => {
+                self.write_session_file();
+                if !matches!(self.phase(), Phase::Delivering { .. }) {
+                    // No prompt follows, so nothing else is waited for.
+                    let done = json!({"handoff": null, "conversation": decision.conversation});
+                    self.restart_settled(&Ok(done));
+                }
+            }
+            // The new run has died: whatever comes next is not what was asked for.
+            K::RunEnded if matches!(self.phase(), Phase::Cooling { .. }) => {
+                self.restart_settled(&Err(decision.sentence.clone()));
+            }
             K::ConversationChanged => self.write_session_file(),
             _ => {}
         }
