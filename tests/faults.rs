@@ -148,3 +148,12 @@ fn a_settings_file_is_no_argument_for_all_to_read() {
     world.ask(&["stop", "proj"]);
     assert!(!merged.exists(), "it is left behind");
 }
+
+#[test]
+fn a_device_in_the_project_keeps_nobody_from_claude() {
+    let world = world(Script::list([]));
+    std::os::unix::fs::symlink("/dev/zero", world.project.join(".mcp.json")).unwrap();
+    let term = world.start(&[]);
+    term.wait_box();
+    world.ask(&["stop", "proj"]);
+}

@@ -19,7 +19,7 @@ impl Host {
             self.watching.signal = None;
             return;
         };
-        let seen = (meta.ino(), meta.mtime(), meta.mtime_nsec());
+        let seen = identity(&meta);
         if self.watching.signal == Some(seen) {
             return;
         }
@@ -74,10 +74,16 @@ impl Host {
     pub(super) fn consume_signal(&mut self) {
         let path = self.paths.restart_signal();
         // Only the very file that was read: another one may have been written meanwhile.
-        let same = std::fs::symlink_metadata(&path).is_ok_and(|m| self.watching.signal == Some((m.ino(), m.mtime(), m.mtime_nsec())));
+        let same = std::fs::symlink_metadata(&path).is_ok_and(|m| self.watching.signal == Some(identity(&m)));
         if same {
             let _ = std::fs::remove_file(&path);
             self.watching.signal = None;
         }
     }
+}
+
+/// What tells one state of the file from the next. Its time alone does not: a shell makes it empty and writes it within one
+/// tick of the kernel's clock, and hopty may have looked in between.
+fn identity(meta: &std::fs::Metadata) -> (u64, i64, i64, u64) {
+    (meta.ino(), meta.mtime(), meta.mtime_nsec(), meta.len())
 }

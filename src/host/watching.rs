@@ -23,6 +23,8 @@ use crate::fs::watch::{POLL_MS, Watcher};
 const AWAIT_LOOK_MS: u64 = 5;
 /// Bytes of the transcript that are read in one turn of the loop, so that keys never wait for a large file.
 const SLICE: usize = 1 << 18;
+/// The largest file that is compared with its state at launch, in bytes; Claude's own state grows to some megabytes.
+const MAX_STATE: u64 = 64 << 20;
 /// The window in tokens where nothing is known.
 const ASSUMED_WINDOW: u64 = 200_000;
 
@@ -88,7 +90,7 @@ pub(super) struct Watching {
     pub failure: Option<String>,
     sessions_file: Option<PathBuf>,
     said: Option<Said>,
-    pub signal: Option<(u64, i64, i64)>,
+    pub signal: Option<(u64, i64, i64, u64)>,
     project: PathBuf,
     launch_settings: CodeDigest,
     own: OwnArgs,
@@ -182,7 +184,7 @@ impl Watching {
         let here = self.project.to_string_lossy().into_owned();
         let mut texts = Vec::new();
         let mut add = |name: &str, path: &Path, role| {
-            if let Ok(text) = std::fs::read_to_string(path) {
+            if let Some(text) = bounded(path, MAX_STATE) {
                 texts.push((name.to_owned(), text, role));
             }
         };
@@ -412,6 +414,11 @@ pub(super) fn persons(facts: &Facts) -> impl Iterator<Item = &str> {
 
 /// A settings file, when it is there and of a size that a person writes.
 pub(super) fn read_settings(path: &Path) -> Option<String> {
+    bounded(path, 1 << 20)
+}
+
+/// A project may have put a device or a pipe there, which would never end.
+fn bounded(path: &Path, max: u64) -> Option<String> {
     let meta = std::fs::metadata(path).ok()?;
-    (meta.is_file() && meta.len() <= 1 << 20).then(|| std::fs::read_to_string(path).ok()).flatten()
+    (meta.is_file() && meta.len() <= max).then(|| std::fs::read_to_string(path).ok()).flatten()
 }
