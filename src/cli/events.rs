@@ -1,9 +1,11 @@
 //! The decision log: `events` for programs, `log` for people, `why` for the last one. Read from the journal on disk, so
 //! that it works for ended sessions too and costs the host nothing.
 
-use std::io::{Read, Seek, SeekFrom, Write};
+use std::fs::File;
+use std::io::{Read, Write};
+use std::os::fd::AsFd;
+use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
-use std::time::Duration;
 
 use serde_json::{Value, json};
 
@@ -11,6 +13,10 @@ use super::control::{any, paths};
 use super::error::{Failed, say, visible};
 use crate::core::journal::{decisions, last_explained, last_session};
 use crate::fs::{journal, session};
+use crate::io::poll::{Interest, PollSet};
+
+/// How often a journal that is followed is looked at, in ms.
+const LOOK_MS: u64 = 100;
 
 fn journal_of(given: Option<&str>) -> Result<(PathBuf, PathBuf), Failed> {
     let paths = paths()?;
@@ -20,12 +26,14 @@ fn journal_of(given: Option<&str>) -> Result<(PathBuf, PathBuf), Failed> {
 }
 
 fn read(path: &Path) -> Result<String, Failed> {
-    let whole = journal::read_all(path).map_err(|e| {
-        Failed::new(1, format!("the journal cannot be read: {e}"))
-            .about(path.display())
-            .hint("a session whose disk is full keeps none")
-    })?;
+    let whole = journal::read_all(path).map_err(|e| unreadable(path, &e))?;
     Ok(last_session(&whole).to_owned())
+}
+
+fn unreadable(path: &Path, error: &dyn std::fmt::Display) -> Failed {
+    Failed::new(1, format!("the journal cannot be read: {error}"))
+        .about(path.display())
+        .hint("a session whose disk is full keeps none")
 }
 
 pub(super) fn events(given: Option<&str>, follow: bool) -> Result<u8, Failed> {
@@ -44,38 +52,59 @@ pub(super) fn log(given: Option<&str>, follow: bool) -> Result<u8, Failed> {
 
 fn each(given: Option<&str>, follow: bool, form: impl Fn(&str) -> String) -> Result<u8, Failed> {
     let (path, dir) = journal_of(given)?;
-    let text = read(&path)?;
+    // Opened first: what is written while the older part is read is found here.
+    let mut file = File::open(&path).map_err(|e| unreadable(&path, &e))?;
     let mut out = std::io::stdout().lock();
-    for line in decisions(&text) {
-        writeln!(out, "{}", form(line))?;
-    }
-    out.flush()?;
+    let mut printed = 0;
+    print_new(&read(&path)?, &form, &mut printed, &mut out)?;
     if !follow {
         return Ok(0);
     }
-    let mut file = std::fs::File::open(&path)?;
-    let mut at = file.seek(SeekFrom::End(0))?;
-    let mut partial = String::new();
+    let mut rest = Vec::new();
+    let mut first = true;
     loop {
         let alive = session::is_alive(&dir);
-        if std::fs::metadata(&path)?.len() < at {
-            file = std::fs::File::open(&path)?;
-            at = 0;
+        let new = file.read_to_end(&mut rest)?;
+        if let Some(end) = rest.iter().rposition(|b| *b == b'\n') {
+            let whole: Vec<u8> = rest.drain(..=end).collect();
+            let whole = String::from_utf8_lossy(&whole);
+            let whole = if std::mem::take(&mut first) { last_session(&whole) } else { &whole };
+            print_new(whole, &form, &mut printed, &mut out)?;
         }
-        let mut new = Vec::new();
-        at += file.read_to_end(&mut new)? as u64;
-        partial.push_str(&String::from_utf8_lossy(&new));
-        if let Some(end) = partial.rfind('\n') {
-            let whole: String = partial.drain(..=end).collect();
-            for line in decisions(&whole) {
-                writeln!(out, "{}", form(line))?;
-            }
-            out.flush()?;
-        } else if !alive {
+        // While it is being rotated there is none for a moment.
+        let there = File::open(&path).ok().filter(|there| is_another(there, &file));
+        if let Some(new) = there {
+            // All of the old one has been read.
+            file = new;
+            rest.clear();
+            continue;
+        }
+        if new == 0 && !alive {
             return Ok(0);
         }
-        std::thread::sleep(Duration::from_millis(100));
+        // Also the pause between two looks; a reader that went away is not waited for until there is something to say.
+        let mut reader = PollSet::default();
+        reader.add((), out.as_fd(), Interest::Gone);
+        if !reader.wait(Some(LOOK_MS))?.is_empty() {
+            return Ok(0);
+        }
     }
+}
+
+fn is_another(one: &File, other: &File) -> bool {
+    matches!((one.metadata(), other.metadata()), (Ok(one), Ok(other)) if one.ino() != other.ino())
+}
+
+/// Prints the decisions of `text` that were not printed yet; their numbers rise.
+fn print_new(text: &str, form: impl Fn(&str) -> String, printed: &mut u64, out: &mut impl Write) -> std::io::Result<()> {
+    for line in decisions(text) {
+        let seq = serde_json::from_str::<Value>(line).ok().and_then(|line| line["seq"].as_u64()).unwrap_or(0);
+        if seq > *printed {
+            *printed = seq;
+            writeln!(out, "{}", form(line))?;
+        }
+    }
+    out.flush()
 }
 
 pub(super) fn why(given: Option<&str>, as_json: bool) -> Result<u8, Failed> {

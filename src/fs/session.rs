@@ -16,6 +16,8 @@ use crate::core::ids::SessionName;
 
 /// How often a lock is tried before its name counts as taken: who only looks whether a host lives holds it for a moment.
 const TRIES: u32 = 5;
+/// The same for the lock of a host that is just dying.
+const DYING_TRIES: u32 = 50;
 /// How long to wait between two tries.
 const PAUSE: Duration = Duration::from_millis(4);
 
@@ -37,7 +39,7 @@ pub enum SessionError {
         mode: u32,
     },
     /// The name is held by a living host.
-    #[error("session {0} exists already")]
+    #[error("the name is taken")]
     Taken(SessionName),
     /// The system said no.
     #[error("{0}: {1}")]
@@ -197,11 +199,15 @@ pub fn host_of(dir: &Path) -> Option<i32> {
 
 /// Removes the socket that a host left behind which was killed.
 pub fn remove_stale_socket(paths: &Paths, name: &SessionName) {
-    // Nobody can take the name and bind while it is removed.
-    if let Ok(lock) = lock_file(&paths.session(name))
-        && lock.try_lock().is_ok()
-    {
-        let _ = std::fs::remove_file(paths.socket(name));
+    let Ok(lock) = lock_file(&paths.session(name)) else { return };
+    // A dying process closes its connections before it gives its lock back.
+    for _ in 0..DYING_TRIES {
+        if lock.try_lock().is_ok() {
+            // Nobody can take the name and bind meanwhile.
+            let _ = std::fs::remove_file(paths.socket(name));
+            return;
+        }
+        std::thread::sleep(PAUSE);
     }
 }
 

@@ -3,6 +3,7 @@
 //! What becomes of a client's terminal is in `terminals`.
 
 use std::os::fd::AsFd;
+use std::time::Duration;
 
 use super::keys::Typing;
 use super::terminals::{Goal, Via};
@@ -11,8 +12,10 @@ use crate::core::process::Signal;
 use crate::core::supervisor::event::Event;
 use crate::core::terminal::{Modes, Size};
 use crate::core::time::Stamp;
+use crate::fs::session;
 use crate::io::outbuf::OutBuf;
 use crate::io::poll::{Interest, PollSet, Ready as Readiness};
+use crate::ipc::address;
 use crate::ipc::frame::{Frame, tag};
 use crate::ipc::message::{Attach, Code, Failure, error_line};
 use crate::ipc::stream::{Life, Stream};
@@ -21,6 +24,12 @@ use crate::ipc::stream::{Life, Stream};
 const OUT_HIGH: usize = 1 << 18;
 /// Bytes waiting for a peer that does not read its answers above which its requests are not read either.
 const ANSWERS_HIGH: usize = 1 << 20;
+/// Lines or frames of one connection that are taken before others have their turn.
+const TURN: u32 = 64;
+/// How long after its socket vanished a host binds it again unasked, in ms.
+const REBIND_MS: u64 = 1000;
+/// How long the look at its own socket may take.
+const OWN_SOCKET: Duration = Duration::from_millis(50);
 /// Until when the first line must have come, in ms (CONTRACT C12).
 const HELLO_MS: u64 = 5000;
 /// How long a connection that is to be closed may take to read its last answer, in ms.
@@ -69,13 +78,17 @@ pub(super) struct Connection {
     opened: Stamp,
     /// To be closed when everything is written, and at this time whatever happens.
     closing: Option<Stamp>,
+    /// There is more to take in than one turn allows.
+    more: bool,
+    /// What it sent has to wait.
+    held: bool,
     /// A `restart --wait` whose end this connection wants to hear.
     pub waits: Option<u64>,
 }
 
 impl Connection {
     fn new(stream: Stream, pid: i32, opened: Stamp) -> Self {
-        Connection { stream, greeted: false, pid, client: None, opened, closing: None, waits: None }
+        Connection { stream, greeted: false, pid, client: None, opened, closing: None, more: false, held: false, waits: None }
     }
 
     /// Whether more output may be read for it.
@@ -98,16 +111,28 @@ impl Connection {
         self.closing.get_or_insert(now.after(limit_ms));
     }
 
+    /// Whether what it sends must wait: its own answers, or the child, have to be read first.
+    fn is_deaf(&self, typing_waits: bool) -> bool {
+        match &self.client {
+            Some(client) => typing_waits && matches!(client.via, Via::Relay),
+            None => self.stream.waiting() > ANSWERS_HIGH,
+        }
+    }
+
     pub fn deadline(&self) -> Option<Stamp> {
+        if self.more {
+            return Some(Stamp(0));
+        }
         let hello = (!self.greeted).then(|| self.opened.after(HELLO_MS));
         let client = self.client.as_ref().and_then(|c| c.deadline());
         [hello, self.closing, client].into_iter().flatten().min()
     }
 
     pub fn watch<'fd>(&'fd self, set: &mut PollSet<'fd, Token>, id: u64, typing_waits: bool) {
-        let deaf = self.closing.is_some() || (self.client.is_none() && self.stream.waiting() > ANSWERS_HIGH);
+        let deaf = self.closing.is_some() || self.more || self.is_deaf(typing_waits);
         let interest = match (deaf, self.stream.waiting() > 0) {
-            (true, _) => Interest::Write,
+            (true, true) => Interest::Write,
+            (true, false) => Interest::Gone,
             (false, true) => Interest::Both,
             (false, false) => Interest::Read,
         };
@@ -132,6 +157,34 @@ impl Connection {
 }
 
 impl Host {
+    /// A socket file that vanished is made again (CONTRACT C1), a moment later: whoever removes the directory is not
+    /// disturbed.
+    pub(super) fn look_at_socket(&mut self) {
+        if std::fs::symlink_metadata(&self.socket).is_err() {
+            let at = self.clock.now().after(REBIND_MS);
+            self.rebind_at.get_or_insert(at);
+        }
+    }
+
+    pub(super) fn rebind_when_due(&mut self) {
+        if self.rebind_at.take_if(|at| *at <= self.clock.now()).is_some() {
+            self.rebind();
+        }
+    }
+
+    pub(super) fn rebind(&mut self) {
+        let unsafe_now = session::prepare(&self.paths).is_err();
+        if unsafe_now || address::connect(&self.socket, OWN_SOCKET).is_ok() {
+            return;
+        }
+        if let Ok(listener) = address::bind(&self.socket) {
+            self.listener = listener;
+        }
+        // A directory that was made anew is not watched yet.
+        self.watching.watcher.drain();
+        self.watching.watcher.add(&self.paths.run());
+    }
+
     pub(super) fn accept(&mut self) {
         while let Ok((socket, _)) = self.listener.accept() {
             let Ok(mut stream) = Stream::new(socket) else { continue };
@@ -165,9 +218,13 @@ impl Host {
             return;
         }
         let mut life = if ready.read || ready.gone { connection.stream.fill() } else { Life::Open };
-        loop {
+        (connection.more, connection.held) = (false, false);
+        for n in 0.. {
+            let typing_waits = self.typing_waits();
             let Some(connection) = self.connections.get_mut(&id) else { return };
-            if connection.closing.is_some() {
+            connection.held = connection.is_deaf(typing_waits);
+            connection.more = n == TURN;
+            if connection.closing.is_some() || connection.held || connection.more {
                 break;
             }
             let taken = if connection.client.is_some() {
@@ -185,9 +242,23 @@ impl Host {
                 }
             }
         }
-        if life == Life::Closed {
+        let waits = self.connections.get(&id).is_some_and(|c| c.more || c.held);
+        if life == Life::Closed && !waits {
             self.connection_gone(id, "hangup");
         }
+    }
+
+    /// Lines or frames that are here already and had to wait.
+    fn go_on(&mut self, id: u64) {
+        let typing_waits = self.typing_waits();
+        if self.connections.get(&id).is_some_and(|c| (c.more || c.held) && !c.is_deaf(typing_waits)) {
+            self.connection_ready(id, Readiness::default());
+        }
+    }
+
+    /// Whether the child has enough to read, so that the keyboard waits.
+    pub(super) fn typing_waits(&self) -> bool {
+        self.run.as_ref().is_some_and(|run| run.input.len() > super::run::INPUT_HIGH)
     }
 
     /// A last word to a peer whose line was too long. Frames have no room for one.
@@ -204,6 +275,7 @@ impl Host {
         let now = self.clock.now();
         let ids: Vec<u64> = self.connections.keys().copied().collect();
         for id in ids {
+            self.go_on(id);
             self.flush_typing(id);
             self.look_again(id);
             self.pursue(id);

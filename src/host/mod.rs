@@ -41,7 +41,6 @@ use std::ffi::OsString;
 use std::os::fd::AsFd;
 use std::os::unix::net::UnixListener;
 use std::path::{Path, PathBuf};
-use std::time::Duration;
 
 use nix::libc;
 
@@ -51,6 +50,7 @@ use crate::core::claude::offers::HookSet;
 use crate::core::claude::view::Rules;
 use crate::core::ids::{Channel, ConversationId, HandoffId, SessionName};
 use crate::core::journal::Recorder;
+use crate::core::process::ProcessEnd;
 use crate::core::supervisor::event::Event;
 use crate::core::supervisor::phase::{Cause, Phase};
 use crate::core::supervisor::{Agent, Policy};
@@ -72,8 +72,6 @@ use save::{Done, Frame};
 use start::{Launch, Ready};
 use watching::Watching;
 
-/// How long the look at its own socket may take.
-const REBIND: Duration = Duration::from_millis(50);
 /// How long the host stays to hand out the last bytes after the session is over, in ms.
 const FAREWELL_MS: u64 = 2000;
 
@@ -136,6 +134,9 @@ pub struct Host {
     full_screen: Option<bool>,
     why: String,
     exit: Option<report::Exit>,
+    last_end: Option<ProcessEnd>,
+    /// The socket's file is gone: when to bind it again.
+    rebind_at: Option<Stamp>,
     goodbye: Option<Stamp>,
 }
 
@@ -211,6 +212,8 @@ impl Host {
             full_screen: None,
             why: String::new(),
             exit: None,
+            last_end: None,
+            rebind_at: None,
             goodbye: None,
         };
         let open = host.recorder.open_line(Stamp(0), host.began, env!("CARGO_PKG_VERSION"));
@@ -333,7 +336,7 @@ impl Host {
                     (false, true) => {}
                 }
             }
-            let typing_waits = self.run.as_ref().is_some_and(|run| run.input.len() > run::INPUT_HIGH);
+            let typing_waits = self.typing_waits();
             for (id, connection) in &self.connections {
                 connection.watch(&mut set, *id, typing_waits);
             }
@@ -348,6 +351,7 @@ impl Host {
                 self.run.as_ref().and_then(|run| run.deadline(now)),
                 self.connections.values().filter_map(Connection::deadline).min(),
                 self.goodbye.filter(|at| *at > now),
+                self.rebind_at,
                 more,
             ];
             set.wait(timeout(now, deadlines)).unwrap_or_default()
@@ -389,16 +393,6 @@ impl Host {
         }
     }
 
-    /// A socket file that vanished is made again (CONTRACT C1).
-    fn rebind(&mut self) {
-        if address::connect(&self.socket, REBIND).is_err()
-            && session::prepare(&self.paths).is_ok()
-            && let Ok(listener) = address::bind(&self.socket)
-        {
-            self.listener = listener;
-        }
-    }
-
     /// What is due by time rather than by readiness.
     fn housekeeping(&mut self) {
         self.look_without_being_told();
@@ -408,6 +402,7 @@ impl Host {
         self.pump_typing();
         self.end_leftovers();
         self.expire_connections();
+        self.rebind_when_due();
         self.answer_queries();
         self.tell_screen();
     }
@@ -421,6 +416,9 @@ impl Host {
         }
         if let Some(plugin) = &self.plugin {
             let _ = std::fs::remove_dir_all(plugin);
+        }
+        if let Some(settings) = &self.settings {
+            let _ = std::fs::remove_file(settings);
         }
         let _ = std::fs::remove_file(&self.socket);
         self.claim.give_back();

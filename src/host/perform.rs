@@ -37,10 +37,7 @@ impl Host {
             Action::Notice { about, text } => self.notice(about, &text),
             Action::Reply { id, with } => self.reply(id, &with),
             Action::Decide { decision } => self.decided(&decision),
-            Action::Close { cause, code } => {
-                let end = self.run.as_ref().and_then(|run| run.end).filter(|end| end.code() == code);
-                self.close(report::Exit::new(cause, code, end));
-            }
+            Action::Close { cause, code } => self.close(report::Exit::new(cause, code, self.last_end)),
         }
     }
 

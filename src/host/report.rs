@@ -15,24 +15,27 @@ use crate::fs::atomic;
 pub(super) struct Exit {
     pub cause: Cause,
     code: u8,
-    end: Option<ProcessEnd>,
+    signal: Option<i32>,
 }
 
 impl Exit {
-    /// `end`: of the run whose code it is.
+    /// The code is the program's as a shell gives it; `end` is how the kernel told the program's last end.
     pub fn new(cause: Cause, code: u8, end: Option<ProcessEnd>) -> Self {
-        Exit { cause, code, end }
+        let signal = match end {
+            Some(ProcessEnd::Signaled(signal)) if ProcessEnd::Signaled(signal).code() == code => Some(signal.0),
+            _ => None,
+        };
+        Exit { cause, code, signal }
     }
 
     pub fn code(self) -> u8 {
         self.code
     }
 
-    /// As in C3. Only the end itself says whether it was by a signal: Claude turns SIGTERM into a code of its own.
+    /// As in CONTRACT C3.
     pub fn json(&self) -> Value {
-        let signal = if let Some(ProcessEnd::Signaled(signal)) = self.end { Some(signal.0) } else { None };
-        let kind = if signal.is_some() { "signaled" } else { "exited" };
-        json!({"kind": kind, "code": self.code, "signal": signal, "cause": self.cause})
+        let kind = if self.signal.is_some() { "signaled" } else { "exited" };
+        json!({"kind": kind, "code": self.code, "signal": self.signal, "cause": self.cause})
     }
 }
 
@@ -87,4 +90,20 @@ pub(super) fn dir_of(session: &Path) -> Option<PathBuf> {
     let text = std::fs::read(session.join("session.json")).ok()?;
     let value: Value = serde_json::from_slice(&text).ok()?;
     value["dir"].as_str().map(PathBuf::from)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::core::process::Signal;
+
+    #[test]
+    fn a_code_is_a_signal_only_where_there_was_one() {
+        let exit = |code, end| Exit::new(Cause::Stopped, code, Some(end)).json();
+        assert_eq!(exit(143, ProcessEnd::Signaled(Signal::TERM))["kind"], "signaled");
+        assert_eq!(exit(143, ProcessEnd::Signaled(Signal::TERM))["signal"], 15);
+        // Claude turns SIGTERM into a code of its own.
+        assert_eq!(exit(143, ProcessEnd::Exited(143))["signal"], Value::Null);
+        assert_eq!(Exit::new(Cause::CouldNotStart, 127, None).json()["kind"], "exited");
+    }
 }

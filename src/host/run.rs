@@ -363,6 +363,7 @@ impl Host {
             self.show(&undo);
         }
         self.drop_hooks();
+        self.last_end = Some(end);
         self.events.push_back(Event::Child { run: number, end });
     }
 

@@ -4,6 +4,7 @@
 use std::ffi::OsString;
 use std::io::{Read, Write};
 use std::os::fd::AsRawFd;
+use std::os::unix::fs::OpenOptionsExt;
 use std::path::PathBuf;
 
 use nix::libc;
@@ -150,11 +151,11 @@ fn begin(launch: Launch, args: Vec<OsString>) -> Result<Host, Ready> {
     };
     let unusable = |e: SessionError| {
         let code = if matches!(e, SessionError::Taken(_)) { 1 } else { 125 };
-        Ready::failed(code, format!("the session cannot begin: {}: {e}", launch.name), e.hint())
+        Ready::failed(code, format!("{}: {e}", launch.name), e.hint())
     };
     session::prepare(&paths).map_err(unusable)?;
     let claim = session::claim(&paths, &launch.name, launch.numbered).map_err(unusable)?;
-    if let Ok(log) = std::fs::File::options().create(true).append(true).open(claim.dir.join("host.log")) {
+    if let Ok(log) = std::fs::File::options().create(true).append(true).mode(0o600).open(claim.dir.join("host.log")) {
         // SAFETY: standard error is this process's own.
         unsafe { libc::dup2(log.as_raw_fd(), 2) };
     }

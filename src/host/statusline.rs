@@ -16,7 +16,7 @@ use crate::core::ids::ConversationId;
 use crate::fs::atomic;
 use crate::fs::paths::Paths;
 
-/// The `--settings` of this session's launches, and the person's own status line written where `hopty statusline` finds it.
+/// The file for `--settings` of this session's launches, and the person's own status line written where `hopty statusline` finds it.
 /// `None`: nothing is added, because a project brings a status line of its own, which Claude runs only when it is trusted.
 pub(super) fn settings(paths: &Paths, project: &Path, own: &OwnArgs, session: &Path) -> Option<String> {
     let [user, shared, local] = paths.claude_settings(project);
@@ -46,7 +46,11 @@ pub(super) fn settings(paths: &Paths, project: &Path, own: &OwnArgs, session: &P
     }
     let additions = Map::from_iter([("statusLine".to_owned(), Value::Object(ours))]);
     let flag = given_text.map(|_| Value::Object(flag).to_string());
-    merge(flag.as_deref(), &additions).ok().flatten()
+    let merged = merge(flag.as_deref(), &additions).ok().flatten()?;
+    // A file, because arguments can be read by everybody and are limited in length.
+    let file = session.join("settings.json");
+    atomic::write(&file, merged.as_bytes()).ok()?;
+    Some(file.display().to_string())
 }
 
 impl Host {

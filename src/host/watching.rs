@@ -126,8 +126,8 @@ impl Watching {
         if claude {
             watching.launch_settings = watching.settings(paths);
             watching.watch_dir(&paths.claude.clone());
-            watching.watcher.add(&paths.run());
         }
+        watching.watcher.add(&paths.run());
         watching
     }
 
@@ -241,9 +241,7 @@ impl Host {
         self.look_at_sessions_file();
         self.look_at_signal();
         self.pump_transcript();
-        if std::fs::symlink_metadata(&self.socket).is_err() {
-            self.rebind();
-        }
+        self.look_at_socket();
     }
 
     fn look_at_sessions_file(&mut self) {

@@ -24,6 +24,8 @@ pub enum Life {
 pub struct Stream {
     socket: UnixStream,
     input: Vec<u8>,
+    /// How much of `input` has been taken.
+    taken: usize,
     fds: VecDeque<OwnedFd>,
     output: VecDeque<u8>,
 }
@@ -35,7 +37,7 @@ impl Stream {
     /// When that fails.
     pub fn new(socket: UnixStream) -> io::Result<Self> {
         socket.set_nonblocking(true)?;
-        Ok(Stream { socket, input: Vec::new(), fds: VecDeque::new(), output: VecDeque::new() })
+        Ok(Stream { socket, input: Vec::new(), taken: 0, fds: VecDeque::new(), output: VecDeque::new() })
     }
 
     /// The peer's process id and user id, as the kernel knows them.
@@ -47,12 +49,12 @@ impl Stream {
         Ok((cred.pid(), cred.uid()))
     }
 
-    /// Reads what is there. At most one megabyte is kept unread by the caller.
+    /// Reads what is there, as long as not more than two megabytes wait to be taken.
     pub fn fill(&mut self) -> Life {
         let mut buf = [0; 65536];
         let mut cmsg = nix::cmsg_space!([RawFd; 4]);
         loop {
-            if self.input.len() > 2 * MAX_LINE {
+            if self.input.len() - self.taken > 2 * MAX_LINE {
                 return Life::Open;
             }
             let mut iov = [IoSliceMut::new(&mut buf)];
@@ -84,14 +86,15 @@ impl Stream {
     /// # Errors
     /// When the line is over the limit.
     pub fn line(&mut self) -> Result<Option<Vec<u8>>, TooLarge> {
-        match self.input.iter().position(|b| *b == b'\n') {
+        let rest = &self.input[self.taken..];
+        match rest.iter().position(|b| *b == b'\n') {
             Some(end) if end > MAX_LINE => Err(TooLarge(end)),
             Some(end) => {
-                let mut line: Vec<u8> = self.input.drain(..=end).collect();
-                line.pop();
+                let line = rest[..end].to_vec();
+                self.take(end + 1);
                 Ok(Some(line))
             }
-            None if self.input.len() > MAX_LINE => Err(TooLarge(self.input.len())),
+            None if rest.len() > MAX_LINE => Err(TooLarge(rest.len())),
             None => Ok(None),
         }
     }
@@ -101,10 +104,20 @@ impl Stream {
     /// # Errors
     /// When the frame is over the limit.
     pub fn frame(&mut self) -> Result<Option<Frame>, TooLarge> {
-        Ok(Frame::decode(&self.input)?.map(|(frame, taken)| {
-            self.input.drain(..taken);
+        let found = Frame::decode(&self.input[self.taken..])?;
+        Ok(found.map(|(frame, length)| {
+            self.take(length);
             frame
         }))
+    }
+
+    /// Moves on; what was taken is given free now and then, not byte by byte.
+    fn take(&mut self, bytes: usize) {
+        self.taken += bytes;
+        if self.taken == self.input.len() || self.taken > MAX_LINE {
+            self.input.drain(..self.taken);
+            self.taken = 0;
+        }
     }
 
     /// A descriptor that came with the bytes.
@@ -169,5 +182,63 @@ impl Stream {
 impl AsFd for Stream {
     fn as_fd(&self) -> BorrowedFd<'_> {
         self.socket.as_fd()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::io::Write;
+
+    use super::*;
+
+    fn pair() -> (UnixStream, Stream) {
+        let (far, near) = UnixStream::pair().unwrap();
+        (far, Stream::new(near).unwrap())
+    }
+
+    #[test]
+    fn lines_and_frames_come_out_as_they_went_in_however_they_are_cut() {
+        let (mut far, mut near) = pair();
+        let mut bytes = b"one\n\ntwo\n".to_vec();
+        bytes.extend(Frame::new(7, b"payload").encode());
+        for byte in bytes {
+            far.write_all(&[byte]).unwrap();
+            assert_eq!(near.fill(), Life::Open);
+        }
+        let lines: Vec<_> = (0..3).map(|_| near.line().unwrap().unwrap()).collect();
+        assert_eq!(lines, [&b"one"[..], b"", b"two"]);
+        assert_eq!(near.frame().unwrap(), Some(Frame::new(7, b"payload")));
+        assert_eq!(near.frame().unwrap(), None);
+        drop(far);
+        assert_eq!(near.fill(), Life::Closed);
+    }
+
+    #[test]
+    fn a_line_without_an_end_is_too_large_before_it_fills_the_memory() {
+        let (far, mut near) = pair();
+        far.set_nonblocking(true).unwrap();
+        let part = vec![b'x'; 1 << 16];
+        let error = loop {
+            while (&far).write_all(&part).is_ok() {}
+            assert_eq!(near.fill(), Life::Open);
+            match near.line() {
+                Ok(line) => assert_eq!(line, None),
+                Err(error) => break error,
+            }
+        };
+        assert!(error.0 > MAX_LINE && error.0 < 3 * MAX_LINE + part.len());
+    }
+
+    #[test]
+    fn a_descriptor_rides_on_its_bytes_and_more_than_four_are_dropped() {
+        let (far, mut near) = pair();
+        let mut far = Stream::new(far).unwrap();
+        let file = std::fs::File::open("/dev/null").unwrap();
+        for _ in 0..6 {
+            far.send_with_fd(b"x", &file).unwrap();
+        }
+        near.fill();
+        let got = std::iter::from_fn(|| near.take_fd()).count();
+        assert_eq!(got, 4);
     }
 }

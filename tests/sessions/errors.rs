@@ -1,0 +1,90 @@
+//! Errors have one form, for people and for programs; who stops reading is not complained about.
+
+use std::process::{Command, Stdio};
+
+use serde_json::Value;
+
+use super::support::claude::hopty;
+use super::{assert_fails, detached, end_all, text, world};
+
+#[test]
+fn bad_usage_is_said_in_the_form_of_all_errors() {
+    let world = world();
+    for (args, words) in [
+        (&["ls", "--no-such-option"][..], "ls: unexpected argument '--no-such-option'"),
+        (&["status", "a", "b"], "status: unexpected argument 'b'"),
+        (&["replay"], "replay: "),
+        (&["run"], "run: "),
+        (&["run", "--max-restarts", "x", "--", "true"], "run: "),
+        (&["replay", "/no/such/file"], "replay: /no/such/file: it cannot be read"),
+        (&["attach", "nosuch"], "attach: nosuch: "),
+    ] {
+        let output = world.hopty(args);
+        let code = if args[0] == "attach" { 3 } else { 2 };
+        assert_fails(&output, code, words);
+        assert!(output.stdout.is_empty());
+    }
+}
+
+#[test]
+fn with_json_the_error_is_an_object_on_standard_output() {
+    let world = world();
+    for (args, code) in [
+        (&["status", "nosuch", "--json"][..], "not_found"),
+        (&["stop", "Bad Name", "--json"], "bad_request"),
+        (&["restart", "--json"], "not_found"),
+        (&["why", "--json", "--what"], "bad_request"),
+        (&["ls", "--json", "--what"], "bad_request"),
+        (&["context", "--json"], "bad_request"),
+    ] {
+        let output = world.hopty(args);
+        assert!(!output.status.success());
+        let value: Value =
+            serde_json::from_slice(&output.stdout).unwrap_or_else(|e| panic!("{args:?}: {e}: {}", text(&output.stdout)));
+        let error = value["error"].as_object().unwrap();
+        assert_eq!(error.keys().collect::<Vec<_>>(), ["code", "hint", "message"], "{args:?}");
+        assert_eq!(error["code"], code, "{args:?}");
+        assert!(text(&output.stderr).starts_with(&format!("hopty: {}", error["message"].as_str().unwrap())), "{args:?}");
+    }
+}
+
+#[test]
+fn nothing_that_is_printed_moves_a_cursor() {
+    let world = world();
+    for args in [&["status", "\u{1b}[2J\u{202e}x"][..], &["replay", "\u{1b}]0;x\u{7}"], &["run", "--detached", "--", "\u{1b}[2J"]] {
+        let output = world.hopty(args);
+        assert!(!output.status.success());
+        assert!(!output.stderr.contains(&0x1b) && !text(&output.stderr).contains('\u{202e}'), "{}", text(&output.stderr));
+    }
+}
+
+#[test]
+fn who_stops_reading_is_not_complained_about() {
+    let world = world();
+    detached(&world, "one", &["sleep", "100"]);
+    for args in [&["ls"][..], &["ls", "--json"], &["status", "one", "--json"], &["events", "one"], &["log", "one"], &["why", "one"]] {
+        let (reader, writer) = std::io::pipe().unwrap();
+        drop(reader);
+        let mut command = Command::new(hopty());
+        command.args(args).env_clear().envs(world.env.iter().cloned()).current_dir(&world.project);
+        let output = command.stdout(writer).stderr(Stdio::piped()).output().unwrap();
+        assert!(output.stderr.is_empty(), "{args:?}: {}", text(&output.stderr));
+    }
+    // One that goes on for ever ends with its reader too.
+    let script = format!("'{}' events one --follow | head -1", hopty().display());
+    let output =
+        Command::new("sh").args(["-c", &script]).env_clear().envs(world.env.iter().cloned()).current_dir(&world.project).output();
+    let output = output.unwrap();
+    assert_eq!(text(&output.stdout).lines().count(), 1);
+    assert!(output.stderr.is_empty(), "{}", text(&output.stderr));
+    end_all(&world);
+}
+
+#[test]
+fn without_a_home_it_is_said() {
+    let mut world = world();
+    world.env.retain(|(name, _)| name != "HOME");
+    for args in [&["ls"][..], &["status"], &["run", "--detached", "--", "true"]] {
+        assert_fails(&world.hopty(args), 125, "HOME: it is not set");
+    }
+}

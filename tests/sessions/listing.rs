@@ -1,0 +1,200 @@
+//! `ls`, `status`, `events`, `log`, `why`, `replay`, and how sessions begin and end.
+
+use serde_json::{Value, json};
+
+use super::{assert_fails, detached, end_all, list, support, text, world};
+
+/// The example of CONTRACT C3.
+fn example() -> Value {
+    let path = std::path::Path::new(env!("CARGO_MANIFEST_DIR")).join("fixtures/contract/session.json");
+    serde_json::from_slice(&std::fs::read(path).unwrap()).unwrap()
+}
+
+/// That `found` has exactly the keys of `wanted`, with values of the same types; null may stand for what is not there.
+fn assert_shape(found: &Value, wanted: &Value, at: &str) {
+    match (found, wanted) {
+        (Value::Null, _) | (_, Value::Null) => {}
+        (Value::Object(found), Value::Object(wanted)) => {
+            let (have, want): (Vec<_>, Vec<_>) = (found.keys().collect(), wanted.keys().collect());
+            assert_eq!(have, want, "{at}");
+            for (key, value) in found {
+                assert_shape(value, &wanted[key], &format!("{at}.{key}"));
+            }
+        }
+        (Value::Array(found), Value::Array(wanted)) => found.iter().for_each(|v| assert_shape(v, &wanted[0], &format!("{at}[]"))),
+        (found, wanted) => {
+            let kind = |v: &Value| (v.is_string(), v.is_number(), v.is_boolean(), v.is_object(), v.is_array());
+            assert_eq!(kind(found), kind(wanted), "{at}: {found} is not like {wanted}");
+        }
+    }
+}
+
+#[test]
+fn the_session_object_is_that_of_the_contract() {
+    let world = world();
+    let example = example();
+    let mut term = world.start(&[]);
+    term.wait_box();
+    world.wait_state("idle");
+    let status = world.status();
+    assert_shape(&status, &example, "status");
+    for key in ["name", "state", "state_since", "state_from", "phase", "dir", "command", "conversation", "version", "context"] {
+        assert!(!status[key].is_null(), "{key} of an agent: {status}");
+    }
+    assert_eq!((&status["agent"], &status["phase"], &status["run"]), (&json!("claude"), &json!("running"), &json!(1)));
+    let client =
+        json!({"id": 1, "tty": status["clients"][0]["tty"], "cols": 120, "rows": 40, "leader": true, "read_only": false, "via": "fd"});
+    assert_eq!(status["clients"], json!([client]));
+    assert!(status["clients"][0]["tty"].as_str().unwrap().starts_with("/dev/pts/"));
+    assert_eq!(status["command"][0], "claude");
+    detached(&world, "other", &["sleep", "100"]);
+    let mut all = list(&world);
+    assert_eq!(all.iter().map(|s| s["name"].as_str().unwrap()).collect::<Vec<_>>(), ["other", "proj"], "by name");
+    for session in &all {
+        assert_shape(session, &example, "ls");
+    }
+    let other = all.remove(0);
+    assert_eq!(
+        (&other["state"], &other["clients"], &other["context"]["tokens_from"]),
+        (&json!("unknown"), &json!([]), &json!("none"))
+    );
+    assert_eq!(other["command"], json!(["sleep", "100"]));
+    // Ended ones keep their shape.
+    end_all(&world);
+    term.wait_exit();
+    let ended: Vec<Value> = serde_json::from_str(&world.ask(&["ls", "--all", "--json"])).unwrap();
+    assert_eq!(ended.len(), 2);
+    for session in &ended {
+        assert_shape(session, &example, "ls --all");
+        assert_eq!((&session["state"], &session["phase"], &session["clients"]), (&json!("ended"), &json!("closed"), &json!([])));
+        assert_eq!(session["exit"]["cause"], "stopped");
+    }
+    let status: Value = serde_json::from_str(&world.ask(&["status", "other", "--json"])).unwrap();
+    assert_eq!((&status["state"], &status["name"]), (&json!("ended"), &json!("other")));
+    assert_eq!(status["exit"], json!({"kind": "signaled", "code": 137, "signal": 9, "cause": "stopped"}));
+}
+
+#[test]
+fn how_a_program_ended_is_told_afterwards() {
+    let world = world();
+    for (name, script, exit) in [
+        ("code", "exit 7", json!({"kind": "exited", "code": 7, "signal": null, "cause": "finished"})),
+        ("zero", "exit 0", json!({"kind": "exited", "code": 0, "signal": null, "cause": "finished"})),
+        ("killed", "kill -SEGV $$", json!({"kind": "signaled", "code": 139, "signal": 11, "cause": "killed"})),
+    ] {
+        detached(&world, name, &["sh", "-c", script]);
+        let status = support::wait_for("the end", || {
+            let status: Value = serde_json::from_str(&world.ask(&["status", name, "--json"])).unwrap();
+            (status["state"] == "ended").then_some(status)
+        });
+        assert_eq!(status["exit"], exit, "{name}");
+    }
+    world.assert_nothing_left();
+}
+
+#[test]
+fn an_empty_list_is_empty() {
+    let world = world();
+    for args in [&["ls", "--json"][..], &["ls", "--all", "--json"]] {
+        assert_eq!(world.ask(args), "[]\n");
+    }
+    let output = world.hopty(&["ls"]);
+    assert!(output.status.success() && output.stdout.is_empty());
+}
+
+#[test]
+fn for_people_there_is_a_table() {
+    let world = world();
+    detached(&world, "one", &["sleep", "100"]);
+    let table = world.ask(&["ls"]);
+    let lines: Vec<&str> = table.lines().collect();
+    assert!(lines[0].starts_with("NAME") && lines[0].contains("STATE") && lines[0].ends_with("DIRECTORY"), "{table}");
+    assert!(lines[1].starts_with("one ") && lines[1].ends_with(world.project.to_str().unwrap()), "{table}");
+    let status = world.ask(&["status", "one"]);
+    assert!(status.starts_with("one  unknown  ") && status.contains("sleep 100"), "{status}");
+    end_all(&world);
+}
+
+#[test]
+fn the_decisions_are_told_to_programs_and_to_people() {
+    let world = world();
+    detached(&world, "one", &["sh", "-c", "read x; exit 7"]);
+    let mut follow = std::process::Command::new(support::claude::hopty());
+    follow.args(["events", "one", "--follow"]).env_clear().envs(world.env.iter().cloned()).current_dir(&world.project);
+    let follow = follow.stdout(std::process::Stdio::piped()).spawn().unwrap();
+    let events = world.ask(&["events", "one"]);
+    let kinds = |text: &str| -> Vec<String> {
+        let all = text.lines().map(|line| serde_json::from_str::<Value>(line).unwrap());
+        all.map(|v| v["decision"]["kind"].as_str().unwrap().to_owned()).collect()
+    };
+    assert_eq!(kinds(&events), ["session.started", "run.spawned"]);
+    for line in events.lines() {
+        let line: Value = serde_json::from_str(line).unwrap();
+        assert!(line["seq"].is_u64() && line["t"].is_u64() && line["at"].is_string(), "{line}");
+        assert!(line["decision"]["sentence"].is_string() && line["decision"]["because"].is_array(), "{line}");
+    }
+    let log = world.ask(&["log", "one"]);
+    assert!(log.lines().count() == 2 && log.contains("run.spawned") && !log.contains('{'), "{log}");
+    support::kill(i32::try_from(list(&world)[0]["pid"].as_i64().unwrap()).unwrap(), nix::libc::SIGTERM);
+    // It ends with the session, and has told everything.
+    let followed = follow.wait_with_output().unwrap();
+    assert!(followed.status.success());
+    assert_eq!(kinds(&text(&followed.stdout)), ["session.started", "run.spawned", "run.ended", "session.ended"]);
+    assert_eq!(text(&followed.stdout), world.ask(&["events", "one"]), "an ended session tells the same");
+    let why: Value = serde_json::from_str(&world.ask(&["why", "one", "--json"])).unwrap();
+    assert_eq!(why.as_object().unwrap().keys().collect::<Vec<_>>(), ["because", "sentence", "seq"]);
+    assert_eq!(format!("{}\n", why["sentence"].as_str().unwrap()), world.ask(&["why", "one"]));
+    assert!(why["sentence"].as_str().unwrap().contains("SIGTERM"), "{why}");
+    let journal = world.state_dir().join("sessions/one/journal.jsonl");
+    assert!(world.ask(&["replay", journal.to_str().unwrap()]).starts_with("the same: "));
+    let same: Value = serde_json::from_str(&world.ask(&["replay", journal.to_str().unwrap(), "--json"])).unwrap();
+    assert_eq!(same["same"], true);
+    world.assert_nothing_left();
+}
+
+#[test]
+fn nothing_decided_yet_is_said() {
+    let world = world();
+    let dir = world.state_dir().join("sessions/empty");
+    std::fs::create_dir_all(&dir).unwrap();
+    std::fs::write(dir.join("journal.jsonl"), "").unwrap();
+    assert_fails(&world.hopty(&["why", "empty"]), 1, "nothing was decided yet");
+}
+
+#[test]
+fn stop_returns_when_nothing_is_left() {
+    let world = world();
+    for (program, more) in
+        [(&["sleep", "100"][..], None), (&["sh", "-c", "trap '' TERM; while :; do sleep 0.1; done"], Some("--kill"))]
+    {
+        detached(&world, "one", program);
+        let pid = list(&world)[0]["pid"].as_i64().unwrap();
+        let mut args = vec!["stop", "one"];
+        args.extend(more);
+        let output = world.hopty(&args);
+        assert!(output.status.success() && output.stdout.is_empty() && output.stderr.is_empty(), "{}", text(&output.stderr));
+        assert!(!std::path::Path::new(&format!("/proc/{pid}")).exists(), "the child is reaped");
+        assert!(!world.state_dir().join("run/one.sock").exists(), "the socket is gone");
+        assert!(list(&world).is_empty(), "the name is free");
+        assert_fails(&world.hopty(&args), 1, "stop: one: the session has ended");
+    }
+    world.assert_nothing_left();
+}
+
+#[test]
+fn detached_starts_say_their_name_or_why_not() {
+    let world = world();
+    assert_eq!(world.ask(&["run", "--detached", "--", "sleep", "100"]), "proj\n");
+    assert_eq!(world.ask(&["--detached"]), "proj-2\n", "the drop-in form");
+    assert_eq!(list(&world).iter().find(|s| s["name"] == "proj-2").unwrap()["agent"], "claude");
+    assert_eq!(world.ask(&["run", "--detached", "--", "claude", "--model", "opus"]), "proj-3\n");
+    assert_fails(&world.hopty(&["run", "--detached", "--", "/no/such/program"]), 127, "run: ");
+    let file = world.project.join("file");
+    std::fs::write(&file, "").unwrap();
+    assert_fails(&world.hopty(&["run", "--detached", "--", file.to_str().unwrap()]), 126, "permission denied");
+    assert_fails(&world.hopty(&["run", "--", "true"]), 2, "no terminal");
+    // A size of its own, and the kernel's modes.
+    let status = list(&world).remove(0);
+    assert_eq!(status["size"], json!({"cols": 80, "rows": 24}));
+    end_all(&world);
+}

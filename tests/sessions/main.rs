@@ -1,0 +1,59 @@
+//! Sessions from outside: the verbs with their output and exit codes (CONTRACT C1 to C4), the socket and its protocol
+//! (C12), and who may ask for what. Every case runs the real binary.
+
+#[path = "../support/mod.rs"]
+mod support;
+
+mod errors;
+mod listing;
+mod names;
+mod peers;
+mod protocol;
+mod restarts;
+mod sockets;
+
+use std::process::Output;
+
+use hopty::standin::script::Script;
+use serde_json::Value;
+use support::claude::Kind;
+use support::world::World;
+
+/// A world with the stand-in agent.
+fn world() -> World {
+    World::new(Kind::StandIn, Script::list([])).expect("the stand-in is always there")
+}
+
+/// Starts a program in a session without a terminal.
+fn detached(world: &World, name: &str, program: &[&str]) {
+    let mut args = vec!["run", "--name", name, "--detached", "--"];
+    args.extend_from_slice(program);
+    assert_eq!(world.ask(&args), format!("{name}\n"));
+}
+
+/// Ends every session, with the signal that nothing can refuse.
+fn end_all(world: &World) {
+    for session in list(world) {
+        world.ask(&["stop", session["name"].as_str().unwrap(), "--kill"]);
+    }
+    world.assert_nothing_left();
+}
+
+/// What `ls --json` says.
+fn list(world: &World) -> Vec<Value> {
+    serde_json::from_str(&world.ask(&["ls", "--json"])).unwrap()
+}
+
+fn text(bytes: &[u8]) -> String {
+    String::from_utf8_lossy(bytes).into_owned()
+}
+
+/// That a verb failed as all of them do: this code, one line that says what failed, one that helps.
+fn assert_fails(output: &Output, code: i32, words: &str) {
+    let said = text(&output.stderr);
+    assert_eq!(output.status.code(), Some(code), "{said}");
+    let lines: Vec<&str> = said.lines().collect();
+    assert!(lines.len() == 2 && lines[1].starts_with("hint: ") && lines[1].len() > 6, "{said}");
+    let what = lines[0].strip_prefix("hopty: ").expect(&said);
+    assert!(what.contains(": ") && what.contains(words), "{said}");
+}

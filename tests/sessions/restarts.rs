@@ -1,0 +1,96 @@
+//! `hopty restart`: what it prints and when it returns (CONTRACT C4).
+
+use std::time::Instant;
+
+use hopty::standin::script::{Reply, Script};
+use serde_json::Value;
+
+use super::support::claude::Kind;
+use super::support::world::World;
+use super::{assert_fails, end_all};
+
+/// The agent, idle after one answered prompt.
+fn idle() -> (World, super::support::term::Term) {
+    let replies = (0..20).map(|n| Reply::text(format!("Answer {n}.")).filling(1000));
+    let world = World::new(Kind::StandIn, Script::list(replies)).unwrap();
+    let term = world.start(&[]);
+    term.wait_box();
+    term.send("a question");
+    term.wait_text("a question");
+    term.send("\r");
+    term.wait_text("Answer 0.");
+    world.wait_state("idle");
+    (world, term)
+}
+
+#[test]
+fn it_returns_at_once_and_says_so() {
+    let (world, mut term) = idle();
+    assert_eq!(world.ask(&["restart", "proj"]), "restart of proj requested: waiting for a safe point\n");
+    world.wait_decision("delivery.submitted", 1);
+    world.wait_state("idle");
+    let answer: Value = serde_json::from_str(&world.ask(&["restart", "proj", "--json"])).unwrap();
+    assert_eq!(answer.as_object().unwrap().keys().collect::<Vec<_>>(), ["request", "state"]);
+    assert!(answer["request"].is_u64() && answer["state"] == "accepted");
+    world.wait_decision("delivery.submitted", 2);
+    world.wait_state("idle");
+    assert_eq!(world.ask(&["restart", "--now"]), "restart of proj requested: waiting for a safe point\n");
+    world.wait_decision("delivery.submitted", 3);
+    end_all(&world);
+    term.wait_exit();
+    term.assert_whole();
+    world.assert_replays();
+}
+
+#[test]
+fn wait_returns_when_the_new_conversation_has_its_prompt() {
+    let (world, mut term) = idle();
+    let said = world.ask(&["restart", "proj", "--wait"]);
+    let lines: Vec<&str> = said.lines().collect();
+    assert_eq!(lines[0], "restart of proj requested: waiting for a safe point");
+    let submitted = world.wait_decision("delivery.submitted", 1);
+    let (handoff, conversation) = (submitted["handoff"].as_str().unwrap(), submitted["conversation"].as_str().unwrap());
+    assert_eq!(lines[1..], [format!("handed over as {handoff}; conversation {conversation}")]);
+    world.wait_state("idle");
+    let status = world.status();
+    assert_eq!((&status["run"], &status["restarts"], &status["conversation"]), (&2.into(), &1.into(), &conversation.into()));
+    end_all(&world);
+    term.wait_exit();
+}
+
+#[test]
+fn wait_fails_when_the_session_ends_first() {
+    // The turn never ends, so the restart waits.
+    let replies = [Reply::text("Slowly.").filling(1000).after_ms(600_000)];
+    let world = World::new(Kind::StandIn, Script::list(replies)).unwrap();
+    let mut term = world.start(&[]);
+    term.wait_box();
+    term.send("a question");
+    term.wait_text("a question");
+    term.send("\r");
+    world.wait_state("busy");
+    let begun = Instant::now();
+    std::thread::scope(|scope| {
+        let waiting = scope.spawn(|| world.hopty(&["restart", "proj", "--wait"]));
+        world.wait_decision("restart.requested", 1);
+        world.ask(&["stop", "proj", "--kill"]);
+        assert_fails(&waiting.join().unwrap(), 1, "restart: proj: ");
+    });
+    assert!(begun.elapsed().as_secs() < 30);
+    term.wait_exit();
+    world.assert_nothing_left();
+}
+
+#[test]
+fn a_program_that_is_no_agent_starts_afresh() {
+    let world = super::world();
+    let mut term = world.terminal(&["run", "--", "sh", "-c", "echo run $HOPTY_RUN; exec cat"]);
+    term.wait_text("run 1");
+    world.ask(&["restart", "proj", "--no-handoff"]);
+    term.wait_text("run 2");
+    term.send("typed\r");
+    term.wait_for("the echo of cat", |s| s.lines().iter().filter(|l| **l == "typed").count() == 2);
+    end_all(&world);
+    term.wait_exit();
+    term.assert_whole();
+}

@@ -1,0 +1,129 @@
+//! Where the socket lies, what happens when it is not there, not safe, or when nobody answers.
+
+use std::os::unix::fs::PermissionsExt;
+use std::os::unix::net::UnixListener;
+use std::time::{Duration, Instant};
+
+use serde_json::Value;
+
+use super::support::nobody;
+use super::{assert_fails, detached, end_all, list, support, text, world};
+
+fn mode(path: &std::path::Path) -> u32 {
+    std::fs::metadata(path).unwrap().permissions().mode() & 0o777
+}
+
+#[test]
+fn everything_is_private() {
+    let world = world();
+    detached(&world, "one", &["sleep", "100"]);
+    let state = world.state_dir();
+    for (path, wanted) in [("", 0o700), ("run", 0o700), ("sessions", 0o700), ("sessions/one", 0o700), ("run/one.sock", 0o600)] {
+        assert_eq!(mode(&state.join(path)), wanted, "{path}");
+    }
+    for file in std::fs::read_dir(state.join("sessions/one")).unwrap() {
+        let path = file.unwrap().path();
+        assert_eq!(mode(&path) & 0o077, 0, "{}", path.display());
+    }
+    end_all(&world);
+}
+
+#[test]
+fn a_socket_that_vanished_is_bound_again() {
+    let world = world();
+    detached(&world, "one", &["sleep", "100"]);
+    let run = world.state_dir().join("run");
+    for n in 0..3 {
+        if n == 1 {
+            std::fs::remove_dir_all(&run).unwrap();
+        } else {
+            std::fs::remove_file(run.join("one.sock")).unwrap();
+        }
+        let begun = Instant::now();
+        let session = list(&world).remove(0);
+        assert_eq!((&session["name"], &session["state"]), (&"one".into(), &"unknown".into()));
+        assert!(begun.elapsed() < Duration::from_secs(3));
+        assert_eq!(mode(&run.join("one.sock")), 0o600);
+    }
+    // Also by itself, where nobody asks.
+    std::fs::remove_file(run.join("one.sock")).unwrap();
+    support::wait_for("the socket", || run.join("one.sock").exists().then_some(()));
+    end_all(&world);
+}
+
+#[test]
+fn a_stale_socket_is_replaced() {
+    let world = world();
+    let run = world.state_dir().join("run");
+    std::fs::create_dir_all(&run).unwrap();
+    std::fs::set_permissions(world.state_dir(), std::fs::Permissions::from_mode(0o700)).unwrap();
+    std::fs::set_permissions(&run, std::fs::Permissions::from_mode(0o700)).unwrap();
+    drop(UnixListener::bind(run.join("one.sock")).unwrap());
+    detached(&world, "one", &["sleep", "100"]);
+    assert_eq!(list(&world).len(), 1);
+    end_all(&world);
+}
+
+#[test]
+fn unsafe_directories_are_refused_with_the_fix() {
+    let world = world();
+    detached(&world, "one", &["true"]);
+    support::wait_for("the end", || list(&world).is_empty().then_some(()));
+    let run = world.state_dir().join("run");
+    for bad in [0o777, 0o750, 0o701] {
+        std::fs::set_permissions(&run, std::fs::Permissions::from_mode(bad)).unwrap();
+        let output = world.hopty(&["run", "--detached", "--", "sleep", "100"]);
+        assert_fails(&output, 125, &run.display().to_string());
+        assert!(text(&output.stderr).contains(&format!("chmod 700 {}", run.display())), "{}", text(&output.stderr));
+        assert_eq!(mode(&run), bad, "refused, not repaired");
+    }
+    std::fs::remove_dir(&run).unwrap();
+    std::os::unix::fs::symlink(&world.home, &run).unwrap();
+    assert_fails(&world.hopty(&["run", "--detached", "--", "sleep", "100"]), 125, "no directory of its own");
+    std::fs::remove_file(&run).unwrap();
+    std::fs::write(&run, "").unwrap();
+    assert_fails(&world.hopty(&["run", "--detached", "--", "sleep", "100"]), 125, "no directory of its own");
+    std::fs::remove_file(&run).unwrap();
+    if nobody::give(&world).is_some() {
+        // The state directory is now somebody else's, and this user may write there all the same.
+        assert_fails(&world.hopty(&["run", "--detached", "--", "sleep", "100"]), 125, "belongs to another user");
+    }
+    world.assert_nothing_left();
+}
+
+#[test]
+fn a_long_state_path_works() {
+    let mut world = world();
+    let state = world.home.join("x".repeat(90)).join("y".repeat(60));
+    world.set("XDG_STATE_HOME", state.to_str().unwrap());
+    detached(&world, "one", &["sh", "-c", "sleep 100"]);
+    assert!(state.join("hopty/run/one.sock").as_os_str().len() > 150);
+    assert_eq!(list(&world).len(), 1);
+    let mut term = world.terminal(&["run", "--", "sh", "-c", &format!("'{}' status one; exit 3", support::claude::hopty().display())]);
+    assert_eq!(term.wait_exit(), 3);
+    term.wait_text("one  unknown");
+    world.ask(&["stop", "one"]);
+    assert_eq!(std::fs::read_dir(state.join("hopty/run")).unwrap().count(), 0);
+    world.assert_nothing_left();
+}
+
+#[test]
+fn a_host_that_does_not_answer_is_unresponsive_within_a_second() {
+    let world = world();
+    detached(&world, "one", &["sleep", "100"]);
+    detached(&world, "two", &["sleep", "100"]);
+    let host = i32::try_from(list(&world)[0]["host_pid"].as_i64().unwrap()).unwrap();
+    support::kill(host, nix::libc::SIGSTOP);
+    for args in [&["ls", "--json"][..], &["status", "one", "--json"]] {
+        let begun = Instant::now();
+        let value: Value = serde_json::from_str(&world.ask(args)).unwrap();
+        assert!(begun.elapsed() < Duration::from_millis(1500), "{:?}", begun.elapsed());
+        let one = value.get(0).unwrap_or(&value);
+        assert_eq!((&one["name"], &one["state"], &one["exit"]), (&"one".into(), &"unresponsive".into(), &Value::Null));
+        if let Some(two) = value.get(1) {
+            assert_eq!(two["state"], "unknown", "the others answer");
+        }
+    }
+    support::kill(host, nix::libc::SIGCONT);
+    end_all(&world);
+}
