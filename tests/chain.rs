@@ -467,8 +467,10 @@ fn ctrl_c_during_a_hand_over_wins(kind: Kind) {
     let end = world.decisions().into_iter().next_back().unwrap();
     assert_eq!(end["cause"], "user_interrupt", "{}", world.story());
     let handoff = text_of(&end, "handoff");
-    let shown = String::from_utf8_lossy(&term.bytes()).into_owned();
-    assert!(shown.contains(&handoff) && shown.contains("unsent.txt"), "handoff and draft are named on exit: {shown}");
+    wait_for("handoff and draft to be named on exit", || {
+        let shown = String::from_utf8_lossy(&term.bytes()).into_owned();
+        (shown.contains(&handoff) && shown.contains("unsent.txt")).then_some(())
+    });
     assert_eq!(world.decisions().iter().filter(|d| d["kind"] == "run.spawned").count(), 1, "nothing restarts");
     let why = world.ask(&["why", "proj"]);
     assert!(why.contains("Ctrl+C") && why.contains(&handoff), "{why}");
