@@ -218,6 +218,21 @@ fn calls_hopty(path: &Path, own: Option<FileId>) -> bool {
     })
 }
 
+/// Whether the program is a shell script: it may lead back here in a way that its text does not show, so that only the
+/// depth can end it.
+#[must_use]
+pub fn may_lead_back(path: &Path) -> bool {
+    let small = fs::metadata(path).is_ok_and(|meta| meta.len() <= MAX_SCRIPT);
+    let Some(bytes) = read_at_most(path, MAX_SCRIPT).filter(|_| small) else { return false };
+    let line = bytes.split(|byte| *byte == b'\n').next().unwrap_or_default();
+    let Some(words) = line.strip_prefix(b"#!") else { return false };
+    let words = String::from_utf8_lossy(words).into_owned();
+    words.split_whitespace().take(2).any(|word| {
+        let name = Path::new(word).file_name().and_then(OsStr::to_str).unwrap_or_default();
+        ["sh", "ash", "bash", "dash", "fish", "ksh", "mksh", "zsh"].contains(&name)
+    })
+}
+
 fn read_at_most(path: &Path, most: u64) -> Option<Vec<u8>> {
     let mut bytes = Vec::new();
     // A regular file: opening a FIFO would wait for a writer.

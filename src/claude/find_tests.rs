@@ -213,3 +213,23 @@ fn versions() {
         assert_eq!(as_version(bad), None, "{bad:?}");
     }
 }
+
+#[test]
+fn only_a_small_shell_script_may_lead_back_unseen() {
+    let dir = tempfile::tempdir().unwrap();
+    let path = dir.path().join("claude");
+    for (text, may) in [
+        ("#!/bin/sh\nexec x", true),
+        ("#!/usr/bin/env bash\n", true),
+        ("#! /usr/local/bin/zsh -f\n", true),
+        ("#!/usr/bin/env node\n", false),
+        ("\u{7f}ELF", false),
+        ("", false),
+    ] {
+        std::fs::write(&path, text).unwrap();
+        assert_eq!(may_lead_back(&path), may, "{text:?}");
+    }
+    std::fs::write(&path, format!("#!/bin/sh\n{}", "#".repeat(70_000))).unwrap();
+    assert!(!may_lead_back(&path), "no wrapper is that long");
+    assert!(!may_lead_back(dir.path()));
+}

@@ -13,7 +13,7 @@ use super::{session, settings};
 use crate::claude::find::{self, FileId, FindError, Search, find, next_depth};
 use crate::claude::settings as hooks;
 use crate::client::start;
-use crate::core::claude::args::{Invocation, Stream, classify, facts};
+use crate::core::claude::args::{Grammar, Invocation, Piece, Stream, classify, facts};
 use crate::core::claude::offers::{Off, Offers, offers};
 use crate::core::config::{Config, FlagValue};
 use crate::core::ids::SessionName;
@@ -34,43 +34,43 @@ struct Wish {
 
 /// `hopty [CLAUDE ARGS...]`.
 pub(super) fn drop_in(args: Vec<OsString>) -> Result<u8, Failed> {
+    let (wish, args) = take_options(args);
     let Ok(paths) = paths() else {
         let _ = writeln!(std::io::stderr(), "hopty: HOME is not set to an absolute path; Claude runs without hopty");
-        return Err(exec(&search(None, "")?, &args));
+        return Err(exec(&find_claude(None, &Config::default())?, &args));
     };
     let (config, problems) = settings::load(&paths, &[]);
     for problem in &problems {
         // A bad file must not keep anyone from Claude.
         let _ = writeln!(std::io::stderr(), "hopty: {problem}; going on with the default");
     }
-    let (wish, args) = take_options(args);
     claude(&paths, config, wish, args)
 }
 
-/// hopty's own two options of the drop-in form, in front of Claude's.
+/// hopty's own two options of the drop-in form, wherever they are options: what stands behind an option that takes a value
+/// is its value.
 fn take_options(args: Vec<OsString>) -> (Wish, Vec<OsString>) {
+    let words: Vec<String> = args.iter().map(|arg| arg.to_string_lossy().into_owned()).collect();
     let mut wish = Wish::default();
-    let mut rest = Vec::with_capacity(args.len());
-    let mut open = true;
-    for arg in args {
-        match arg.to_str() {
-            Some("--") => {
-                open = false;
-                rest.push(arg);
-            }
-            Some("--detached") if open => wish.detached = true,
-            Some("--handoff") if open => wish.handoff = Begin::Pending,
-            Some(text) if open && text.starts_with("--handoff=") => {
-                wish.handoff = Begin::From(text["--handoff=".len()..].to_owned());
-            }
-            _ => rest.push(arg),
+    let mut taken = Vec::new();
+    for piece in Grammar::new().parse(&words) {
+        let Piece::Unknown { at } = piece else { continue };
+        match words[at].as_str() {
+            "--detached" => wish.detached = true,
+            "--handoff" => wish.handoff = Begin::Pending,
+            word => match word.strip_prefix("--handoff=") {
+                Some(id) => wish.handoff = Begin::From(id.to_owned()),
+                None => continue,
+            },
         }
+        taken.push(at);
     }
-    (wish, rest)
+    let rest = args.into_iter().enumerate().filter(|(at, _)| !taken.contains(at)).map(|(_, arg)| arg);
+    (wish, rest.collect())
 }
 
 fn claude(paths: &Paths, mut config: Config, wish: Wish, args: Vec<OsString>) -> Result<u8, Failed> {
-    let program = find_claude(paths, &config)?;
+    let program = find_claude(Some(&paths.home), &config)?;
     let words: Option<Vec<String>> = args.iter().map(|arg| arg.to_str().map(str::to_owned)).collect();
     let stream = |terminal: bool| if terminal || wish.detached { Stream::Terminal } else { Stream::Other };
     let ours = words.as_ref().is_some_and(|words| {
@@ -92,18 +92,25 @@ fn claude(paths: &Paths, mut config: Config, wish: Wish, args: Vec<OsString>) ->
     let version = find::version_on_disk(&program);
     let offers = offers(version.as_deref(), hooks_off(paths, &config, &words.unwrap_or_default()));
     if let Some(limited) = &offers.limited {
-        eprintln!("hopty: {limited}");
+        let _ = writeln!(std::io::stderr(), "hopty: {limited}");
     }
     begin(paths, config, wish, Chosen { agent: Agent::Claude, program, called: "claude".to_owned(), version, offers, args })
 }
 
-/// Claude takes hopty's place; comes back only when that failed.
+/// Claude takes hopty's place; comes back only when that failed. Nothing is changed, but that a shell script which may
+/// lead back here is counted.
 fn exec(program: &Path, args: &[OsString]) -> Failed {
-    let error = Command::new(program).args(args).exec();
-    let code = if error.kind() == std::io::ErrorKind::NotFound { 127 } else { 126 };
-    Failed::new(code, format!("it could not be executed: {error}"))
-        .about(program.display())
-        .hint("check its permissions and its interpreter")
+    let mut command = Command::new(program);
+    command.args(args);
+    if let (true, Ok(depth)) = (find::may_lead_back(program), next_depth(std::env::var("HOPTY_DEPTH").ok().as_deref())) {
+        command.env("HOPTY_DEPTH", depth.to_string());
+    }
+    let error = command.exec();
+    let cause = match error.kind() {
+        std::io::ErrorKind::NotFound if program.exists() => "its interpreter or loader is missing".to_owned(),
+        _ => format!("it could not be executed: {error}"),
+    };
+    Failed::new(126, cause).about(program.display()).hint("check its permissions and its interpreter, or install Claude again")
 }
 
 /// What keeps hooks from running, as far as can be seen before the start.
@@ -121,12 +128,8 @@ fn hooks_off(paths: &Paths, config: &Config, args: &[String]) -> Option<Off> {
     }
 }
 
-fn find_claude(paths: &Paths, config: &Config) -> Result<PathBuf, Failed> {
-    search(Some(&paths.home), &config.program.claude)
-}
-
-fn search(home: Option<&Path>, configured: &str) -> Result<PathBuf, Failed> {
-    let configured = Some(Path::new(configured)).filter(|path| !path.as_os_str().is_empty());
+fn find_claude(home: Option<&Path>, config: &Config) -> Result<PathBuf, Failed> {
+    let configured = Some(Path::new(&config.program.claude)).filter(|path| !path.as_os_str().is_empty());
     let path = std::env::var_os("PATH");
     let search = Search { configured, home, path: path.as_deref(), own: FileId::of_this_program() };
     next_depth(std::env::var("HOPTY_DEPTH").ok().as_deref()).map_err(|e| {
@@ -234,4 +237,29 @@ fn begin(paths: &Paths, config: Config, wish: Wish, chosen: Chosen) -> Result<u8
     let left = session::join(paths, &name);
     let _ = host.try_wait();
     left
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn hopty_s_own_options_are_taken_only_where_they_are_options() {
+        let of = |line: &str| {
+            let (wish, rest) = take_options(line.split_whitespace().map(OsString::from).collect());
+            let rest: Vec<String> = rest.iter().map(|arg| arg.to_string_lossy().into_owned()).collect();
+            (wish.detached, wish.handoff, rest.join(" "))
+        };
+        let from = |id: &str| Begin::From(id.to_owned());
+        for (line, detached, handoff, rest) in [
+            ("--detached", true, Begin::Fresh, ""),
+            ("--model opus --detached fix", true, Begin::Fresh, "--model opus fix"),
+            ("--handoff fix", false, Begin::Pending, "fix"),
+            ("--handoff=HO-1 --detached", true, from("HO-1"), ""),
+            ("--append-system-prompt --detached", false, Begin::Fresh, "--append-system-prompt --detached"),
+            ("--model=x -- --detached --handoff", false, Begin::Fresh, "--model=x -- --detached --handoff"),
+        ] {
+            assert_eq!(of(line), (detached, handoff, rest.to_owned()), "{line}");
+        }
+    }
 }
