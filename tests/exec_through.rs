@@ -1,7 +1,8 @@
 //! What is not an interactive session is Claude's alone: hopty is gone, nothing is added, nothing is lost. And hopty, under
 //! whatever name, never takes itself for Claude.
 
-#[path = "support/mod.rs"]
+#![allow(clippy::unwrap_used)]
+
 mod support;
 
 use std::ffi::{OsStr, OsString};
