@@ -14,6 +14,8 @@
 mod support;
 
 use std::io::Write;
+use std::path::Path;
+use std::process::Command;
 use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
 
 use hopty::core::time::WallTime;
@@ -75,6 +77,7 @@ fn measure(kind: Kind, full_screen: bool, megabytes: usize) -> Option<Vec<f64>> 
         }
     });
     let mut world = World::new(kind, script)?;
+    work_tree(&world.project);
     world.set("CLAUDE_CODE_NO_FLICKER", if full_screen { "1" } else { "0" });
     let term = world.start(&[]);
     let submit = |text: &str| {
@@ -101,6 +104,20 @@ fn measure(kind: Kind, full_screen: bool, megabytes: usize) -> Option<Vec<f64>> 
     Some(stages(&lines, requested))
 }
 
+/// A work tree with a commit and a change, as there mostly is one; without git there is none.
+fn work_tree(project: &Path) {
+    let git = |args: &[&str]| {
+        let who = ["-c", "user.name=bench", "-c", "user.email=bench@localhost"];
+        Command::new("git").args(who).args(args).current_dir(project).output().is_ok_and(|done| done.status.success())
+    };
+    for n in 0..200 {
+        let _ = std::fs::write(project.join(format!("file{n}.txt")), format!("{n}\n").repeat(50));
+    }
+    if git(&["init", "-q"]) && git(&["add", "."]) && git(&["commit", "-qm", "begin"]) {
+        let _ = std::fs::write(project.join("file7.txt"), "changed\n");
+    }
+}
+
 /// Appends lines as a long conversation has them (a request's blob, a call, its result, a snapshot), and waits until
 /// hopty has read them.
 fn grow(world: &World, megabytes: usize) {
@@ -116,6 +133,8 @@ fn grow(world: &World, megabytes: usize) {
         file.write_all(chunk.as_bytes()).expect("room for the transcript");
         written += chunk.len();
     }
+    // A real one has been on disk for long: the handoff's own writes must not wait for these.
+    file.sync_all().expect("room for the transcript");
     wait_for("the transcript to be read", || (world.status()["context"]["bytes"].as_u64() >= Some(wanted as u64)).then_some(()));
     eprintln!("{megabytes} MB written and read in {:.1} s", begun.elapsed().as_secs_f64());
 }
