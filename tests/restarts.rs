@@ -1,11 +1,7 @@
 //! Fifty restarts in a row, on the stand-in agent: the host holds no more descriptors, watches, processes and memory
 //! after them than before, and nothing is left when it ends. `--nocapture` prints the figures.
 
-<<<<<<< HEAD
 #![allow(clippy::unwrap_used)]
-=======
-#![allow(clippy::unwrap_used, reason = "a test may")]
->>>>>>> 21a02a2 (tests/restarts.rs may unwrap)
 
 mod support;
 
