@@ -16,7 +16,7 @@ const SHELL: &[(&str, &[&str])] = &[
     // The client starts hosts, so it knows what a host is told at its start.
     ("client", &["host"]),
     ("standin", &[]),
-    ("demo", &["host", "client", "standin"]),
+    ("demo", &["standin"]),
     ("cli", &["host", "client", "standin", "demo"]),
     ("main", &["cli"]),
     ("lib", &[]),
