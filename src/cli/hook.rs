@@ -34,8 +34,14 @@ fn call(event: &str) -> Option<()> {
     let payload = if payload.len() > MAX_PAYLOAD { facts_of(&payload) } else { payload };
     let run: u32 = std::env::var("HOPTY_RUN").ok().and_then(|run| run.parse().ok()).unwrap_or(0);
     let lines = hook_lines(event, run, std::str::from_utf8(&payload).ok()?)?;
-    stream.write_all(lines.as_bytes()).ok()?;
     let left = |limit: Duration| limit.checked_sub(begun.elapsed()).filter(|left| !left.is_zero());
+    // A host that is stopped or busy must not hold Claude up: what it does not take in time is not given.
+    let mut rest = lines.as_bytes();
+    while !rest.is_empty() {
+        stream.set_write_timeout(Some(left(ACK)?)).ok()?;
+        let taken = stream.write(rest).ok()?;
+        rest = &rest[taken..];
+    }
     stream.set_read_timeout(Some(left(ACK)?)).ok()?;
     let mut reader = BufReader::new(stream);
     let mut line = String::new();

@@ -310,7 +310,9 @@ impl Host {
         let fetched = self.launch.detached || self.next_client > 1 || self.launcher.is_none();
         // The last bytes are owed to a slow terminal, unless somebody asked for the session's end.
         let owed = self.owes_bytes() && self.exit.is_none_or(|exit| exit.cause != Cause::Stopped);
-        (quiet && fetched && !self.worker.is_busy()) || (now >= until && !owed)
+        // What is left of a run gets its time between SIGTERM and SIGKILL.
+        let reaped = self.run.as_ref().is_none_or(|run| !run.has_leftovers());
+        (quiet && fetched && reaped && !self.worker.is_busy()) || (now >= until && !owed)
     }
 
     /// One turn of the loop: wait, then take what is ready.

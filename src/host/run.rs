@@ -80,6 +80,11 @@ impl Run {
         [drain, leftover, look, self.away].into_iter().flatten().min()
     }
 
+    /// Whether descendants that were left still have time to end.
+    pub fn has_leftovers(&self) -> bool {
+        !self.leftovers.is_empty()
+    }
+
     /// The host ends although the child may live: the terminal is closed, which ends it.
     pub fn abandon(self) {
         for (process, _) in &self.leftovers {

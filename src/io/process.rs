@@ -173,10 +173,12 @@ pub fn is_below(pid: i32, root: i32, adopter: i32) -> bool {
         match Stat::of(at) {
             Some(stat) if stat.parent == adopter && at != root => return true,
             Some(stat) if stat.parent > 1 => at = stat.parent,
-            _ => return false,
+            Some(_) => return false,
+            // Who has ended since it asked can no longer be told apart: it is not taken for a person.
+            None => return true,
         }
     }
-    false
+    true
 }
 
 /// The children of this thread: what it spawned, and what was left to it as a sub-reaper.
