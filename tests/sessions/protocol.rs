@@ -234,6 +234,34 @@ fn unknown_frames_are_skipped_and_a_huge_one_ends_the_connection_only() {
     end_all(&world);
 }
 
+/// The program asked its terminal something, and the client leaves: the answer that is due is still heard, and does not
+/// end up in the person's shell.
+#[test]
+fn who_leaves_is_heard_until_the_answers_that_are_due_have_come() {
+    let world = world();
+    let file = world.project.join("read");
+    let script = format!("stty raw -echo; read x; printf '\\033[c'; exec cat > '{}'", file.display());
+    detached(&world, "one", &["sh", "-c", &script]);
+    let mut socket = client(&world);
+    socket.write_all(&frame(0x01, b"")).unwrap();
+    socket.write_all(&frame(0x02, b"\n")).unwrap();
+    let mut seen = Vec::new();
+    let mut buf = [0; 4096];
+    while !seen.windows(3).any(|part| part == b"\x1b[c") {
+        let n = socket.read(&mut buf).unwrap();
+        assert!(n > 0);
+        seen.extend_from_slice(&buf[..n]);
+    }
+    let mut last = frame(0x06, b"");
+    last.extend(frame(0x02, b"\x1b[?62;22c"));
+    socket.write_all(&last).unwrap();
+    let mut rest = Vec::new();
+    socket.read_to_end(&mut rest).unwrap();
+    assert!(text(&rest).contains("\"why\":\"detached\""));
+    support::wait_for("the answer", || (std::fs::read(&file).unwrap_or_default() == b"\x1b[?62;22c").then_some(()));
+    end_all(&world);
+}
+
 #[test]
 fn a_read_only_client_types_nothing() {
     let world = world();

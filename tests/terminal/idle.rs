@@ -89,6 +89,25 @@ fn while_the_client_is_stopped_and_the_program_writes() {
 }
 
 #[test]
+fn while_it_is_suspended() {
+    let mut world = world();
+    let mut term = super::jobs::shell(&mut world);
+    term.send("$H run -- cat\r");
+    child(&world);
+    super::client(&world);
+    term.send("\x1a");
+    term.wait_text("Stopped");
+    super::jobs::ask(&term, 1);
+    assert_idle(&world, "suspended");
+    term.send("clear; fg\r");
+    support::wait_for("the child to go on", || (world.status()["state"] == "unknown").then_some(()));
+    assert_idle(&world, "after fg");
+    term.send("\x04");
+    super::jobs::wait_prompt(&term);
+    super::jobs::leave(&mut term, &world, 0);
+}
+
+#[test]
 fn while_the_terminal_takes_nothing() {
     let world = world();
     let mut term = run(&world, "echo u$((1))p; read x; exec yes");

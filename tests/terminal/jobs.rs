@@ -193,6 +193,44 @@ fn a_suspended_job_that_is_killed_ends() {
     leave(&mut term, &world, 0);
 }
 
+/// What came while the client was stopped, and how it ended, is told when it goes on.
+#[test]
+fn a_program_that_ends_while_its_client_is_stopped_is_heard_afterwards() {
+    let mut world = world();
+    let mut term = shell(&mut world);
+    term.send("$H run -- sh -c 'echo u$((1))p; read x <go; echo la$((1))st; exit 7'\r");
+    nix::unistd::mkfifo(&world.project.join("go"), nix::sys::stat::Mode::S_IRWXU).unwrap();
+    term.wait_text("u1p");
+    support::kill(client(&world), nix::libc::SIGSTOP);
+    term.wait_text("Stopped");
+    std::fs::write(world.project.join("go"), "\n").unwrap();
+    world.wait_decision("session.ended", 1);
+    ask(&term, 1);
+    assert!(!term.lines().iter().any(|line| line.contains("la1st")), "the terminal is the shell's");
+    term.send("clear; fg\r");
+    term.wait_text("la1st");
+    wait_prompt(&term);
+    leave(&mut term, &world, 7);
+}
+
+#[test]
+fn a_host_that_dies_while_its_client_is_suspended_leaves_a_whole_terminal() {
+    let mut world = world();
+    let mut term = shell(&mut world);
+    term.send("$H run -- cat\r");
+    term.send("one\r");
+    term.wait_for("the echo of cat", |s| s.lines().iter().filter(|l| **l == "one").count() >= 2);
+    let host = i32::try_from(world.status()["host_pid"].as_i64().unwrap()).unwrap();
+    term.send("\x1a");
+    term.wait_text("Stopped");
+    support::kill(host, nix::libc::SIGKILL);
+    ask(&term, 1);
+    term.send("clear; fg\r");
+    term.wait_text("the session's host died");
+    wait_prompt(&term);
+    leave(&mut term, &world, 125);
+}
+
 /// As in a tmux pane or over ssh: nobody could continue it, so it goes on at once.
 #[test]
 fn an_orphaned_group_goes_on_at_once() {
