@@ -1,6 +1,8 @@
 //! Job control: Ctrl+Z gives the shell back, `fg` goes on; what is sent to the client from outside; who has the keys.
 
-use super::support::claude::hopty;
+use hopty::standin::script::Script;
+
+use super::support::claude::{Kind, hopty};
 use super::support::term::Term;
 use super::support::world::World;
 use super::{client, support, world};
@@ -87,12 +89,13 @@ fn full_screen_programs_are_suspended_with_a_whole_terminal_and_come_back() {
     }
 }
 
-#[test]
-fn the_agent_is_suspended_and_comes_back() {
-    let mut world = world();
+/// Claude's own Ctrl+Z, twice, and its end.
+fn the_agent_is_suspended_and_comes_back(kind: Kind) {
+    let Some(mut world) = World::new(kind, Script::list([])) else { return };
     let mut term = shell(&mut world);
     term.send("$H --model claude-sonnet-4-5 --dangerously-skip-permissions\r");
     term.wait_box();
+    world.wait_state("idle");
     for n in 0..2 {
         term.send("\x1a");
         term.wait_text("Stopped");
@@ -106,6 +109,20 @@ fn the_agent_is_suspended_and_comes_back() {
     term.send("\r");
     wait_prompt(&term);
     leave(&mut term, &world, 0);
+}
+
+mod stand_in {
+    #[test]
+    fn the_agent_is_suspended_and_comes_back() {
+        super::the_agent_is_suspended_and_comes_back(super::Kind::StandIn);
+    }
+}
+
+mod real {
+    #[test]
+    fn the_agent_is_suspended_and_comes_back() {
+        super::the_agent_is_suspended_and_comes_back(super::Kind::Real);
+    }
 }
 
 /// hopty as one part of a job: the whole job stops.
