@@ -15,12 +15,14 @@ use crate::core::time::Stamp;
 use crate::fs::session;
 use crate::io::outbuf::OutBuf;
 use crate::io::poll::{Interest, PollSet, Ready as Readiness};
+use crate::io::process::StatFile;
 use crate::ipc::address;
 use crate::ipc::frame::{Frame, tag};
 use crate::ipc::message::{Attach, Code, Failure, error_line};
 use crate::ipc::stream::{Life, Stream};
 
-/// Bytes waiting for a client above which the child is not read: it is throttled, not the keyboard.
+/// Bytes waiting for a relay, or for a client that is stopped, above which the child is not read: it is throttled, not the
+/// keyboard. For a terminal that takes bytes, none may wait: what is queued before it makes its keys slow.
 const OUT_HIGH: usize = 1 << 18;
 /// Bytes waiting for a peer that does not read its answers above which its requests are not read either.
 const ANSWERS_HIGH: usize = 1 << 20;
@@ -41,6 +43,8 @@ const MAX_CONNECTIONS: usize = 32;
 #[derive(Debug)]
 pub(super) struct Client {
     pub number: u32,
+    /// Whether its process runs and has the foreground.
+    pub stat: Option<StatFile>,
     pub size: Size,
     pub read_only: bool,
     pub typing: Typing,
@@ -93,7 +97,10 @@ impl Connection {
 
     /// Whether more output may be read for it.
     pub fn has_room(&self) -> bool {
-        self.client.as_ref().is_none_or(|client| client.leaving || (client.out.len() < OUT_HIGH && self.stream.waiting() < OUT_HIGH))
+        self.client.as_ref().is_none_or(|client| {
+            let limit = if client.paused.is_some() { OUT_HIGH } else { 1 };
+            client.leaving || (client.out.len() < limit && self.stream.waiting() < OUT_HIGH)
+        })
     }
 
     /// Whether everything for it is written, and a client has had its farewell.
@@ -302,6 +309,7 @@ impl Host {
         if let Some(connection) = self.connections.get_mut(&id) {
             connection.client = Some(Client {
                 number,
+                stat: StatFile::open(connection.pid).ok(),
                 size: attach.size,
                 read_only: attach.read_only,
                 typing: Typing::default(),

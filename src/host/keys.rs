@@ -371,7 +371,7 @@ impl Host {
     }
 
     /// The text of the draft in the prompt box, for the handoff.
-    pub(super) fn draft_text(&self) -> Option<String> {
+    pub(super) fn draft_text(&mut self) -> Option<String> {
         self.view()?.prompt_box.map(|shown| shown.text).filter(|text| !text.is_empty())
     }
 

@@ -6,7 +6,9 @@
 //! | file | holds |
 //! |---|---|
 //! | `start` | from the client's pipe to the first run |
-//! | `run` | one life of the child: PTY, screen, end |
+//! | `event_loop` | one turn: wait, take what is ready, do what is due |
+//! | `run` | one life of the child: PTY, end |
+//! | `model` | the screen beside the byte stream, fed afterwards |
 //! | `clients` | connections: who is there, and what arrives |
 //! | `terminals` | people's terminals: bytes to and from them, given back whole |
 //! | `repaint` | the picture for a terminal that comes late |
@@ -21,7 +23,9 @@
 //! | `report` | the session object of CONTRACT C3 |
 
 mod clients;
+mod event_loop;
 mod keys;
+mod model;
 mod perform;
 mod repaint;
 mod report;
@@ -38,7 +42,6 @@ mod watching;
 
 use std::collections::{BTreeMap, VecDeque};
 use std::ffi::OsString;
-use std::os::fd::AsFd;
 use std::os::unix::net::UnixListener;
 use std::path::{Path, PathBuf};
 
@@ -52,14 +55,13 @@ use crate::core::ids::{Channel, ConversationId, HandoffId, SessionName};
 use crate::core::journal::Recorder;
 use crate::core::process::ProcessEnd;
 use crate::core::supervisor::event::Event;
-use crate::core::supervisor::phase::{Cause, Phase};
+use crate::core::supervisor::phase::Phase;
 use crate::core::supervisor::{Agent, Policy};
 use crate::core::time::{Stamp, WallTime};
 use crate::fs::journal::Journal;
 use crate::fs::paths::Paths;
 use crate::fs::session::{self, Claim};
 use crate::io::clock::Clock;
-use crate::io::poll::{Interest, PollSet, Ready as Readiness, timeout};
 use crate::io::process::Process;
 use crate::io::signals::Signals;
 use crate::io::worker::Worker;
@@ -71,9 +73,6 @@ use run::Run;
 use save::{Done, Frame};
 use start::{Launch, Ready};
 use watching::Watching;
-
-/// How long the host stays to hand out the last bytes after the session is over, in ms.
-const FAREWELL_MS: u64 = 2000;
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Token {
@@ -138,6 +137,8 @@ pub struct Host {
     /// The socket's file is gone: when to bind it again.
     rebind_at: Option<Stamp>,
     goodbye: Option<Stamp>,
+    /// When it was last looked at what is due by time.
+    last_housekeeping: Stamp,
 }
 
 impl Host {
@@ -215,6 +216,7 @@ impl Host {
             last_end: None,
             rebind_at: None,
             goodbye: None,
+            last_housekeeping: Stamp(0),
         };
         let open = host.recorder.open_line(Stamp(0), host.began, env!("CARGO_PKG_VERSION"));
         host.write_journal(&open);
@@ -297,116 +299,6 @@ impl Host {
             self.journal = None;
             self.events.push_back(Event::Degraded { part: "journal".to_owned() });
         }
-    }
-
-    fn is_done(&mut self) -> bool {
-        if self.exit.is_none() {
-            return false;
-        }
-        let now = self.clock.now();
-        let until = *self.goodbye.get_or_insert(now.after(FAREWELL_MS));
-        let quiet = self.connections.values().all(Connection::is_quiet);
-        // A program that ended at once: its client is still on the way to fetch output and exit code.
-        let fetched = self.launch.detached || self.next_client > 1 || self.launcher.is_none();
-        // The last bytes are owed to a slow terminal, unless somebody asked for the session's end.
-        let owed = self.owes_bytes() && self.exit.is_none_or(|exit| exit.cause != Cause::Stopped);
-        // What is left of a run gets its time between SIGTERM and SIGKILL.
-        let reaped = self.run.as_ref().is_none_or(|run| !run.has_leftovers());
-        (quiet && fetched && reaped && !self.worker.is_busy()) || (now >= until && !owed)
-    }
-
-    /// One turn of the loop: wait, then take what is ready.
-    fn turn(&mut self) {
-        let now = self.clock.now();
-        let ready = {
-            let mut set = PollSet::default();
-            set.add(Token::Listener, self.listener.as_fd(), Interest::Read);
-            set.add(Token::Signals, self.signals.as_fd(), Interest::Read);
-            set.add(Token::Worker, self.worker.as_fd(), Interest::Read);
-            if let Some(fd) = self.watching.watcher.fd() {
-                set.add(Token::Watcher, fd, Interest::Read);
-            }
-            if let Some(launcher) = &self.launcher {
-                set.add(Token::Launcher, launcher.as_fd(), Interest::Read);
-            }
-            let room = self.connections.values().all(Connection::has_room) && !self.is_kept_full();
-            if let Some(run) = &self.run {
-                match (room && !run.at_end && run.away.is_none(), run.input.is_empty()) {
-                    (true, true) => set.add(Token::Master, run.pty.as_fd(), Interest::Read),
-                    (true, false) => set.add(Token::Master, run.pty.as_fd(), Interest::Both),
-                    (false, false) => set.add(Token::Master, run.pty.as_fd(), Interest::Write),
-                    (false, true) => {}
-                }
-            }
-            let typing_waits = self.typing_waits();
-            for (id, connection) in &self.connections {
-                connection.watch(&mut set, *id, typing_waits);
-            }
-            let more = if self.watching.has_more() { Some(now) } else { None };
-            let deadlines = [
-                self.recorder.supervisor.next_deadline(),
-                self.kept.deadline(),
-                self.watching.deadline(),
-                self.await_deadline(now),
-                self.turn_deadline(now),
-                self.unread_deadline(now),
-                self.run.as_ref().and_then(|run| run.deadline(now)),
-                self.connections.values().filter_map(Connection::deadline).min(),
-                self.goodbye.filter(|at| *at > now),
-                self.rebind_at,
-                more,
-            ];
-            set.wait(timeout(now, deadlines)).unwrap_or_default()
-        };
-        for (token, readiness) in ready {
-            self.take(token, readiness);
-        }
-        self.housekeeping();
-    }
-
-    fn take(&mut self, token: Token, ready: Readiness) {
-        match token {
-            Token::Listener => self.accept(),
-            Token::Signals => self.take_signals(),
-            Token::Worker => self.take_done(),
-            Token::Watcher => {
-                self.watching.watcher.drain();
-                self.look();
-            }
-            Token::Master => self.master_ready(ready),
-            Token::Connection(id) => self.connection_ready(id, ready),
-            Token::Terminal(id) => self.terminal_ready(id, ready),
-            Token::Launcher => {
-                // It ended before it attached: Ctrl+C while hopty was starting.
-                self.launcher = None;
-                self.events.push_back(Event::Stop { id: 0, kill: false });
-            }
-        }
-    }
-
-    fn take_signals(&mut self) {
-        for signal in self.signals.take() {
-            match signal {
-                libc::SIGCHLD => self.child_changed(),
-                libc::SIGTERM => self.events.push_back(Event::Shutdown),
-                libc::SIGUSR1 => self.rebind(),
-                _ => {}
-            }
-        }
-    }
-
-    /// What is due by time rather than by readiness.
-    fn housekeeping(&mut self) {
-        self.look_without_being_told();
-        self.tell_turn();
-        self.look_for_opened();
-        self.finish_run();
-        self.pump_typing();
-        self.end_leftovers();
-        self.expire_connections();
-        self.rebind_when_due();
-        self.answer_queries();
-        self.tell_screen();
     }
 
     /// Leaves nothing behind but the journal and the session's last state. Whoever waits for the end of its connection

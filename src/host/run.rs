@@ -1,10 +1,10 @@
 //! One life of the child: its pseudo-terminal, the screen that listens beside it, and its end.
 
 use std::ffi::OsString;
-use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::path::PathBuf;
 
 use super::Host;
+use super::model::Model;
 use super::terminals::Via;
 use crate::core::claude::args::{NextRun, for_launch, for_next_run, for_resume, with_settings};
 use crate::core::claude::environment::{Additions, of_child};
@@ -22,7 +22,7 @@ use crate::io::process::{Process, own_children};
 use crate::pty::child;
 use crate::pty::open::{Pty, with_slave};
 use crate::pty::spawn::{Program, SpawnError, spawn};
-use crate::screen::{Mode, Screen};
+use crate::screen::Mode;
 use crate::tty::modes::{self, When};
 
 /// Bytes waiting for the child above which keys are no longer read: it is the keyboard's turn to wait.
@@ -43,7 +43,7 @@ pub(super) struct Run {
     pub pid: i32,
     pub pty: Pty,
     pub input: OutBuf,
-    pub screen: Screen,
+    pub model: Model,
     pub size: Size,
     /// The master has nothing more to give.
     pub at_end: bool,
@@ -55,8 +55,6 @@ pub(super) struct Run {
     pub end: Option<ProcessEnd>,
     /// What the person does not see: from a stop for a restart on, with what undoes the modes that were on by then.
     pub muted: Option<Vec<u8>>,
-    /// The screen model failed and is switched off.
-    deaf: bool,
     pub facts: ScreenFacts,
     pub seen: u64,
     pub looked: Stamp,
@@ -75,9 +73,9 @@ impl Run {
     pub fn deadline(&self, now: Stamp) -> Option<Stamp> {
         let drain = self.ended.map(|(at, _)| at.after(DRAIN_MS));
         let leftover = self.leftovers.iter().map(|(_, at)| *at).min();
-        let look = (self.screen.revision() != self.seen && self.looked.after(super::shown::LOOK_MS) > now)
+        let look = (self.model.so_far().revision() != self.seen && self.looked.after(super::shown::LOOK_MS) > now)
             .then(|| self.looked.after(super::shown::LOOK_MS));
-        [drain, leftover, look, self.away].into_iter().flatten().min()
+        [drain, leftover, look, self.away, self.model.due()].into_iter().flatten().min()
     }
 
     /// Whether descendants that were left still have time to end.
@@ -111,20 +109,18 @@ impl Host {
         let leftovers = self.run.take().map(|old| old.leftovers).unwrap_or_default();
         match self.try_spawn(number, start, conversation, size) {
             Ok((pty, pid)) => {
-                let screen = Screen::new(size.cols, size.rows);
                 self.run = Some(Run {
                     number,
                     pid,
                     pty,
                     input: OutBuf::default(),
-                    screen,
+                    model: Model::new(size.cols, size.rows),
                     size,
                     at_end: false,
                     away: None,
                     ended: None,
                     end: None,
                     muted: None,
-                    deaf: false,
                     facts: ScreenFacts::default(),
                     seen: 0,
                     looked: Stamp(0),
@@ -229,52 +225,45 @@ impl Host {
         if run.at_end {
             return false;
         }
-        let mut buf = [0; 65536];
-        match read_some(&run.pty, &mut buf) {
+        let mut chunk = run.model.chunk();
+        let read = read_some(&run.pty, chunk.room());
+        let now = self.clock.now();
+        let new = read.as_ref().ok().copied().flatten().unwrap_or(0);
+        let bytes = chunk.took(new);
+        run.away = None;
+        if new > 0 && run.muted.is_none() {
+            self.show(bytes);
+        }
+        let Some(run) = &mut self.run else { return false };
+        run.model.put(chunk, new, now);
+        match read {
             Ok(Some(0)) | Err(_) => {
                 // The end, or a program that closed its terminal and may open it again by name.
                 run.at_end = run.ended.is_some();
-                run.away = (!run.at_end).then(|| self.clock.now().after(AWAY_MS));
+                run.away = (!run.at_end).then(|| now.after(AWAY_MS));
                 false
             }
-            Ok(None) => {
-                run.away = None;
-                false
-            }
-            Ok(Some(n)) => {
-                run.away = None;
-                self.output(&buf[..n]);
-                true
-            }
+            Ok(None) => false,
+            Ok(Some(_)) => true,
         }
     }
 
-    fn output(&mut self, bytes: &[u8]) {
-        let muted = self.run.as_ref().is_some_and(|run| run.muted.is_some());
-        if !muted {
-            self.show(bytes);
-        }
+    /// Feeds the screen model if it is time to, and looks at what came of it.
+    pub(super) fn feed_model(&mut self) {
         let Some(run) = &mut self.run else { return };
-        if run.deaf {
-            return;
-        }
-        // The model only listens: if it fails, it is switched off and the bytes go on (DESIGN 3.2).
-        let fed = catch_unwind(AssertUnwindSafe(|| run.screen.feed(bytes)));
-        if fed.is_err() {
-            run.screen = Screen::new(run.size.cols, run.size.rows);
-            run.deaf = true;
+        run.model.feed_when_due(&self.clock);
+        if run.model.take_failure() {
             self.events.push_back(Event::Degraded { part: "screen model".to_owned() });
-            return;
         }
-        if run.screen.revision() != run.revision {
-            run.revision = run.screen.revision();
+        let screen = run.model.so_far();
+        if screen.revision() != run.revision {
+            run.revision = screen.revision();
             run.changed = self.clock.now();
         }
-        if run.screen.alternate() || run.screen.is_on(Mode::BracketedPaste) {
-            self.full_screen.get_or_insert(run.screen.alternate());
-            if run.screen.alternate() {
-                self.full_screen = Some(true);
-            }
+        if screen.alternate() {
+            self.full_screen = Some(true);
+        } else if screen.is_on(Mode::BracketedPaste) {
+            self.full_screen.get_or_insert(false);
         }
     }
 
@@ -292,9 +281,10 @@ impl Host {
     /// Sends bytes to every client; while there is none they are kept.
     pub(super) fn show(&mut self, bytes: &[u8]) {
         let mut shown = false;
-        let ids: Vec<u64> = self.connections.keys().copied().collect();
-        for id in ids {
+        let mut from = 0;
+        while let Some(id) = self.connections.range(from..).next().map(|(id, _)| *id) {
             shown |= self.show_to(id, bytes);
+            from = id + 1;
         }
         let expected = self.expects_first_client();
         let Some(run) = self.run.as_mut().filter(|run| !shown && !run.lost) else { return };
@@ -359,7 +349,7 @@ impl Host {
         // Whatever the child left on is turned off again, and nothing else.
         let mut undo = match run.muted.take() {
             Some(undo) => undo,
-            None => run.screen.undo(),
+            None => run.model.screen().undo(),
         };
         if matches!(self.phase(), Phase::Stopping { why: StopFor::Restart { .. }, .. }) {
             undo.extend_from_slice(self.going_on().as_bytes());
@@ -396,7 +386,7 @@ impl Host {
         self.save_draft();
         let mut undo = self.without_the_box();
         if let Some(run) = &mut self.run {
-            undo.extend_from_slice(&run.screen.undo());
+            undo.extend_from_slice(&run.model.screen().undo());
             run.muted.get_or_insert(undo);
         }
     }
@@ -440,7 +430,7 @@ impl Host {
             && run.size != size
         {
             run.size = size;
-            run.screen.resize(size.cols, size.rows);
+            run.model.screen().resize(size.cols, size.rows);
             let _ = run.pty.resize(size);
         }
         self.launch.size = size;

@@ -97,11 +97,12 @@ impl Host {
 
     /// Collects what is known and has the worker save it.
     pub(super) fn save(&mut self, by: RestartBy, claim_for: &ConversationId) {
-        let supervisor = &self.recorder.supervisor;
-        let Some(conversation) = supervisor.conversation().cloned() else {
+        let Some(conversation) = self.recorder.supervisor.conversation().cloned() else {
             self.events.push_back(Event::SaveFailed { error: "no conversation is known".to_owned() });
             return;
         };
+        let draft = self.draft_text();
+        let supervisor = &self.recorder.supervisor;
         let empty = crate::core::claude::facts::Facts::new();
         let following = self.watching.following.as_ref();
         let facts = following.map_or(&empty, |f| &f.facts);
@@ -125,7 +126,7 @@ impl Host {
         let fill = supervisor.fill();
         capture.situation.reason = self.why.clone();
         capture.situation.window = (fill.window > 0).then_some(fill.window);
-        capture.situation.draft = self.draft_text();
+        capture.situation.draft = draft;
         self.requeue = persons(facts).map(str::to_owned).collect();
         if capture.goal.is_none() {
             capture.goal.clone_from(&self.watching.goal);

@@ -15,20 +15,21 @@ pub(super) const LOOK_MS: u64 = 10;
 
 impl Run {
     /// The screen as the rules read it.
-    pub fn text(&self) -> ScreenText {
-        let (cols, rows) = self.screen.size();
-        let cursor = self.screen.cursor();
+    pub fn text(&mut self) -> ScreenText {
+        let screen = self.model.screen();
+        let (cols, rows) = screen.size();
+        let cursor = screen.cursor();
         let mut text = ScreenText {
             cols: usize::from(cols),
-            rows: self.screen.lines(),
+            rows: screen.lines(),
             dim: Vec::with_capacity(usize::from(rows)),
             cursor: (usize::from(cursor.col), usize::from(cursor.row)),
-            title: self.screen.title().to_owned(),
+            title: screen.title().to_owned(),
         };
         for row in 0..rows {
             let mut at = 0;
             let mut dim = Vec::new();
-            for run in self.screen.row_runs(row) {
+            for run in screen.row_runs(row) {
                 let width = unicode_width::UnicodeWidthStr::width(run.text.as_str());
                 if run.style.has(Attr::Dim) {
                     dim.push((at, at + width));
@@ -56,16 +57,19 @@ impl Host {
 
     /// Takes Claude's prompt box and what stands below it off the primary screen, so that the next run begins where it
     /// stood. The moves are relative, because the person's terminal may have begun further down than ours.
-    pub(super) fn without_the_box(&self) -> Vec<u8> {
-        let Some(run) = self.run.as_ref().filter(|run| !run.screen.alternate()) else { return Vec::new() };
-        let cursor = usize::from(run.screen.cursor().row);
-        match self.view().and_then(|view| view.prompt_box) {
+    pub(super) fn without_the_box(&mut self) -> Vec<u8> {
+        let shown = self.view().and_then(|view| view.prompt_box);
+        let Some(screen) = self.run.as_mut().map(|run| run.model.screen()).filter(|screen| !screen.alternate()) else {
+            return Vec::new();
+        };
+        let cursor = usize::from(screen.cursor().row);
+        match shown {
             Some(shown) => match cursor.saturating_sub(shown.rows.start.saturating_sub(1)) {
                 0 => b"\r\x1b[J".to_vec(),
                 up => format!("\x1b[{up}A\r\x1b[J").into_bytes(),
             },
             None => {
-                let last = run.screen.lines().iter().rposition(|line| !line.is_empty()).unwrap_or(0);
+                let last = screen.lines().iter().rposition(|line| !line.is_empty()).unwrap_or(0);
                 match last.saturating_sub(cursor) {
                     0 => b"\r\n".to_vec(),
                     down => format!("\x1b[{down}B\r\n").into_bytes(),
@@ -79,7 +83,7 @@ impl Host {
         let watched = self.connections.values().any(super::clients::Connection::watches) || self.expects_first_client();
         let due = self.clock.now().after(ANSWER_MS);
         let Some(run) = &mut self.run else { return };
-        let queries = run.screen.take_queries();
+        let queries = run.model.take_queries();
         if queries.is_empty() {
             return;
         }
@@ -101,8 +105,8 @@ impl Host {
     }
 
     /// The live screen, read by the rules.
-    pub(super) fn view(&self) -> Option<View> {
-        self.run.as_ref().map(|run| self.rules.read(&run.text()))
+    pub(super) fn view(&mut self) -> Option<View> {
+        self.run.as_mut().map(|run| self.rules.read(&run.text()))
     }
 
     /// Nothing else tells when the child has read what was typed, and an Enter may wait for that.
@@ -126,13 +130,14 @@ impl Host {
         // What a run that has ended shows is not what the next one shows.
         let Some(run) = self.run.as_mut().filter(|run| !run.at_end) else { return };
         let unread = delivering && (!run.input.is_empty() || run.pty.unread());
-        let changed = run.screen.revision() != run.seen && now >= run.looked.after(LOOK_MS);
+        let changed = run.model.so_far().revision() != run.seen && now >= run.looked.after(LOOK_MS);
         if !changed && unread == run.facts.unread {
             return;
         }
-        run.seen = run.screen.revision();
+        let screen = run.model.screen();
+        run.seen = screen.revision();
         run.looked = now;
-        let paste = run.screen.is_on(Mode::BracketedPaste);
+        let paste = screen.is_on(Mode::BracketedPaste);
         let Some(view) = self.view() else { return };
         let expected = self.frame.as_ref().and_then(|frame| frame.typed.clone());
         let prompt = match &view.prompt_box {

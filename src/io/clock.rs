@@ -24,6 +24,12 @@ impl Clock {
         Stamp(u64::try_from(micros.div_ceil(1000)).unwrap_or(u64::MAX))
     }
 
+    /// Microseconds since the start, for what is measured rather than awaited.
+    #[must_use]
+    pub fn micros(&self) -> u64 {
+        u64::try_from(self.begun.elapsed().as_micros()).unwrap_or(u64::MAX)
+    }
+
     /// The wall clock.
     #[must_use]
     pub fn wall() -> WallTime {

@@ -3,6 +3,7 @@
 use std::collections::BTreeMap;
 use std::io;
 use std::os::fd::{AsFd, AsRawFd, BorrowedFd, FromRawFd, OwnedFd};
+use std::os::unix::fs::FileExt;
 
 use nix::libc;
 
@@ -66,6 +67,31 @@ impl Stat {
         let (major, minor) = ((number >> 8) & 0xfff, (number & 0xff) | ((number >> 12) & 0xf_ff00));
         let controls = (libc::major(device), libc::minor(device)) == (major, minor);
         !self.is_stopped() && (!controls || self.foreground == self.group)
+    }
+}
+
+/// A process's stat file, held open: quick to look at again and again, and never another process's.
+#[derive(Debug)]
+pub struct StatFile {
+    file: std::fs::File,
+}
+
+impl StatFile {
+    /// Opens it.
+    ///
+    /// # Errors
+    /// When there is no such process.
+    pub fn open(pid: i32) -> io::Result<Self> {
+        Ok(StatFile { file: std::fs::File::open(format!("/proc/{pid}/stat"))? })
+    }
+
+    /// What the kernel says now; `None` when the process is gone.
+    #[must_use]
+    pub fn now(&self) -> Option<Stat> {
+        // The longest line is under 1 KiB: 52 numbers and a name of 64 bytes.
+        let mut buf = [0; 2048];
+        let n = self.file.read_at(&mut buf, 0).ok()?;
+        Stat::parse(&String::from_utf8_lossy(&buf[..n]))
     }
 }
 

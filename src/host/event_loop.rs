@@ -1,0 +1,133 @@
+//! One turn of the loop: wait until something is ready, take it, do what is due.
+
+use std::os::fd::AsFd;
+
+use nix::libc;
+
+use super::clients::Connection;
+use super::{Host, Token};
+use crate::core::supervisor::event::Event;
+use crate::core::supervisor::phase::Cause;
+use crate::io::poll::{Interest, PollSet, Ready as Readiness, timeout};
+
+/// How long the host stays to hand out the last bytes after the session is over, in ms.
+const FAREWELL_MS: u64 = 2000;
+
+impl Host {
+    pub(super) fn is_done(&mut self) -> bool {
+        if self.exit.is_none() {
+            return false;
+        }
+        let now = self.clock.now();
+        let until = *self.goodbye.get_or_insert(now.after(FAREWELL_MS));
+        let quiet = self.connections.values().all(Connection::is_quiet);
+        // A program that ended at once: its client is still on the way to fetch output and exit code.
+        let fetched = self.launch.detached || self.next_client > 1 || self.launcher.is_none();
+        // The last bytes are owed to a slow terminal, unless somebody asked for the session's end.
+        let owed = self.owes_bytes() && self.exit.is_none_or(|exit| exit.cause != Cause::Stopped);
+        // What is left of a run gets its time between SIGTERM and SIGKILL.
+        let reaped = self.run.as_ref().is_none_or(|run| !run.has_leftovers());
+        (quiet && fetched && reaped && !self.worker.is_busy()) || (now >= until && !owed)
+    }
+
+    /// One turn of the loop: wait, then take what is ready.
+    pub(super) fn turn(&mut self) {
+        let now = self.clock.now();
+        let ready = {
+            let mut set = PollSet::default();
+            set.add(Token::Listener, self.listener.as_fd(), Interest::Read);
+            set.add(Token::Signals, self.signals.as_fd(), Interest::Read);
+            set.add(Token::Worker, self.worker.as_fd(), Interest::Read);
+            if let Some(fd) = self.watching.watcher.fd() {
+                set.add(Token::Watcher, fd, Interest::Read);
+            }
+            if let Some(launcher) = &self.launcher {
+                set.add(Token::Launcher, launcher.as_fd(), Interest::Read);
+            }
+            let room = self.connections.values().all(Connection::has_room) && !self.is_kept_full();
+            if let Some(run) = &self.run {
+                match (room && !run.at_end && run.away.is_none(), run.input.is_empty()) {
+                    (true, true) => set.add(Token::Master, run.pty.as_fd(), Interest::Read),
+                    (true, false) => set.add(Token::Master, run.pty.as_fd(), Interest::Both),
+                    (false, false) => set.add(Token::Master, run.pty.as_fd(), Interest::Write),
+                    (false, true) => {}
+                }
+            }
+            let typing_waits = self.typing_waits();
+            for (id, connection) in &self.connections {
+                connection.watch(&mut set, *id, typing_waits);
+            }
+            let more = if self.watching.has_more() { Some(now) } else { None };
+            let deadlines = [
+                self.recorder.supervisor.next_deadline(),
+                self.kept.deadline(),
+                self.watching.deadline(),
+                self.await_deadline(now),
+                self.turn_deadline(now),
+                self.unread_deadline(now),
+                self.run.as_ref().and_then(|run| run.deadline(now)),
+                self.connections.values().filter_map(Connection::deadline).min(),
+                self.goodbye.filter(|at| *at > now),
+                self.rebind_at,
+                more,
+            ];
+            set.wait(timeout(now, deadlines)).unwrap_or_default()
+        };
+        let only_output = ready.iter().all(|(token, _)| *token == Token::Master);
+        for (token, readiness) in ready {
+            self.take(token, readiness);
+        }
+        // While bytes flow and nothing else happens, what is due by time is looked at once a millisecond.
+        self.feed_model();
+        let (now, flows) = (self.clock.now(), self.run.as_ref().is_some_and(|run| run.model.due().is_some()));
+        if !(only_output && flows && self.last_housekeeping == now) {
+            self.last_housekeeping = now;
+            self.housekeeping();
+        }
+    }
+
+    fn take(&mut self, token: Token, ready: Readiness) {
+        match token {
+            Token::Listener => self.accept(),
+            Token::Signals => self.take_signals(),
+            Token::Worker => self.take_done(),
+            Token::Watcher => {
+                self.watching.watcher.drain();
+                self.look();
+            }
+            Token::Master => self.master_ready(ready),
+            Token::Connection(id) => self.connection_ready(id, ready),
+            Token::Terminal(id) => self.terminal_ready(id, ready),
+            Token::Launcher => {
+                // It ended before it attached: Ctrl+C while hopty was starting.
+                self.launcher = None;
+                self.events.push_back(Event::Stop { id: 0, kill: false });
+            }
+        }
+    }
+
+    fn take_signals(&mut self) {
+        for signal in self.signals.take() {
+            match signal {
+                libc::SIGCHLD => self.child_changed(),
+                libc::SIGTERM => self.events.push_back(Event::Shutdown),
+                libc::SIGUSR1 => self.rebind(),
+                _ => {}
+            }
+        }
+    }
+
+    /// What is due by time rather than by readiness.
+    fn housekeeping(&mut self) {
+        self.look_without_being_told();
+        self.tell_turn();
+        self.look_for_opened();
+        self.finish_run();
+        self.pump_typing();
+        self.end_leftovers();
+        self.expire_connections();
+        self.rebind_when_due();
+        self.answer_queries();
+        self.tell_screen();
+    }
+}

@@ -1,0 +1,234 @@
+//! The screen model beside the byte stream: what the child writes is forwarded first and fed afterwards.
+//!
+//! Bytes are read into its chunks, written to the terminals from there, and wait until the child is quiet, until too many
+//! wait, or until somebody looks at the screen, which then is up to date. What waits is bounded and nothing is dropped
+//! (DESIGN 3.1). A model that panics is switched off; the bytes go on (DESIGN 3.2).
+
+use std::collections::VecDeque;
+use std::panic::{AssertUnwindSafe, catch_unwind};
+
+use crate::core::time::Stamp;
+use crate::io::clock::Clock;
+use crate::screen::{Query, Screen};
+
+/// Bytes that may wait before the child is slowed down to the model's speed: a burst of 4 MiB passes as if there were no
+/// model.
+const WAITING_MAX: usize = (4 << 20) + (1 << 18);
+/// How long the child must be quiet before the model is fed, in ms.
+const QUIET_MS: u64 = 1;
+/// How long bytes may wait while it is not quiet, in ms.
+const OLD_MS: u64 = 100;
+/// How long the model is fed at a time, in microseconds: a key that is typed meanwhile waits as long.
+const SLICE_US: u64 = 250;
+/// Bytes that are fed between two looks at the clock.
+const STEP: usize = 8192;
+/// The size of a chunk in bytes. A master gives some 4 KiB a read, so a chunk serves many.
+const CHUNK: usize = 1 << 16;
+/// Room in a chunk, in bytes, below which the next read gets a new one.
+const ROOM_MIN: usize = 1 << 13;
+
+/// Bytes as they were read.
+#[derive(Debug)]
+pub(super) struct Chunk {
+    bytes: Box<[u8]>,
+    filled: usize,
+}
+
+impl Chunk {
+    fn new() -> Self {
+        Chunk { bytes: vec![0; CHUNK].into(), filled: 0 }
+    }
+
+    /// Where the next read goes.
+    pub fn room(&mut self) -> &mut [u8] {
+        &mut self.bytes[self.filled..]
+    }
+
+    /// The first `length` bytes of the room were read.
+    pub fn took(&mut self, length: usize) -> &[u8] {
+        let from = self.filled;
+        self.filled = (from + length).min(self.bytes.len());
+        &self.bytes[from..self.filled]
+    }
+
+    fn has_room(&self) -> bool {
+        self.bytes.len() - self.filled >= ROOM_MIN
+    }
+}
+
+/// A screen, and what it has not seen yet.
+#[derive(Debug)]
+pub(super) struct Model {
+    screen: Screen,
+    chunks: VecDeque<Chunk>,
+    /// How much of the first chunk the screen has seen.
+    fed: usize,
+    waiting: usize,
+    /// Since when bytes wait.
+    since: Stamp,
+    /// When the last ones came.
+    latest: Stamp,
+    /// The rest of what waits is being fed.
+    catching_up: bool,
+    is_off: bool,
+    failed: bool,
+}
+
+impl Model {
+    pub fn new(cols: u16, rows: u16) -> Self {
+        Model {
+            screen: Screen::new(cols, rows),
+            chunks: VecDeque::new(),
+            fed: 0,
+            waiting: 0,
+            since: Stamp(0),
+            latest: Stamp(0),
+            catching_up: false,
+            is_off: false,
+            failed: false,
+        }
+    }
+
+    /// The chunk that the next read goes into, behind what it holds; it is to be put back with [`Model::put`].
+    pub fn chunk(&mut self) -> Chunk {
+        match self.chunks.back() {
+            Some(last) if last.has_room() => self.chunks.pop_back().unwrap_or_else(Chunk::new),
+            _ => Chunk::new(),
+        }
+    }
+
+    /// Takes a chunk back with `new` more bytes at its end.
+    pub fn put(&mut self, chunk: Chunk, new: usize, now: Stamp) {
+        if self.is_off || chunk.filled == 0 {
+            return;
+        }
+        if self.waiting == 0 {
+            self.since = now;
+        }
+        if new > 0 {
+            self.latest = now;
+            self.catching_up = false;
+        }
+        self.waiting += new;
+        self.chunks.push_back(chunk);
+    }
+
+    /// When the model is to be fed, `None` when nothing waits.
+    pub fn due(&self) -> Option<Stamp> {
+        let at = if self.is_urgent(self.latest) || self.catching_up { Stamp(0) } else { self.latest.after(QUIET_MS) };
+        (self.waiting > 0).then_some(at)
+    }
+
+    fn is_urgent(&self, now: Stamp) -> bool {
+        self.waiting >= WAITING_MAX || now.since(self.since) >= OLD_MS
+    }
+
+    /// Feeds a slice if it is time to.
+    pub fn feed_when_due(&mut self, clock: &Clock) {
+        if self.due().is_none_or(|at| at > clock.now()) {
+            return;
+        }
+        let until = clock.micros() + SLICE_US;
+        while self.step() && clock.micros() < until {}
+        self.catching_up = self.waiting > 0 && !self.is_urgent(self.latest);
+    }
+
+    /// Feeds the next bytes. False when nothing is left.
+    fn step(&mut self) -> bool {
+        let Some(first) = self.chunks.front() else { return false };
+        let piece = &first.bytes[self.fed..first.filled.min(self.fed + STEP)];
+        let screen = &mut self.screen;
+        if catch_unwind(AssertUnwindSafe(|| screen.feed(piece))).is_err() {
+            self.switch_off();
+            return false;
+        }
+        self.fed += piece.len();
+        self.waiting -= piece.len();
+        if self.fed == first.filled {
+            self.chunks.pop_front();
+            self.fed = 0;
+        }
+        self.waiting > 0
+    }
+
+    fn switch_off(&mut self) {
+        let (cols, rows) = self.screen.size();
+        *self = Model { is_off: true, failed: true, ..Model::new(cols, rows) };
+    }
+
+    /// Whether it failed since the last call.
+    pub fn take_failure(&mut self) -> bool {
+        std::mem::take(&mut self.failed)
+    }
+
+    /// The screen after everything that the child has written.
+    pub fn screen(&mut self) -> &mut Screen {
+        while self.step() {}
+        &mut self.screen
+    }
+
+    /// What the child asked its terminal, as far as the screen was fed.
+    pub fn take_queries(&mut self) -> Vec<Query> {
+        self.screen.take_queries()
+    }
+
+    /// The screen as far as it was fed.
+    pub fn so_far(&self) -> &Screen {
+        &self.screen
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn write(model: &mut Model, bytes: &[u8], now: Stamp) {
+        let mut chunk = model.chunk();
+        chunk.room()[..bytes.len()].copy_from_slice(bytes);
+        assert_eq!(chunk.took(bytes.len()), bytes);
+        model.put(chunk, bytes.len(), now);
+    }
+
+    #[test]
+    fn who_looks_sees_everything() {
+        let mut model = Model::new(10, 2);
+        write(&mut model, b"ab", Stamp(5));
+        write(&mut model, b"c\x1b[5n", Stamp(5));
+        assert_eq!(model.so_far().lines()[0], "");
+        assert_eq!(model.screen().lines()[0], "abc");
+        assert_eq!((model.waiting, model.due()), (0, None));
+        assert_eq!(model.screen().take_queries().len(), 1);
+    }
+
+    #[test]
+    fn quiet_comes_first_but_not_for_ever() {
+        let clock = Clock::start();
+        let mut model = Model::new(10, 2);
+        assert_eq!(model.due(), None);
+        write(&mut model, b"a", Stamp(5));
+        assert_eq!(model.due(), Some(Stamp(5 + QUIET_MS)));
+        write(&mut model, b"b", Stamp(5 + OLD_MS - 1));
+        assert_eq!(model.due(), Some(Stamp(5 + OLD_MS - 1 + QUIET_MS)));
+        write(&mut model, b"c", Stamp(5 + OLD_MS));
+        assert_eq!(model.due(), Some(Stamp(0)));
+        model.feed_when_due(&clock);
+        assert_eq!((model.so_far().lines()[0].as_str(), model.due()), ("abc", None));
+    }
+
+    #[test]
+    fn too_much_is_fed_at_once_in_slices() {
+        let clock = Clock::start();
+        let mut model = Model::new(10, 2);
+        let mut written = 0;
+        while model.due() != Some(Stamp(0)) {
+            write(&mut model, &[b'x'; 4096], Stamp(5));
+            written += 4096;
+        }
+        assert!((WAITING_MAX..WAITING_MAX + 8192).contains(&written));
+        model.feed_when_due(&clock);
+        assert!(model.waiting < written && model.waiting > 0, "a slice, not all");
+        assert!(model.chunks.len() <= WAITING_MAX / (CHUNK - ROOM_MIN) + 1, "chunks are filled");
+        model.screen();
+        assert!(model.chunks.is_empty());
+    }
+}
