@@ -109,6 +109,7 @@ impl Terminal {
         if self.page.grid.is_unused() {
             self.page.grid.resize(self.cols, self.rows);
         }
+        self.touched = true;
         self.changed = true;
     }
 

@@ -201,6 +201,21 @@ proptest! {
     }
 
     #[test]
+    fn the_undo_changes_only_with_its_revision((cols, rows) in size(), steps in vec((input(), size()), 0..6)) {
+        let mut screen = Screen::new(cols, rows);
+        for (bytes, (cols, rows)) in steps {
+            for piece in bytes.chunks(3) {
+                let before = (screen.undo_revision(), screen.undo());
+                screen.feed(piece);
+                prop_assert!(before.0 != screen.undo_revision() || before.1 == screen.undo(), "{:?}", String::from_utf8_lossy(piece));
+            }
+            let before = (screen.undo_revision(), screen.undo());
+            screen.resize(cols, rows);
+            prop_assert!(before.0 != screen.undo_revision() || before.1 == screen.undo());
+        }
+    }
+
+    #[test]
     fn a_resize_there_and_back_keeps_what_both_sizes_hold(bytes in input()) {
         let mut screen = Screen::new(10, 6);
         screen.feed(&bytes);

@@ -15,6 +15,7 @@ mod edit;
 mod grid;
 mod input;
 mod keyboard;
+mod latch;
 mod modes;
 mod osc;
 mod perform;
@@ -43,6 +44,7 @@ pub use style::{Attr, Color, Style, Underline};
 pub use text::Run;
 
 use input::Input;
+use latch::Latch;
 use terminal::Terminal;
 
 /// Most columns, and most rows, of a screen; what is given above is cut to it.
@@ -53,6 +55,8 @@ pub struct Screen {
     terminal: Terminal,
     input: Input,
     revision: u64,
+    undo_revision: u64,
+    latch: Latch,
 }
 
 /// Equal in everything that later bytes could show. The revision is not compared: it counts how often, not what.
@@ -77,7 +81,8 @@ impl Screen {
     /// A fresh screen. Each side is cut to 1..=[`SIDE_MAX`].
     #[must_use]
     pub fn new(cols: u16, rows: u16) -> Self {
-        Self { terminal: Terminal::new(side(cols), side(rows)), input: Input::default(), revision: 0 }
+        let terminal = Terminal::new(side(cols), side(rows));
+        Self { latch: terminal.latch(), terminal, input: Input::default(), revision: 0, undo_revision: 0 }
     }
 
     /// Takes what the child wrote. Sequences and characters may be cut anywhere between two calls.
@@ -88,6 +93,7 @@ impl Screen {
             self.terminal.changed = false;
             self.revision += 1;
         }
+        self.look_at_latch();
     }
 
     /// Changes the size of both screens, cut as in [`Screen::new`]. The content stays at the top left.
@@ -96,6 +102,16 @@ impl Screen {
         if self.terminal.changed {
             self.terminal.changed = false;
             self.revision += 1;
+        }
+        self.look_at_latch();
+    }
+
+    fn look_at_latch(&mut self) {
+        let latch = self.terminal.latch();
+        if latch != self.latch || self.terminal.touched {
+            self.terminal.touched = false;
+            self.latch = latch;
+            self.undo_revision += 1;
         }
     }
 
@@ -158,6 +174,13 @@ impl Screen {
     #[must_use]
     pub fn revision(&self) -> u64 {
         self.revision
+    }
+
+    /// Rises when what [`Screen::undo`] returns may have changed since the last `feed` or `resize`. What is on only while a
+    /// frame is drawn does not count when the frame came in one piece. Costs nothing, unlike the undo itself.
+    #[must_use]
+    pub fn undo_revision(&self) -> u64 {
+        self.undo_revision
     }
 
     /// The sequences that put a terminal back when the child has died and left things on: exactly those that are on, in

@@ -48,12 +48,18 @@ impl Perform for Terminal {
 
     fn osc_dispatch(&mut self, params: &[&[u8]], bell_terminated: bool) {
         self.heard = true;
+        if !params.first().is_some_and(|number| Self::latch_holds_osc(number)) {
+            self.touched = true;
+        }
         self.osc(params, bell_terminated);
     }
 
     fn csi_dispatch(&mut self, params: &Params, intermediates: &[u8], ignore: bool, action: char) {
         self.heard = true;
         if !ignore {
+            if !Self::latch_holds_csi(intermediates, action) {
+                self.touched = true;
+            }
             self.csi(params, intermediates, action);
         }
     }
@@ -62,6 +68,9 @@ impl Perform for Terminal {
         self.heard = true;
         if ignore {
             return;
+        }
+        if !Self::latch_holds_esc(intermediates, byte) {
+            self.touched = true;
         }
         match (intermediates, byte) {
             ([], b'7') => self.save_caret(),

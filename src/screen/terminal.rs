@@ -68,6 +68,8 @@ pub(super) struct Terminal {
     pub(super) heard: bool,
     /// Something visible changed since this was cleared.
     pub(super) changed: bool,
+    /// What the undo needs and the latch does not hold may have changed since this was cleared.
+    pub(super) touched: bool,
 }
 
 impl Terminal {
@@ -94,6 +96,7 @@ impl Terminal {
             queries: Vec::new(),
             heard: false,
             changed: false,
+            touched: false,
         }
     }
 
@@ -113,6 +116,7 @@ impl Terminal {
         self.region = self.whole();
         self.tabs.resize(cols);
         self.changed = true;
+        self.touched = true;
     }
 
     /// The margins of a fresh terminal.
@@ -218,6 +222,7 @@ impl Terminal {
         self.titles = old.titles;
         self.queries = old.queries;
         self.heard = old.heard;
+        self.touched = true;
         self.changed = true;
     }
 
