@@ -3,58 +3,26 @@
 //! Counts are at most 65535 and everything they drive is cut to the screen. A sequence that is not in the table does
 //! nothing.
 
-use vte::Params;
-
 use super::cursor::CursorShape;
 use super::edit::Extent;
 use super::keyboard::Change;
 use super::modes::ModeSpace;
+use super::params::Params;
 use super::reply::Query;
 use super::tabs::Tabs;
 use super::terminal::{Region, Terminal};
 use super::title::Part;
 
-/// The parameters with their defaults.
-struct Args<'a>(&'a Params);
-
-impl Args<'_> {
-    /// Parameter `at`, 0 when absent.
-    fn value(&self, at: usize) -> u16 {
-        self.0.iter().nth(at).and_then(|param| param.first()).copied().unwrap_or(0)
-    }
-
-    /// Parameter `at` as a count: absent and 0 mean 1.
-    fn count(&self, at: usize) -> usize {
-        usize::from(self.value(at)).max(1)
-    }
-
-    /// Parameter `at` as a 0-based position.
-    fn position(&self, at: usize) -> usize {
-        self.count(at) - 1
-    }
-
-    /// How many parameters there are; none at all counts as one.
-    fn len(&self) -> usize {
-        self.0.iter().count()
-    }
-
-    /// The first number of each parameter.
-    fn values(&self) -> impl Iterator<Item = u16> {
-        self.0.iter().filter_map(|param| param.first().copied())
-    }
-}
-
 impl Terminal {
     /// Carries out one control sequence.
-    pub(super) fn csi(&mut self, params: &Params, intermediates: &[u8], action: char) {
-        let args = Args(params);
+    pub(super) fn csi(&mut self, args: &Params, intermediates: &[u8], action: char) {
         match intermediates {
-            [] => self.csi_plain(&args, params, action),
-            [b'?'] => self.csi_private(&args, action),
+            [] => self.csi_plain(args, action),
+            [b'?'] => self.csi_private(args, action),
             [b'>'] => match action {
                 'c' if args.value(0) == 0 => self.ask(Query::SecondaryAttributes),
                 'q' if args.value(0) == 0 => self.ask(Query::Version),
-                'm' => self.set_key_option(&args),
+                'm' => self.set_key_option(args),
                 'u' => self.page.keyboard.push(flags(args.value(0))),
                 _ => {}
             },
@@ -80,7 +48,7 @@ impl Terminal {
         }
     }
 
-    fn csi_plain(&mut self, args: &Args<'_>, params: &Params, action: char) {
+    fn csi_plain(&mut self, args: &Params, action: char) {
         let (col, row) = (self.caret.col, self.caret.row);
         let count = args.count(0);
         match action {
@@ -121,7 +89,7 @@ impl Terminal {
             },
             'h' => args.values().for_each(|number| self.set_mode(ModeSpace::Ansi, number, true)),
             'l' => args.values().for_each(|number| self.set_mode(ModeSpace::Ansi, number, false)),
-            'm' => self.sgr(params),
+            'm' => self.sgr(args),
             'n' => match args.value(0) {
                 5 => self.ask(Query::Status),
                 6 => self.ask_position(ModeSpace::Ansi),
@@ -135,7 +103,7 @@ impl Terminal {
         }
     }
 
-    fn csi_private(&mut self, args: &Args<'_>, action: char) {
+    fn csi_private(&mut self, args: &Params, action: char) {
         match action {
             'h' => args.values().for_each(|number| self.set_mode(ModeSpace::Private, number, true)),
             'l' => args.values().for_each(|number| self.set_mode(ModeSpace::Private, number, false)),
@@ -148,7 +116,7 @@ impl Terminal {
         }
     }
 
-    fn erase(&mut self, args: &Args<'_>, erase: fn(&mut Self, Extent)) {
+    fn erase(&mut self, args: &Params, erase: fn(&mut Self, Extent)) {
         if let Some(extent) = Extent::from_number(args.value(0)) {
             erase(self, extent);
         }
@@ -167,7 +135,7 @@ impl Terminal {
     }
 
     /// DECSTBM: margins of less than two rows are refused, and the caret goes home.
-    fn set_region(&mut self, args: &Args<'_>) {
+    fn set_region(&mut self, args: &Params) {
         let bottom = match args.value(1) {
             0 => self.rows,
             bottom => usize::from(bottom).min(self.rows),
@@ -181,7 +149,7 @@ impl Terminal {
     }
 
     /// XTMODKEYS. Only modifyOtherKeys (4) is kept; without a parameter all are reset.
-    fn set_key_option(&mut self, args: &Args<'_>) {
+    fn set_key_option(&mut self, args: &Params) {
         match (args.value(0), args.len()) {
             (4, 1) | (0, 1) => self.modify_other_keys = 0,
             (4, _) => self.modify_other_keys = args.value(1),
@@ -190,7 +158,7 @@ impl Terminal {
     }
 
     /// XTWINOPS: sizes and the title stack. hopty moves no windows.
-    fn window(&mut self, args: &Args<'_>) {
+    fn window(&mut self, args: &Params) {
         let (cols, rows) = (self.cols as u16, self.rows as u16);
         match args.value(0) {
             14 if args.value(1) == 0 => self.ask(Query::WindowPixels { cols, rows }),

@@ -18,6 +18,7 @@ mod keyboard;
 mod latch;
 mod modes;
 mod osc;
+mod params;
 mod perform;
 mod print;
 mod reply;

@@ -60,7 +60,7 @@ impl Perform for Terminal {
             if !Self::latch_holds_csi(intermediates, action) {
                 self.touched = true;
             }
-            self.csi(params, intermediates, action);
+            self.csi(&params.into(), intermediates, action);
         }
     }
 

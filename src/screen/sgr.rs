@@ -1,7 +1,6 @@
 //! SGR: the pen. Colours come as `38;5;n` and `38;2;r;g;b`, and with colons, where RGB may name a colour space.
 
-use vte::{Params, ParamsIter};
-
+use super::params::{Iter, Params};
 use super::style::{Attr, Color, Style, Underline};
 use super::terminal::Terminal;
 
@@ -70,7 +69,7 @@ fn underline(kind: u16) -> Underline {
 }
 
 /// Reads an extended colour, from the rest of its own parameter or from those that follow.
-fn set(color: &mut Color, param: &[u16], rest: &mut ParamsIter<'_>) {
+fn set(color: &mut Color, param: &[u16], rest: &mut Iter<'_>) {
     let read = match *param {
         [_] => {
             let mut next = || rest.next().and_then(|param| param.first().copied());
