@@ -1,0 +1,72 @@
+//! What is to be measured, and the turn of everybody.
+
+use std::io;
+
+use crate::peers::{self, Peer};
+use crate::session::Session;
+
+/// The command line.
+#[derive(Debug)]
+pub struct Options {
+    /// What to measure.
+    pub what: String,
+    /// How often.
+    pub rounds: usize,
+    /// How long idle is looked at, in s.
+    pub seconds: u64,
+    /// Who.
+    pub peers: Vec<Peer>,
+}
+
+impl Options {
+    /// Reads the words; says what is wrong with them.
+    pub fn read(words: &[String]) -> Result<Options, String> {
+        let (mut peers, missing) = peers::all();
+        let mut options = Options { what: "all".to_owned(), rounds: 11, seconds: 10, peers: Vec::new() };
+        let mut words = words.iter();
+        while let Some(word) = words.next() {
+            let mut value = || words.next().ok_or_else(|| format!("{word} needs a value"));
+            match word.as_str() {
+                "--bench" => {}
+                "--rounds" => options.rounds = value()?.parse().map_err(|_| "--rounds needs a number".to_owned())?,
+                "--seconds" => options.seconds = value()?.parse().map_err(|_| "--seconds needs a number".to_owned())?,
+                "--peers" => {
+                    let names: Vec<&str> = value()?.split(',').collect();
+                    if let Some(name) = names.iter().find(|name| peers.iter().all(|peer| peer.name != **name)) {
+                        return Err(format!("there is no {name} here"));
+                    }
+                    // What everything is compared with always runs.
+                    peers.retain(|peer| peer.name == "hop1" || names.contains(&peer.name));
+                }
+                what if !what.starts_with('-') => options.what = what.to_owned(),
+                other => return Err(format!("unknown option {other}")),
+            }
+        }
+        if !missing.is_empty() {
+            eprintln!("not installed, so left out: {}", missing.join(", "));
+        }
+        options.peers = peers;
+        Ok(options)
+    }
+
+    /// Everybody at work; who does not start is named and left out.
+    pub fn start_all(&self) -> Vec<Session> {
+        let start = |peer: &Peer| Session::start(peer).map_err(|error| eprintln!("{} does not start: {error}", peer.name)).ok();
+        self.peers.iter().filter_map(start).collect()
+    }
+}
+
+/// Everybody's turn, each round beginning with another one. Who fails is named, ended and started anew.
+pub fn each(sessions: &mut [Session], round: usize, mut turn: impl FnMut(&mut Session) -> io::Result<()>) {
+    let all = sessions.len().max(1);
+    for n in 0..sessions.len() {
+        let session = &mut sessions[(n + round) % all];
+        if let Err(error) = turn(session) {
+            eprintln!("{}: {error}", session.peer.name);
+            match Session::start(&session.peer) {
+                Ok(new) => *session = new,
+                Err(error) => eprintln!("{} does not start again: {error}", session.peer.name),
+            }
+        }
+    }
+}

@@ -1,0 +1,304 @@
+//! A contender at work: an outer terminal, the contender in it, the child inside that, and the socket to the child.
+//!
+//! The terminal is a bare master that answers no question. Everything waits with a limit; whatever is left of a session when
+//! it is dropped is found by its variable and killed by pid.
+
+use std::ffi::OsString;
+use std::io::{self, BufRead, BufReader, Write};
+use std::os::fd::{AsFd, OwnedFd};
+use std::os::unix::fs::PermissionsExt;
+use std::os::unix::net::{UnixListener, UnixStream};
+use std::os::unix::process::CommandExt;
+use std::process::{Child, Command, Stdio};
+use std::time::{Duration, Instant};
+
+use nix::libc;
+use nix::pty::{Winsize, openpty};
+use nix::sys::signal::{Signal, kill};
+use nix::sys::socket::{getsockopt, sockopt};
+use nix::sys::wait::{WaitPidFlag, WaitStatus, waitpid};
+use nix::unistd::Pid;
+use tempfile::TempDir;
+
+use crate::peers::{DIRECTORIES, Peer, environment};
+use crate::processes::{self, Usage, VARIABLE};
+use crate::tty;
+
+/// How long anything may take.
+pub const LIMIT: Duration = Duration::from_secs(10);
+/// How long a contender is waited for until it has nothing more to do, in ns.
+const SETTLED: u64 = 500_000_000;
+
+/// A running contender.
+pub struct Session {
+    /// Who.
+    pub peer: Peer,
+    /// The outer terminal, non-blocking.
+    pub master: OwnedFd,
+    /// The contender's own process in it.
+    pub wrapper: Child,
+    /// Where the child says what it did.
+    pub answers: BufReader<UnixStream>,
+    /// All processes of the contender, without the child.
+    pub pids: Vec<i32>,
+    /// From before the start to the child's first byte at the outer terminal, in ns.
+    pub first_byte: u64,
+    child: i32,
+    daemon: Option<Child>,
+    id: String,
+    dir: TempDir,
+    marks: u32,
+}
+
+impl Session {
+    /// Starts a contender and waits until its child is connected and its output at rest.
+    pub fn start(peer: &Peer) -> io::Result<Session> {
+        let dir = tempfile::Builder::new().prefix("relay").tempdir()?;
+        for name in DIRECTORIES {
+            std::fs::create_dir(dir.path().join(name))?;
+            std::fs::set_permissions(dir.path().join(name), PermissionsExt::from_mode(0o700))?;
+        }
+        let id = format!("{}-{}", std::process::id(), dir.path().file_name().unwrap_or_default().display());
+        let socket = dir.path().join("child");
+        let listener = UnixListener::bind(&socket)?;
+        listener.set_nonblocking(true)?;
+        let pty = openpty(&Winsize { ws_row: 24, ws_col: 80, ws_xpixel: 0, ws_ypixel: 0 }, None)?;
+        tty::set_close_on_exec(pty.master.as_fd());
+        tty::set_close_on_exec(pty.slave.as_fd());
+        tty::set_blocking(pty.master.as_fd(), false);
+        let daemon = match peer.daemon(dir.path()) {
+            Some(words) => Some(start_daemon(&words, dir.path(), &id)?),
+            None => None,
+        };
+        let own = std::env::current_exe()?;
+        let child: [OsString; 3] = [own.into(), "--child".into(), socket.into()];
+        let mut command = command(&peer.command(dir.path(), &child), dir.path(), &id);
+        command.stdin(pty.slave.try_clone()?).stdout(pty.slave.try_clone()?).stderr(Stdio::from(pty.slave));
+        // SAFETY: setsid and ioctl are async-signal-safe.
+        unsafe {
+            command.pre_exec(|| {
+                libc::setsid();
+                libc::ioctl(0, libc::TIOCSCTTY, 0);
+                Ok(())
+            });
+        }
+        let begun = tty::now();
+        let mut wrapper = command.spawn()?;
+        drop(command);
+        let first_byte = match wait_for_mark(&pty.master) {
+            Ok(at) => at - begun,
+            Err(error) => {
+                end_all(&mut wrapper, daemon, &id);
+                return Err(error);
+            }
+        };
+        let until = Instant::now() + LIMIT;
+        let stream = loop {
+            match listener.accept() {
+                Ok((stream, _)) => break stream,
+                Err(error) if Instant::now() > until => {
+                    end_all(&mut wrapper, daemon, &id);
+                    return Err(error);
+                }
+                Err(_) => std::thread::sleep(Duration::from_millis(1)),
+            }
+        };
+        stream.set_nonblocking(false)?;
+        stream.set_read_timeout(Some(LIMIT))?;
+        let child = getsockopt(&stream, sockopt::PeerCredentials)?.pid();
+        let mut session = Session {
+            peer: peer.clone(),
+            master: pty.master,
+            wrapper,
+            answers: BufReader::new(stream),
+            pids: Vec::new(),
+            first_byte,
+            child,
+            daemon,
+            id,
+            dir,
+            marks: 0,
+        };
+        session.look();
+        session.settle();
+        Ok(session)
+    }
+
+    /// Finds the contender's processes again.
+    pub fn look(&mut self) {
+        self.pids = processes::of(&self.id);
+        self.pids.retain(|pid| *pid != self.child);
+    }
+
+    /// Tells the child what to do.
+    pub fn order(&mut self, line: &str) -> io::Result<()> {
+        self.answers.get_ref().write_all(format!("{line}\n").as_bytes())
+    }
+
+    /// Waits for the child's next answer and gives its words after the first, which must be `wanted`.
+    pub fn answer(&mut self, wanted: &str) -> io::Result<Vec<u64>> {
+        let mut line = String::new();
+        self.answers.read_line(&mut line)?;
+        match line.split_whitespace().next() {
+            Some(word) if word == wanted => Ok(line.split_whitespace().skip(1).map(|n| n.parse().unwrap_or(0)).collect()),
+            _ => Err(io::Error::other(format!("the child in {} says {line:?} where {wanted} was due", self.peer.name))),
+        }
+    }
+
+    /// The number of the next mark: six digits, none of which its neighbour has in the same place.
+    pub fn next_mark(&mut self) -> u32 {
+        self.marks += 1;
+        100_000 + (self.marks * 123_457) % 900_000
+    }
+
+    /// What the contender has used up to now.
+    pub fn usage(&self) -> Usage {
+        processes::usage(&self.pids)
+    }
+
+    /// How long it, its child and this process have waited for a processor up to now, in ns.
+    pub fn waited(&self) -> u64 {
+        let own = i32::try_from(std::process::id()).unwrap_or(0);
+        self.usage().waited + processes::usage(&[self.child, own]).waited
+    }
+
+    /// Reads away what comes until nothing comes and no processor time is used any more.
+    pub fn settle(&mut self) {
+        let until = tty::now() + SETTLED;
+        let mut buf = vec![0; 1 << 16];
+        let mut used = u64::MAX;
+        while tty::now() < until {
+            let mut quiet = true;
+            while let [(true, _)] = tty::wait(&[(self.master.as_fd(), true, false)], 3) {
+                quiet = false;
+                if !matches!(tty::read(self.master.as_fd(), &mut buf), Ok(Some(1..))) || tty::now() > until {
+                    return;
+                }
+            }
+            let now = self.usage().cpu;
+            // A contender that wakes by a clock is never at rest: what it does in 3 ms is little.
+            if quiet && now.saturating_sub(used) < 300_000 && used != u64::MAX {
+                return;
+            }
+            used = now;
+        }
+    }
+
+    /// Lets the child exit with `code`; gives the ns from there to the wrapper's end, and the wrapper's exit code.
+    pub fn exit(mut self, code: i32) -> io::Result<(u64, Option<i32>)> {
+        self.order(&format!("exit {code}"))?;
+        let ended = tty::process(self.wrapper.id())?;
+        let mut buf = vec![0; 1 << 16];
+        let until = Instant::now() + LIMIT;
+        let mut open = true;
+        let ended = loop {
+            let [(output, _), (end, _)] = tty::wait(&[(self.master.as_fd(), open, false), (ended.as_fd(), true, false)], 1000);
+            if end || Instant::now() > until {
+                break tty::now();
+            }
+            // Its last words must be read, or it could wait for room.
+            if output {
+                open = matches!(tty::read(self.master.as_fd(), &mut buf), Ok(Some(1..)));
+            }
+        };
+        let status = self.wrapper.try_wait()?;
+        let at = self.answer("exit")?.first().copied().unwrap_or(ended);
+        Ok((ended.saturating_sub(at), status.and_then(|status| status.code())))
+    }
+}
+
+impl Drop for Session {
+    fn drop(&mut self) {
+        let _ = self.order("exit 0");
+        let mut buf = vec![0; 1 << 16];
+        let until = Instant::now() + Duration::from_secs(2);
+        while matches!(self.wrapper.try_wait(), Ok(None)) && Instant::now() < until {
+            if let [(true, _)] = tty::wait(&[(self.master.as_fd(), true, false)], 5) {
+                let _ = tty::read(self.master.as_fd(), &mut buf);
+            }
+        }
+        if let Some(words) = self.peer.stop(self.dir.path()) {
+            let mut command = command(&words, self.dir.path(), &self.id);
+            command.stdin(Stdio::null()).stdout(Stdio::null()).stderr(Stdio::null());
+            let _ = command.spawn().map(|mut child| wait_at_most(&mut child, Duration::from_secs(2)));
+        }
+        end_all(&mut self.wrapper, self.daemon.take(), &self.id);
+        collect(self.pids.iter().copied().chain([self.child]));
+    }
+}
+
+fn command(words: &[OsString], dir: &std::path::Path, id: &str) -> Command {
+    let mut command = Command::new(&words[0]);
+    command.args(&words[1..]).env_clear().envs(environment(dir)).env(VARIABLE, id).current_dir(dir);
+    command
+}
+
+/// A daemon is ready when it listens, or after a while.
+fn start_daemon(words: &[OsString], dir: &std::path::Path, id: &str) -> io::Result<Child> {
+    let mut command = command(words, dir, id);
+    command.stdin(Stdio::null()).stdout(Stdio::null()).stderr(Stdio::null());
+    let child = command.spawn()?;
+    let until = Instant::now() + Duration::from_secs(3);
+    let socket = dir.join("shpool");
+    while Instant::now() < until && !socket.exists() {
+        std::thread::sleep(Duration::from_millis(10));
+    }
+    Ok(child)
+}
+
+/// Reads until the child's first `~`, and gives when it came.
+fn wait_for_mark(master: &OwnedFd) -> io::Result<u64> {
+    let mut buf = vec![0; 1 << 16];
+    let until = Instant::now() + LIMIT;
+    let mut seen = Vec::new();
+    while Instant::now() < until {
+        let [(ready, _)] = tty::wait(&[(master.as_fd(), true, false)], 100);
+        if !ready {
+            continue;
+        }
+        let n = tty::read(master.as_fd(), &mut buf)?.unwrap_or(0);
+        let now = tty::now();
+        if buf[..n].contains(&b'~') {
+            return Ok(now);
+        }
+        seen.extend_from_slice(&buf[..n.min(200)]);
+        if n == 0 {
+            break;
+        }
+    }
+    Err(io::Error::other(format!("the child's first byte did not come, but {:?}", String::from_utf8_lossy(&seen))))
+}
+
+fn wait_at_most(child: &mut Child, limit: Duration) {
+    let until = Instant::now() + limit;
+    while matches!(child.try_wait(), Ok(None)) && Instant::now() < until {
+        std::thread::sleep(Duration::from_millis(5));
+    }
+    let _ = child.kill();
+    let _ = child.wait();
+}
+
+/// Kills what is left of a session, by pid.
+fn end_all(wrapper: &mut Child, daemon: Option<Child>, id: &str) {
+    let left = processes::of(id);
+    for pid in &left {
+        let _ = kill(Pid::from_raw(*pid), Signal::SIGKILL);
+    }
+    wait_at_most(wrapper, Duration::from_millis(500));
+    if let Some(mut daemon) = daemon {
+        wait_at_most(&mut daemon, Duration::ZERO);
+    }
+    collect(left.into_iter());
+}
+
+/// Waits for those that became children of this process when their parents ended; the others are gone already.
+fn collect(pids: impl Iterator<Item = i32>) {
+    for pid in pids {
+        for _ in 0..100 {
+            if !matches!(waitpid(Pid::from_raw(pid), Some(WaitPidFlag::WNOHANG)), Ok(WaitStatus::StillAlive)) {
+                break;
+            }
+            std::thread::sleep(Duration::from_millis(2));
+        }
+    }
+}
