@@ -23,6 +23,14 @@ impl Size {
     pub const fn cells(cols: u16, rows: u16) -> Self {
         Size { cols, rows, xpixel: 0, ypixel: 0 }
     }
+
+    /// Columns and rows that a program draws for: 80 and 24 where the terminal does not say (0), as in most of them.
+    #[must_use]
+    pub const fn drawn(self) -> (u16, u16) {
+        let cols = if self.cols == 0 { 80 } else { self.cols };
+        let rows = if self.rows == 0 { 24 } else { self.rows };
+        (cols, rows)
+    }
 }
 
 /// The whole of a `termios`, so that it can be compared and put back bit for bit.
@@ -40,4 +48,16 @@ pub struct Modes {
     pub cc: Vec<u8>,
     /// Input and output speed.
     pub speed: (u64, u64),
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_terminal_that_does_not_say_is_drawn_for_as_80x24() {
+        for (said, drawn) in [((0, 0), (80, 24)), ((0, 5), (80, 5)), ((7, 0), (7, 24)), ((1, 1), (1, 1)), ((1000, 500), (1000, 500))] {
+            assert_eq!(Size::cells(said.0, said.1).drawn(), drawn);
+        }
+    }
 }

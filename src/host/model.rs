@@ -7,6 +7,7 @@
 use std::collections::VecDeque;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 
+use crate::core::terminal::Size;
 use crate::core::time::Stamp;
 use crate::io::clock::Clock;
 use crate::screen::{Query, Screen};
@@ -75,9 +76,14 @@ pub(super) struct Model {
 }
 
 impl Model {
-    pub fn new(cols: u16, rows: u16) -> Self {
+    pub fn new(size: Size) -> Self {
+        let (cols, rows) = size.drawn();
+        Model::around(Screen::new(cols, rows))
+    }
+
+    fn around(screen: Screen) -> Self {
         Model {
-            screen: Screen::new(cols, rows),
+            screen,
             chunks: VecDeque::new(),
             fed: 0,
             waiting: 0,
@@ -153,7 +159,7 @@ impl Model {
 
     fn switch_off(&mut self) {
         let (cols, rows) = self.screen.size();
-        *self = Model { is_off: true, failed: true, ..Model::new(cols, rows) };
+        *self = Model { is_off: true, failed: true, ..Model::around(Screen::new(cols, rows)) };
     }
 
     /// Whether it failed since the last call.
@@ -165,6 +171,12 @@ impl Model {
     pub fn screen(&mut self) -> &mut Screen {
         while self.step() {}
         &mut self.screen
+    }
+
+    /// A new size, after everything that was written for the old one.
+    pub fn resize(&mut self, size: Size) {
+        let (cols, rows) = size.drawn();
+        self.screen().resize(cols, rows);
     }
 
     /// What the child asked its terminal, as far as the screen was fed.
@@ -191,7 +203,7 @@ mod tests {
 
     #[test]
     fn who_looks_sees_everything() {
-        let mut model = Model::new(10, 2);
+        let mut model = Model::new(Size::cells(10, 2));
         write(&mut model, b"ab", Stamp(5));
         write(&mut model, b"c\x1b[5n", Stamp(5));
         assert_eq!(model.so_far().lines()[0], "");
@@ -203,7 +215,7 @@ mod tests {
     #[test]
     fn quiet_comes_first_but_not_for_ever() {
         let clock = Clock::start();
-        let mut model = Model::new(10, 2);
+        let mut model = Model::new(Size::cells(10, 2));
         assert_eq!(model.due(), None);
         write(&mut model, b"a", Stamp(5));
         assert_eq!(model.due(), Some(Stamp(5 + QUIET_MS)));
@@ -218,7 +230,7 @@ mod tests {
     #[test]
     fn too_much_is_fed_at_once_in_slices() {
         let clock = Clock::start();
-        let mut model = Model::new(10, 2);
+        let mut model = Model::new(Size::cells(10, 2));
         let mut written = 0;
         while model.due() != Some(Stamp(0)) {
             write(&mut model, &[b'x'; 4096], Stamp(5));

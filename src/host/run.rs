@@ -114,7 +114,7 @@ impl Host {
                     pid,
                     pty,
                     input: OutBuf::default(),
-                    model: Model::new(size.cols, size.rows),
+                    model: Model::new(size),
                     size,
                     at_end: false,
                     away: None,
@@ -154,6 +154,7 @@ impl Host {
         }
         let program = Program {
             path: self.launch.program.clone(),
+            called: self.launch.called.clone().into(),
             args: self.arguments(start, conversation),
             env: self.environment(number),
             dir: self.dir.clone(),
@@ -430,7 +431,7 @@ impl Host {
             && run.size != size
         {
             run.size = size;
-            run.model.screen().resize(size.cols, size.rows);
+            run.model.resize(size);
             let _ = run.pty.resize(size);
         }
         self.launch.size = size;

@@ -21,6 +21,8 @@ use super::open::{Pty, open_slave};
 pub struct Program {
     /// The executable.
     pub path: PathBuf,
+    /// What it finds as its own name (`argv[0]`): what the person typed for it.
+    pub called: OsString,
     /// Its arguments, without the program name.
     pub args: Vec<OsString>,
     /// Its whole environment.
@@ -73,6 +75,7 @@ pub fn spawn(pty: &Pty, program: &Program) -> Result<i32, SpawnError> {
     take_terminal(&slave)?;
     let mut command = Command::new(&program.path);
     command
+        .arg0(&program.called)
         .args(&program.args)
         .env_clear()
         .envs(program.env.iter().cloned())

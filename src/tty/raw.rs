@@ -111,16 +111,14 @@ pub fn last_words() -> Option<String> {
     LAST_WORDS.lock().unwrap_or_else(PoisonError::into_inner).take()
 }
 
-/// The size of the terminal on standard input, in cells and pixels; 80x24 where it does not say.
+/// The size of the terminal on standard input as it says it, in cells and pixels: 0 is not known, and all of them are 0
+/// where it is no terminal.
 #[must_use]
 pub fn size() -> Size {
     // SAFETY: a winsize of zeros is valid.
     let mut size: libc::winsize = unsafe { std::mem::zeroed() };
     let stdin = io::stdin();
-    // SAFETY: TIOCGWINSZ writes one winsize.
-    let done = unsafe { libc::ioctl(std::os::fd::AsRawFd::as_raw_fd(&stdin.as_fd()), libc::TIOCGWINSZ, &raw mut size) };
-    if done != 0 || size.ws_col == 0 || size.ws_row == 0 {
-        return Size { cols: 80, rows: 24, xpixel: 0, ypixel: 0 };
-    }
+    // SAFETY: TIOCGWINSZ writes one winsize, or nothing.
+    unsafe { libc::ioctl(std::os::fd::AsRawFd::as_raw_fd(&stdin.as_fd()), libc::TIOCGWINSZ, &raw mut size) };
     Size { cols: size.ws_col, rows: size.ws_row, xpixel: size.ws_xpixel, ypixel: size.ws_ypixel }
 }

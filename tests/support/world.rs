@@ -65,6 +65,15 @@ impl World {
         World { kind, root, home, project, api, env, args, _turn: turn }
     }
 
+    /// Empties home and project and seeds them again under the same names, for a run that another is compared with.
+    pub fn renew(&self) {
+        for dir in [&self.home, &self.project] {
+            let _ = std::fs::remove_dir_all(dir);
+            std::fs::create_dir(dir).unwrap();
+        }
+        home::seed(&self.home, &self.project, KEY).unwrap();
+    }
+
     /// Sets a variable for everything that is started here.
     pub fn set(&mut self, name: &str, value: &str) {
         self.env.retain(|(n, _)| n != name);

@@ -20,8 +20,8 @@ fn at_the_start_and_at_every_change() {
     }
     assert_eq!(world.status()["size"], serde_json::json!({"cols": 121, "rows": 41}));
     term.resize(0, 0);
-    // A terminal that does not say is taken for 80x24.
-    wait_size(&term, 80, 24);
+    // A terminal that does not say: the program hears just that, and only what hopty draws is drawn for 80x24.
+    wait_size(&term, 0, 0);
     term.resize(90, 30);
     wait_size(&term, 90, 30);
     support::kill(super::child(&world), nix::libc::SIGKILL);
