@@ -182,6 +182,33 @@ fn the_environment_is_not_touched() {
 }
 
 #[test]
+fn signals_and_descriptors_are_as_they_were() {
+    let mut world = world();
+    let shell = |world: &World, line: &str| {
+        let mut command = Command::new("sh");
+        command.args(["-c", line]).env_clear().envs(world.env.iter().cloned()).current_dir(&world.project);
+        text(&command.output().unwrap().stdout)
+    };
+    let signals = "-E ^Sig /proc/self/status";
+    for (program, args, before, after) in [
+        ("grep", signals, "env --ignore-signal=PIPE", ""),
+        ("grep", signals, "env --default-signal=PIPE", ""),
+        ("grep", signals, "env --ignore-signal=HUP,CHLD,TSTP,SEGV,RTMIN --block-signal=TERM,WINCH,RTMAX", ""),
+        ("ls", "/proc/self/fd", "", "5</dev/null 8>/dev/null"),
+        ("ls", "/proc/self/fd", "", "<&- 2>&-"),
+    ] {
+        let claude = world.home.join("told-apart");
+        let _ = std::fs::remove_file(&claude);
+        std::fs::copy(Path::new("/usr/bin").join(program), &claude).unwrap();
+        world.set("HOPTY_PROGRAM_CLAUDE", claude.to_str().unwrap());
+        let run = |what: &Path| shell(&world, &format!("{before} '{}' {args} {after}", what.display()));
+        let wanted = run(&claude);
+        assert!(!wanted.is_empty(), "{program}");
+        assert_eq!(run(&hopty()), wanted, "{before} {program} {after}");
+    }
+}
+
+#[test]
 fn without_a_home_claude_runs_all_the_same() {
     let mut world = world();
     world.env.retain(|(name, _)| name != "HOME");

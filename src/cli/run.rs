@@ -21,6 +21,7 @@ use crate::core::supervisor::Agent;
 use crate::core::terminal::Size;
 use crate::fs::paths::Paths;
 use crate::host::start::{Begin, Launch, Ready};
+use crate::io::inherited;
 use crate::tty::{modes, raw};
 
 /// What a start is asked for besides the program.
@@ -105,6 +106,7 @@ fn exec(program: &Path, args: &[OsString]) -> Failed {
     if let (true, Ok(depth)) = (find::may_lead_back(program), next_depth(std::env::var("HOPTY_DEPTH").ok().as_deref())) {
         command.env("HOPTY_DEPTH", depth.to_string());
     }
+    inherited::pass_on(&mut command);
     let error = command.exec();
     let cause = match error.kind() {
         std::io::ErrorKind::NotFound if program.exists() => "its interpreter or loader is missing".to_owned(),
@@ -220,6 +222,8 @@ fn begin(paths: &Paths, config: Config, wish: Wish, chosen: Chosen) -> Result<u8
         handoff: wish.handoff,
         detached: wish.detached,
         launcher: i32::try_from(std::process::id()).unwrap_or(0),
+        signals: inherited::signals(),
+        errors: inherited::error_output(),
     };
     let (ready, mut host) = start::host(&launch, &args)?;
     let name = match ready {

@@ -14,7 +14,7 @@ use serde_json::{Value, json};
 
 use crate::io::fd::{is_terminal, read_some};
 use crate::io::poll::{Interest, PollSet};
-use crate::io::signals::Signals;
+use crate::io::signals::{self, Signals};
 use crate::ipc::frame::{Frame, tag};
 use crate::ipc::message::{Answer, Attach, ClientHello, Failure, PROTOCOL};
 use crate::ipc::stream::{Life, Stream};
@@ -78,6 +78,7 @@ struct Client {
 /// # Errors
 /// When the terminal cannot be made raw.
 pub fn attach(socket: UnixStream) -> io::Result<Left> {
+    signals::unblock_all();
     let signals = Signals::catch(&[
         libc::SIGWINCH,
         libc::SIGHUP,

@@ -5,6 +5,7 @@ use std::io::{self, BufRead, BufReader, Write};
 use std::os::unix::process::CommandExt;
 use std::process::{Child, Command, Stdio};
 
+use crate::core::inherited::ErrorOutput;
 use crate::host::start::{HOST_ARG, Launch, Ready};
 
 /// Starts a host and waits until its program runs, or does not.
@@ -16,7 +17,10 @@ pub fn host(launch: &Launch, args: &[OsString]) -> io::Result<(Ready, Child)> {
     let own = std::env::current_exe().ok().filter(|path| path.is_file()).unwrap_or_else(|| "/proc/self/exe".into());
     let mut command = Command::new(own);
     command.arg0("hopty").arg(HOST_ARG).arg("--").args(args);
-    command.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::null());
+    command.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(match launch.errors {
+        ErrorOutput::Redirected if !launch.detached => Stdio::inherit(),
+        _ => Stdio::null(),
+    });
     let mut child = command.spawn()?;
     if let Some(mut orders) = child.stdin.take() {
         // A host that ended at once says why in its answer, or by its silence.

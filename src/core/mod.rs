@@ -10,6 +10,7 @@ pub mod context;
 pub mod draft;
 pub mod handoff;
 pub mod ids;
+pub mod inherited;
 pub mod input;
 pub mod journal;
 pub mod process;

@@ -71,7 +71,7 @@ use keys::Kept;
 use requests::HookCall;
 use run::Run;
 use save::{Done, Frame};
-use start::{Launch, Ready};
+use start::{Launch, Lent, Ready};
 use watching::Watching;
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -93,6 +93,7 @@ pub struct Host {
     began: WallTime,
     launch: Launch,
     args: Vec<OsString>,
+    lent: Lent,
     own: args::Facts,
     dir: PathBuf,
     paths: Paths,
@@ -142,7 +143,7 @@ pub struct Host {
 }
 
 impl Host {
-    fn begin(launch: Launch, args: Vec<OsString>, paths: Paths, claim: Claim) -> Result<Host, Ready> {
+    fn begin(launch: Launch, args: Vec<OsString>, lent: Lent, paths: Paths, claim: Claim) -> Result<Host, Ready> {
         let internal = |what: &str, e: &dyn std::fmt::Display| Ready::failed(125, format!("{what}: {e}"), "");
         let socket = paths.socket(&claim.name);
         let listener = address::bind(&socket).map_err(|e| {
@@ -180,6 +181,7 @@ impl Host {
             began: Clock::wall(),
             launch,
             args,
+            lent,
             own,
             dir,
             paths,

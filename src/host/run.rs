@@ -21,7 +21,7 @@ use crate::io::poll::Ready as Readiness;
 use crate::io::process::{Process, own_children};
 use crate::pty::child;
 use crate::pty::open::{Pty, with_slave};
-use crate::pty::spawn::{Program, SpawnError, spawn};
+use crate::pty::spawn::{SpawnError, spawn};
 use crate::screen::Mode;
 use crate::tty::modes::{self, When};
 
@@ -152,13 +152,8 @@ impl Host {
         if let Some(found) = &self.launch.termios {
             with_slave(&pty, |slave| modes::set(slave, found, When::Now))?;
         }
-        let program = Program {
-            path: self.launch.program.clone(),
-            called: self.launch.called.clone().into(),
-            args: self.arguments(start, conversation),
-            env: self.environment(number),
-            dir: self.dir.clone(),
-        };
+        let (args, env) = (self.arguments(start, conversation), self.environment(number));
+        let program = self.lent.program(&self.launch, args, env, self.dir.clone());
         let pid = spawn(&pty, &program)?;
         Ok((pty, pid))
     }

@@ -3,9 +3,10 @@
 
 use std::ffi::OsString;
 use std::io::{Read, Write};
-use std::os::fd::AsRawFd;
+use std::os::fd::{AsFd, AsRawFd, RawFd};
 use std::os::unix::fs::OpenOptionsExt;
 use std::path::PathBuf;
+use std::sync::Arc;
 
 use nix::libc;
 use serde::{Deserialize, Serialize};
@@ -14,12 +15,14 @@ use super::Host;
 use crate::core::claude::offers::Offers;
 use crate::core::config::Config;
 use crate::core::ids::SessionName;
+use crate::core::inherited::{ErrorOutput, SignalState};
 use crate::core::supervisor::Agent;
 use crate::core::supervisor::event::Event;
 use crate::core::terminal::{Modes, Size};
 use crate::fs::paths::Paths;
 use crate::fs::session::{self, SessionError};
-use crate::io::{fd, process, signals};
+use crate::io::{fd, inherited, process, signals};
+use crate::pty::spawn::{Errors, Program};
 
 /// The hidden first argument of a host.
 pub const HOST_ARG: &str = "__host";
@@ -66,6 +69,47 @@ pub struct Launch {
     pub detached: bool,
     /// The process that starts the host and is about to attach.
     pub launcher: i32,
+    /// The signals as that process found them.
+    pub signals: SignalState,
+    /// Where its errors go.
+    pub errors: ErrorOutput,
+}
+
+/// What every run gets that the host itself was only lent. Whoever asked for a session without a terminal may wait for the
+/// end of what it left open, so nothing is kept then.
+#[derive(Debug)]
+pub(super) struct Lent {
+    pub descriptors: Vec<RawFd>,
+    pub errors: Errors,
+}
+
+impl Lent {
+    fn new(launch: &Launch, descriptors: Vec<RawFd>) -> Self {
+        if launch.detached {
+            fd::close_all(&descriptors);
+            return Lent { descriptors: Vec::new(), errors: Errors::Terminal };
+        }
+        fd::close_on_exec(&descriptors);
+        let errors = match launch.errors {
+            ErrorOutput::Terminal => Errors::Terminal,
+            ErrorOutput::Closed => Errors::Closed,
+            ErrorOutput::Redirected => {
+                std::io::stderr().as_fd().try_clone_to_owned().map_or(Errors::Terminal, |fd| Errors::To(Arc::new(fd)))
+            }
+        };
+        Lent { descriptors, errors }
+    }
+
+    /// What a run starts.
+    pub fn program(&self, launch: &Launch, args: Vec<OsString>, env: Vec<(OsString, OsString)>, dir: PathBuf) -> Program {
+        let path = launch.program.clone();
+        let name = match launch.agent {
+            Agent::Plain => launch.called.clone().into(),
+            Agent::Claude => path.clone().into(),
+        };
+        let (descriptors, errors) = (self.descriptors.clone(), self.errors.clone());
+        Program { path, name, args, env, dir, signals: launch.signals, descriptors, errors }
+    }
 }
 
 /// What the host says when the program runs, or why it does not.
@@ -101,7 +145,8 @@ impl Ready {
 /// The host process, from its first instruction to its exit code.
 #[must_use]
 pub fn main(args: Vec<OsString>) -> i32 {
-    fd::close_inherited(&[]);
+    let descriptors = inherited::descriptors();
+    signals::unblock_all();
     let mut text = String::new();
     let launch: Launch = match std::io::stdin().read_to_string(&mut text).map(|_| serde_json::from_str(&text)) {
         Ok(Ok(launch)) => launch,
@@ -118,7 +163,8 @@ pub fn main(args: Vec<OsString>) -> i32 {
         signals::ignore(signal);
     }
     process::become_subreaper();
-    match begin(launch, args) {
+    let lent = Lent::new(&launch, descriptors);
+    match begin(launch, args, lent) {
         Ok(host) => {
             let ready = Ready::Up { name: host.name().clone(), socket: host.socket().to_owned() };
             tell(&ready);
@@ -145,7 +191,7 @@ fn tell(ready: &Ready) {
     }
 }
 
-fn begin(launch: Launch, args: Vec<OsString>) -> Result<Host, Ready> {
+fn begin(launch: Launch, args: Vec<OsString>, lent: Lent) -> Result<Host, Ready> {
     let Some(paths) = Paths::from_env(|name| std::env::var_os(name)) else {
         return Err(Ready::failed(125, "HOME is not set to an absolute path", "hopty keeps its sessions below it"));
     };
@@ -159,7 +205,7 @@ fn begin(launch: Launch, args: Vec<OsString>) -> Result<Host, Ready> {
         // SAFETY: standard error is this process's own.
         unsafe { libc::dup2(log.as_raw_fd(), 2) };
     }
-    Host::begin(launch, args, paths, claim)
+    Host::begin(launch, args, lent, paths, claim)
 }
 
 impl Host {

@@ -2,9 +2,10 @@
 
 use std::fs::File;
 use std::io;
-use std::os::fd::{AsFd, AsRawFd, OwnedFd};
+use std::os::fd::{AsFd, AsRawFd, BorrowedFd, OwnedFd};
 
 use nix::fcntl::{FcntlArg, OFlag, fcntl};
+use nix::libc;
 
 /// Makes reads and writes on the open file description return at once. Only for descriptions that nobody else shares.
 ///
@@ -47,16 +48,28 @@ pub fn write_some(fd: &impl AsFd, bytes: &[u8]) -> io::Result<usize> {
     }
 }
 
-/// Closes every descriptor from 3 on, except those in `keep`: what the starting shell left open is nobody's business here.
-pub fn close_inherited(keep: &[i32]) {
-    let Ok(dir) = std::fs::read_dir("/proc/self/fd") else { return };
-    let open: Vec<i32> = dir.flatten().filter_map(|e| e.file_name().to_str()?.parse().ok()).collect();
-    for fd in open {
-        if fd > 2 && !keep.contains(&fd) {
-            // SAFETY: nothing in this process has taken ownership of these descriptors yet; it has just started.
-            unsafe { nix::libc::close(fd) };
-        }
+/// Closes descriptors that this process inherited and has no use for.
+pub fn close_all(inherited: &[i32]) {
+    for fd in inherited {
+        // SAFETY: nothing in this process has taken ownership of them.
+        unsafe { libc::close(*fd) };
     }
+}
+
+/// Sees to it that only those programs get these descriptors that are meant to.
+pub fn close_on_exec(inherited: &[i32]) {
+    for fd in inherited {
+        // SAFETY: a flag of a descriptor is set, which is memory-safe for any number.
+        unsafe { libc::fcntl(*fd, libc::F_SETFD, libc::FD_CLOEXEC) };
+    }
+}
+
+/// Whether `fd` is the terminal that `terminal` is, or `/dev/tty`, which means the same.
+#[must_use]
+pub fn is_same_terminal(fd: &(impl AsFd + AsRawFd), terminal: &impl AsFd) -> bool {
+    let device = |fd: BorrowedFd<'_>| nix::sys::stat::fstat(fd).ok().map(|stat| stat.st_rdev);
+    let (this, other) = (device(fd.as_fd()), device(terminal.as_fd()));
+    is_terminal(fd) && (this == other || this == Some(libc::makedev(5, 0)))
 }
 
 /// A descriptor of /dev/null, for what must be open but lead nowhere.
@@ -71,5 +84,5 @@ pub fn dev_null() -> io::Result<OwnedFd> {
 #[must_use]
 pub fn is_terminal(fd: &impl AsRawFd) -> bool {
     // SAFETY: isatty only looks at the number.
-    unsafe { nix::libc::isatty(fd.as_raw_fd()) == 1 }
+    unsafe { libc::isatty(fd.as_raw_fd()) == 1 }
 }

@@ -2,6 +2,7 @@
 
 pub mod clock;
 pub mod fd;
+pub mod inherited;
 pub mod outbuf;
 pub mod poll;
 pub mod process;

@@ -35,6 +35,16 @@ impl AsFd for Signals {
     }
 }
 
+/// Lets every signal in, whatever was blocked when this process began.
+pub fn unblock_all() {
+    // SAFETY: an emptied set is valid.
+    unsafe {
+        let mut none: nix::libc::sigset_t = std::mem::zeroed();
+        nix::libc::sigemptyset(&raw mut none);
+        nix::libc::sigprocmask(nix::libc::SIG_SETMASK, &raw const none, std::ptr::null_mut());
+    }
+}
+
 /// Ignores a signal for this process.
 pub fn ignore(signal: i32) {
     // SAFETY: SIG_IGN is no handler, so nothing can run in a wrong context.

@@ -6,29 +6,49 @@
 use std::ffi::OsString;
 use std::fs::File;
 use std::io;
-use std::os::fd::AsRawFd;
+use std::os::fd::{AsRawFd, OwnedFd, RawFd};
 use std::os::unix::process::CommandExt;
 use std::path::PathBuf;
 use std::process::{Command, Stdio};
+use std::sync::Arc;
 
 use nix::libc;
 use thiserror::Error;
 
 use super::open::{Pty, open_slave};
+use crate::core::inherited::SignalState;
+use crate::core::process::Signal;
 
 /// What to start.
 #[derive(Clone, Debug)]
 pub struct Program {
     /// The executable.
     pub path: PathBuf,
-    /// What it finds as its own name (`argv[0]`): what the person typed for it.
-    pub called: OsString,
-    /// Its arguments, without the program name.
+    /// The name by which it is called, its first argument.
+    pub name: OsString,
+    /// Its other arguments.
     pub args: Vec<OsString>,
     /// Its whole environment.
     pub env: Vec<(OsString, OsString)>,
     /// Its working directory.
     pub dir: PathBuf,
+    /// How its signals are.
+    pub signals: SignalState,
+    /// Descriptors of this process, close-on-exec here, that it gets under the same numbers.
+    pub descriptors: Vec<RawFd>,
+    /// Where its errors go.
+    pub errors: Errors,
+}
+
+/// Where a program's standard error goes.
+#[derive(Clone, Debug)]
+pub enum Errors {
+    /// To the terminal.
+    Terminal,
+    /// To this descriptor.
+    To(Arc<OwnedFd>),
+    /// Nowhere: it is closed.
+    Closed,
 }
 
 /// Why a program did not start.
@@ -75,16 +95,21 @@ pub fn spawn(pty: &Pty, program: &Program) -> Result<i32, SpawnError> {
     take_terminal(&slave)?;
     let mut command = Command::new(&program.path);
     command
-        .arg0(&program.called)
+        .arg0(&program.name)
         .args(&program.args)
         .env_clear()
         .envs(program.env.iter().cloned())
         .current_dir(&program.dir)
         .stdin(Stdio::from(slave.try_clone()?))
         .stdout(Stdio::from(slave.try_clone()?))
-        .stderr(Stdio::from(slave));
-    // SAFETY: only async-signal-safe calls between fork and exec.
-    unsafe { command.pre_exec(in_child) };
+        .stderr(match &program.errors {
+            Errors::To(fd) => Stdio::from(fd.try_clone()?),
+            Errors::Terminal | Errors::Closed => Stdio::from(slave),
+        });
+    let (signals, descriptors) = (program.signals, program.descriptors.clone());
+    let close_errors = matches!(program.errors, Errors::Closed);
+    // SAFETY: only async-signal-safe calls between fork and exec, and no allocation.
+    unsafe { command.pre_exec(move || in_child(signals, &descriptors, close_errors)) };
     let child = command.spawn().map_err(|error| explain(error, program))?;
     // The handle is dropped: the host waits by pid, with stops and continues, which std's Child does not tell.
     Ok(i32::try_from(child.id()).unwrap_or(0))
@@ -101,8 +126,8 @@ fn take_terminal(slave: &File) -> io::Result<()> {
     if done == 0 { Ok(()) } else { Err(io::Error::last_os_error()) }
 }
 
-/// In the child: its own process group, in the foreground, with every signal at its default and none blocked.
-fn in_child() -> io::Result<()> {
+/// In the child: its own process group, in the foreground, with the signals and descriptors that it is to inherit.
+fn in_child(signals: SignalState, descriptors: &[RawFd], close_errors: bool) -> io::Result<()> {
     // SAFETY: all of these are async-signal-safe and touch only this process.
     unsafe {
         if libc::setpgid(0, 0) != 0 {
@@ -113,12 +138,17 @@ fn in_child() -> io::Result<()> {
         if libc::tcsetpgrp(0, libc::getpid()) != 0 {
             return Err(io::Error::last_os_error());
         }
-        for signal in 1..=64 {
-            default_disposition(signal);
+        for fd in descriptors {
+            // One that cannot be given is gone.
+            libc::fcntl(*fd, libc::F_SETFD, 0);
         }
-        let mut none: libc::sigset_t = std::mem::zeroed();
-        libc::sigemptyset(&raw mut none);
-        libc::sigprocmask(libc::SIG_SETMASK, &raw const none, std::ptr::null_mut());
+        if close_errors {
+            libc::close(2);
+        }
+        for signal in SignalState::ALL {
+            set_disposition(signal, signals.ignores(Signal(signal)));
+        }
+        set_mask(signals);
     }
     Ok(())
 }
@@ -129,20 +159,34 @@ fn in_child() -> io::Result<()> {
 /// # Safety
 /// Only where no handler is needed any more: between fork and exec.
 #[cfg(target_os = "linux")]
-unsafe fn default_disposition(signal: i32) {
-    // The kernel's `struct sigaction` of zeros: SIG_DFL, no flags, no mask.
-    let zeros = [0u64; 4];
+unsafe fn set_disposition(signal: i32, ignored: bool) {
+    // The kernel's `struct sigaction`: what to do, no flags, no restorer, no mask.
+    let action = [if ignored { libc::SIG_IGN } else { libc::SIG_DFL } as u64, 0, 0, 0];
     let none = std::ptr::null::<u64>();
     // SAFETY: as above; the kernel reads 32 bytes and a mask of 8.
-    unsafe { libc::syscall(libc::SYS_rt_sigaction, signal, zeros.as_ptr(), none, 8) };
+    unsafe { libc::syscall(libc::SYS_rt_sigaction, signal, action.as_ptr(), none, 8) };
 }
 
 /// # Safety
 /// Only between fork and exec.
 #[cfg(not(target_os = "linux"))]
-unsafe fn default_disposition(signal: i32) {
-    // SAFETY: SIG_DFL is no handler.
-    unsafe { libc::signal(signal, libc::SIG_DFL) };
+unsafe fn set_disposition(signal: i32, ignored: bool) {
+    // SAFETY: neither is a handler.
+    unsafe { libc::signal(signal, if ignored { libc::SIG_IGN } else { libc::SIG_DFL }) };
+}
+
+/// # Safety
+/// Only between fork and exec.
+unsafe fn set_mask(signals: SignalState) {
+    // SAFETY: an emptied set is valid; a number that the C library keeps for itself is refused and changes nothing.
+    unsafe {
+        let mut mask: libc::sigset_t = std::mem::zeroed();
+        libc::sigemptyset(&raw mut mask);
+        for signal in SignalState::ALL.filter(|signal| signals.blocks(Signal(*signal))) {
+            libc::sigaddset(&raw mut mask, signal);
+        }
+        libc::sigprocmask(libc::SIG_SETMASK, &raw const mask, std::ptr::null_mut());
+    }
 }
 
 fn explain(error: io::Error, program: &Program) -> SpawnError {

@@ -1,33 +1,112 @@
 //! What the program inherits: the same as without hopty, but for what is documented.
 
+use std::collections::BTreeMap;
+
 use super::{bare, output, run, world};
 
+/// `hopty run` as a shell writes it.
+fn hopty_run() -> String {
+    format!("'{}' run --", super::support::claude::hopty().display())
+}
+
+/// Where the descriptors of a process lead, by number.
+fn descriptors(pid: i32) -> BTreeMap<i32, String> {
+    let to = |entry: &std::fs::DirEntry| std::fs::read_link(entry.path()).unwrap().display().to_string();
+    let all = std::fs::read_dir(format!("/proc/{pid}/fd")).unwrap().map(|entry| entry.unwrap());
+    all.map(|entry| (entry.file_name().into_string().unwrap().parse().unwrap(), to(&entry))).collect()
+}
+
 #[test]
-fn only_the_three_standard_descriptors_are_open() {
+fn what_the_shell_left_open_is_open_in_every_run_and_nothing_else_is() {
     let world = world();
-    // The shell that starts hopty has left some open.
-    let script = format!("exec 7</dev/null 9>/dev/null; exec '{}' run -- sleep 100", super::support::claude::hopty().display());
-    let term = bare(&world, &script);
+    let file = world.project.join("file");
+    std::fs::write(&file, "0123456789").unwrap();
+    // The same open file in every run: each reads on where the one before it stopped.
+    let script = "read -r -N 3 x <&7; echo got $x; exec sleep 100";
+    let around = |hopty: &str| format!("exec 7<'{}' 9>/dev/null; exec {hopty} bash -c '{script}'", file.display());
+    let mut wanted = {
+        let term = bare(&world, &around(""));
+        term.wait_text("got 012");
+        descriptors(i32::try_from(term.child.id()).unwrap())
+    };
+    let mut term = bare(&world, &around(&hopty_run()));
+    for (run, got) in [(1, "got 012"), (2, "got 345")] {
+        term.wait_text(got);
+        let pid = super::child(&world);
+        let open = descriptors(pid);
+        for standard in 0..3 {
+            wanted.insert(standard, open[&0].clone());
+        }
+        assert_eq!(open, wanted, "run {run}");
+        assert!(open[&0].starts_with("/dev/pts/") && open[&7] == file.to_str().unwrap(), "{open:?}");
+        if run == 1 {
+            world.ask(&["restart", "proj"]);
+        }
+    }
+    super::support::kill(super::child(&world), nix::libc::SIGTERM);
+    assert_eq!(term.wait_exit(), 143);
+    world.assert_nothing_left();
+}
+
+/// Who waits for the end of a pipe does not wait for a session that it left behind.
+#[test]
+fn without_a_terminal_nothing_is_kept_open() {
+    let world = world();
+    let run = format!("{} sleep 100", hopty_run().replace("run", "run --detached"));
+    let got = output(&mut bare(&world, &format!("x=$( ({run} 4>&1 >/dev/null) ); echo it is over $x")));
+    assert_eq!(got, "it is over\n");
     let pid = super::child(&world);
-    let mut open: Vec<(String, String)> = std::fs::read_dir(format!("/proc/{pid}/fd"))
-        .unwrap()
-        .map(|entry| entry.unwrap())
-        .map(|e| (e.file_name().into_string().unwrap(), std::fs::read_link(e.path()).unwrap().display().to_string()))
-        .collect();
-    open.sort();
-    let names: Vec<&str> = open.iter().map(|(name, _)| name.as_str()).collect();
-    assert_eq!(names, ["0", "1", "2"], "{open:?}");
-    assert!(open.iter().all(|(_, to)| to.starts_with("/dev/pts/") && *to == open[0].1), "{open:?}");
+    assert_eq!(descriptors(pid).keys().copied().collect::<Vec<_>>(), [0, 1, 2]);
     super::support::kill(pid, nix::libc::SIGTERM);
-    drop(term);
     world.assert_nothing_left();
 }
 
 #[test]
-fn signals_are_at_their_defaults_and_none_is_blocked() {
+fn errors_go_where_they_were_sent() {
     let world = world();
-    let got = output(&mut run(&world, "grep -E '^Sig(Blk|Ign)' /proc/self/status"));
-    assert_eq!(got, "SigBlk:\t0000000000000000\nSigIgn:\t0000000000000000\n");
+    let errors = world.project.join("errors");
+    let inside = "tty <&2; echo out; echo err >&2; : >&3";
+    for to in [format!("2>>'{}'", errors.display()), "2>/dev/tty".to_owned(), "2>&-".to_owned(), String::new()] {
+        let run = |hopty: &str| {
+            let _ = std::fs::remove_file(&errors);
+            let shown = output(&mut bare(&world, &format!("{hopty} sh -c '{inside}' {to}")));
+            (shown, std::fs::read_to_string(&errors).unwrap_or_default())
+        };
+        let (wanted, got) = (run(""), run(&hopty_run()));
+        let without_names = |(shown, file): (String, String)| {
+            let is_name = |line: &str| line.starts_with("/dev/");
+            (shown.lines().map(|line| if is_name(line) { "a terminal" } else { line }.to_owned()).collect::<Vec<_>>(), file)
+        };
+        assert_eq!(without_names(got), without_names(wanted), "{to}");
+    }
+    world.assert_nothing_left();
+}
+
+#[test]
+fn signals_are_as_they_were_left_ignored_and_blocked() {
+    let world = world();
+    let inside = "grep -E '^Sig(Blk|Ign)' /proc/self/status";
+    for around in [
+        "env",
+        "env --ignore-signal=PIPE",
+        "env --ignore-signal=HUP,INT,CHLD,TSTP,TTOU,SEGV,RTMIN --default-signal=PIPE",
+        "env --block-signal=TERM,WINCH,CHLD,HUP,CONT,RTMAX --ignore-signal=USR1,QUIT",
+    ] {
+        let wanted = output(&mut bare(&world, &format!("{around} {inside}")));
+        let got = output(&mut bare(&world, &format!("{around} {} {inside}", hopty_run())));
+        assert_eq!(got, wanted, "{around}");
+        assert!(got.contains("SigIgn"), "{got}");
+    }
+    world.assert_nothing_left();
+}
+
+#[test]
+fn the_program_is_called_as_it_was_called() {
+    let world = world();
+    let inside = "sh -c 'tr \"\\0\" \" \" </proc/$$/cmdline'";
+    let wanted = output(&mut bare(&world, inside));
+    assert_eq!(output(&mut bare(&world, &format!("{} {inside}", hopty_run()))), wanted);
+    assert!(wanted.starts_with("sh -c"), "{wanted}");
     world.assert_nothing_left();
 }
 
