@@ -3,8 +3,6 @@
 use std::io;
 
 use nix::libc;
-use nix::sys::wait::{WaitPidFlag, WaitStatus, waitpid};
-use nix::unistd::Pid;
 
 use crate::core::process::{ProcessEnd, Signal};
 
@@ -13,14 +11,38 @@ use crate::core::process::{ProcessEnd, Signal};
 /// # Errors
 /// When `pid` is no child of this process.
 pub fn change(pid: i32) -> io::Result<Option<ProcessEnd>> {
-    let flags = WaitPidFlag::WNOHANG | WaitPidFlag::WUNTRACED | WaitPidFlag::WCONTINUED;
-    Ok(match waitpid(Pid::from_raw(pid), Some(flags))? {
-        WaitStatus::Exited(_, code) => Some(ProcessEnd::Exited(u8::try_from(code & 0xff).unwrap_or(255))),
-        WaitStatus::Signaled(_, signal, _) => Some(ProcessEnd::Signaled(Signal(signal as i32))),
-        WaitStatus::Stopped(_, signal) => Some(ProcessEnd::Stopped(Signal(signal as i32))),
-        WaitStatus::Continued(_) => Some(ProcessEnd::Continued),
-        _ => None,
-    })
+    Ok(wait(pid, libc::WUNTRACED | libc::WCONTINUED)?.and_then(read_status))
+}
+
+/// nix's `waitpid` fails, with the child already collected, for one that a real-time signal ended.
+fn wait(pid: i32, flags: i32) -> io::Result<Option<i32>> {
+    let mut status = 0;
+    loop {
+        // SAFETY: waitpid writes one int.
+        match unsafe { libc::waitpid(pid, &raw mut status, flags | libc::WNOHANG) } {
+            0 => return Ok(None),
+            -1 => {
+                let error = io::Error::last_os_error();
+                if error.kind() != io::ErrorKind::Interrupted {
+                    return Err(error);
+                }
+            }
+            _ => return Ok(Some(status)),
+        }
+    }
+}
+
+fn read_status(status: i32) -> Option<ProcessEnd> {
+    if libc::WIFEXITED(status) {
+        return Some(ProcessEnd::Exited(u8::try_from(libc::WEXITSTATUS(status)).unwrap_or(255)));
+    }
+    if libc::WIFSIGNALED(status) {
+        return Some(ProcessEnd::Signaled(Signal(libc::WTERMSIG(status))));
+    }
+    if libc::WIFSTOPPED(status) {
+        return Some(ProcessEnd::Stopped(Signal(libc::WSTOPSIG(status))));
+    }
+    libc::WIFCONTINUED(status).then_some(ProcessEnd::Continued)
 }
 
 /// Sends a signal to a child that was not waited for yet, or to its group: its pid cannot have been reused.
@@ -40,5 +62,5 @@ pub fn signal(pid: i32, signal: Signal, group: bool) -> io::Result<()> {
 /// Collects an orphan that was left to this process; true when it had ended.
 #[must_use]
 pub fn collect(pid: i32) -> bool {
-    matches!(waitpid(Pid::from_raw(pid), Some(WaitPidFlag::WNOHANG)), Ok(WaitStatus::Exited(..) | WaitStatus::Signaled(..)))
+    pid > 1 && matches!(wait(pid, 0), Ok(Some(_)))
 }

@@ -2,7 +2,7 @@
 
 use std::time::Instant;
 
-use super::{output, run, support, world};
+use super::{child, output, run, support, world};
 
 #[test]
 fn codes_and_signals_are_the_program_s_own() {
@@ -13,6 +13,20 @@ fn codes_and_signals_are_the_program_s_own() {
         let mut term = run(&world, script);
         assert_eq!(term.wait_exit(), code, "{script}");
         term.assert_whole();
+    }
+    world.assert_nothing_left();
+}
+
+/// Every signal that ends a program by default, with and without a core dump, and the real-time ones.
+#[test]
+fn every_signal_is_128_and_its_number() {
+    let world = world();
+    let spared = [nix::libc::SIGCHLD, nix::libc::SIGCONT, nix::libc::SIGURG, nix::libc::SIGWINCH];
+    let stops = [nix::libc::SIGSTOP, nix::libc::SIGTSTP, nix::libc::SIGTTIN, nix::libc::SIGTTOU];
+    for signal in (1..=64).filter(|n| !spared.contains(n) && !stops.contains(n)) {
+        let mut term = run(&world, "ulimit -c 0; exec sleep 1000");
+        support::kill(child(&world), signal);
+        assert_eq!(term.wait_exit(), 128 + signal, "signal {signal}");
     }
     world.assert_nothing_left();
 }
