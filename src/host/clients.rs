@@ -30,6 +30,8 @@ const ANSWERS_HIGH: usize = 1 << 20;
 const TURN: u32 = 64;
 /// How long after its socket vanished a host binds it again unasked, in ms.
 const REBIND_MS: u64 = 1000;
+/// How long nobody is let in after that failed, for want of descriptors, in ms.
+const ACCEPT_MS: u64 = 200;
 /// How long the look at its own socket may take.
 const OWN_SOCKET: Duration = Duration::from_millis(50);
 /// Until when the first line must have come, in ms (CONTRACT C12).
@@ -153,7 +155,7 @@ impl Connection {
                 (false, true) => set.add(Token::Terminal(id), terminal.as_fd(), Interest::Read),
                 (false, false) => set.add(Token::Terminal(id), terminal.as_fd(), Interest::Both),
                 (true, false) => set.add(Token::Terminal(id), terminal.as_fd(), Interest::Write),
-                (true, true) => {}
+                (true, true) => set.add(Token::Terminal(id), terminal.as_fd(), Interest::Gone),
             }
         }
     }
@@ -193,7 +195,16 @@ impl Host {
     }
 
     pub(super) fn accept(&mut self) {
-        while let Ok((socket, _)) = self.listener.accept() {
+        loop {
+            let socket = match self.listener.accept() {
+                Ok((socket, _)) => socket,
+                Err(error) => {
+                    // Who waits stays ready: without a free descriptor this would go round and round.
+                    let nobody = error.kind() == std::io::ErrorKind::WouldBlock;
+                    self.accept_at = (!nobody).then(|| self.clock.now().after(ACCEPT_MS));
+                    return;
+                }
+            };
             let Ok(mut stream) = Stream::new(socket) else { continue };
             let Ok((pid, uid)) = stream.peer() else { continue };
             // SAFETY: geteuid cannot fail.
@@ -249,7 +260,8 @@ impl Host {
                 }
             }
         }
-        let waits = self.connections.get(&id).is_some_and(|c| c.more || c.held);
+        // Who is gone altogether is not waited for until its turn comes: that may be never.
+        let waits = self.connections.get(&id).is_some_and(|c| c.more || (c.held && !ready.gone));
         if life == Life::Closed && !waits {
             self.connection_gone(id, "hangup");
         }
@@ -263,9 +275,9 @@ impl Host {
         }
     }
 
-    /// Whether the child has enough to read, so that the keyboard waits.
+    /// Whether the child has enough to read, or enough is kept for it, so that the keyboard waits.
     pub(super) fn typing_waits(&self) -> bool {
-        self.run.as_ref().is_some_and(|run| run.input.len() > super::run::INPUT_HIGH)
+        self.kept.is_full() || self.run.as_ref().is_some_and(|run| run.input.len() > super::run::INPUT_HIGH)
     }
 
     /// A last word to a peer whose line was too long. Frames have no room for one.

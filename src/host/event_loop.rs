@@ -35,7 +35,9 @@ impl Host {
         let now = self.clock.now();
         let ready = {
             let mut set = PollSet::default();
-            set.add(Token::Listener, self.listener.as_fd(), Interest::Read);
+            if self.accept_at.is_none_or(|at| at <= now) {
+                set.add(Token::Listener, self.listener.as_fd(), Interest::Read);
+            }
             set.add(Token::Signals, self.signals.as_fd(), Interest::Read);
             set.add(Token::Worker, self.worker.as_fd(), Interest::Read);
             if let Some(fd) = self.watching.watcher.fd() {
@@ -69,6 +71,7 @@ impl Host {
                 self.connections.values().filter_map(Connection::deadline).min(),
                 self.goodbye.filter(|at| *at > now),
                 self.rebind_at,
+                self.accept_at.filter(|at| *at > now),
                 more,
             ];
             set.wait(timeout(now, deadlines)).unwrap_or_default()

@@ -135,6 +135,8 @@ pub struct Host {
     why: String,
     exit: Option<report::Exit>,
     last_end: Option<ProcessEnd>,
+    /// Nobody can be let in: when to try again.
+    accept_at: Option<Stamp>,
     /// The socket's file is gone: when to bind it again.
     rebind_at: Option<Stamp>,
     goodbye: Option<Stamp>,
@@ -216,6 +218,7 @@ impl Host {
             why: String::new(),
             exit: None,
             last_end: None,
+            accept_at: None,
             rebind_at: None,
             goodbye: None,
             last_housekeeping: Stamp(0),

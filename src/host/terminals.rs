@@ -188,7 +188,7 @@ impl Host {
 
     pub(super) fn terminal_ready(&mut self, id: u64, ready: Readiness) {
         let now = self.clock.now();
-        let full = self.kept.is_full();
+        let typing_waits = self.typing_waits();
         let Some(connection) = self.connections.get_mut(&id) else { return };
         let Some(client) = &mut connection.client else { return };
         if !client.may_use_terminal(now) {
@@ -198,12 +198,7 @@ impl Host {
         if ready.write && client.out.flush(terminal).is_err() {
             client.out.clear();
         }
-        if !ready.read && !ready.gone {
-            return;
-        }
-        if full && !ready.gone {
-            // What is kept is full: the keyboard's turn to wait.
-            client.paused = Some((now.after(PAUSED_MS.0), now));
+        if !ready.gone && (!ready.read || typing_waits) {
             return;
         }
         let mut buf = [0; 16384];

@@ -2,10 +2,14 @@
 
 use std::io;
 use std::os::fd::{AsFd, AsRawFd, BorrowedFd};
+use std::time::Duration;
 
 use nix::poll::{PollFd, PollFlags, PollTimeout, poll};
 
 use crate::core::time::Stamp;
+
+/// The pause after a failure.
+const AFTER_FAILURE: Duration = Duration::from_millis(50);
 
 /// What a descriptor is watched for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -60,14 +64,18 @@ impl<'fd, T: Copy> PollSet<'fd, T> {
     /// Waits until something is ready or `timeout_ms` passed (`None`: for ever) and gives what is ready.
     ///
     /// # Errors
-    /// When poll fails for another reason than a signal.
+    /// When poll fails for another reason than a signal: no memory, or fewer descriptors allowed than there are. It is told a
+    /// moment later, so that a loop which goes on does not spin.
     pub fn wait(&mut self, timeout_ms: Option<u64>) -> io::Result<Vec<(T, Ready)>> {
         let timeout = timeout_ms
             .map_or(PollTimeout::NONE, |ms| PollTimeout::try_from(i32::try_from(ms).unwrap_or(i32::MAX)).unwrap_or(PollTimeout::MAX));
         match poll(&mut self.fds, timeout) {
             Ok(_) => {}
             Err(nix::errno::Errno::EINTR) => return Ok(Vec::new()),
-            Err(e) => return Err(e.into()),
+            Err(e) => {
+                std::thread::sleep(AFTER_FAILURE);
+                return Err(e.into());
+            }
         }
         let ready = self.fds.iter().zip(&self.tokens).filter_map(|(fd, token)| {
             let got = fd.revents().unwrap_or(PollFlags::POLLERR);
