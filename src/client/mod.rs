@@ -1,6 +1,7 @@
 //! The client: holds the person's terminal in raw mode, hands it to the host, and waits for signals and for the host's
 //! word. Whatever happens to the host, it leaves the terminal whole.
 
+mod output;
 pub mod start;
 
 use std::io::{self, Write};
@@ -9,6 +10,7 @@ use std::os::unix::net::UnixStream;
 use std::time::{Duration, Instant};
 
 use nix::libc;
+use output::Output;
 use serde::Deserialize;
 use serde_json::{Value, json};
 
@@ -62,11 +64,16 @@ enum Relay {
 
 struct Client {
     stream: Stream,
+    /// Whether the host still speaks; what it said may wait to be taken.
+    life: Life,
     raw: RawMode,
     signals: Signals,
     relay: Relay,
+    output: Output,
     undo: Vec<u8>,
     suspending: bool,
+    /// It was continued before it had stopped: it does not stop.
+    continued: bool,
     /// A signal that ends programs came and was passed on.
     told_to_end: bool,
     /// The terminal is gone: until when the host is waited for.
@@ -108,13 +115,27 @@ pub fn attach(socket: UnixStream) -> io::Result<Left> {
     request["id"] = json!(1);
     request["do"] = json!("attach");
     stream.send(format!("{hello}\n{request}\n").as_bytes());
-    let mut client =
-        Client { stream, raw, signals, relay: Relay::Off, undo: Vec::new(), suspending: false, told_to_end: false, hung_up: None };
+    let mut client = Client {
+        stream,
+        life: Life::Open,
+        raw,
+        signals,
+        relay: Relay::Off,
+        output: Output::default(),
+        undo: Vec::new(),
+        suspending: false,
+        continued: false,
+        told_to_end: false,
+        hung_up: None,
+    };
     if let Some(left) = client.admitted()? {
         return Ok(left);
     }
     client.hand_over();
     let left = client.run();
+    if !matches!(left, Ok(Left::HungUp)) {
+        client.output.finish();
+    }
     if matches!(left, Ok(Left::HostDied) | Err(_)) {
         // Nobody else can: what the program left on is turned off from here.
         let _ = io::stdout().write_all(&client.undo);
@@ -186,9 +207,19 @@ impl Client {
     fn run(&mut self) -> io::Result<Left> {
         loop {
             let mut set = PollSet::default();
-            let interest = if self.stream.waiting() > 0 { Interest::Both } else { Interest::Read };
-            set.add('s', self.stream.as_fd(), interest);
+            let interest = match (self.output.is_full(), self.stream.waiting() > 0) {
+                (false, false) => Interest::Read,
+                (false, true) => Interest::Both,
+                (true, false) => Interest::Gone,
+                (true, true) => Interest::Write,
+            };
+            if self.life == Life::Open {
+                set.add('s', self.stream.as_fd(), interest);
+            }
             set.add('g', self.signals.as_fd(), Interest::Read);
+            if let Some(fd) = self.output.stuck() {
+                set.add('o', fd, Interest::Write);
+            }
             let stdin = io::stdin();
             let reads = self.relay == Relay::On && !self.suspending && self.hung_up.is_none();
             if reads && self.stream.waiting() < TYPED_HIGH {
@@ -209,6 +240,10 @@ impl Client {
                     'g' => {
                         self.take_signals();
                         None
+                    }
+                    'o' => {
+                        self.output.flush();
+                        self.take_frames()
                     }
                     _ => {
                         self.relay_keys();
@@ -234,21 +269,31 @@ impl Client {
     }
 
     fn take_frames(&mut self) -> Option<Left> {
-        let life = self.stream.fill();
+        if self.life == Life::Open {
+            self.life = self.stream.fill();
+        }
         loop {
+            if self.output.is_full() {
+                return None;
+            }
             let frame = match self.stream.frame() {
                 Ok(Some(frame)) => frame,
-                Ok(None) => return (life == Life::Closed).then_some(Left::HostDied),
+                Ok(None) => return (self.life == Life::Closed).then_some(Left::HostDied),
                 Err(_) => return Some(Left::HostDied),
             };
             match frame.tag {
                 tag::OUTPUT => {
-                    let mut out = io::stdout().lock();
-                    let _ = out.write_all(&frame.payload);
-                    let _ = out.flush();
+                    if self.relay == Relay::On && !raw::in_foreground() {
+                        // Continued in the background, where the terminal is the shell's: this waits (SIGTTOU).
+                        let _ = self.raw.resume();
+                    }
+                    self.output.show(&frame.payload);
                 }
                 tag::TAKEN => self.set_relay(Relay::Off),
-                tag::RELAY => self.set_relay(Relay::On),
+                tag::RELAY => {
+                    self.output.open();
+                    self.set_relay(Relay::On);
+                }
                 tag::SUSPEND => self.release(),
                 tag::RELEASED if self.suspending => self.stop_here(),
                 tag::UNDO => {
@@ -275,6 +320,7 @@ impl Client {
                 libc::SIGHUP => self.hang_up(),
                 libc::SIGWINCH => self.tell_size(),
                 libc::SIGTSTP => self.release(),
+                libc::SIGCONT if self.suspending => self.continued = true,
                 libc::SIGCONT => {
                     // Stopped and continued from outside: the shell may have changed the modes meanwhile.
                     if self.raw.resume().is_ok() {
@@ -320,17 +366,13 @@ impl Client {
     /// (CONTRACT C11).
     fn stop_here(&mut self) {
         self.relay = Relay::Off;
-        self.raw.suspend();
-        // SAFETY: plain signal calls; the old handler is put back afterwards. 0 is this process's own group.
-        unsafe {
-            let mut old: libc::sigaction = std::mem::zeroed();
-            let mut default: libc::sigaction = std::mem::zeroed();
-            default.sa_sigaction = libc::SIG_DFL;
-            libc::sigaction(libc::SIGTSTP, &raw const default, &raw mut old);
-            libc::kill(0, libc::SIGTSTP);
-            libc::sigaction(libc::SIGTSTP, &raw const old, std::ptr::null_mut());
+        self.output.finish();
+        if !self.continued {
+            self.raw.suspend();
+            stop_group();
         }
         self.suspending = false;
+        self.continued = false;
         self.heard_in_pause();
         // Continued only to be told to end: the terminal is the shell's, and setting it would stop this process again.
         if self.hung_up.is_some() || (self.told_to_end && !raw::in_foreground()) {
@@ -367,6 +409,19 @@ impl Client {
         while self.wait_for_host(until).unwrap_or(false) && self.stream.fill() == Life::Open {}
         let code = bye.exit["code"].as_u64().and_then(|code| u8::try_from(code).ok()).unwrap_or(0);
         Left::Ended(code, bye.message)
+    }
+}
+
+/// Stops this process's group, as the terminal's Ctrl+Z does; comes back when it is continued.
+fn stop_group() {
+    // SAFETY: plain signal calls; the old handler is put back afterwards. 0 is this process's own group.
+    unsafe {
+        let mut old: libc::sigaction = std::mem::zeroed();
+        let mut default: libc::sigaction = std::mem::zeroed();
+        default.sa_sigaction = libc::SIG_DFL;
+        libc::sigaction(libc::SIGTSTP, &raw const default, &raw mut old);
+        libc::kill(0, libc::SIGTSTP);
+        libc::sigaction(libc::SIGTSTP, &raw const old, std::ptr::null_mut());
     }
 }
 

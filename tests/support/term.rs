@@ -90,6 +90,11 @@ impl Term {
         self.seen.0.lock().unwrap_or_else(PoisonError::into_inner).bytes.clone()
     }
 
+    /// How many bytes it was ever sent.
+    pub fn len(&self) -> usize {
+        self.seen.0.lock().unwrap_or_else(PoisonError::into_inner).bytes.len()
+    }
+
     /// Waits until the picture is as wanted.
     pub fn wait_for(&self, what: &str, mut wanted: impl FnMut(&Screen) -> bool) {
         let until = Instant::now() + LIMIT;

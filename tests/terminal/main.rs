@@ -8,6 +8,8 @@ mod support;
 
 mod bytes;
 mod ends;
+mod flow;
+mod handed;
 mod idle;
 mod inherit;
 mod jobs;

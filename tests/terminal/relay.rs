@@ -7,7 +7,7 @@ use super::support::world::World;
 use super::{bare, child, output, support, world};
 
 /// `hopty run -- sh -c SCRIPT` with `/dev/tty` for a terminal: that name means another one in the host.
-fn through_dev_tty(world: &World, script: &str) -> Term {
+pub(super) fn through_dev_tty(world: &World, script: &str) -> Term {
     let words = format!("exec '{}' run -- sh -c '{script}' </dev/tty >/dev/tty", hopty().display());
     bare(world, &words)
 }
