@@ -3,7 +3,6 @@
 //! What becomes of a client's terminal is in `terminals`.
 
 use std::os::fd::AsFd;
-use std::time::Duration;
 
 use super::keys::Typing;
 use super::terminals::{Goal, Via};
@@ -12,11 +11,9 @@ use crate::core::process::Signal;
 use crate::core::supervisor::event::Event;
 use crate::core::terminal::{Modes, Size};
 use crate::core::time::Stamp;
-use crate::fs::session;
 use crate::io::outbuf::OutBuf;
 use crate::io::poll::{Interest, PollSet, Ready as Readiness};
 use crate::io::process::StatFile;
-use crate::ipc::address;
 use crate::ipc::frame::{Frame, tag};
 use crate::ipc::message::{Attach, Code, Failure, error_line};
 use crate::ipc::stream::{Life, Stream};
@@ -28,18 +25,10 @@ const OUT_HIGH: usize = 1 << 18;
 const ANSWERS_HIGH: usize = 1 << 20;
 /// Lines or frames of one connection that are taken before others have their turn.
 const TURN: u32 = 64;
-/// How long after its socket vanished a host binds it again unasked, in ms.
-const REBIND_MS: u64 = 1000;
-/// How long nobody is let in after that failed, for want of descriptors, in ms.
-const ACCEPT_MS: u64 = 200;
-/// How long the look at its own socket may take.
-const OWN_SOCKET: Duration = Duration::from_millis(50);
 /// Until when the first line must have come, in ms (CONTRACT C12).
 const HELLO_MS: u64 = 5000;
 /// How long a connection that is to be closed may take to read its last answer, in ms.
 const CLOSING_MS: u64 = 1000;
-/// Connections at once (CONTRACT C12).
-const MAX_CONNECTIONS: usize = 32;
 
 /// A client.
 #[derive(Debug)]
@@ -57,6 +46,8 @@ pub(super) struct Client {
     pub out: OutBuf,
     /// What the client was last told to write if the host dies.
     pub undo: Vec<u8>,
+    /// The run, and the screen's `undo_revision`, when that was.
+    pub undo_seen: Option<(u32, u64)>,
     /// It is stopped or in the background: when to look again, and since when.
     pub paused: Option<(Stamp, Stamp)>,
     /// When it was last seen to run.
@@ -93,7 +84,7 @@ pub(super) struct Connection {
 }
 
 impl Connection {
-    fn new(stream: Stream, pid: i32, opened: Stamp) -> Self {
+    pub fn new(stream: Stream, pid: i32, opened: Stamp) -> Self {
         Connection { stream, greeted: false, pid, client: None, opened, closing: None, more: false, held: false, waits: None }
     }
 
@@ -113,6 +104,11 @@ impl Connection {
     /// Whether this client sees what the child writes.
     pub fn watches(&self) -> bool {
         self.client.as_ref().is_some_and(|c| matches!(c.via, Via::Terminal(_) | Via::Relay) && c.goal.is_none() && !c.leaving)
+    }
+
+    /// Whether a client's bytes come and go by this connection.
+    pub fn is_relayed(&self) -> bool {
+        self.client.as_ref().is_some_and(|client| matches!(client.via, Via::Relay))
     }
 
     /// To be closed as soon as everything is written, at the latest after `limit_ms`.
@@ -146,6 +142,9 @@ impl Connection {
             (false, false) => Interest::Read,
         };
         set.add(Token::Connection(id), self.stream.as_fd(), interest);
+    }
+
+    pub fn watch_terminal<'fd>(&'fd self, set: &mut PollSet<'fd, Token>, id: u64, typing_waits: bool) {
         if let Some(client) = &self.client
             && let Via::Terminal(terminal) = &client.via
             && client.paused.is_none()
@@ -166,63 +165,6 @@ impl Connection {
 }
 
 impl Host {
-    /// A socket file that vanished is made again (CONTRACT C1), a moment later: whoever removes the directory is not
-    /// disturbed.
-    pub(super) fn look_at_socket(&mut self) {
-        if std::fs::symlink_metadata(&self.socket).is_err() {
-            let at = self.clock.now().after(REBIND_MS);
-            self.rebind_at.get_or_insert(at);
-        }
-    }
-
-    pub(super) fn rebind_when_due(&mut self) {
-        if self.rebind_at.take_if(|at| *at <= self.clock.now()).is_some() {
-            self.rebind();
-        }
-    }
-
-    pub(super) fn rebind(&mut self) {
-        let unsafe_now = session::prepare(&self.paths).is_err();
-        if unsafe_now || address::connect(&self.socket, OWN_SOCKET).is_ok() {
-            return;
-        }
-        if let Ok(listener) = address::bind(&self.socket) {
-            self.listener = listener;
-        }
-        // A directory that was made anew is not watched yet.
-        self.watching.watcher.drain();
-        self.watching.watcher.add(&self.paths.run());
-    }
-
-    pub(super) fn accept(&mut self) {
-        loop {
-            let socket = match self.listener.accept() {
-                Ok((socket, _)) => socket,
-                Err(error) => {
-                    // Who waits stays ready: without a free descriptor this would go round and round.
-                    let nobody = error.kind() == std::io::ErrorKind::WouldBlock;
-                    self.accept_at = (!nobody).then(|| self.clock.now().after(ACCEPT_MS));
-                    return;
-                }
-            };
-            let Ok(mut stream) = Stream::new(socket) else { continue };
-            let Ok((pid, uid)) = stream.peer() else { continue };
-            // SAFETY: geteuid cannot fail.
-            if uid != unsafe { nix::libc::geteuid() } {
-                continue;
-            }
-            if self.connections.len() >= MAX_CONNECTIONS {
-                let failure = Failure::new(Code::Busy, format!("{MAX_CONNECTIONS} connections are open already"), "try again");
-                stream.send(format!("{}{}", self.hello(), error_line(0, &failure)).as_bytes());
-                continue;
-            }
-            let id = self.next_id;
-            self.next_id += 1;
-            self.connections.insert(id, Connection::new(stream, pid, self.clock.now()));
-            self.connection_ready(id, Readiness { read: true, ..Readiness::default() });
-        }
-    }
-
     pub(super) fn connection_ready(&mut self, id: u64, ready: Readiness) {
         let Some(connection) = self.connections.get_mut(&id) else { return };
         if ready.write {
@@ -330,6 +272,7 @@ impl Host {
                 via: Via::Waiting,
                 out: OutBuf::default(),
                 undo: Vec::new(),
+                undo_seen: None,
                 paused: None,
                 checked: now,
                 asked: None,

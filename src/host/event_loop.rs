@@ -31,20 +31,26 @@ impl Host {
     }
 
     /// One turn of the loop: wait, then take what is ready.
+    ///
+    /// While bytes flow, only what they flow through is watched, and everything else once a millisecond: a `poll` costs by
+    /// the descriptor.
     pub(super) fn turn(&mut self) {
         let now = self.clock.now();
+        let flows = self.flows() && self.last_housekeeping == now;
         let ready = {
             let mut set = PollSet::default();
-            if self.accept_at.is_none_or(|at| at <= now) {
-                set.add(Token::Listener, self.listener.as_fd(), Interest::Read);
-            }
             set.add(Token::Signals, self.signals.as_fd(), Interest::Read);
-            set.add(Token::Worker, self.worker.as_fd(), Interest::Read);
-            if let Some(fd) = self.watching.watcher.fd() {
-                set.add(Token::Watcher, fd, Interest::Read);
-            }
-            if let Some(launcher) = &self.launcher {
-                set.add(Token::Launcher, launcher.as_fd(), Interest::Read);
+            if !flows {
+                if self.accept_at.is_none_or(|at| at <= now) {
+                    set.add(Token::Listener, self.listener.as_fd(), Interest::Read);
+                }
+                set.add(Token::Worker, self.worker.as_fd(), Interest::Read);
+                if let Some(fd) = self.watching.watcher.fd() {
+                    set.add(Token::Watcher, fd, Interest::Read);
+                }
+                if let Some(launcher) = &self.launcher {
+                    set.add(Token::Launcher, launcher.as_fd(), Interest::Read);
+                }
             }
             let room = self.connections.values().all(Connection::has_room) && !self.is_kept_full();
             if let Some(run) = &self.run {
@@ -57,7 +63,10 @@ impl Host {
             }
             let typing_waits = self.typing_waits();
             for (id, connection) in &self.connections {
-                connection.watch(&mut set, *id, typing_waits);
+                connection.watch_terminal(&mut set, *id, typing_waits);
+                if !flows || connection.is_relayed() {
+                    connection.watch(&mut set, *id, typing_waits);
+                }
             }
             let more = if self.watching.has_more() { Some(now) } else { None };
             let deadlines = [
@@ -74,19 +83,24 @@ impl Host {
                 self.accept_at.filter(|at| *at > now),
                 more,
             ];
-            set.wait(timeout(now, deadlines)).unwrap_or_default()
+            let limit = if flows { Some(now.after(1)) } else { None };
+            set.wait(timeout(now, deadlines.into_iter().chain([limit]))).unwrap_or_default()
         };
-        let only_output = ready.iter().all(|(token, _)| *token == Token::Master);
+        let only_bytes = ready.iter().all(|(token, _)| matches!(token, Token::Master | Token::Terminal(_)));
         for (token, readiness) in ready {
             self.take(token, readiness);
         }
-        // While bytes flow and nothing else happens, what is due by time is looked at once a millisecond.
         self.feed_model();
-        let (now, flows) = (self.clock.now(), self.run.as_ref().is_some_and(|run| run.model.due().is_some()));
-        if !(only_output && flows && self.last_housekeeping == now) {
+        let now = self.clock.now();
+        if !(only_bytes && self.flows() && self.last_housekeeping == now) {
             self.last_housekeeping = now;
             self.housekeeping();
         }
+    }
+
+    /// Whether output came a moment ago.
+    fn flows(&self) -> bool {
+        self.run.as_ref().is_some_and(|run| run.model.due().is_some())
     }
 
     fn take(&mut self, token: Token, ready: Readiness) {

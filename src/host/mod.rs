@@ -9,6 +9,7 @@
 //! | `event_loop` | one turn: wait, take what is ready, do what is due |
 //! | `run` | one life of the child: PTY, end |
 //! | `model` | the screen beside the byte stream, fed afterwards |
+//! | `listener` | the control socket: who is let in |
 //! | `clients` | connections: who is there, and what arrives |
 //! | `terminals` | people's terminals: bytes to and from them, given back whole |
 //! | `repaint` | the picture for a terminal that comes late |
@@ -25,6 +26,7 @@
 mod clients;
 mod event_loop;
 mod keys;
+mod listener;
 mod model;
 mod perform;
 mod repaint;

@@ -16,7 +16,7 @@ use crate::screen::{Query, Screen};
 /// model.
 const WAITING_MAX: usize = (4 << 20) + (1 << 18);
 /// How long the child must be quiet before the model is fed, in ms.
-const QUIET_MS: u64 = 1;
+const QUIET_MS: u64 = 2;
 /// How long bytes may wait while it is not quiet, in ms.
 const OLD_MS: u64 = 100;
 /// How long the model is fed at a time, in microseconds: a key that is typed meanwhile waits as long.

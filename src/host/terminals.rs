@@ -15,7 +15,7 @@ use crate::ipc::frame::{Frame, MAX_PAYLOAD, tag};
 use crate::tty::handed::Handed;
 
 /// While writing, a client's state is looked at at most this often, in ms. CONTRACT C12 allows 20; a look costs some 3 us.
-const LOOK_MS: u64 = 1;
+const LOOK_MS: u64 = 5;
 /// How often a client that was stopped from outside is looked at again, in ms: at first, and after a while. When it goes
 /// on it says so itself.
 const PAUSED_MS: (u64, u64) = (20, 500);
@@ -224,6 +224,10 @@ impl Host {
         let Some(connection) = self.connections.get_mut(&id) else { return };
         let Some(client) = &mut connection.client else { return };
         if client.leaving || matches!(client.via, Via::Released) {
+            return;
+        }
+        let revision = (run.number, run.model.so_far().undo_revision());
+        if client.undo_seen.replace(revision) == Some(revision) {
             return;
         }
         let undo = run.model.so_far().undo();

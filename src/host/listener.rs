@@ -1,0 +1,79 @@
+//! The control socket itself: who is let in, and a socket file that vanished is made again.
+
+use std::time::Duration;
+
+use super::Host;
+use super::clients::Connection;
+use crate::fs::session;
+use crate::io::poll::Ready as Readiness;
+use crate::ipc::address;
+use crate::ipc::message::{Code, Failure, error_line};
+use crate::ipc::stream::Stream;
+
+/// How long after its socket vanished a host binds it again unasked, in ms.
+const REBIND_MS: u64 = 1000;
+/// How long nobody is let in after that failed, for want of descriptors, in ms.
+const ACCEPT_MS: u64 = 200;
+/// How long the look at its own socket may take.
+const OWN_SOCKET: Duration = Duration::from_millis(50);
+/// Connections at once (CONTRACT C12).
+const MAX_CONNECTIONS: usize = 32;
+
+impl Host {
+    /// A socket file that vanished is made again (CONTRACT C1), a moment later: whoever removes the directory is not
+    /// disturbed.
+    pub(super) fn look_at_socket(&mut self) {
+        if std::fs::symlink_metadata(&self.socket).is_err() {
+            let at = self.clock.now().after(REBIND_MS);
+            self.rebind_at.get_or_insert(at);
+        }
+    }
+
+    pub(super) fn rebind_when_due(&mut self) {
+        if self.rebind_at.take_if(|at| *at <= self.clock.now()).is_some() {
+            self.rebind();
+        }
+    }
+
+    pub(super) fn rebind(&mut self) {
+        let unsafe_now = session::prepare(&self.paths).is_err();
+        if unsafe_now || address::connect(&self.socket, OWN_SOCKET).is_ok() {
+            return;
+        }
+        if let Ok(listener) = address::bind(&self.socket) {
+            self.listener = listener;
+        }
+        // A directory that was made anew is not watched yet.
+        self.watching.watcher.drain();
+        self.watching.watcher.add(&self.paths.run());
+    }
+
+    pub(super) fn accept(&mut self) {
+        loop {
+            let socket = match self.listener.accept() {
+                Ok((socket, _)) => socket,
+                Err(error) => {
+                    // Who waits stays ready: without a free descriptor this would go round and round.
+                    let nobody = error.kind() == std::io::ErrorKind::WouldBlock;
+                    self.accept_at = (!nobody).then(|| self.clock.now().after(ACCEPT_MS));
+                    return;
+                }
+            };
+            let Ok(mut stream) = Stream::new(socket) else { continue };
+            let Ok((pid, uid)) = stream.peer() else { continue };
+            // SAFETY: geteuid cannot fail.
+            if uid != unsafe { nix::libc::geteuid() } {
+                continue;
+            }
+            if self.connections.len() >= MAX_CONNECTIONS {
+                let failure = Failure::new(Code::Busy, format!("{MAX_CONNECTIONS} connections are open already"), "try again");
+                stream.send(format!("{}{}", self.hello(), error_line(0, &failure)).as_bytes());
+                continue;
+            }
+            let id = self.next_id;
+            self.next_id += 1;
+            self.connections.insert(id, Connection::new(stream, pid, self.clock.now()));
+            self.connection_ready(id, Readiness { read: true, ..Readiness::default() });
+        }
+    }
+}
