@@ -2,7 +2,7 @@
 
 use std::fs::File;
 use std::io;
-use std::os::fd::{AsFd, AsRawFd, BorrowedFd, OwnedFd};
+use std::os::fd::{AsFd, AsRawFd, OwnedFd};
 
 use nix::fcntl::{FcntlArg, OFlag, fcntl};
 use nix::libc;
@@ -64,12 +64,27 @@ pub fn close_on_exec(inherited: &[i32]) {
     }
 }
 
-/// Whether `fd` is the terminal that `terminal` is, or `/dev/tty`, which means the same.
+/// Whether both are the same terminal, by whatever name they were opened (`/dev/tty` is one).
 #[must_use]
-pub fn is_same_terminal(fd: &(impl AsFd + AsRawFd), terminal: &impl AsFd) -> bool {
-    let device = |fd: BorrowedFd<'_>| nix::sys::stat::fstat(fd).ok().map(|stat| stat.st_rdev);
-    let (this, other) = (device(fd.as_fd()), device(terminal.as_fd()));
-    is_terminal(fd) && (this == other || this == Some(libc::makedev(5, 0)))
+pub fn is_same_terminal(one: &impl AsRawFd, other: &impl AsRawFd) -> bool {
+    terminal_device(one).is_some_and(|device| terminal_device(other) == Some(device))
+}
+
+/// The number of the terminal itself, behind `/dev/tty` too.
+#[cfg(target_os = "linux")]
+fn terminal_device(fd: &impl AsRawFd) -> Option<u64> {
+    let mut device: u32 = 0;
+    // SAFETY: TIOCGDEV writes one unsigned int.
+    let done = unsafe { libc::ioctl(fd.as_raw_fd(), libc::TIOCGDEV, &raw mut device) };
+    (done == 0).then_some(u64::from(device))
+}
+
+#[cfg(not(target_os = "linux"))]
+fn terminal_device(fd: &impl AsRawFd) -> Option<u64> {
+    // SAFETY: a stat of zeros is valid, and fstat writes one.
+    let mut stat: libc::stat = unsafe { std::mem::zeroed() };
+    let done = unsafe { libc::fstat(fd.as_raw_fd(), &raw mut stat) };
+    (done == 0 && is_terminal(fd)).then_some(stat.st_rdev as u64)
 }
 
 /// A descriptor of /dev/null, for what must be open but lead nowhere.
