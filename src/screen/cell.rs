@@ -1,124 +1,119 @@
-//! One cell of the grid: a character, the marks that combine with it, its look and its width.
+//! One cell of the grid: a character, its width and its look, in 16 bytes that are copied like a number.
 //!
-//! Nearly every cell is one plain character, so the marks are a box that is almost never there: writing a cell allocates
-//! nothing, and a cell is 32 bytes.
+//! Marks that combine with the character are too rare to have room here: the row keeps them (`marks.rs`), and the cell only
+//! says that there are some.
 
-use super::style::Style;
+use super::look::Look;
 
-/// Most bytes of combining marks that one cell keeps; what comes after is dropped. Screen's CVE-2021-26937 was a crash on
-/// an endless pile of marks.
-const TAIL_MAX: usize = 16;
-
-/// How many columns a cell stands for.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Width {
-    /// The right half of the wide character to its left: it has no text of its own.
-    Spacer,
-    /// One column.
-    Narrow,
-    /// Two columns; a `Spacer` follows.
-    Wide,
-}
-
-/// Combining marks, as UTF-8.
-#[derive(Clone, Debug, PartialEq, Eq)]
-struct Tail {
-    len: u8,
-    bytes: [u8; TAIL_MAX],
-}
+const CHAR_MASK: u64 = 0x1f_ffff;
+const WIDE: u64 = 1 << 21;
+const SPACER: u64 = 1 << 22;
+const MARKED: u64 = 1 << 23;
+const TEXT_MASK: u64 = CHAR_MASK | WIDE | SPACER | MARKED;
 
 /// One cell.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct Cell {
-    tail: Option<Box<Tail>>,
-    ch: char,
-    /// The look.
-    pub(super) style: Style,
-    /// The width.
-    pub(super) width: Width,
+    /// 21 bits of character, width, whether marks combine with it; above them the first word of the look.
+    first: u64,
+    second: u64,
 }
 
 impl Cell {
+    /// An empty cell that looks like nothing.
+    pub(super) const BLANK: Self = Self { first: ' ' as u64, second: 0 };
+
     /// An empty cell of this look.
-    pub(super) fn blank(style: Style) -> Self {
-        Self { tail: None, ch: ' ', style, width: Width::Narrow }
+    #[inline]
+    pub(super) fn blank(look: Look) -> Self {
+        Self::ascii(b' ', look)
     }
 
-    /// Writes one character; marks that combined with the former one are gone.
+    /// A cell with a character of ASCII.
     #[inline]
-    pub(super) fn set(&mut self, ch: char, style: Style, width: Width) {
-        if self.tail.is_some() {
-            self.tail = None;
-        }
-        self.ch = ch;
-        self.style = style;
-        self.width = width;
+    pub(super) fn ascii(byte: u8, look: Look) -> Self {
+        Self { first: look.first | u64::from(byte), second: look.second }
+    }
+
+    /// A cell with a character of one column.
+    #[inline]
+    pub(super) fn narrow(ch: char, look: Look) -> Self {
+        Self { first: look.first | ch as u64, second: look.second }
+    }
+
+    /// The two cells of a character of two columns.
+    #[inline]
+    pub(super) fn wide(ch: char, look: Look) -> [Self; 2] {
+        [
+            Self { first: look.first | ch as u64 | WIDE, second: look.second },
+            Self { first: look.first | ' ' as u64 | SPACER, second: look.second },
+        ]
+    }
+
+    /// Its character; a spacer's is a blank.
+    pub(super) fn ch(self) -> char {
+        char::from_u32((self.first & CHAR_MASK) as u32).unwrap_or(char::REPLACEMENT_CHARACTER)
+    }
+
+    /// Whether it is the left half of a wide character.
+    #[cfg(test)]
+    pub(super) fn is_wide(self) -> bool {
+        self.first & WIDE != 0
+    }
+
+    /// Whether it is the right half of a wide character: it has no text of its own.
+    #[inline]
+    pub(super) fn is_spacer(self) -> bool {
+        self.first & SPACER != 0
+    }
+
+    /// Its look.
+    pub(super) fn look(self) -> Look {
+        Look { first: self.first & !TEXT_MASK, second: self.second }
+    }
+
+    /// Whether marks combine with its character.
+    #[inline]
+    pub(super) fn is_marked(self) -> bool {
+        self.first & MARKED != 0
+    }
+
+    /// From now on marks combine with its character.
+    pub(super) fn mark(&mut self) {
+        self.first |= MARKED;
     }
 
     /// Takes the text away and keeps the look, for a wide character of which half was overwritten.
     pub(super) fn hollow(&mut self) {
-        self.set(' ', self.style, Width::Narrow);
-    }
-
-    /// Adds a combining mark; without room it is dropped.
-    pub(super) fn combine(&mut self, mark: char) {
-        let tail = self.tail.get_or_insert_with(|| Box::new(Tail { len: 0, bytes: [0; TAIL_MAX] }));
-        let start = usize::from(tail.len);
-        if let Some(room) = tail.bytes.get_mut(start..start + mark.len_utf8()) {
-            mark.encode_utf8(room);
-            tail.len += mark.len_utf8() as u8;
-        }
-    }
-
-    /// Whether it shows nothing and looks like nothing, so that it may be left out at the end of a row.
-    pub(super) fn is_blank(&self) -> bool {
-        self.ch == ' ' && self.tail.is_none() && self.width == Width::Narrow && self.style == Style::default()
-    }
-
-    /// Appends the cell's text; a spacer has none.
-    pub(super) fn push_text(&self, text: &mut String) {
-        if self.width == Width::Spacer {
-            return;
-        }
-        text.push(self.ch);
-        if let Some(tail) = &self.tail {
-            let bytes = tail.bytes.get(..usize::from(tail.len)).unwrap_or_default();
-            text.push_str(std::str::from_utf8(bytes).unwrap_or_default());
-        }
+        *self = Self::blank(self.look());
     }
 }
 
 #[cfg(test)]
 mod tests {
+    use super::super::style::{Attr, Color};
     use super::*;
-
-    fn text(cell: &Cell) -> String {
-        let mut text = String::new();
-        cell.push_text(&mut text);
-        text
-    }
 
     #[test]
     fn a_cell_stays_small() {
-        assert_eq!(size_of::<Cell>(), 32);
+        assert_eq!(size_of::<Cell>(), 16);
     }
 
     #[test]
-    fn marks_combine_and_go_with_their_character() {
-        let mut cell = Cell::blank(Style::default());
-        cell.set('e', Style::default(), Width::Narrow);
-        cell.combine('\u{301}');
-        assert_eq!(text(&cell), "e\u{301}");
-        cell.set('x', Style::default(), Width::Narrow);
-        assert_eq!(text(&cell), "x");
-    }
-
-    #[test]
-    fn marks_are_capped_at_a_whole_character() {
-        let mut cell = Cell::blank(Style::default());
-        for _ in 0..1000 {
-            cell.combine('\u{20dd}');
+    fn text_and_look_are_kept_apart() {
+        let mut look = Look::default();
+        look.add(Attr::Strike);
+        look.set_foreground(Color::Rgb(255, 255, 255));
+        for ch in [' ', 'x', '漢', char::MAX] {
+            let [mut left, right] = Cell::wide(ch, look);
+            left.mark();
+            assert_eq!((left.ch(), left.is_wide(), left.look(), left.is_marked()), (ch, true, look, true));
+            assert_eq!((right.ch(), right.is_spacer(), right.look(), right.is_marked()), (' ', true, look, false));
+            left.hollow();
+            assert_eq!(left, Cell::blank(look));
+            let narrow = Cell::narrow(ch, look);
+            assert_eq!((narrow.ch(), narrow.is_wide() || narrow.is_spacer(), narrow.look()), (ch, false, look));
         }
-        assert_eq!(text(&cell).len(), 1 + 15);
+        assert_eq!(Cell::BLANK, Cell::blank(Look::default()));
     }
 }

@@ -2,7 +2,7 @@
 //!
 //! Moving is `terminal.rs` and `csi.rs`: a caret alone does not know how large the screen is.
 
-use super::style::Style;
+use super::look::Look;
 
 /// The cursor as a person sees it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -132,7 +132,7 @@ pub(super) struct Caret {
     /// Rows are counted from the top margin, and the caret stays inside the margins (DECOM, mode 6).
     pub(super) origin: bool,
     /// The pen.
-    pub(super) style: Style,
+    pub(super) look: Look,
     /// The character sets.
     pub(super) charsets: Charsets,
 }

@@ -2,7 +2,7 @@
 //!
 //! What is erased takes the pen's background (as in xterm), and a caret that waits to wrap waits no more.
 
-use super::style::Style;
+use super::look::Look;
 use super::terminal::{Region, Terminal};
 
 /// Which part ED and EL erase.
@@ -112,8 +112,8 @@ impl Terminal {
         self.caret.origin = false;
         for at in 0..self.rows {
             if let Some(row) = self.page.grid.row_mut(at) {
-                row.clear(Style::default());
-                (0..self.cols).for_each(|col| row.put_narrow(col, 'E', Style::default()));
+                row.clear(Look::default());
+                (0..self.cols).for_each(|col| row.put_narrow(col, 'E', Look::default()));
             }
         }
         self.go(0, 0);

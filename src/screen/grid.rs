@@ -1,21 +1,23 @@
 //! The visible rows of one screen: scrolling inside margins, erasing, resizing.
 //!
-//! Rows are moved, never copied: a scroll rotates the row headers and clears those that come in. Cursor, margins and modes
+//! Rows are moved, never copied: a scroll of the whole screen turns a ring, one inside margins rotates the row headers. Cursor, margins and modes
 //! are the terminal's. Lines that leave at the top are lost here; keeping them is the scrollback's business.
 
+use std::collections::VecDeque;
+
+use super::look::Look;
 use super::row::Row;
-use super::style::Style;
 
 /// Rows of cells, all of the same length.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub(super) struct Grid {
-    rows: Vec<Row>,
+    rows: VecDeque<Row>,
 }
 
 impl Grid {
     /// An empty grid.
     pub(super) fn new(cols: usize, rows: usize) -> Self {
-        Self { rows: vec![Row::new(cols); rows] }
+        Self { rows: (0..rows).map(|_| Row::new(cols)).collect() }
     }
 
     /// Whether it has no rows yet: the alternate screen costs nothing until it is shown.
@@ -24,7 +26,7 @@ impl Grid {
     }
 
     /// The rows from the top.
-    pub(super) fn rows(&self) -> &[Row] {
+    pub(super) fn rows(&self) -> &VecDeque<Row> {
         &self.rows
     }
 
@@ -44,32 +46,41 @@ impl Grid {
     }
 
     /// Blanks whole rows `from..to`, cut to the grid.
-    pub(super) fn erase_rows(&mut self, from: usize, to: usize, style: Style) {
+    pub(super) fn erase_rows(&mut self, from: usize, to: usize, look: Look) {
         let to = to.min(self.rows.len());
-        for row in self.rows.get_mut(from..to).unwrap_or_default() {
-            row.clear(style);
+        if from < to {
+            self.rows.range_mut(from..to).for_each(|row| row.clear(look));
         }
     }
 
     /// Moves the rows `top..=bottom` up by `count`; blank rows come in at the bottom.
-    pub(super) fn scroll_up(&mut self, top: usize, bottom: usize, count: usize, style: Style) {
-        let Some(rows) = self.rows.get_mut(top..=bottom) else {
+    #[inline]
+    pub(super) fn scroll_up(&mut self, top: usize, bottom: usize, count: usize, look: Look) {
+        if top > bottom || bottom >= self.rows.len() {
             return;
-        };
-        let count = count.min(rows.len());
-        rows.rotate_left(count);
-        let kept = rows.len() - count;
-        rows[kept..].iter_mut().for_each(|row| row.clear(style));
+        }
+        let count = count.min(bottom + 1 - top);
+        if top == 0 && bottom + 1 == self.rows.len() {
+            // The usual case: the ring turns, and nothing is moved.
+            self.rows.rotate_left(count);
+        } else if let Some(rows) = self.rows.make_contiguous().get_mut(top..=bottom) {
+            rows.rotate_left(count);
+        }
+        self.erase_rows(bottom + 1 - count, bottom + 1, look);
     }
 
     /// Moves the rows `top..=bottom` down by `count`; blank rows come in at the top.
-    pub(super) fn scroll_down(&mut self, top: usize, bottom: usize, count: usize, style: Style) {
-        let Some(rows) = self.rows.get_mut(top..=bottom) else {
+    pub(super) fn scroll_down(&mut self, top: usize, bottom: usize, count: usize, look: Look) {
+        if top > bottom || bottom >= self.rows.len() {
             return;
-        };
-        let count = count.min(rows.len());
-        rows.rotate_right(count);
-        rows[..count].iter_mut().for_each(|row| row.clear(style));
+        }
+        let count = count.min(bottom + 1 - top);
+        if top == 0 && bottom + 1 == self.rows.len() {
+            self.rows.rotate_right(count);
+        } else if let Some(rows) = self.rows.make_contiguous().get_mut(top..=bottom) {
+            rows.rotate_right(count);
+        }
+        self.erase_rows(top, top + count, look);
     }
 }
 
@@ -80,7 +91,7 @@ mod tests {
     fn grid(text: &str) -> Grid {
         let mut grid = Grid::new(2, text.len());
         for (at, ch) in text.chars().enumerate() {
-            grid.rows[at].put_narrow(0, ch, Style::default());
+            grid.rows[at].put_narrow(0, ch, Look::default());
         }
         grid
     }
@@ -89,7 +100,7 @@ mod tests {
         let mut text = String::new();
         for row in grid.rows() {
             match row.written().first() {
-                Some(cell) => cell.push_text(&mut text),
+                Some(cell) => text.push(cell.ch()),
                 None => text.push('.'),
             }
         }
@@ -99,19 +110,19 @@ mod tests {
     #[test]
     fn scrolling_stays_inside_the_margins() {
         let mut up = grid("abcde");
-        up.scroll_up(1, 3, 1, Style::default());
+        up.scroll_up(1, 3, 1, Look::default());
         assert_eq!(text(&up), "acd.e");
         let mut down = grid("abcde");
-        down.scroll_down(1, 3, 2, Style::default());
+        down.scroll_down(1, 3, 2, Look::default());
         assert_eq!(text(&down), "a..be");
     }
 
     #[test]
     fn a_scroll_larger_than_the_region_empties_it() {
         let mut grid = grid("abcde");
-        grid.scroll_up(0, 2, 9999, Style::default());
+        grid.scroll_up(0, 2, 9999, Look::default());
         assert_eq!(text(&grid), "...de");
-        grid.scroll_down(4, 2, 1, Style::default());
+        grid.scroll_down(4, 2, 1, Look::default());
         assert_eq!(text(&grid), "...de");
     }
 

@@ -6,8 +6,8 @@
 
 use super::alternate::Alternate;
 use super::cursor::{Charsets, CursorShape};
+use super::look::Look;
 use super::modes::Modes;
-use super::style::Style;
 use super::terminal::{Region, Terminal};
 
 /// Equal, and nothing else touched, means that `Terminal::undo` returns what it did.
@@ -34,7 +34,7 @@ impl Terminal {
             region: self.region,
             origin: caret.origin.then_some((caret.col, caret.row)),
             charsets: caret.charsets,
-            plain_pen: caret.style == Style::default(),
+            plain_pen: caret.look == Look::default(),
             modify_other_keys: self.modify_other_keys,
             shape: self.shape,
         }

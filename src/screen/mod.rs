@@ -16,6 +16,8 @@ mod grid;
 mod input;
 mod keyboard;
 mod latch;
+mod look;
+mod marks;
 mod modes;
 mod osc;
 mod params;

@@ -42,7 +42,7 @@ impl Terminal {
         if self.caret.pending {
             self.wrap();
         }
-        let (col, style) = (self.caret.col, self.caret.style);
+        let (col, style) = (self.caret.col, self.caret.look);
         let insert = self.modes.is_on(Mode::Insert);
         if let Some(row) = self.page.grid.row_mut(self.caret.row) {
             if insert {
@@ -62,7 +62,7 @@ impl Terminal {
         if self.caret.pending {
             self.wrap();
         }
-        let style = self.caret.style;
+        let style = self.caret.look;
         if self.caret.col + 2 > self.cols {
             if self.is_on(Mode::AutoWrap) {
                 let (col, blank) = (self.caret.col, self.blank());

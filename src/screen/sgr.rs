@@ -1,58 +1,59 @@
 //! SGR: the pen. Colours come as `38;5;n` and `38;2;r;g;b`, and with colons, where RGB may name a colour space.
 
+use super::look::Look;
 use super::params::{Iter, Params};
-use super::style::{Attr, Color, Style, Underline};
+use super::style::{Attr, Color, Underline};
 use super::terminal::Terminal;
 
 impl Terminal {
     /// `CSI ... m`. Unknown numbers are skipped; a colour cut short ends the sequence.
     pub(super) fn sgr(&mut self, params: &Params) {
-        let style = &mut self.caret.style;
+        let look = &mut self.caret.look;
         let mut params = params.iter();
         while let Some(param) = params.next() {
             match *param {
-                [38, ..] => set(&mut style.fg, param, &mut params),
-                [48, ..] => set(&mut style.bg, param, &mut params),
-                [58, ..] => set(&mut style.underline_color, param, &mut params),
-                [4, kind] => style.underline = underline(kind),
-                [number] => simple(style, number),
+                [38, ..] => extended(param, &mut params, |color| look.set_foreground(color)),
+                [48, ..] => extended(param, &mut params, |color| look.set_background(color)),
+                [58, ..] => extended(param, &mut params, |color| look.set_underline_color(color)),
+                [4, kind] => look.set_underline(underline(kind)),
+                [number] => simple(look, number),
                 _ => {}
             }
         }
     }
 }
 
-fn simple(style: &mut Style, number: u16) {
+fn simple(look: &mut Look, number: u16) {
     match number {
-        0 => *style = Style::default(),
-        1 => style.add(Attr::Bold),
-        2 => style.add(Attr::Dim),
-        3 => style.add(Attr::Italic),
-        4 => style.underline = Underline::Single,
-        5 | 6 => style.add(Attr::Blink),
-        7 => style.add(Attr::Reverse),
-        8 => style.add(Attr::Hidden),
-        9 => style.add(Attr::Strike),
-        21 => style.underline = Underline::Double,
+        0 => *look = Look::default(),
+        1 => look.add(Attr::Bold),
+        2 => look.add(Attr::Dim),
+        3 => look.add(Attr::Italic),
+        4 => look.set_underline(Underline::Single),
+        5 | 6 => look.add(Attr::Blink),
+        7 => look.add(Attr::Reverse),
+        8 => look.add(Attr::Hidden),
+        9 => look.add(Attr::Strike),
+        21 => look.set_underline(Underline::Double),
         22 => {
-            style.remove(Attr::Bold);
-            style.remove(Attr::Dim);
+            look.remove(Attr::Bold);
+            look.remove(Attr::Dim);
         }
-        23 => style.remove(Attr::Italic),
-        24 => style.underline = Underline::None,
-        25 => style.remove(Attr::Blink),
-        27 => style.remove(Attr::Reverse),
-        28 => style.remove(Attr::Hidden),
-        29 => style.remove(Attr::Strike),
-        30..=37 => style.fg = Color::Indexed((number - 30) as u8),
-        39 => style.fg = Color::Default,
-        40..=47 => style.bg = Color::Indexed((number - 40) as u8),
-        49 => style.bg = Color::Default,
-        53 => style.add(Attr::Overline),
-        55 => style.remove(Attr::Overline),
-        59 => style.underline_color = Color::Default,
-        90..=97 => style.fg = Color::Indexed((number - 90 + 8) as u8),
-        100..=107 => style.bg = Color::Indexed((number - 100 + 8) as u8),
+        23 => look.remove(Attr::Italic),
+        24 => look.set_underline(Underline::None),
+        25 => look.remove(Attr::Blink),
+        27 => look.remove(Attr::Reverse),
+        28 => look.remove(Attr::Hidden),
+        29 => look.remove(Attr::Strike),
+        30..=37 => look.set_foreground(Color::Indexed((number - 30) as u8)),
+        39 => look.set_foreground(Color::Default),
+        40..=47 => look.set_background(Color::Indexed((number - 40) as u8)),
+        49 => look.set_background(Color::Default),
+        53 => look.add(Attr::Overline),
+        55 => look.remove(Attr::Overline),
+        59 => look.set_underline_color(Color::Default),
+        90..=97 => look.set_foreground(Color::Indexed((number - 90 + 8) as u8)),
+        100..=107 => look.set_background(Color::Indexed((number - 100 + 8) as u8)),
         _ => {}
     }
 }
@@ -69,7 +70,7 @@ fn underline(kind: u16) -> Underline {
 }
 
 /// Reads an extended colour, from the rest of its own parameter or from those that follow.
-fn set(color: &mut Color, param: &[u16], rest: &mut Iter<'_>) {
+fn extended(param: &[u16], rest: &mut Iter<'_>, set: impl FnOnce(Color)) {
     let read = match *param {
         [_] => {
             let mut next = || rest.next().and_then(|param| param.first().copied());
@@ -87,8 +88,8 @@ fn set(color: &mut Color, param: &[u16], rest: &mut Iter<'_>) {
         [_, 2, _, r, g, b, ..] => rgb(r, g, b),
         _ => None,
     };
-    if let Some(read) = read {
-        *color = read;
+    if let Some(color) = read {
+        set(color);
     }
 }
 
@@ -102,7 +103,7 @@ fn rgb(r: u16, g: u16, b: u16) -> Option<Color> {
 
 #[cfg(test)]
 mod tests {
-    use super::super::Screen;
+    use super::super::{Screen, Style};
     use super::*;
 
     fn pen(sgr: &str) -> Style {

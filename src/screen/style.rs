@@ -86,7 +86,8 @@ impl Attr {
         }
     }
 
-    fn bit(self) -> u8 {
+    /// Its place in a set of attributes.
+    pub(super) fn bit(self) -> u8 {
         1 << self as u8
     }
 }
@@ -131,11 +132,6 @@ impl Style {
         }
         names
     }
-
-    /// The style that erasing leaves behind: the background stays, all else is gone, as in xterm.
-    pub(super) fn erased(&self) -> Self {
-        Self { bg: self.bg, ..Self::default() }
-    }
 }
 
 #[cfg(test)]
@@ -158,12 +154,5 @@ mod tests {
         assert_eq!(Color::Default.name(), None);
         assert_eq!(Color::Indexed(9).name().as_deref(), Some("9"));
         assert_eq!(Color::Rgb(1, 171, 255).name().as_deref(), Some("#01abff"));
-    }
-
-    #[test]
-    fn erasing_keeps_the_background_only() {
-        let mut style = Style { bg: Color::Indexed(4), fg: Color::Indexed(1), ..Style::default() };
-        style.add(Attr::Reverse);
-        assert_eq!(style.erased(), Style { bg: Color::Indexed(4), ..Style::default() });
     }
 }

@@ -7,9 +7,9 @@ use super::alternate::Alternate;
 use super::cursor::{Caret, CursorShape};
 use super::grid::Grid;
 use super::keyboard::Keyboard;
+use super::look::Look;
 use super::modes::{Mode, Modes};
 use super::reply::Query;
-use super::style::Style;
 use super::tabs::Tabs;
 use super::title::Titles;
 
@@ -135,8 +135,8 @@ impl Terminal {
 
     /// The look that erased cells get.
     #[inline]
-    pub(super) fn blank(&self) -> Style {
-        self.caret.style.erased()
+    pub(super) fn blank(&self) -> Look {
+        self.caret.look.erased()
     }
 
     /// Moves the caret to a place on the screen, cut to it.
@@ -216,7 +216,7 @@ impl Terminal {
     /// allocation of the whole screen.
     pub(super) fn reset(&mut self) {
         let mut grid = std::mem::take(&mut self.page.grid);
-        grid.erase_rows(0, self.rows, Style::default());
+        grid.erase_rows(0, self.rows, Look::default());
         let fresh = Self::with_grid(self.cols, self.rows, grid);
         let old = std::mem::replace(self, fresh);
         self.titles = old.titles;

@@ -1,7 +1,7 @@
 //! Reading the picture: rows as text, and as runs of one style.
 
 use super::Screen;
-use super::cell::{Cell, Width};
+use super::row::Row;
 use super::style::Style;
 
 /// Neighbouring cells of one look.
@@ -17,7 +17,7 @@ impl Screen {
     /// The visible rows as text, blanks at their ends left out. Always as many as the screen has rows.
     #[must_use]
     pub fn lines(&self) -> Vec<String> {
-        self.terminal.page.grid.rows().iter().map(|row| line(row.written())).collect()
+        self.terminal.page.grid.rows().iter().map(line).collect()
     }
 
     /// One visible row, 0-based, as runs from the left. Unstyled blanks at the end are left out; a row that does not exist
@@ -28,23 +28,24 @@ impl Screen {
         let Some(row) = self.terminal.page.grid.rows().get(usize::from(row)) else {
             return runs;
         };
-        for cell in row.written().iter().filter(|cell| cell.width != Width::Spacer) {
-            match runs.last_mut() {
-                Some(run) if run.style == cell.style => cell.push_text(&mut run.text),
-                _ => {
-                    let mut text = String::new();
-                    cell.push_text(&mut text);
-                    runs.push(Run { text, style: cell.style });
-                }
+        let mut look = None;
+        for (col, cell) in row.written().iter().enumerate().filter(|(_, cell)| !cell.is_spacer()) {
+            if look != Some(cell.look()) {
+                look = Some(cell.look());
+                runs.push(Run { text: String::new(), style: cell.look().style() });
+            }
+            if let Some(run) = runs.last_mut() {
+                row.push_text(col, &mut run.text);
             }
         }
         runs
     }
 }
 
-fn line(cells: &[Cell]) -> String {
-    let mut text = String::with_capacity(cells.len());
-    cells.iter().for_each(|cell| cell.push_text(&mut text));
+fn line(row: &Row) -> String {
+    let cells = row.written().len();
+    let mut text = String::with_capacity(cells);
+    (0..cells).for_each(|col| row.push_text(col, &mut text));
     text.truncate(text.trim_end_matches(' ').len());
     text
 }

@@ -6,8 +6,8 @@
 
 use super::alternate::Alternate;
 use super::cursor::{Charset, CursorShape};
+use super::look::Look;
 use super::modes::{Mode, ModeSpace};
-use super::style::Style;
 use super::terminal::Terminal;
 
 /// Modes that are undone by their own number, in this order: first what makes the terminal send bytes.
@@ -84,7 +84,7 @@ impl Terminal {
         if caret.charsets.shifted {
             out.push('\x0f');
         }
-        if caret.style != Style::default() {
+        if caret.look != Look::default() {
             out.push_str("\x1b[m");
         }
         out.push_str(&self.titles.undo());

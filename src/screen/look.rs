@@ -1,0 +1,163 @@
+//! A [`Style`] in two machine words, as the pen holds it and as every cell stores it.
+//!
+//! The low bits of the first word are left empty: there a cell has its character (`cell.rs`). So a run of text is written
+//! with one `or` and one store for each character.
+
+use super::style::{Attr, Color, Style, Underline};
+
+/// Bits of the first word that belong to the cell.
+pub(super) const CELL_BITS: u32 = 24;
+
+const ATTRS: u32 = CELL_BITS;
+const UNDERLINE: u32 = ATTRS + 8;
+const FOREGROUND: u32 = UNDERLINE + 3;
+const BACKGROUND: u32 = 0;
+const UNDERLINE_COLOR: u32 = BACKGROUND + COLOR_BITS;
+
+/// A colour: 0 the default, 1..=256 the palette, or this bit and 24 bits of red, green and blue.
+const RGB: u64 = 1 << 24;
+const COLOR_BITS: u32 = 25;
+
+/// The look of one cell, and the pen that the next character is written with. The default is a fresh terminal's.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(super) struct Look {
+    /// Attributes, kind of underline, colour of the text.
+    pub(super) first: u64,
+    /// Colours behind the text and of the underline.
+    pub(super) second: u64,
+}
+
+impl Look {
+    /// Switches `attr` on.
+    pub(super) fn add(&mut self, attr: Attr) {
+        self.first |= u64::from(attr.bit()) << ATTRS;
+    }
+
+    /// Switches `attr` off.
+    pub(super) fn remove(&mut self, attr: Attr) {
+        self.first &= !(u64::from(attr.bit()) << ATTRS);
+    }
+
+    /// Sets the colour of the text.
+    pub(super) fn set_foreground(&mut self, color: Color) {
+        put(&mut self.first, FOREGROUND, COLOR_BITS, packed(color));
+    }
+
+    /// Sets the colour behind the text.
+    pub(super) fn set_background(&mut self, color: Color) {
+        put(&mut self.second, BACKGROUND, COLOR_BITS, packed(color));
+    }
+
+    /// Sets the colour of the underline.
+    pub(super) fn set_underline_color(&mut self, color: Color) {
+        put(&mut self.second, UNDERLINE_COLOR, COLOR_BITS, packed(color));
+    }
+
+    /// Sets the kind of underline.
+    pub(super) fn set_underline(&mut self, kind: Underline) {
+        put(&mut self.first, UNDERLINE, 3, kind as u64);
+    }
+
+    /// The look that erasing leaves behind: the background stays, all else is gone, as in xterm.
+    #[inline]
+    pub(super) fn erased(self) -> Self {
+        Self { first: 0, second: self.second & mask(COLOR_BITS) }
+    }
+
+    /// The style that it stands for.
+    pub(super) fn style(self) -> Style {
+        let underline = match get(self.first, UNDERLINE, 3) {
+            1 => Underline::Single,
+            2 => Underline::Double,
+            3 => Underline::Curly,
+            4 => Underline::Dotted,
+            5 => Underline::Dashed,
+            _ => Underline::None,
+        };
+        let mut style = Style::default();
+        style.fg = color(get(self.first, FOREGROUND, COLOR_BITS));
+        style.bg = color(get(self.second, BACKGROUND, COLOR_BITS));
+        style.underline_color = color(get(self.second, UNDERLINE_COLOR, COLOR_BITS));
+        style.underline = underline;
+        for attr in Attr::ALL {
+            if get(self.first, ATTRS, 8) & u64::from(attr.bit()) != 0 {
+                style.add(attr);
+            }
+        }
+        style
+    }
+}
+
+fn mask(bits: u32) -> u64 {
+    (1 << bits) - 1
+}
+
+fn get(word: u64, at: u32, bits: u32) -> u64 {
+    (word >> at) & mask(bits)
+}
+
+fn put(word: &mut u64, at: u32, bits: u32, value: u64) {
+    *word = (*word & !(mask(bits) << at)) | (value << at);
+}
+
+fn packed(color: Color) -> u64 {
+    match color {
+        Color::Default => 0,
+        Color::Indexed(index) => u64::from(index) + 1,
+        Color::Rgb(r, g, b) => RGB | u64::from(r) << 16 | u64::from(g) << 8 | u64::from(b),
+    }
+}
+
+fn color(packed: u64) -> Color {
+    match packed {
+        0 => Color::Default,
+        rgb if rgb & RGB != 0 => Color::Rgb((rgb >> 16) as u8, (rgb >> 8) as u8, rgb as u8),
+        index => Color::Indexed((index - 1) as u8),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn every_part_is_kept_apart_from_the_others() {
+        let colors = [
+            Color::Default,
+            Color::Indexed(0),
+            Color::Indexed(255),
+            Color::Rgb(0, 0, 0),
+            Color::Rgb(255, 255, 255),
+            Color::Rgb(1, 2, 3),
+        ];
+        let kinds = [Underline::None, Underline::Single, Underline::Double, Underline::Curly, Underline::Dotted, Underline::Dashed];
+        for fg in colors {
+            for bg in colors {
+                for kind in kinds {
+                    let mut look = Look::default();
+                    let mut style = Style::default();
+                    for attr in Attr::ALL {
+                        look.add(attr);
+                        style.add(attr);
+                    }
+                    look.set_foreground(fg);
+                    look.set_background(bg);
+                    look.set_underline_color(fg);
+                    look.set_underline(kind);
+                    (style.fg, style.bg, style.underline_color, style.underline) = (fg, bg, fg, kind);
+                    assert_eq!(look.style(), style);
+                    assert_eq!(look.first & mask(CELL_BITS), 0);
+                    let mut behind = Look::default();
+                    behind.set_background(bg);
+                    assert_eq!(look.erased(), behind);
+                    look.remove(Attr::Italic);
+                    style.remove(Attr::Italic);
+                    assert_eq!(look.style(), style);
+                    look.set_foreground(Color::Default);
+                    style.fg = Color::Default;
+                    assert_eq!(look.style(), style);
+                }
+            }
+        }
+    }
+}
