@@ -113,6 +113,13 @@ pub(super) struct Charsets {
 }
 
 impl Charsets {
+    /// Whether text is shown as it is received.
+    #[inline]
+    pub(super) fn is_ascii(self) -> bool {
+        let set = if self.shifted { self.g1 } else { self.g0 };
+        set == Charset::Ascii
+    }
+
     /// The character that is shown for one that was received.
     #[inline]
     pub(super) fn map(self, ch: char) -> char {

@@ -1,4 +1,7 @@
-//! Between the raw bytes and the parser: two things that `vte` 0.15 leaves to its caller.
+//! Between the raw bytes and what carries them out: text and the usual sequences go the short way, the rest to `vte`.
+//!
+//! `vte` 0.15 is given a sequence from its escape on, and stops when that is over; then text is read here again. Two things
+//! it leaves to its caller:
 //!
 //! * It keeps a whole OSC string in memory, however long: after 64 KiB of one the rest is skipped here.
 //! * It loses characters when a UTF-8 character is cut over two reads and others follow close behind (its
@@ -7,13 +10,14 @@
 
 use vte::Parser;
 
+use super::sequence::Sequence;
 use super::terminal::Terminal;
+use super::utf8::{Decoded, decode};
 
 /// Longest string sequence in bytes that is looked at.
 pub(super) const STRING_MAX: usize = 64 * 1024;
 
-/// Bytes given to the parser at a time. Bounds how far a string can run over, and what invalid UTF-8 costs: the parser
-/// looks for the next escape again after each bad byte.
+/// Bytes given to the parser at a time. Bounds how far a string can run over.
 const CHUNK: usize = 4096;
 
 /// The parser and what waits before it.
@@ -23,7 +27,9 @@ pub(super) struct Input {
     /// The first bytes of a character, `len` of them.
     partial: [u8; 4],
     len: usize,
-    /// Bytes since the parser last reported anything, roughly: it is inside a string.
+    /// The parser is inside a sequence, or may be: it gets the next bytes.
+    inside: bool,
+    /// Bytes since the parser last reported anything: it is inside a string.
     silent: usize,
     /// The string was too long; its end is awaited.
     skipping: bool,
@@ -37,26 +43,79 @@ impl PartialEq for Input {
 }
 
 impl Input {
-    /// Parses `bytes` and has the terminal carry them out.
-    pub(super) fn feed(&mut self, terminal: &mut Terminal, bytes: &[u8]) {
-        for chunk in bytes.chunks(CHUNK) {
-            let rest = if self.skipping { self.skip(chunk) } else { chunk };
-            terminal.heard = false;
-            self.advance(terminal, rest);
-            if terminal.heard || rest.is_empty() {
-                self.silent = 0;
+    /// Reads `bytes` and has the terminal carry them out.
+    pub(super) fn feed(&mut self, terminal: &mut Terminal, mut bytes: &[u8]) {
+        while !bytes.is_empty() {
+            bytes = if self.skipping {
+                self.skip(bytes)
+            } else if self.len > 0 {
+                self.join(terminal, bytes)
+            } else if self.inside {
+                self.parse(terminal, bytes)
             } else {
-                self.silent += rest.len();
-            }
-            if self.silent > STRING_MAX {
-                *self = Self { skipping: true, ..Self::default() };
-            }
+                self.read(terminal, bytes)
+            };
         }
         terminal.heard = false;
+        terminal.grounded = false;
     }
 
     fn waiting(&self) -> &[u8] {
         self.partial.get(..self.len).unwrap_or_default()
+    }
+
+    /// Text and usual sequences. Returns what follows: nothing, or the beginning of a sequence for the parser.
+    fn read<'a>(&mut self, terminal: &mut Terminal, mut bytes: &'a [u8]) -> &'a [u8] {
+        loop {
+            let done = terminal.plain(bytes);
+            bytes = &bytes[done..];
+            match bytes.first() {
+                None => return bytes,
+                Some(0x1b) => {}
+                Some(_) => {
+                    self.keep(bytes);
+                    return &[];
+                }
+            }
+            let Some(sequence) = Sequence::read(bytes) else {
+                self.inside = true;
+                return bytes;
+            };
+            terminal.carry_out(&sequence);
+            bytes = &bytes[sequence.len..];
+        }
+    }
+
+    /// Gives the parser a part of `bytes`, and returns what follows.
+    fn parse<'a>(&mut self, terminal: &mut Terminal, bytes: &'a [u8]) -> &'a [u8] {
+        // Only an escape leads away from text: so what is text at the end of a part without one was text all the time.
+        let end = bytes.iter().take(CHUNK).skip(1).position(|byte| *byte == 0x1b).map_or(bytes.len().min(CHUNK), |at| at + 1);
+        let (part, rest) = bytes.split_at(end);
+        let (whole, cut) = part.split_at(part.len() - cut_length(part));
+        terminal.heard = false;
+        terminal.grounded = false;
+        let done = self.parser.advance_until_terminated(terminal, whole);
+        self.listen(terminal, done);
+        if done < whole.len() || !self.inside {
+            return &bytes[done..];
+        }
+        self.keep(cut);
+        rest
+    }
+
+    /// Looks at what the parser has reported of `len` bytes.
+    fn listen(&mut self, terminal: &Terminal, len: usize) {
+        let long = self.silent > CHUNK;
+        self.silent = if terminal.heard { 0 } else { self.silent + len };
+        if terminal.grounded {
+            self.inside = false;
+            if long {
+                // The room that a long string took is given back.
+                self.parser = Parser::default();
+            }
+        } else if self.silent > STRING_MAX {
+            *self = Self { skipping: true, ..Self::default() };
+        }
     }
 
     /// Drops bytes up to the end of the string, and returns what follows.
@@ -70,37 +129,48 @@ impl Input {
         &bytes[next..]
     }
 
-    /// Gives the parser whole characters only.
-    fn advance(&mut self, terminal: &mut Terminal, mut bytes: &[u8]) {
-        while self.len > 0 {
-            let Some((byte, rest)) = bytes.split_first() else {
-                return;
-            };
-            let mut joined = self.partial;
-            joined[self.len] = *byte;
-            let joined = &joined[..=self.len];
-            match std::str::from_utf8(joined) {
-                Ok(_) => {
-                    self.len = 0;
-                    self.parser.advance(terminal, joined);
-                    bytes = rest;
-                }
-                Err(error) if error.error_len().is_none() => {
-                    self.partial[self.len] = *byte;
-                    self.len += 1;
-                    bytes = rest;
-                }
-                // It will never be a character: the parser shows it as one that is not, and looks at `byte` anew.
-                Err(_) => {
-                    self.parser.advance(terminal, &joined[..self.len]);
-                    self.len = 0;
-                }
-            }
+    /// Has the beginning of a character wait for the rest.
+    fn keep(&mut self, cut: &[u8]) {
+        for (place, byte) in self.partial.iter_mut().zip(cut) {
+            *place = *byte;
         }
-        let (whole, cut) = bytes.split_at(bytes.len() - cut_length(bytes));
-        self.parser.advance(terminal, whole);
-        self.partial[..cut.len()].copy_from_slice(cut);
-        self.len = cut.len();
+        self.len = cut.len().min(self.partial.len() - 1);
+    }
+
+    /// Adds a byte to the character that waits, and returns what follows.
+    fn join<'a>(&mut self, terminal: &mut Terminal, bytes: &'a [u8]) -> &'a [u8] {
+        let Some((byte, rest)) = bytes.split_first() else { return bytes };
+        let mut joined = self.partial;
+        joined[self.len] = *byte;
+        let joined = &joined[..=self.len];
+        match decode(joined) {
+            Decoded::Cut => {
+                self.keep(joined);
+                return rest;
+            }
+            Decoded::Char(ch, _) if !self.inside => {
+                self.len = 0;
+                terminal.put(ch);
+                return rest;
+            }
+            Decoded::Broken(_) if !self.inside => {
+                self.len = 0;
+                terminal.put(char::REPLACEMENT_CHARACTER);
+                return bytes;
+            }
+            _ => {}
+        }
+        // What will never be a character is shown as one that is not, and `byte` is looked at anew.
+        let (part, rest) = match decode(joined) {
+            Decoded::Char(..) => (joined, rest),
+            _ => (&joined[..self.len], bytes),
+        };
+        terminal.heard = false;
+        terminal.grounded = false;
+        self.parser.advance(terminal, part);
+        self.len = 0;
+        self.listen(terminal, part.len());
+        rest
     }
 }
 
@@ -110,10 +180,7 @@ fn cut_length(bytes: &[u8]) -> usize {
     let Some(lead) = tail.iter().rposition(|byte| *byte >= 0xc0) else {
         return 0;
     };
-    match std::str::from_utf8(&tail[lead..]) {
-        Err(error) if error.valid_up_to() == 0 && error.error_len().is_none() => tail.len() - lead,
-        _ => 0,
-    }
+    if decode(&tail[lead..]) == Decoded::Cut { tail.len() - lead } else { 0 }
 }
 
 #[cfg(test)]

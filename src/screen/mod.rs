@@ -22,9 +22,11 @@ mod modes;
 mod osc;
 mod params;
 mod perform;
+mod plain;
 mod print;
 mod reply;
 mod row;
+mod sequence;
 mod sgr;
 mod style;
 mod tabs;
@@ -32,6 +34,8 @@ mod terminal;
 mod text;
 mod title;
 mod undo;
+mod utf8;
+mod width;
 
 #[cfg(test)]
 mod claude_tests;

@@ -3,19 +3,23 @@
 //! Device control strings are ignored: nothing that hopty keeps comes in one. So are the C1 controls (0x80-0x9f), which
 //! few terminals obey in UTF-8.
 
-use vte::{Params, Perform};
+use vte::Perform;
 
 use super::cursor::Charset;
 use super::modes::Mode;
+use super::params::Params;
+use super::sequence::Sequence;
 use super::terminal::Terminal;
 
 impl Perform for Terminal {
     #[inline]
     fn print(&mut self, ch: char) {
         self.heard = true;
-        self.put(ch);
+        self.grounded = true;
+        Self::put(self, ch);
     }
 
+    #[inline]
     fn execute(&mut self, byte: u8) {
         self.heard = true;
         match byte {
@@ -30,11 +34,13 @@ impl Perform for Terminal {
             b'\r' => self.go(0, self.caret.row),
             0x0e => self.caret.charsets.shifted = true,
             0x0f => self.caret.charsets.shifted = false,
+            // CAN and SUB end every sequence.
+            0x18 | 0x1a => self.grounded = true,
             _ => {}
         }
     }
 
-    fn hook(&mut self, _params: &Params, _intermediates: &[u8], _ignore: bool, _action: char) {
+    fn hook(&mut self, _params: &vte::Params, _intermediates: &[u8], _ignore: bool, _action: char) {
         self.heard = true;
     }
 
@@ -51,21 +57,22 @@ impl Perform for Terminal {
         if !params.first().is_some_and(|number| Self::latch_holds_osc(number)) {
             self.touched = true;
         }
+        // Otherwise an escape follows, or has come already, or CAN will be told.
+        self.grounded = bell_terminated;
         self.osc(params, bell_terminated);
     }
 
-    fn csi_dispatch(&mut self, params: &Params, intermediates: &[u8], ignore: bool, action: char) {
+    fn csi_dispatch(&mut self, params: &vte::Params, intermediates: &[u8], ignore: bool, action: char) {
         self.heard = true;
+        self.grounded = true;
         if !ignore {
-            if !Self::latch_holds_csi(intermediates, action) {
-                self.touched = true;
-            }
-            self.csi(&params.into(), intermediates, action);
+            self.control_sequence(&params.into(), intermediates, action);
         }
     }
 
     fn esc_dispatch(&mut self, intermediates: &[u8], ignore: bool, byte: u8) {
         self.heard = true;
+        self.grounded = true;
         if ignore {
             return;
         }
@@ -91,9 +98,29 @@ impl Perform for Terminal {
             _ => {}
         }
     }
+
+    fn terminated(&self) -> bool {
+        self.grounded
+    }
 }
 
 impl Terminal {
+    /// Carries out a sequence that did not come from the parser.
+    #[inline]
+    pub(super) fn carry_out(&mut self, sequence: &Sequence) {
+        let marker = [sequence.marker];
+        let intermediates = if sequence.marker == 0 { &[][..] } else { &marker };
+        self.control_sequence(&sequence.params, intermediates, char::from(sequence.action));
+    }
+
+    #[inline]
+    fn control_sequence(&mut self, params: &Params, intermediates: &[u8], action: char) {
+        if !Self::latch_holds_csi(intermediates, action) {
+            self.touched = true;
+        }
+        self.csi(params, intermediates, action);
+    }
+
     /// BS: one to the left; at the edge to the row above, if reverse wrap is on.
     fn backspace(&mut self) {
         let (col, row) = (self.caret.col, self.caret.row);

@@ -1,22 +1,45 @@
-//! Writing text: width, wrapping, insert mode, combining marks, REP.
-//!
-//! Width is that of each character alone (`unicode-width`), as in xterm and in tmux without mode 2027: an emoji joined
-//! from several stands in several cells.
-
-use unicode_width::UnicodeWidthChar;
+//! Writing text: wrapping, insert mode, combining marks, REP.
 
 use super::modes::Mode;
 use super::terminal::Terminal;
+use super::width::width;
 
 impl Terminal {
+    /// Writes a run of printable ASCII at the caret.
+    #[inline]
+    pub(super) fn put_ascii(&mut self, mut run: &[u8]) {
+        if !self.caret.charsets.is_ascii() || self.modes.is_on(Mode::Insert) {
+            return run.iter().for_each(|byte| self.put(char::from(*byte)));
+        }
+        let look = self.caret.look;
+        let Some(last) = run.last() else { return };
+        self.last = Some(char::from(*last));
+        self.changed = true;
+        loop {
+            if self.caret.pending {
+                self.wrap();
+            }
+            let col = self.caret.col;
+            let fit = run.len().min(self.cols - col);
+            let Some(row) = self.page.grid.row_mut(self.caret.row) else { return };
+            row.put_ascii(col, &run[..fit], look);
+            self.advance(fit);
+            run = &run[fit..];
+            if run.is_empty() {
+                return;
+            }
+            if !self.caret.pending {
+                // Without autowrap all that is left goes into the last column.
+                run = &run[run.len() - 1..];
+            }
+        }
+    }
+
     /// Writes one character at the caret.
     #[inline]
     pub(super) fn put(&mut self, ch: char) {
         let ch = self.caret.charsets.map(ch);
-        if matches!(ch, ' '..='~') {
-            return self.put_narrow(ch);
-        }
-        match ch.width() {
+        match width(ch) {
             None => {}
             Some(0) => self.combine(ch),
             Some(1) => self.put_narrow(ch),
@@ -29,7 +52,7 @@ impl Terminal {
     pub(super) fn repeat(&mut self, count: usize) {
         let Some(ch) = self.last else { return };
         for _ in 0..count.min(self.cols) {
-            if ch.width() == Some(2) {
+            if width(ch) == Some(2) {
                 self.put_wide(ch);
             } else {
                 self.put_narrow(ch);
@@ -42,19 +65,20 @@ impl Terminal {
         if self.caret.pending {
             self.wrap();
         }
-        let (col, style) = (self.caret.col, self.caret.look);
+        let (col, look) = (self.caret.col, self.caret.look);
         let insert = self.modes.is_on(Mode::Insert);
         if let Some(row) = self.page.grid.row_mut(self.caret.row) {
             if insert {
-                row.insert(col, 1, style.erased());
+                row.insert(col, 1, look.erased());
             }
-            row.put_narrow(col, ch, style);
+            row.put_narrow(col, ch, look);
         }
         self.advance(1);
         self.last = Some(ch);
         self.changed = true;
     }
 
+    #[inline]
     fn put_wide(&mut self, ch: char) {
         if self.cols < 2 {
             return;
@@ -62,7 +86,7 @@ impl Terminal {
         if self.caret.pending {
             self.wrap();
         }
-        let style = self.caret.look;
+        let look = self.caret.look;
         if self.caret.col + 2 > self.cols {
             if self.is_on(Mode::AutoWrap) {
                 let (col, blank) = (self.caret.col, self.blank());
@@ -78,9 +102,9 @@ impl Terminal {
         let insert = self.modes.is_on(Mode::Insert);
         if let Some(row) = self.page.grid.row_mut(self.caret.row) {
             if insert {
-                row.insert(col, 2, style.erased());
+                row.insert(col, 2, look.erased());
             }
-            row.put_wide(col, ch, style);
+            row.put_wide(col, ch, look);
         }
         self.advance(2);
         self.last = Some(ch);

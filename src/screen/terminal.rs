@@ -66,6 +66,8 @@ pub(super) struct Terminal {
     pub(super) queries: Vec<Query>,
     /// The parser had something to say since this was cleared.
     pub(super) heard: bool,
+    /// The parser has come back to text since this was cleared.
+    pub(super) grounded: bool,
     /// Something visible changed since this was cleared.
     pub(super) changed: bool,
     /// What the undo needs and the latch does not hold may have changed since this was cleared.
@@ -95,6 +97,7 @@ impl Terminal {
             last: None,
             queries: Vec::new(),
             heard: false,
+            grounded: false,
             changed: false,
             touched: false,
         }
@@ -222,6 +225,7 @@ impl Terminal {
         self.titles = old.titles;
         self.queries = old.queries;
         self.heard = old.heard;
+        self.grounded = old.grounded;
         self.touched = true;
         self.changed = true;
     }
