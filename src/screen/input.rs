@@ -5,8 +5,8 @@
 //!
 //! * It keeps a whole OSC string in memory, however long: after 64 KiB of one the rest is skipped here.
 //! * It loses characters when a UTF-8 character is cut over two reads and others follow close behind (its
-//!   `advance_partial_utf8` takes all of up to four bytes, and prints one character). So it is never given a cut one:
-//!   the first bytes wait here for the rest.
+//!   `advance_partial_utf8` takes all of up to four bytes, and prints one character). So it is given whole ones only:
+//!   the first bytes wait here for the rest, and what is none is replaced by U+FFFD.
 
 use vte::Parser;
 
@@ -88,25 +88,30 @@ impl Input {
 
     /// Gives the parser a part of `bytes`, and returns what follows.
     fn parse<'a>(&mut self, terminal: &mut Terminal, bytes: &'a [u8]) -> &'a [u8] {
-        // Only an escape leads away from text: so what is text at the end of a part without one was text all the time.
-        let end = bytes.iter().take(CHUNK).skip(1).position(|byte| *byte == 0x1b).map_or(bytes.len().min(CHUNK), |at| at + 1);
-        let (part, rest) = bytes.split_at(end);
-        let (whole, cut) = part.split_at(part.len() - cut_length(part));
-        terminal.heard = false;
-        terminal.grounded = false;
-        let done = self.parser.advance_until_terminated(terminal, whole);
-        self.listen(terminal, done);
-        if done < whole.len() || !self.inside {
-            return &bytes[done..];
-        }
-        self.keep(cut);
-        rest
+        let part = match decode(bytes) {
+            Decoded::Char(_, len) => part_length(bytes, len),
+            // One of the old C1 range can end a string.
+            Decoded::Broken(1) if bytes[0] <= 0x9f => 1,
+            Decoded::Broken(len) => {
+                self.give(terminal, char::REPLACEMENT_CHARACTER.encode_utf8(&mut [0; 4]).as_bytes());
+                return &bytes[len..];
+            }
+            Decoded::Cut => {
+                self.keep(bytes);
+                return &[];
+            }
+        };
+        let done = self.give(terminal, &bytes[..part]);
+        &bytes[done..]
     }
 
-    /// Looks at what the parser has reported of `len` bytes.
-    fn listen(&mut self, terminal: &Terminal, len: usize) {
+    /// Lets the parser read up to the end of its sequence, says how far that was, and looks at what it has reported.
+    fn give(&mut self, terminal: &mut Terminal, bytes: &[u8]) -> usize {
+        terminal.heard = false;
+        terminal.grounded = false;
+        let done = self.parser.advance_until_terminated(terminal, bytes);
         let long = self.silent > CHUNK;
-        self.silent = if terminal.heard { 0 } else { self.silent + len };
+        self.silent = if terminal.heard { 0 } else { self.silent + done };
         if terminal.grounded {
             self.inside = false;
             if long {
@@ -116,6 +121,7 @@ impl Input {
         } else if self.silent > STRING_MAX {
             *self = Self { skipping: true, ..Self::default() };
         }
+        done
     }
 
     /// Drops bytes up to the end of the string, and returns what follows.
@@ -143,67 +149,42 @@ impl Input {
         let mut joined = self.partial;
         joined[self.len] = *byte;
         let joined = &joined[..=self.len];
-        match decode(joined) {
+        let (ch, rest) = match decode(joined) {
             Decoded::Cut => {
                 self.keep(joined);
                 return rest;
             }
-            Decoded::Char(ch, _) if !self.inside => {
-                self.len = 0;
-                terminal.put(ch);
-                return rest;
-            }
-            Decoded::Broken(_) if !self.inside => {
-                self.len = 0;
-                terminal.put(char::REPLACEMENT_CHARACTER);
-                return bytes;
-            }
-            _ => {}
-        }
-        // What will never be a character is shown as one that is not, and `byte` is looked at anew.
-        let (part, rest) = match decode(joined) {
-            Decoded::Char(..) => (joined, rest),
-            _ => (&joined[..self.len], bytes),
+            Decoded::Char(ch, _) => (ch, rest),
+            // It will never be a character: it is shown as one that is not, and `byte` is looked at anew.
+            Decoded::Broken(_) => (char::REPLACEMENT_CHARACTER, bytes),
         };
-        terminal.heard = false;
-        terminal.grounded = false;
-        self.parser.advance(terminal, part);
         self.len = 0;
-        self.listen(terminal, part.len());
+        if self.inside {
+            self.give(terminal, ch.encode_utf8(&mut [0; 4]).as_bytes());
+        } else {
+            terminal.put(ch);
+        }
         rest
     }
 }
 
-/// How many bytes at the end are the beginning of a character: 0 to 3.
-fn cut_length(bytes: &[u8]) -> usize {
-    let tail = &bytes[bytes.len().saturating_sub(3)..];
-    let Some(lead) = tail.iter().rposition(|byte| *byte >= 0xc0) else {
-        return 0;
-    };
-    if decode(&tail[lead..]) == Decoded::Cut { tail.len() - lead } else { 0 }
+/// How far the parser may read at a time: whole characters, and no escape but the first byte. Only an escape leads away from
+/// text, so when it reports text, all to the end of the part was text.
+fn part_length(bytes: &[u8], first: usize) -> usize {
+    let mut len = first;
+    while len < CHUNK && bytes.get(len).is_some_and(|byte| *byte != 0x1b) {
+        match decode(&bytes[len..]) {
+            Decoded::Char(_, more) => len += more,
+            Decoded::Broken(_) | Decoded::Cut => break,
+        }
+    }
+    len
 }
 
 #[cfg(test)]
 mod tests {
     use super::super::Screen;
     use super::*;
-
-    #[test]
-    fn cut_characters_are_found() {
-        for (bytes, length) in [
-            (&b"abc"[..], 0),
-            (b"", 0),
-            (b"ab\xe2", 1),
-            (b"ab\xe2\x82", 2),
-            (b"ab\xe2\x82\xac", 0),
-            (b"\xf0\x9f\x92", 3),
-            (b"ab\x82\x82", 0),
-            (b"ab\xff", 0),
-            (b"\xe0\x80", 0),
-        ] {
-            assert_eq!(cut_length(bytes), length, "{bytes:?}");
-        }
-    }
 
     #[test]
     fn nothing_is_lost_behind_a_cut_character() {

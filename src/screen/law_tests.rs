@@ -139,8 +139,14 @@ fn check(screen: &Screen) {
     }
 }
 
+/// Twice the usual number of inputs for each law; `PROPTEST_CASES` gives another.
+fn config() -> ProptestConfig {
+    let usual = ProptestConfig::default();
+    ProptestConfig { failure_persistence: None, cases: 2 * usual.cases, ..usual }
+}
+
 proptest! {
-    #![proptest_config(ProptestConfig { failure_persistence: None, ..ProptestConfig::with_cases(512) })]
+    #![proptest_config(config())]
 
     #[test]
     fn input_may_be_cut_anywhere((cols, rows) in size(), bytes in input(), cuts in vec(any::<prop::sample::Index>(), 0..6)) {
@@ -159,6 +165,18 @@ proptest! {
         }
         pieces.feed(&bytes[from..]);
         prop_assert!(whole == pieces, "cut: {:?} against {:?}", whole, pieces);
+    }
+
+    #[test]
+    fn the_short_way_leads_where_the_parser_leads((cols, rows) in size(), bytes in input()) {
+        let mut short = Screen::new(cols, rows);
+        short.feed(&bytes);
+        let mut long = Screen::new(cols, rows);
+        let mut parser = vte::Parser::<1024>::default();
+        parser.advance(&mut long.terminal, &bytes);
+        (long.terminal.heard, long.terminal.grounded) = (false, false);
+        (long.terminal.changed, long.terminal.touched) = (false, false);
+        prop_assert!(short.terminal == long.terminal, "{:?} against {:?}", short, long);
     }
 
     #[test]
