@@ -3,6 +3,7 @@
 //! ```sh
 //! cargo bench --bench screen                  # 80x24, 15 rounds
 //! cargo bench --bench screen -- 160x50 30     # another size, more rounds
+//! cargo bench --bench screen -- dense hopty   # one workload, one model
 //! ```
 //!
 //! Every model is fed the same 4 MiB in pieces of 64 KiB, each in turn, the order rotating, and the best round counts: a
@@ -25,6 +26,9 @@ const LENGTH: usize = 4 << 20;
 /// Bytes given at a time.
 const PIECE: usize = 64 << 10;
 
+/// The workloads by name.
+const WORKLOADS: [&str; 4] = ["plain lines", "dense colour and moves", "wide UTF-8", "agent frames"];
+
 /// The models: name, and what feeds a fresh one with the pieces and says something of the result, so that none of it can be
 /// left out.
 const MODELS: [(&str, fn(Size, &[u8]) -> usize); 4] =
@@ -43,15 +47,20 @@ fn main() {
     let rounds: usize = args.iter().find_map(|arg| arg.parse().ok()).unwrap_or(15);
     println!("| {}x{}, MB/s | {} | to alacritty_terminal |", size.cols, size.rows, MODELS.map(|(name, _)| name).join(" | "));
     println!("|---|{}---|", "---|".repeat(MODELS.len()));
-    for (name, bytes) in
-        [("plain lines", plain()), ("dense colour and moves", dense(size)), ("wide UTF-8", wide()), ("agent frames", agent())]
-    {
+    for (name, bytes) in WORKLOADS.into_iter().zip([plain(), dense(size), wide(), agent()]) {
+        let left_out = |all: &[&str], name: &str| {
+            let chosen = |name: &str| args.iter().any(|arg| name.contains(arg.as_str()));
+            all.iter().any(|name| chosen(name)) && !chosen(name)
+        };
+        if left_out(&WORKLOADS, name) {
+            continue;
+        }
         let mut best = [f64::INFINITY; MODELS.len()];
         for round in 0..rounds {
             for turn in 0..MODELS.len() {
                 let at = (round + turn) % MODELS.len();
                 // avt is slow, and only here for orientation.
-                if MODELS[at].0 == "avt" && round > 3 {
+                if left_out(&MODELS.map(|(name, _)| name), MODELS[at].0) || (MODELS[at].0 == "avt" && round > 3) {
                     continue;
                 }
                 let start = Instant::now();

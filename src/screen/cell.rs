@@ -67,6 +67,12 @@ impl Cell {
         self.first & SPACER != 0
     }
 
+    /// Whether it is one of the two halves of a wide character.
+    #[inline]
+    pub(super) fn is_half(self) -> bool {
+        self.first & (WIDE | SPACER) != 0
+    }
+
     /// Its look.
     pub(super) fn look(self) -> Look {
         Look { first: self.first & !TEXT_MASK, second: self.second }

@@ -35,6 +35,24 @@ impl Terminal {
         }
     }
 
+    /// Writes the characters beyond ASCII that `bytes` begin with, and says how many bytes those were; 0 when the first one is
+    /// for [`Self::put`]. No character set has a say in them.
+    #[inline]
+    pub(super) fn put_text(&mut self, bytes: &[u8]) -> usize {
+        if self.caret.pending || self.modes.is_on(Mode::Insert) {
+            return 0;
+        }
+        let (col, look) = (self.caret.col, self.caret.look);
+        let Some(row) = self.page.grid.row_mut(self.caret.row) else { return 0 };
+        let written = row.put_text(col, bytes, look);
+        if written.last.is_some() {
+            self.last = written.last;
+            self.changed = true;
+            self.advance(written.col - col);
+        }
+        written.len
+    }
+
     /// Writes one character at the caret.
     #[inline]
     pub(super) fn put(&mut self, ch: char) {

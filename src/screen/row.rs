@@ -9,6 +9,18 @@
 use super::cell::Cell;
 use super::look::Look;
 use super::marks::{Had, Marks};
+use super::utf8::{Decoded, decode};
+use super::width::width;
+
+/// How far [`Row::put_text`] came.
+pub(super) struct Written {
+    /// Bytes.
+    pub(super) len: usize,
+    /// The column behind the last character.
+    pub(super) col: usize,
+    /// The last character; `None` when there was not one.
+    pub(super) last: Option<char>,
+}
 
 /// A row of the grid.
 #[derive(Clone, Debug)]
@@ -117,6 +129,38 @@ impl Row {
         if !behind.is_empty() {
             self.put_ascii(self.cells.len(), behind, look);
         }
+    }
+
+    /// Writes the characters beyond ASCII that `bytes` begin with, as many as fit and need no more care than their width.
+    #[inline]
+    pub(super) fn put_text(&mut self, mut col: usize, bytes: &[u8], look: Look) -> Written {
+        let (mut len, mut last) = (0, None);
+        self.reach(col);
+        while let Some(rest) = bytes.get(len..).filter(|rest| rest.first().is_some_and(|byte| *byte >= 0x80)) {
+            let Decoded::Char(ch, read) = decode(rest) else { break };
+            match width(ch) {
+                Some(1) if col < self.cols() => {
+                    match self.cells.get_mut(col) {
+                        None => self.cells.push(Cell::narrow(ch, look)),
+                        Some(cell) if !cell.is_half() => *cell = Cell::narrow(ch, look),
+                        Some(_) => break,
+                    }
+                    col += 1;
+                }
+                Some(2) if col + 2 <= self.cols() => {
+                    match self.cells.get_mut(col..) {
+                        Some([]) => self.cells.extend_from_slice(&Cell::wide(ch, look)),
+                        Some([left, right, ..]) if !left.is_half() && !right.is_half() => [*left, *right] = Cell::wide(ch, look),
+                        _ => break,
+                    }
+                    col += 2;
+                }
+                _ => break,
+            }
+            len += read;
+            last = Some(ch);
+        }
+        Written { len, col, last }
     }
 
     /// Puts cells in the place of others, as far as the row goes.
