@@ -10,6 +10,7 @@
 
 use vte::Parser;
 
+use super::params::Params;
 use super::sequence::Sequence;
 use super::terminal::Terminal;
 use super::utf8::{Decoded, decode};
@@ -24,6 +25,8 @@ const CHUNK: usize = 4096;
 #[derive(Default)]
 pub(super) struct Input {
     parser: Parser,
+    /// Room for the numbers of the sequence at hand.
+    params: Params,
     /// The first bytes of a character, `len` of them.
     partial: [u8; 4],
     len: usize,
@@ -77,11 +80,11 @@ impl Input {
                     return &[];
                 }
             }
-            let Some(sequence) = Sequence::read(bytes) else {
+            let Some(sequence) = Sequence::read(bytes, &mut self.params) else {
                 self.inside = true;
                 return bytes;
             };
-            terminal.carry_out(&sequence);
+            terminal.carry_out(sequence, &self.params);
             bytes = &bytes[sequence.len..];
         }
     }

@@ -7,7 +7,7 @@
 pub(super) const NUMBERS_MAX: usize = 32;
 
 /// The numbers, in order. An absent one is 0.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, Default)]
 pub(super) struct Params {
     numbers: [u16; NUMBERS_MAX],
     /// Bit n: number n stood behind a colon, so it belongs to the parameter of the one before it.
@@ -16,10 +16,11 @@ pub(super) struct Params {
 }
 
 impl Params {
-    /// None yet.
+    /// None again.
     #[inline]
-    pub(super) fn new() -> Self {
-        Self { numbers: [0; NUMBERS_MAX], joined: 0, len: 0 }
+    pub(super) fn clear(&mut self) {
+        self.joined = 0;
+        self.len = 0;
     }
 
     /// Adds a number that begins a parameter (`joined` = 0) or belongs to the one before it (1). Ignored when all places
@@ -43,8 +44,7 @@ impl Params {
     #[inline]
     pub(super) fn value(&self, at: usize) -> u16 {
         if self.joined == 0 {
-            // Places behind the last number hold 0.
-            return self.numbers.get(at).copied().unwrap_or(0);
+            return self.numbers.get(..self.len).and_then(|numbers| numbers.get(at)).copied().unwrap_or(0);
         }
         self.iter().nth(at).and_then(|param| param.first()).copied().unwrap_or(0)
     }
@@ -80,7 +80,7 @@ impl Params {
 
 impl From<&vte::Params> for Params {
     fn from(params: &vte::Params) -> Self {
-        let mut read = Self::new();
+        let mut read = Self::default();
         for param in params {
             for (at, number) in param.iter().enumerate() {
                 read.push(*number, u32::from(at > 0));
@@ -116,7 +116,7 @@ mod tests {
     use super::*;
 
     fn params(numbers: &[(u16, u32)]) -> Params {
-        let mut params = Params::new();
+        let mut params = Params::default();
         numbers.iter().for_each(|(number, joined)| params.push(*number, *joined));
         params
     }

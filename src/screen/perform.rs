@@ -107,10 +107,10 @@ impl Perform for Terminal {
 impl Terminal {
     /// Carries out a sequence that did not come from the parser.
     #[inline]
-    pub(super) fn carry_out(&mut self, sequence: &Sequence) {
+    pub(super) fn carry_out(&mut self, sequence: Sequence, params: &Params) {
         let marker = [sequence.marker];
         let intermediates = if sequence.marker == 0 { &[][..] } else { &marker };
-        self.control_sequence(&sequence.params, intermediates, char::from(sequence.action));
+        self.control_sequence(params, intermediates, char::from(sequence.action));
     }
 
     #[inline]

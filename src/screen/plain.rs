@@ -24,21 +24,21 @@ impl Terminal {
                     self.control(byte);
                     1
                 }
-                byte => match decode(rest) {
-                    Decoded::Char(ch, len) => match self.put_text(rest) {
-                        0 => {
+                byte => match self.put_text(rest) {
+                    0 => match decode(rest) {
+                        Decoded::Char(ch, len) => {
                             self.put(ch);
                             len
                         }
-                        run => run,
+                        // As `vte` has it: a lone byte of the old C1 range is one of those controls, which do nothing here.
+                        Decoded::Broken(1) if byte <= 0x9f => 1,
+                        Decoded::Broken(len) => {
+                            self.put(char::REPLACEMENT_CHARACTER);
+                            len
+                        }
+                        Decoded::Cut => break,
                     },
-                    // As `vte` has it: a lone byte of the old C1 range is one of those controls, which do nothing here.
-                    Decoded::Broken(1) if byte <= 0x9f => 1,
-                    Decoded::Broken(len) => {
-                        self.put(char::REPLACEMENT_CHARACTER);
-                        len
-                    }
-                    Decoded::Cut => break,
+                    run => run,
                 },
             };
         }

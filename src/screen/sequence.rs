@@ -6,13 +6,11 @@
 
 use super::params::{NUMBERS_MAX, Params};
 
-/// A control sequence.
-#[derive(Debug, PartialEq, Eq)]
+/// A control sequence, but for its numbers.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct Sequence {
     /// The leading `<`, `=`, `>` or `?`, 0 if there is none.
     pub(super) marker: u8,
-    /// The numbers.
-    pub(super) params: Params,
     /// The last byte, which says what it is about.
     pub(super) action: u8,
     /// Bytes from the escape to the last one.
@@ -20,30 +18,31 @@ pub(super) struct Sequence {
 }
 
 impl Sequence {
-    /// Reads the sequence that `bytes` begin with; `None` when it is not one of the usual ones, or not all of it is there.
+    /// Reads the sequence that `bytes` begin with, its numbers into `params`; `None` when it is not one of the usual ones, or
+    /// not all of it is there.
     #[inline]
-    pub(super) fn read(bytes: &[u8]) -> Option<Self> {
+    pub(super) fn read(bytes: &[u8], params: &mut Params) -> Option<Self> {
         let (mut at, marker) = match bytes {
             [0x1b, b'[', marker @ b'<'..=b'?', ..] => (3, *marker),
             [0x1b, b'[', ..] => (2, 0),
             _ => return None,
         };
-        let mut params = Params::new();
-        let mut number = 0u16;
+        params.clear();
+        let mut number = 0u32;
         let mut joined = 0;
         loop {
             let byte = *bytes.get(at)?;
             at += 1;
             match byte {
-                b'0'..=b'9' => number = number.saturating_mul(10).saturating_add(u16::from(byte - b'0')),
+                b'0'..=b'9' => number = (number * 10 + u32::from(byte - b'0')).min(u32::from(u16::MAX)),
                 b';' | b':' if params.numbers() + 2 < NUMBERS_MAX => {
-                    params.push(number, joined);
+                    params.push(number as u16, joined);
                     number = 0;
                     joined = u32::from(byte == b':');
                 }
                 b'@'..=b'~' => {
-                    params.push(number, joined);
-                    return Some(Self { marker, params, action: byte, len: at });
+                    params.push(number as u16, joined);
+                    return Some(Self { marker, action: byte, len: at });
                 }
                 _ => return None,
             }
@@ -56,8 +55,9 @@ mod tests {
     use super::*;
 
     fn numbers(bytes: &str) -> Option<(u8, Vec<Vec<u16>>, char, usize)> {
-        let read = Sequence::read(bytes.as_bytes())?;
-        Some((read.marker, read.params.iter().map(<[u16]>::to_vec).collect(), read.action as char, read.len))
+        let mut params = Params::default();
+        let read = Sequence::read(bytes.as_bytes(), &mut params)?;
+        Some((read.marker, params.iter().map(<[u16]>::to_vec).collect(), read.action as char, read.len))
     }
 
     #[test]

@@ -14,7 +14,7 @@ pub(super) enum Decoded {
 }
 
 /// Reads the first character of `bytes`.
-#[inline]
+#[inline(always)]
 pub(super) fn decode(bytes: &[u8]) -> Decoded {
     let tail = |byte: u8| byte & 0xc0 == 0x80;
     let bits = |byte: u8, shift: u32| u32::from(byte & 0x3f) << shift;
