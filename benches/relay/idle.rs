@@ -5,7 +5,7 @@ use std::os::fd::AsFd;
 use std::time::Duration;
 
 use crate::processes;
-use crate::run::{Options, each};
+use crate::run::Options;
 use crate::session::Session;
 use crate::stats::table;
 use crate::tty;
@@ -38,7 +38,7 @@ pub fn run(options: &Options) -> io::Result<()> {
         ]);
     }
     let mut after = Vec::new();
-    each(&mut sessions, 0, |session| {
+    options.each(&mut sessions, 0, |session| {
         let whole = output(session);
         session.look();
         let text = mebibytes(processes::pss(&session.pids));

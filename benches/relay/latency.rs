@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 use std::io;
 use std::os::fd::AsFd;
 
-use crate::run::{Options, each};
+use crate::run::Options;
 use crate::session::Session;
 use crate::stats::{Slice, cell, median, quantile, table, undisturbed};
 use crate::tty;
@@ -60,13 +60,13 @@ pub fn run(options: &Options) -> io::Result<()> {
     let mut sessions = options.start_all();
     let mut found: BTreeMap<&str, Found> = BTreeMap::new();
     for round in 0..options.rounds {
-        each(&mut sessions, round, |session| {
+        options.each(&mut sessions, round, |session| {
             let waited = session.waited();
             let times = idle(session)?;
             found.entry(session.peer.name).or_default().idle.add(session.waited() - waited, &times);
             Ok(())
         });
-        each(&mut sessions, round, |session| {
+        options.each(&mut sessions, round, |session| {
             let waited = session.waited();
             let (arrived, echoed, lost) = flood(session)?;
             let of = found.entry(session.peer.name).or_default();

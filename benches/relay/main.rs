@@ -14,6 +14,7 @@
 mod child;
 mod hop;
 mod idle;
+mod instructions;
 mod latency;
 mod paste;
 mod peers;

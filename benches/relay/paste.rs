@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 use std::io;
 use std::os::fd::AsFd;
 
-use crate::run::{Options, each};
+use crate::run::Options;
 use crate::session::Session;
 use crate::stats::{Slice, cell, table, undisturbed};
 use crate::tty;
@@ -16,6 +16,8 @@ const BYTES: usize = 1_000_000;
 const READERS: [&str; 3] = ["fast", "slow", "echo"];
 /// How long nothing may move before a paste counts as stuck, in ns.
 const STUCK: u64 = 3_000_000_000;
+/// How long a paste may take, in ns: there are peers at which it hardly moves.
+const LONGEST: u64 = 15_000_000_000;
 
 /// What became of a paste.
 enum End {
@@ -23,8 +25,10 @@ enum End {
     Whole(f64),
     /// So many bytes came as they were sent.
     Lost(u64),
-    /// Nothing moved any more after so many bytes.
+    /// Nothing moved any more after so many bytes were taken.
     Stuck(u64),
+    /// It moved, but for too long; so many bytes were taken.
+    Slow(u64),
 }
 
 /// What was measured of one contender with one reader.
@@ -43,7 +47,7 @@ pub fn run(options: &Options) -> io::Result<()> {
     let text: Vec<u8> = (0..BYTES).map(pasted).collect();
     for round in 0..rounds {
         for how in READERS {
-            each(&mut sessions, round, |session| {
+            options.each(&mut sessions, round, |session| {
                 let of = found.entry((session.peer.name, how)).or_default();
                 let waited = session.waited();
                 let end = paste(session, how, &text)?;
@@ -51,6 +55,7 @@ pub fn run(options: &Options) -> io::Result<()> {
                     End::Whole(speed) => of.speed.push((session.waited() - waited, speed)),
                     End::Lost(count) => of.worst = Some(format!("{count} arrive")),
                     End::Stuck(count) => of.worst = Some(format!("stuck at {count}")),
+                    End::Slow(count) => of.worst = Some(format!("{count} in {} s", LONGEST / 1_000_000_000)),
                 }
                 if matches!(end, End::Whole(_)) {
                     return Ok(());
@@ -117,6 +122,9 @@ fn paste(session: &mut Session, how: &str, text: &[u8]) -> io::Result<End> {
         }
         // A slow reader, or one behind a slow contender, still has much to read when all was sent.
         let patience = if sent < text.len() { STUCK } else { 2 * STUCK };
+        if tty::now() > begun + LONGEST {
+            return Ok(End::Slow(sent as u64));
+        }
         if tty::now() > moved + patience {
             if told {
                 return Ok(End::Stuck(sent as u64));

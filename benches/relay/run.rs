@@ -1,6 +1,10 @@
 //! What is to be measured, and the turn of everybody.
 
 use std::io;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+
+use signal_hook::consts::{SIGHUP, SIGINT, SIGTERM};
 
 use crate::peers::{self, Peer};
 use crate::session::Session;
@@ -16,13 +20,18 @@ pub struct Options {
     pub seconds: u64,
     /// Who.
     pub peers: Vec<Peer>,
+    /// Somebody wants it to end: what was started is ended first.
+    pub interrupted: Arc<AtomicBool>,
 }
 
 impl Options {
     /// Reads the words; says what is wrong with them.
     pub fn read(words: &[String]) -> Result<Options, String> {
         let (mut peers, missing) = peers::all();
-        let mut options = Options { what: "all".to_owned(), rounds: 11, seconds: 10, peers: Vec::new() };
+        let mut options = Options { what: "all".to_owned(), rounds: 11, seconds: 10, peers: Vec::new(), interrupted: Arc::default() };
+        for signal in [SIGINT, SIGTERM, SIGHUP] {
+            signal_hook::flag::register(signal, Arc::clone(&options.interrupted)).map_err(|error| error.to_string())?;
+        }
         let mut words = words.iter();
         while let Some(word) = words.next() {
             let mut value = || words.next().ok_or_else(|| format!("{word} needs a value"));
@@ -52,20 +61,23 @@ impl Options {
     /// Everybody at work; who does not start is named and left out.
     pub fn start_all(&self) -> Vec<Session> {
         let start = |peer: &Peer| Session::start(peer).map_err(|error| eprintln!("{} does not start: {error}", peer.name)).ok();
-        self.peers.iter().filter_map(start).collect()
+        self.peers.iter().take_while(|_| !self.interrupted.load(Ordering::Relaxed)).filter_map(start).collect()
     }
-}
 
-/// Everybody's turn, each round beginning with another one. Who fails is named, ended and started anew.
-pub fn each(sessions: &mut [Session], round: usize, mut turn: impl FnMut(&mut Session) -> io::Result<()>) {
-    let all = sessions.len().max(1);
-    for n in 0..sessions.len() {
-        let session = &mut sessions[(n + round) % all];
-        if let Err(error) = turn(session) {
-            eprintln!("{}: {error}", session.peer.name);
-            match Session::start(&session.peer) {
-                Ok(new) => *session = new,
-                Err(error) => eprintln!("{} does not start again: {error}", session.peer.name),
+    /// Everybody's turn, each round beginning with another one. Who fails is named, ended and started anew.
+    pub fn each(&self, sessions: &mut [Session], round: usize, mut turn: impl FnMut(&mut Session) -> io::Result<()>) {
+        let all = sessions.len().max(1);
+        for n in 0..sessions.len() {
+            if self.interrupted.load(Ordering::Relaxed) {
+                return;
+            }
+            let session = &mut sessions[(n + round) % all];
+            if let Err(error) = turn(session) {
+                eprintln!("{}: {error}", session.peer.name);
+                match Session::start(&session.peer) {
+                    Ok(new) => *session = new,
+                    Err(error) => eprintln!("{} does not start again: {error}", session.peer.name),
+                }
             }
         }
     }

@@ -2,6 +2,7 @@
 
 use std::collections::BTreeMap;
 use std::io;
+use std::sync::atomic::Ordering;
 
 use crate::run::Options;
 use crate::session::Session;
@@ -26,6 +27,9 @@ pub fn run(options: &Options) -> io::Result<()> {
     let mut found: BTreeMap<&str, Found> = BTreeMap::new();
     for round in 0..options.rounds * STARTS {
         for n in 0..options.peers.len() {
+            if options.interrupted.load(Ordering::Relaxed) {
+                return Ok(());
+            }
             let peer = &options.peers[(n + round) % options.peers.len()];
             let of = found.entry(peer.name).or_default();
             match Session::start(peer).and_then(|session| Ok((session.first_byte, session.exit(CODE)?))) {

@@ -4,8 +4,9 @@ use std::collections::BTreeMap;
 use std::io;
 use std::os::fd::AsFd;
 
+use crate::instructions;
 use crate::peers::Model;
-use crate::run::{Options, each};
+use crate::run::Options;
 use crate::session::Session;
 use crate::stats::{Slice, cell, table, undisturbed};
 use crate::tty;
@@ -15,6 +16,8 @@ use crate::workload::{ALL, BLOCK, Workload, mark};
 const BURSTS: [u32; 3] = [1, 2, 4];
 /// MiB of a slice without end: many times what anybody may hold back.
 const SUSTAINED: u32 = 32;
+/// MiB for which instructions are counted.
+const COUNTED: u32 = 8;
 /// How long such a slice takes at most, in s: slower contenders get shorter ones.
 const LONGEST: f64 = 0.6;
 /// How long nothing may come before a slice counts as stuck, in ms.
@@ -67,7 +70,7 @@ pub fn run(options: &Options, tables: Tables) -> io::Result<()> {
         for workload in &workloads {
             if tables == Tables::Throughput && workload.letter != 'e' {
                 for blocks in BURSTS {
-                    each(&mut sessions, round, |session| {
+                    options.each(&mut sessions, round, |session| {
                         let of = found.entry(session.peer.name).or_default();
                         let passed = slice(session, workload, blocks)?;
                         let slices = of.bursts.entry((workload.letter, blocks)).or_default();
@@ -76,7 +79,7 @@ pub fn run(options: &Options, tables: Tables) -> io::Result<()> {
                     });
                 }
             }
-            each(&mut sessions, round, |session| {
+            options.each(&mut sessions, round, |session| {
                 let of = found.entry(session.peer.name).or_default();
                 let blocks = *of.blocks.get(&workload.letter).unwrap_or(&4);
                 let passed = slice(session, workload, blocks)?;
@@ -97,13 +100,33 @@ pub fn run(options: &Options, tables: Tables) -> io::Result<()> {
         }
         eprintln!("throughput: round {} of {}", round + 1, options.rounds);
     }
+    let counted = count(options, &mut sessions, &workloads);
     drop(sessions);
     if tables == Tables::Throughput {
         print_bursts(options, &found);
         print_sustained(options, &found);
     }
     print_cpu(options, &found);
+    print_instructions(options, &counted);
     Ok(())
+}
+
+/// Instructions for each byte, by contender and workload; empty where the machine does not count.
+fn count(options: &Options, sessions: &mut [Session], workloads: &[Workload]) -> BTreeMap<(&'static str, char), f64> {
+    let mut counted = BTreeMap::new();
+    if instructions::count(&[std::process::id() as i32], || ()).1.is_none() {
+        return counted;
+    }
+    for workload in workloads {
+        options.each(sessions, 0, |session| {
+            let pids = session.pids.clone();
+            let (passed, count) = instructions::count(&pids, || slice(session, workload, COUNTED));
+            passed?;
+            counted.extend(count.map(|count| ((session.peer.name, workload.letter), count / (f64::from(COUNTED) * BLOCK as f64))));
+            Ok(())
+        });
+    }
+    counted
 }
 
 fn speed(blocks: u32, seconds: f64) -> f64 {
@@ -143,9 +166,8 @@ fn slice(session: &mut Session, workload: &Workload, blocks: u32) -> io::Result<
         let got = &buf[..n];
         if exact {
             let of_body = n.min(body.saturating_sub(at));
-            let begin = (at + of_body).saturating_sub(body);
-            exact = workload.matching(at, &got[..of_body]) == of_body
-                && end.get(begin + at.saturating_sub(body)..).is_some_and(|rest| rest.starts_with(&got[of_body..]) || of_body == n);
+            let of_mark = end.get((at + of_body).saturating_sub(body)..).unwrap_or_default();
+            exact = workload.matching(at, &got[..of_body]) == of_body && of_mark.starts_with(&got[of_body..]);
         }
         at += n;
         if at < body / 4 {
@@ -214,4 +236,17 @@ fn print_cpu(options: &Options, found: &BTreeMap<&str, Found>) {
     let value = |name: &str, key: &char| found.get(name).and_then(|of| of.cpu.get(key)).map_or(f64::NAN, |of| undisturbed(of));
     println!("CPU per 100 MB, ×hop1 (its own: ms), n = {}\n", options.rounds.saturating_sub(1));
     table(&["CPU", "a", "b", "c", "d", "e", ""], &rows(options, &letters(), value, |_| String::new()));
+}
+
+fn print_instructions(options: &Options, counted: &BTreeMap<(&str, char), f64>) {
+    if counted.is_empty() {
+        eprintln!("this machine does not count instructions");
+        return;
+    }
+    let row = |name: &'static str| {
+        let of = |letter: &char| cell(counted.get(&(name, *letter)).copied().unwrap_or(f64::NAN), 1);
+        std::iter::once(name.to_owned()).chain(letters().iter().map(of)).collect()
+    };
+    println!("Instructions of the contender for each byte\n");
+    table(&["instructions", "a", "b", "c", "d", "e"], &options.peers.iter().map(|peer| row(peer.name)).collect::<Vec<_>>());
 }
