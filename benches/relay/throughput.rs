@@ -14,6 +14,8 @@ use crate::workload::{ALL, BLOCK, Workload, mark};
 
 /// MiB of a burst.
 const BURSTS: [u32; 3] = [1, 2, 4];
+/// How often each burst comes in a round: they are short, and so easily disturbed.
+const REPEATED: usize = 3;
 /// MiB of a slice without end: many times what anybody may hold back.
 const SUSTAINED: u32 = 32;
 /// MiB for which instructions are counted.
@@ -69,7 +71,7 @@ pub fn run(options: &Options, tables: Tables) -> io::Result<()> {
     for round in 0..options.rounds {
         for workload in &workloads {
             if tables == Tables::Throughput && workload.letter != 'e' {
-                for blocks in BURSTS {
+                for blocks in BURSTS.repeat(REPEATED) {
                     options.each(&mut sessions, round, |session| {
                         let of = found.entry(session.peer.name).or_default();
                         let passed = slice(session, workload, blocks)?;
@@ -192,14 +194,19 @@ fn slice(session: &mut Session, workload: &Workload, blocks: u32) -> io::Result<
 }
 
 /// Rows of everybody's values, as ratios to hop1, whose row has the values themselves.
-fn rows<K: Ord>(options: &Options, keys: &[K], values: impl Fn(&str, &K) -> f64, end: impl Fn(&str) -> String) -> Vec<Vec<String>> {
+fn rows<K: Ord>(
+    options: &Options,
+    keys: &[K],
+    values: impl Fn(&str, &K) -> f64,
+    end: impl Fn(&str) -> Option<String>,
+) -> Vec<Vec<String>> {
     let row = |name: &'static str, model: Model| {
         let mut row = vec![if model == Model::Screen { format!("**{name}**") } else { name.to_owned() }];
         row.extend(keys.iter().map(|key| {
             let (value, base) = (values(name, key), values("hop1", key));
             if name == "hop1" { format!("1 ({value:.0})") } else { cell(value / base, 2) }
         }));
-        row.push(end(name));
+        row.extend(end(name));
         row
     };
     options.peers.iter().map(|peer| row(peer.name, peer.model)).collect()
@@ -210,11 +217,10 @@ fn print_bursts(options: &Options, found: &BTreeMap<&str, Found>) {
     let value =
         |name: &str, key: &(char, u32)| found.get(name).and_then(|of| of.bursts.get(key)).map_or(f64::NAN, |of| undisturbed(of));
     let names: Vec<String> = keys.iter().map(|(letter, blocks)| format!("{letter} {blocks}")).collect();
-    println!("Burst of 1, 2 and 4 MiB, ×hop1 (its own: MB/s), n = {}\n", options.rounds);
+    println!("Burst of 1, 2 and 4 MiB, ×hop1 (its own: MB/s), n = {}\n", options.rounds * REPEATED);
     let mut head = vec!["burst"];
     head.extend(names.iter().map(String::as_str));
-    head.push("");
-    table(&head, &rows(options, &keys, value, |_| String::new()));
+    table(&head, &rows(options, &keys, value, |_| None));
 }
 
 fn letters() -> Vec<char> {
@@ -229,13 +235,13 @@ fn print_sustained(options: &Options, found: &BTreeMap<&str, Found>) {
         None => "–".to_owned(),
     };
     println!("Sustained, ×hop1 (its own: MB/s), n = {}\n", options.rounds.saturating_sub(1));
-    table(&["sustained", "a", "b", "c", "d", "e", "byte-exact"], &rows(options, &letters(), value, exact));
+    table(&["sustained", "a", "b", "c", "d", "e", "byte-exact"], &rows(options, &letters(), value, |name| Some(exact(name))));
 }
 
 fn print_cpu(options: &Options, found: &BTreeMap<&str, Found>) {
     let value = |name: &str, key: &char| found.get(name).and_then(|of| of.cpu.get(key)).map_or(f64::NAN, |of| undisturbed(of));
     println!("CPU per 100 MB, ×hop1 (its own: ms), n = {}\n", options.rounds.saturating_sub(1));
-    table(&["CPU", "a", "b", "c", "d", "e", ""], &rows(options, &letters(), value, |_| String::new()));
+    table(&["CPU", "a", "b", "c", "d", "e"], &rows(options, &letters(), value, |_| None));
 }
 
 fn print_instructions(options: &Options, counted: &BTreeMap<(&str, char), f64>) {
