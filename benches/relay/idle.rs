@@ -8,6 +8,7 @@ use crate::processes;
 use crate::run::Options;
 use crate::session::Session;
 use crate::stats::table;
+use crate::target::{Target, under};
 use crate::tty;
 
 /// MiB of output before memory is looked at again.
@@ -27,8 +28,14 @@ pub fn run(options: &Options) -> io::Result<()> {
     eprintln!("idle: {} s of nothing", options.seconds);
     std::thread::sleep(Duration::from_secs(options.seconds));
     let mut rows = Vec::new();
+    let mut judged = Vec::new();
     for ((session, before), memory) in sessions.iter().zip(&before).zip(&memory) {
         let used = session.usage().since(*before);
+        if session.peer.name == "hopty" {
+            let none = |value: u64| Target::AtMost(0.0).judge(value as f64);
+            let small = Target::AtMost(1.5).judge(*memory as f64 / 1024.0);
+            judged = vec![none(used.switches), none(used.cpu), String::new(), small, "bounded".to_owned()];
+        }
         rows.push(vec![
             session.peer.name.to_owned(),
             used.switches.to_string(),
@@ -50,6 +57,7 @@ pub fn run(options: &Options) -> io::Result<()> {
     }
     println!("Idle for {} s, then {OUTPUT} MiB of plain lines\n", options.seconds);
     let head = ["idle", "context switches", "CPU µs", "processes / threads", "PSS MiB", "PSS MiB after output"];
+    under(&mut rows, judged);
     table(&head, &rows);
     Ok(())
 }

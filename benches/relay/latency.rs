@@ -7,6 +7,7 @@ use std::os::fd::AsFd;
 use crate::run::Options;
 use crate::session::Session;
 use crate::stats::{Slice, cell, median, quantile, table, undisturbed};
+use crate::target::{Target, under};
 use crate::tty;
 
 /// Keys of a round at rest.
@@ -186,5 +187,18 @@ fn print(options: &Options, found: &BTreeMap<&str, Found>) {
     };
     println!("Key round trip, ×hop1 (its own: µs), medians of {} rounds\n", options.rounds);
     let head = ["key", "idle p10", "p50", "p99", "flood, to the child p50", "p99", "flood, echo p50", "p99", "echoes lost"];
-    table(&head, &options.peers.iter().map(|peer| row(peer.name)).collect::<Vec<_>>());
+    let mut rows: Vec<Vec<String>> = options.peers.iter().map(|peer| row(peer.name)).collect();
+    let of = found.get("hopty").unwrap_or(&none);
+    let limits = |mine: &Rounds, base: &Rounds, p50: f64| {
+        let [_, middle, worst] = mine.values();
+        let [_, base_middle, base_worst] = base.values();
+        [Target::AtMost(p50).judge(middle / base_middle), Target::AtMost(1.5).judge(worst / base_worst)]
+    };
+    let mut judged = vec![String::new()];
+    judged.extend(limits(&of.idle, &base.idle, 1.05));
+    judged.extend(limits(&of.flood_in, &base.flood_in, 1.5));
+    judged.extend(limits(&of.flood_echo, &base.flood_echo, 1.5));
+    judged.push("0".to_owned());
+    under(&mut rows, judged);
+    table(&head, &rows);
 }

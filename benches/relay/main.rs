@@ -23,6 +23,7 @@ mod run;
 mod session;
 mod start;
 mod stats;
+mod target;
 mod throughput;
 mod tty;
 mod workload;

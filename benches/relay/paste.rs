@@ -7,6 +7,7 @@ use std::os::fd::AsFd;
 use crate::run::Options;
 use crate::session::Session;
 use crate::stats::{Slice, cell, table, undisturbed};
+use crate::target::{Target, under};
 use crate::tty;
 use crate::workload::pasted;
 
@@ -85,7 +86,12 @@ pub fn run(options: &Options) -> io::Result<()> {
     };
     println!("Paste of 1 MB, ×hop1 (its own: MB/s), n = {rounds}\n");
     let head = ["paste", "fast reader", "slow reader", "reader that echoes", ""];
-    table(&head, &options.peers.iter().map(|peer| row(peer.name)).collect::<Vec<_>>());
+    let mut rows: Vec<Vec<String>> = options.peers.iter().map(|peer| row(peer.name)).collect();
+    let speed = |name, how| undisturbed(&of(name, how).speed);
+    let mut judged: Vec<String> = READERS.map(|how| Target::AtLeast(0.8).judge(speed("hopty", how) / speed("hop1", how))).into();
+    judged.push("intact".to_owned());
+    under(&mut rows, judged);
+    table(&head, &rows);
     Ok(())
 }
 

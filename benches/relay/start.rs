@@ -7,6 +7,7 @@ use std::sync::atomic::Ordering;
 use crate::run::Options;
 use crate::session::Session;
 use crate::stats::{Slice, cell, table, undisturbed};
+use crate::target::{Target, under};
 
 /// Starts of a round.
 const STARTS: usize = 3;
@@ -67,6 +68,15 @@ pub fn run(options: &Options) -> io::Result<()> {
     };
     println!("Start and exit, n = {}; the child's own first byte comes after {bare:.2} ms\n", options.rounds * STARTS);
     let head = ["start", "first byte, added ms", "×hop2", "exit ms", "×hop2", "exit code"];
-    table(&head, &options.peers.iter().map(|peer| row(peer.name)).collect::<Vec<_>>());
+    let mut rows: Vec<Vec<String>> = options.peers.iter().map(|peer| row(peer.name)).collect();
+    let judged = [
+        String::new(),
+        Target::AtMost(1.5).judge(added("hopty") / added("hop2")),
+        String::new(),
+        Target::AtMost(2.0).judge(exit("hopty") / exit("hop2")),
+        "yes".to_owned(),
+    ];
+    under(&mut rows, judged.into());
+    table(&head, &rows);
     Ok(())
 }

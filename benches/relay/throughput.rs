@@ -9,6 +9,7 @@ use crate::peers::Model;
 use crate::run::Options;
 use crate::session::Session;
 use crate::stats::{Slice, cell, table, undisturbed};
+use crate::target::{Target, under};
 use crate::tty;
 use crate::workload::{ALL, BLOCK, Workload, mark};
 
@@ -198,6 +199,7 @@ fn rows<K: Ord>(
     options: &Options,
     keys: &[K],
     values: impl Fn(&str, &K) -> f64,
+    target: impl Fn(&K) -> Target,
     end: impl Fn(&str) -> Option<String>,
 ) -> Vec<Vec<String>> {
     let row = |name: &'static str, model: Model| {
@@ -209,7 +211,12 @@ fn rows<K: Ord>(
         row.extend(end(name));
         row
     };
-    options.peers.iter().map(|peer| row(peer.name, peer.model)).collect()
+    let mut rows: Vec<Vec<String>> = options.peers.iter().map(|peer| row(peer.name, peer.model)).collect();
+    let columns = rows.first().map_or(0, Vec::len);
+    let mut judged: Vec<String> = keys.iter().map(|key| target(key).judge(values("hopty", key) / values("hop1", key))).collect();
+    judged.resize(columns - 1, "yes".to_owned());
+    under(&mut rows, judged);
+    rows
 }
 
 fn print_bursts(options: &Options, found: &BTreeMap<&str, Found>) {
@@ -220,11 +227,21 @@ fn print_bursts(options: &Options, found: &BTreeMap<&str, Found>) {
     println!("Burst of 1, 2 and 4 MiB, ×hop1 (its own: MB/s), n = {}\n", options.rounds * REPEATED);
     let mut head = vec!["burst"];
     head.extend(names.iter().map(String::as_str));
-    table(&head, &rows(options, &keys, value, |_| None));
+    table(&head, &rows(options, &keys, value, |_| Target::AtLeast(0.95), |_| None));
 }
 
 fn letters() -> Vec<char> {
     ALL.iter().map(|(letter, _)| *letter).collect()
+}
+
+/// What hopty is to reach with its screen model on.
+fn sustained_target(letter: &char) -> Target {
+    match letter {
+        'a' | 'd' => Target::AtLeast(0.65),
+        'b' => Target::AtLeast(0.5),
+        'c' => Target::AtLeast(0.6),
+        _ => Target::Open,
+    }
 }
 
 fn print_sustained(options: &Options, found: &BTreeMap<&str, Found>) {
@@ -235,13 +252,16 @@ fn print_sustained(options: &Options, found: &BTreeMap<&str, Found>) {
         None => "–".to_owned(),
     };
     println!("Sustained, ×hop1 (its own: MB/s), n = {}\n", options.rounds.saturating_sub(1));
-    table(&["sustained", "a", "b", "c", "d", "e", "byte-exact"], &rows(options, &letters(), value, |name| Some(exact(name))));
+    table(
+        &["sustained", "a", "b", "c", "d", "e", "byte-exact"],
+        &rows(options, &letters(), value, sustained_target, |name| Some(exact(name))),
+    );
 }
 
 fn print_cpu(options: &Options, found: &BTreeMap<&str, Found>) {
     let value = |name: &str, key: &char| found.get(name).and_then(|of| of.cpu.get(key)).map_or(f64::NAN, |of| undisturbed(of));
     println!("CPU per 100 MB, ×hop1 (its own: ms), n = {}\n", options.rounds.saturating_sub(1));
-    table(&["CPU", "a", "b", "c", "d", "e"], &rows(options, &letters(), value, |_| None));
+    table(&["CPU", "a", "b", "c", "d", "e"], &rows(options, &letters(), value, |_| Target::Open, |_| None));
 }
 
 fn print_instructions(options: &Options, counted: &BTreeMap<(&str, char), f64>) {
