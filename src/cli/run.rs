@@ -106,13 +106,24 @@ fn exec(program: &Path, args: &[OsString]) -> Failed {
     if let (true, Ok(depth)) = (find::may_lead_back(program), next_depth(std::env::var("HOPTY_DEPTH").ok().as_deref())) {
         command.env("HOPTY_DEPTH", depth.to_string());
     }
+    become_it(command, program, "check its permissions and its interpreter, or install Claude again")
+}
+
+/// The program takes hopty's place; comes back only when that failed.
+fn become_it(mut command: Command, program: &Path, hint: &str) -> Failed {
     inherited::pass_on(&mut command);
     let error = command.exec();
-    let cause = match error.kind() {
-        std::io::ErrorKind::NotFound if program.exists() => "its interpreter or loader is missing".to_owned(),
-        _ => format!("it could not be executed: {error}"),
+    let failed = match error.kind() {
+        std::io::ErrorKind::NotFound if !program.exists() => Failed::new(127, "no such program"),
+        std::io::ErrorKind::NotFound => Failed::new(126, "its interpreter or loader is missing"),
+        _ => Failed::new(126, format!("it could not be executed: {error}")),
     };
-    Failed::new(126, cause).about(program.display()).hint("check its permissions and its interpreter, or install Claude again")
+    failed.about(program.display()).hint(hint)
+}
+
+/// Whether a person is at the keyboard and sees what is written; else there is no terminal to hold.
+fn in_terminal() -> bool {
+    std::io::stdin().is_terminal() && std::io::stdout().is_terminal()
 }
 
 /// What keeps hooks from running, as far as can be seen before the start.
@@ -166,6 +177,11 @@ pub(super) fn program(options: RunOptions) -> Result<u8, Failed> {
         .map_err(|e| Failed::new(125, e.to_string()).hint("something starts hopty again and again"))?;
     let shown = called.to_string_lossy().into_owned();
     let program = in_path(&called).ok_or_else(|| Failed::new(127, "no such program").about(&shown).hint("check the name and PATH"))?;
+    if !wish.detached && !in_terminal() {
+        let mut command = Command::new(&program);
+        command.arg0(&called).args(&args);
+        return Err(become_it(command, &program, "check that it is a program, its permissions and its interpreter"));
+    }
     let chosen = Chosen { agent: Agent::Plain, program, called: shown, version: None, offers: Offers::default(), args };
     begin(&paths, config, wish, chosen)
 }
@@ -201,10 +217,6 @@ fn begin(paths: &Paths, config: Config, wish: Wish, chosen: Chosen) -> Result<u8
         Some(text) => text.parse().map_err(|_| bad_name(&text))?,
         None => SessionName::for_directory(&last),
     };
-    let terminal = std::io::stdin().is_terminal() && std::io::stdout().is_terminal();
-    if !terminal && !wish.detached {
-        return Err(Failed::new(2, "standard input and output are no terminal").hint("--detached needs none"));
-    }
     let fixed = config.terminal.detached_size;
     let size = if wish.detached { Size::cells(fixed.cols, fixed.rows) } else { raw::size() };
     let termios = if wish.detached { None } else { modes::read(&std::io::stdin()).ok() };

@@ -192,7 +192,6 @@ fn detached_starts_say_their_name_or_why_not() {
     let file = world.project.join("file");
     std::fs::write(&file, "").unwrap();
     assert_fails(&world.hopty(&["run", "--detached", "--", file.to_str().unwrap()]), 126, "permission denied");
-    assert_fails(&world.hopty(&["run", "--", "true"]), 2, "no terminal");
     // A size of its own, and the kernel's modes.
     let status = list(&world).remove(0);
     assert_eq!(status["size"], json!({"cols": 80, "rows": 24}));

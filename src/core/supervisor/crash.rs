@@ -29,7 +29,7 @@ impl Supervisor {
         if !recovers || asked || (!resumable && delivering.is_none()) {
             let text = match killed {
                 Some(signal) if asked => format!("{} was passed on to the program, and it ended.", signal.name()),
-                Some(signal) => format!("The program was ended by {} from outside.", signal.name()),
+                Some(signal) => format!("The program was ended by {}.", signal.name()),
                 None => format!("The program ended with code {code}."),
             };
             let cause = if killed.is_some() { Cause::Killed } else { Cause::Finished };
