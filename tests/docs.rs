@@ -9,6 +9,7 @@ mod source;
 use std::collections::BTreeSet;
 use std::path::Path;
 use std::process::{Command, Stdio};
+use std::sync::Mutex;
 
 use hopty::claude::plugin;
 use hopty::core::claude::environment;
@@ -310,18 +311,42 @@ fn cases(file: &str) -> Vec<Case> {
 
 #[test]
 fn the_table_of_cases_is_the_list_of_cases() {
-    const BEGIN: &str = "<!-- cases: made by `just tables` -->\n";
-    const END: &str = "<!-- end of cases -->";
     let all: Vec<Case> = files("tests", ".rs").iter().flat_map(|file| cases(file)).collect();
     let both = all.iter().filter(|[_, stand_in, real]| stand_in == "yes" && real == "yes").count();
     assert!(both >= 15, "at least 15 cases run on both");
     let rows: String = all.iter().map(|case| format!("| {} |\n", case.join(" | "))).collect();
     let want = format!("| case | stand-in | real |\n|---|---|---|\n{rows}");
+    holds_table("cases", &want);
+}
+
+#[test]
+fn the_table_of_conformance_is_the_list_of_its_cases() {
+    let mut rows = String::new();
+    for file in files("tests/conformance", ".rs") {
+        let content = text(&file);
+        let lines: Vec<&str> = content.lines().collect();
+        let tests = lines.windows(2).filter(|pair| pair[0] == "#[test]");
+        let names: Vec<String> =
+            tests.filter_map(|pair| Some(pair[1].strip_prefix("fn ")?.split('(').next()?.replace('_', " "))).collect();
+        let page: Vec<&str> = lines.iter().map_while(|line| line.strip_prefix("//!")).map(str::trim).collect();
+        if !names.is_empty() {
+            let noun = Path::new(&file).file_stem().unwrap().to_str().unwrap();
+            rows.push_str(&format!("| `{noun}` | {} | {} |\n", page.join(" "), names.join("; ")));
+        }
+    }
+    holds_table("conformance", &format!("| file | what | cases |\n|---|---|---|\n{rows}"));
+}
+
+/// That the table `name` of docs/TESTING.md is `want`, or writes it where that is asked for.
+fn holds_table(name: &str, want: &str) {
+    let (begin, end) = (format!("<!-- {name}: made by `just tables` -->\n"), format!("<!-- end of {name} -->"));
+    static ONE_WRITES: Mutex<()> = Mutex::new(());
+    let _turn = ONE_WRITES.lock();
     let page = text("docs/TESTING.md");
-    let (head, rest) = page.split_once(BEGIN).unwrap();
-    let (found, tail) = rest.split_once(END).unwrap();
+    let (head, rest) = page.split_once(&begin).unwrap();
+    let (found, tail) = rest.split_once(&end).unwrap();
     if found != want && std::env::var_os("HOPTY_WRITE_TABLES").is_some() {
-        std::fs::write(root().join("docs/TESTING.md"), format!("{head}{BEGIN}{want}{END}{tail}")).unwrap();
+        std::fs::write(root().join("docs/TESTING.md"), format!("{head}{begin}{want}{end}{tail}")).unwrap();
     } else {
         assert_eq!(found, want, "docs/TESTING.md is behind; `just tables` writes its table");
     }

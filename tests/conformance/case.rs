@@ -3,7 +3,7 @@
 use hopty::core::terminal::{Modes, Size};
 use hopty::standin::script::Script;
 
-use super::emulator::View;
+use super::emulator::{Emulator, View};
 use super::outer::{Answers, Outer};
 use super::support::LIMIT;
 use super::support::claude::{Kind, hopty};
@@ -25,6 +25,8 @@ pub enum Way {
 pub enum Compare {
     /// Every byte that reached the terminal, and what is compared else.
     Bytes,
+    /// The same of a program that leaves things on: what follows with hopty only turns these off.
+    Emitted,
     /// Pictures, modes, what the window was told, exit code, the terminal's own modes.
     Pictures,
 }
@@ -44,7 +46,7 @@ pub struct Outcome {
 pub struct Look {
     pub name: String,
     pub view: View,
-    pub modes: Modes,
+    pub modes: Option<Modes>,
 }
 
 /// A program and how it is run.
@@ -58,6 +60,12 @@ pub struct Case<'w> {
     mask: fn(&mut View),
     prepare: &'w dyn Fn(&World),
     claude: bool,
+    /// A line for `sh` around it, with `@` for what stands before a program's name.
+    around: Option<String>,
+    /// A script in a file, with `@` as well.
+    file: Option<(std::path::PathBuf, String)>,
+    /// What hopty adds at the end.
+    says: Option<&'static str>,
 }
 
 /// One run of a case, for its steps.
@@ -88,12 +96,25 @@ impl<'w> Case<'w> {
             mask: |_| (),
             prepare: &|_| (),
             claude: false,
+            around: None,
+            file: None,
+            says: None,
         }
     }
 
     /// A shell script.
     pub fn script(world: &'w World, script: &str) -> Case<'w> {
         Case::new(world, &["sh", "-c", script])
+    }
+
+    /// A line for `sh`, in which `@` is nothing, or hopty in front of a program.
+    pub fn around(world: &'w World, line: &str) -> Case<'w> {
+        Case { around: Some(line.to_owned()), ways: &[Way::Handed], ..Case::new(world, &["sh", "-c", line]) }
+    }
+
+    /// The same, with a script in a file that the line starts.
+    pub fn around_file(world: &'w World, file: &std::path::Path, script: &str, line: &str) -> Case<'w> {
+        Case { file: Some((file.to_owned(), script.to_owned())), ..Case::around(world, line) }
     }
 
     /// The world's Claude with these arguments, in its drop-in form.
@@ -111,6 +132,18 @@ impl<'w> Case<'w> {
     /// Only what is seen is compared, because the bytes depend on timing: why, says the case.
     pub fn pictures(mut self) -> Self {
         self.compare = Compare::Pictures;
+        self
+    }
+
+    /// It leaves things on at its end: see [`Compare::Emitted`].
+    pub fn leaves_things_on(mut self) -> Self {
+        self.compare = Compare::Emitted;
+        self
+    }
+
+    /// hopty has a word to say at its end.
+    pub fn says(mut self, line: &'static str) -> Self {
+        self.says = Some(line);
         self
     }
 
@@ -164,6 +197,13 @@ impl<'w> Case<'w> {
 
     fn command(&self, way: Way) -> Vec<String> {
         let hopty = hopty().display().to_string();
+        if let Some(line) = &self.around {
+            let before = if way == Way::Bare { String::new() } else { format!("'{hopty}' run --") };
+            if let Some((file, script)) = &self.file {
+                std::fs::write(file, script.replace('@', &before)).unwrap();
+            }
+            return ["sh", "-c", &line.replace('@', &before)].map(str::to_owned).to_vec();
+        }
         let mut words: Vec<String> = match way {
             Way::Bare => Vec::new(),
             Way::Handed => vec![hopty],
@@ -184,9 +224,24 @@ impl<'w> Case<'w> {
             assert_eq!(a.modes, b.modes, "{about}: the modes of the program's terminal at {:?}", a.name);
         }
         assert_eq!(bare.code, with.code, "{about}: exit codes");
-        assert!(bare.restored == with.restored, "{about}: termios afterwards, bare as before: {}", bare.restored);
-        if self.compare == Compare::Bytes {
-            same_bytes(&about, &bare.bytes, &with.bytes);
+        assert!(with.restored, "{about}: termios afterwards");
+        let bytes = match &self.says {
+            None => &with.bytes[..],
+            Some(line) => with.bytes.strip_suffix(format!("{line}\r\n").as_bytes()).expect("hopty's line at the end"),
+        };
+        if self.says.is_some() {
+            return same_bytes(&about, &bare.bytes, bytes);
+        }
+        assert!(bare.restored || self.compare == Compare::Emitted, "{about}: termios afterwards without hopty");
+        match self.compare {
+            Compare::Pictures => {}
+            Compare::Bytes => same_bytes(&about, &bare.bytes, &with.bytes),
+            Compare::Emitted => {
+                same_bytes(&about, &bare.bytes, &with.bytes[..bare.bytes.len().min(with.bytes.len())]);
+                let fresh = Emulator::new(self.size.cols, self.size.rows).view();
+                assert_eq!((&with.last.modes, &with.last.shape), (&fresh.modes, &fresh.shape), "{about}: what is on at the end");
+                return;
+            }
         }
         assert!(bare.last == with.last, "{about}: the last picture differs\n{}", bare.last.difference(&with.last));
     }
@@ -233,14 +288,23 @@ impl Stage<'_> {
 
     /// The terminal that the program has.
     pub fn terminal(&self) -> std::fs::File {
-        let path = std::fs::read_link(format!("/proc/{}/fd/1", self.program())).unwrap();
+        let path = std::fs::read_link(format!("/proc/{}/fd/0", self.program())).unwrap();
         let path = if path == std::path::Path::new("/dev/tty") { "/proc/self/fd/0".into() } else { path };
         std::os::unix::fs::OpenOptionsExt::custom_flags(std::fs::File::options().read(true), nix::libc::O_NOCTTY).open(path).unwrap()
     }
 
-    /// Compares what is seen now: bare, when it has come to rest; with hopty, as soon as it is the same.
+    /// Compares what is seen and the modes of the program's terminal.
     pub fn look(&mut self, name: &str) {
-        let modes = |stage: &Self| hopty::tty::modes::read(&stage.terminal()).unwrap();
+        let modes = Some(hopty::tty::modes::read(&self.terminal()).unwrap());
+        self.compare(name, modes);
+    }
+
+    /// Compares what is seen now: bare, when it has come to rest; with hopty, as soon as it is the same.
+    pub fn picture(&mut self, name: &str) {
+        self.compare(name, None);
+    }
+
+    fn compare(&mut self, name: &str, modes: Option<Modes>) {
         let mask = self.mask;
         let masked = |view: &View| {
             let mut view = view.clone();
@@ -255,7 +319,6 @@ impl Stage<'_> {
             self.outer.wait_quiet();
         }
         let view = masked(&self.outer.view());
-        let modes = modes(self);
         self.looks.push(Look { name: name.to_owned(), view, modes });
     }
 }

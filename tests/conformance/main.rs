@@ -11,8 +11,15 @@ mod case;
 mod emulator;
 mod outer;
 
+mod answers;
+mod bytes;
+mod claude;
 mod programs;
+mod redirected;
+mod sees;
+mod sequences;
 mod sizes;
+mod within;
 
 /// The path-searched name of a real program. `None` where it is missing, which is said, and is an error where
 /// `HOPTY_TEST_PROGRAMS=required`.

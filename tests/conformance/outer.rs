@@ -83,6 +83,11 @@ impl Outer {
         i32::try_from(self.child.id()).unwrap()
     }
 
+    /// The name of the terminal.
+    pub fn name(&self) -> String {
+        self.pty.slave().display().to_string()
+    }
+
     fn seen(&self) -> MutexGuard<'_, Seen> {
         self.seen.0.lock().unwrap_or_else(PoisonError::into_inner)
     }
@@ -114,11 +119,6 @@ impl Outer {
     /// All bytes that the terminal was ever sent.
     pub fn bytes(&self) -> Vec<u8> {
         self.seen().bytes.clone()
-    }
-
-    /// How many these are.
-    pub fn received(&self) -> usize {
-        self.seen().bytes.len()
     }
 
     /// The terminal's modes now.
@@ -175,6 +175,15 @@ impl Outer {
     pub fn resize(&self, size: Size) {
         self.seen().emulator.resize(size.cols, size.rows);
         self.pty.resize(size).unwrap();
+    }
+
+    /// Changes it many times as fast as possible.
+    pub fn storm(&self, sizes: &[Size]) {
+        for size in sizes {
+            self.pty.resize(*size).unwrap();
+        }
+        let last = sizes[sizes.len() - 1];
+        self.seen().emulator.resize(last.cols, last.rows);
     }
 
     /// Waits for the end: the exit code, 128 + n for a signal, and the modes then. Everything that was written is there

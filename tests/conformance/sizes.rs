@@ -3,6 +3,7 @@
 use hopty::core::terminal::Size;
 
 use super::case::{Case, Stage, world};
+use super::emulator::View;
 use super::outer::size_of;
 use super::support::wait_for;
 
@@ -82,17 +83,22 @@ fn the_same_size_again_is_not_told() {
     });
 }
 
+/// How many lines were written depends on time.
+fn nothing_of_it(view: &mut View) {
+    view.rows.clear();
+    view.cursor = (0, 0);
+}
+
 /// How often depends on how fast they come; the last one always arrives, and the program is told after it.
 #[test]
 fn a_storm_ends_at_the_last_size() {
     let world = world();
     let told = "trap 'stty size' WINCH; echo beg''un; while ! read line; do :; done; stty size";
-    Case::script(&world, told).pictures().mask(|view| view.rows.clear()).run(|stage| {
+    Case::script(&world, told).pictures().mask(nothing_of_it).run(|stage| {
         stage.wait_text("begun");
-        for n in 0..500u16 {
-            stage.outer.resize(size(40 + n % 150, 10 + n % 60, n, n + 1));
-        }
-        stage.outer.resize(size(133, 44, 1330, 880));
+        let mut storm: Vec<Size> = (0..500).map(|n| size(40 + n % 150, 10 + n % 60, n, n + 1)).collect();
+        storm.push(size(133, 44, 1330, 880));
+        stage.outer.storm(&storm);
         wait_size(stage, size(133, 44, 1330, 880));
         wait_for("the last size in the program", || stage.outer.bytes().ends_with(b"44 133\r\n").then_some(()));
         stage.send("\r");

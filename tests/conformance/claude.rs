@@ -1,0 +1,76 @@
+//! The real Claude Code. It animates, so pictures are compared, when it has come to rest.
+
+use hopty::standin::script::{Reply, Script};
+
+use super::case::{Case, Stage};
+use super::emulator::View;
+use super::support::claude::Kind;
+use super::support::world::World;
+
+/// What depends on time: the line after a turn (another word each time, how long it took, the time of day), hints at the
+/// right of the foot line that come and go, and how many blank lines all the frames on the way have left. And its last
+/// word, how to resume: it names no arguments where it was given hopty's.
+fn times(view: &mut View) {
+    if let Some(at) = view.rows.iter().position(|row| row.contains("--resume")) {
+        view.rows.truncate(at);
+    }
+    view.rows.retain(|row| !row.is_empty() && !row.contains('✻'));
+    for row in &mut view.rows {
+        if let Some(at) = row.find("cycle)") {
+            row.truncate(at);
+        }
+    }
+    view.cursor.0 = 0;
+}
+
+fn wait_box(stage: &Stage) {
+    stage.outer.wait_rows("the prompt box", |rows| rows.iter().any(|row| row.starts_with('❯')));
+}
+
+/// Waits until Claude is done with a turn and its box is empty.
+fn submit(stage: &Stage, text: &str) {
+    wait_box(stage);
+    stage.send(text);
+    stage.wait_text(text);
+    stage.send("\r");
+}
+
+fn world() -> Option<World> {
+    World::new(
+        Kind::Real,
+        Script::each(|request, _| {
+            if request.assistant_messages() == 0 {
+                Reply::bash("seq 1 5; echo from-the-shell").saying("I look.")
+            } else {
+                Reply::text("**Done**, with `code` and a list:\n\n- one\n- two 漢字\n")
+            }
+        }),
+    )
+}
+
+#[test]
+fn a_conversation() {
+    let Some(mut world) = world() else { return };
+    // What hopty sets, and says in `docs/TERMINAL.md`: its foot line is shorter with it.
+    world.set("CLAUDE_CODE_DISABLE_AGENT_VIEW", "1");
+    // A model without a notice about its age, which comes and goes.
+    let args = ["--model", "sonnet", "--dangerously-skip-permissions"].map(str::to_owned);
+    Case::claude(&world, &args).mask(times).run(|stage| {
+        wait_box(stage);
+        stage.look("at the start");
+        submit(stage, "do it");
+        stage.wait_text("two 漢字");
+        stage.look("after a turn");
+        stage.send("/");
+        stage.wait_text("/clear");
+        stage.look("a menu");
+        stage.send("\x1b");
+        stage.outer.wait_rows("no menu", |rows| !rows.iter().any(|row| row.contains("/clear")));
+        stage.send("a draft\x1b[D\x1b[D");
+        stage.wait_text("a draft");
+        stage.look("a draft");
+        stage.send("\x15\x0b");
+        stage.outer.wait_rows("no draft", |rows| !rows.iter().any(|row| row.contains("a draft")));
+        submit(stage, "/exit");
+    });
+}
