@@ -217,6 +217,9 @@ fn begin(paths: &Paths, config: Config, wish: Wish, chosen: Chosen) -> Result<u8
         Some(text) => text.parse().map_err(|_| bad_name(&text))?,
         None => SessionName::for_directory(&last),
     };
+    if !wish.detached {
+        raw::wait_for_foreground();
+    }
     let fixed = config.terminal.detached_size;
     let size = if wish.detached { Size::cells(fixed.cols, fixed.rows) } else { raw::size() };
     let termios = if wish.detached { None } else { modes::read(&std::io::stdin()).ok() };

@@ -108,6 +108,7 @@ pub fn attach(socket: UnixStream) -> io::Result<Left> {
         pid: i32::try_from(std::process::id()).unwrap_or(0),
         tty: nix::unistd::ttyname(io::stdin()).ok().map(|path| path.display().to_string()),
         termios: Some(raw.found().clone()),
+        raw: Some(raw.set().clone()),
         env: std::collections::BTreeMap::new(),
         redraw: true,
     };
@@ -272,12 +273,19 @@ impl Client {
         if self.life == Life::Open {
             self.life = self.stream.fill();
         }
+        let mut stops = false;
         loop {
-            if self.output.is_full() {
+            if self.output.is_full() && !stops {
                 return None;
             }
             let frame = match self.stream.frame() {
                 Ok(Some(frame)) => frame,
+                Ok(None) if stops => {
+                    // Not before all is taken: a farewell behind it means that there is nothing to stop for.
+                    stops = false;
+                    self.stop_here();
+                    continue;
+                }
                 Ok(None) => return (self.life == Life::Closed).then_some(Left::HostDied),
                 Err(_) => return Some(Left::HostDied),
             };
@@ -295,7 +303,7 @@ impl Client {
                     self.set_relay(Relay::On);
                 }
                 tag::SUSPEND => self.release(),
-                tag::RELEASED if self.suspending => self.stop_here(),
+                tag::RELEASED => stops = self.suspending,
                 tag::UNDO => {
                     self.undo = frame.payload;
                     self.set_relay(self.relay);

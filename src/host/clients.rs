@@ -40,8 +40,9 @@ pub(super) struct Client {
     pub read_only: bool,
     pub typing: Typing,
     pub tty: Option<String>,
-    /// The modes of its terminal before it made it raw.
+    /// The modes of its terminal before it made it raw, and after.
     pub found: Option<Modes>,
+    pub raw: Option<Modes>,
     pub via: Via,
     pub out: OutBuf,
     /// What the client was last told to write if the host dies.
@@ -269,6 +270,7 @@ impl Host {
                 typing: Typing::default(),
                 tty: attach.tty.clone(),
                 found: attach.termios.clone(),
+                raw: attach.raw.clone(),
                 via: Via::Waiting,
                 out: OutBuf::default(),
                 undo: Vec::new(),

@@ -10,7 +10,7 @@ use crate::core::process::Signal;
 use crate::core::time::Stamp;
 use crate::io::fd::read_some;
 use crate::io::poll::{Interest, PollSet, Ready as Readiness};
-use crate::io::process::StatFile;
+use crate::io::process::{Stat, StatFile};
 use crate::ipc::frame::{Frame, MAX_PAYLOAD, tag};
 use crate::tty::handed::Handed;
 
@@ -106,7 +106,7 @@ impl Host {
         if !matches!(client.via, Via::Waiting) || client.leaving {
             return;
         }
-        match fd.map(|fd| Handed::take(fd, client.found.clone())) {
+        match fd.map(|fd| Handed::take(fd, client.found.clone(), client.raw.clone())) {
             Some(Ok(terminal)) => {
                 client.via = Via::Terminal(terminal);
                 connection.frame(tag::TAKEN, &[]);
@@ -121,6 +121,10 @@ impl Host {
             }
         }
         self.welcome(id);
+        // It stopped while the terminal was on its way, and nobody could be told.
+        if self.run.as_ref().is_some_and(|run| run.end.is_none() && Stat::of(run.pid).is_some_and(|stat| stat.state == b'T')) {
+            self.suspend_leader();
+        }
         if self.exit.is_some() {
             let message = self.last_word();
             self.say_bye(id, "ended", message.as_deref());

@@ -162,6 +162,10 @@ pub struct Attach {
     /// The modes of its terminal before it was made raw.
     #[serde(default)]
     pub termios: Option<Modes>,
+    /// The same since then: only while they are these are they put back for a client that died. Without them, those that
+    /// are found at the hand-over.
+    #[serde(default)]
+    pub raw: Option<Modes>,
     /// Variables that the next run takes from the last client.
     #[serde(default)]
     pub env: std::collections::BTreeMap<String, String>,

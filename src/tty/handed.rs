@@ -39,16 +39,20 @@ pub struct Handed {
 }
 
 impl Handed {
-    /// Takes the terminal behind `fd`, which is closed. `found` are its modes before the client made it raw.
+    /// Takes the terminal behind `fd`, which is closed. `found` are its modes before the client made it raw, `raw` those
+    /// after: the client may be dead by now and its shell have set its own, so they are not simply those of now.
     ///
     /// # Errors
     /// When it cannot be taken.
-    pub fn take(fd: OwnedFd, found: Option<Modes>) -> Result<Self, NotTaken> {
+    pub fn take(fd: OwnedFd, found: Option<Modes>, raw: Option<Modes>) -> Result<Self, NotTaken> {
         let given = File::from(fd);
         let meta = given.metadata().map_err(NotTaken::NotReopened)?;
-        let raw = modes::read(&given).map_err(|_| NotTaken::NoTerminal)?;
-        if (libc::major(meta.rdev()), libc::minor(meta.rdev())) == (5, 0) {
-            return Err(NotTaken::DevTty);
+        let now = modes::read(&given).map_err(|_| NotTaken::NoTerminal)?;
+        match (libc::major(meta.rdev()), libc::minor(meta.rdev())) {
+            (5, 0) => return Err(NotTaken::DevTty),
+            // The other end of one: to open it again would make a new terminal.
+            (5, 2) => return Err(NotTaken::NoTerminal),
+            _ => {}
         }
         // SAFETY: geteuid cannot fail.
         if meta.uid() != unsafe { libc::geteuid() } && meta.uid() != unsafe { libc::getuid() } {
@@ -60,7 +64,7 @@ impl Handed {
             .custom_flags(libc::O_NOCTTY | libc::O_NONBLOCK | libc::O_CLOEXEC)
             .open(format!("/proc/self/fd/{}", given.as_raw_fd()))
             .map_err(NotTaken::NotReopened)?;
-        Ok(Handed { file, device: meta.rdev(), found, raw })
+        Ok(Handed { file, device: meta.rdev(), found, raw: raw.unwrap_or(now) })
     }
 
     /// Which terminal it is (`st_rdev`).

@@ -30,11 +30,12 @@ pub struct RawMode {
 }
 
 impl RawMode {
-    /// Makes the terminal on standard input raw.
+    /// Makes the terminal on standard input raw, as soon as it is this process's.
     ///
     /// # Errors
     /// When standard input is no terminal.
     pub fn enter() -> io::Result<Self> {
+        wait_for_foreground();
         let found = modes::read(&io::stdin())?;
         *RESCUE.lock().unwrap_or_else(PoisonError::into_inner) = Some(Rescue { found: found.clone(), undo: Vec::new() });
         terminal::enable_raw_mode()?;
@@ -46,6 +47,12 @@ impl RawMode {
     #[must_use]
     pub fn found(&self) -> &Modes {
         &self.found
+    }
+
+    /// The raw modes.
+    #[must_use]
+    pub fn set(&self) -> &Modes {
+        &self.raw
     }
 
     /// Puts the modes back, for a pause or for good.
@@ -79,6 +86,13 @@ impl Drop for RawMode {
 pub fn in_foreground() -> bool {
     // SAFETY: getpgrp cannot fail.
     nix::unistd::tcgetpgrp(io::stdin()).map_or(true, |group| group.as_raw() == unsafe { libc::getpgrp() })
+}
+
+/// In the background this stops the process (SIGTTOU), until the shell has put its job into the foreground: before that the
+/// terminal's modes are those of the shell's own line.
+pub fn wait_for_foreground() {
+    // Among the calls that ask for the foreground the one that changes nothing. It fails where no shell could continue it.
+    let _ = nix::sys::termios::tcdrain(io::stdin());
 }
 
 /// What a panic writes besides restoring the modes; empty where the host does it.
