@@ -75,6 +75,18 @@ impl Term {
         }
     }
 
+    /// Types until nothing more is taken for a while, and gives how many bytes that was.
+    pub fn fill(&self, most: usize) -> usize {
+        use hopty::io::poll::{Interest, wait_for};
+        let (mut taken, mut refused) = (0, 0);
+        while taken < most && refused < 20 {
+            let n = hopty::io::fd::write_some(&*self.pty, &[b'x'; 1000]).unwrap();
+            taken += n;
+            refused = if n == 0 && !wait_for(&self.pty.as_fd(), Interest::Write, 20).unwrap() { refused + 1 } else { 0 };
+        }
+        taken
+    }
+
     /// The rows of the picture.
     pub fn lines(&self) -> Vec<String> {
         self.look(Screen::lines)

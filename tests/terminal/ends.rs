@@ -153,3 +153,52 @@ fn a_program_without_permission_is_126() {
     assert!(text.contains("permission denied"), "{text}");
     world.assert_nothing_left();
 }
+
+/// What a program leaves running on purpose runs on, as without hopty.
+#[test]
+fn a_daemon_outlives_the_program() {
+    let world = world();
+    let mut term = run(&world, "(setsid sleep 1234 </dev/null >/dev/null 2>&1 &) ; sleep 0; echo u$((1))p; exit 3");
+    let text = output(&mut term);
+    assert_eq!((text.as_str(), term.wait_exit()), ("u1p\n", 3));
+    support::wait_for("the host's end", || world.processes().iter().all(|(_, line)| !line.contains("__host")).then_some(()));
+    let left: Vec<(i32, String)> = world.processes();
+    assert_eq!(left.len(), 1, "{left:?}");
+    assert!(left[0].1.starts_with("sleep 1234"), "{left:?}");
+    support::kill(left[0].0, nix::libc::SIGKILL);
+    world.assert_nothing_left();
+}
+
+/// The last words of the program itself come before those of whoever keeps its terminal and goes on writing.
+#[test]
+fn the_last_byte_is_seen_although_somebody_goes_on_writing() {
+    let world = world();
+    let script = "trap '' HUP; (while :; do echo noise; done) & seq 1 50000; echo la$((1))st; exit 6";
+    let mut term = run(&world, script);
+    assert_eq!(term.wait_exit(), 6);
+    term.drained();
+    let text = String::from_utf8_lossy(&term.bytes()).into_owned();
+    let digits: String = text.chars().filter(char::is_ascii_digit).collect();
+    let wanted: String = (1..=50_000).map(|n| n.to_string()).chain(["1".to_owned()]).collect();
+    assert!(digits == wanted, "{} of {} digits", digits.len(), wanted.len());
+    for (pid, _) in world.processes() {
+        support::kill(pid, nix::libc::SIGKILL);
+    }
+    world.assert_nothing_left();
+}
+
+#[test]
+fn a_program_that_ends_with_input_queued_for_it_ends_at_once() {
+    for way in ["fd", "relay"] {
+        let world = world();
+        nix::unistd::mkfifo(&world.project.join("go"), nix::sys::stat::Mode::S_IRWXU).unwrap();
+        let script = "stty raw -echo; echo u$((1))p; read x <go; exit 7";
+        let mut term = if way == "fd" { run(&world, script) } else { super::relay::through_dev_tty(&world, script) };
+        term.wait_text("u1p");
+        assert!(term.fill(2 << 20) < 2 << 20, "the keyboard waits");
+        std::fs::write(world.project.join("go"), "\n").unwrap();
+        assert_eq!(term.wait_exit(), 7, "{way}");
+        term.assert_whole();
+        world.assert_nothing_left();
+    }
+}

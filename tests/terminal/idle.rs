@@ -150,3 +150,72 @@ fn without_a_client_the_program_goes_on() {
     assert_eq!(term.wait_exit(), 137);
     world.assert_nothing_left();
 }
+
+/// No descriptor is left for who calls: it waits, and is heard as soon as there is one.
+#[test]
+fn while_nobody_can_be_let_in() {
+    let world = world();
+    let mut term = run(&world, "echo u$((1))p; exec sleep 1000");
+    term.wait_text("u1p");
+    let host = i32::try_from(world.status()["host_pid"].as_i64().unwrap()).unwrap();
+    let fds = || std::fs::read_dir(format!("/proc/{host}/fd")).unwrap().count() as u64;
+    for allowed in [fds(), 3] {
+        let before = limit_descriptors(host, allowed);
+        let caller = std::os::unix::net::UnixStream::connect(world.state_dir().join("run/proj.sock")).unwrap();
+        assert_idle(&world, &format!("with {allowed} descriptors"));
+        limit_descriptors(host, before);
+        let hello = "{\"hopty\":1,\"version\":\"0\",\"role\":\"control\"}\n";
+        std::io::Write::write_all(&mut (&caller), hello.as_bytes()).unwrap();
+        let mut answer = String::new();
+        std::io::BufRead::read_line(&mut std::io::BufReader::new(caller), &mut answer).unwrap();
+        assert!(answer.contains("\"session\":\"proj\""), "{answer}");
+    }
+    end(&world);
+    assert_eq!(term.wait_exit(), 137);
+}
+
+/// Sets how many descriptors a process may have, and gives how many it might before.
+fn limit_descriptors(pid: i32, allowed: u64) -> u64 {
+    let mut old = nix::libc::rlimit { rlim_cur: 0, rlim_max: 0 };
+    // SAFETY: prlimit reads and writes one rlimit each.
+    unsafe {
+        assert_eq!(nix::libc::prlimit(pid, nix::libc::RLIMIT_NOFILE, std::ptr::null(), &raw mut old), 0);
+        let new = nix::libc::rlimit { rlim_cur: allowed, ..old };
+        assert_eq!(nix::libc::prlimit(pid, nix::libc::RLIMIT_NOFILE, &raw const new, std::ptr::null_mut()), 0);
+    }
+    old.rlim_cur
+}
+
+/// What it has typed waits for a program that does not read; nobody waits for it.
+#[test]
+fn after_the_end_of_a_relay_whose_input_is_stuck() {
+    let world = world();
+    let script = "stty raw -echo; echo u$((1))p; exec sleep 1000";
+    let mut term = super::relay::through_dev_tty(&world, script);
+    term.wait_text("u1p");
+    assert!(term.fill(8 << 20) < 8 << 20, "the keyboard waits");
+    support::kill(super::client(&world), nix::libc::SIGKILL);
+    term.wait_exit();
+    support::wait_for("the client to be gone", || (world.status()["clients"] == serde_json::json!([])).then_some(()));
+    assert_idle(&world, "after the relay's end");
+    end(&world);
+}
+
+/// Who asks and asks, reads no answer and goes away.
+#[test]
+fn after_a_caller_that_reads_nothing() {
+    let world = world();
+    let mut term = run(&world, "echo u$((1))p; exec sleep 1000");
+    term.wait_text("u1p");
+    let caller = std::os::unix::net::UnixStream::connect(world.state_dir().join("run/proj.sock")).unwrap();
+    caller.set_write_timeout(Some(Duration::from_secs(2))).unwrap();
+    let mut lines = "{\"hopty\":1,\"version\":\"0\",\"role\":\"control\"}\n".to_owned();
+    lines.push_str(&"{\"id\":1,\"do\":\"status\"}\n".repeat(4000));
+    // Until nothing more is taken.
+    let _ = std::io::Write::write_all(&mut (&caller), lines.as_bytes());
+    assert_idle(&world, "with a caller that reads nothing");
+    drop(caller);
+    assert_idle(&world, "after it is gone");
+    end(&world);
+    assert_eq!(term.wait_exit(), 137);
+}

@@ -15,6 +15,7 @@ mod inherit;
 mod jobs;
 mod relay;
 mod size;
+mod stops;
 mod whole;
 
 use hopty::standin::script::Script;

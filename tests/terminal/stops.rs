@@ -1,0 +1,252 @@
+//! Stopped and continued by others: the program, its client, the host, in every order, with the terminal in the host's hands
+//! and through the relay. The shell's keys stay the shell's, and one `fg` is enough.
+
+use super::jobs::{ask, leave, shell, wait_prompt};
+use super::support::term::Term;
+use super::support::world::World;
+use super::{child, client, run, support, world};
+
+/// How hopty is called at a shell's prompt: with its terminal, and with one that the host cannot reopen.
+const WAYS: [(&str, &str); 2] = [("fd", ""), ("relay", " </dev/tty >/dev/tty")];
+
+/// Starts a program from a shell, which says `u1p` when it runs.
+fn begin(world: &mut World, way: (&str, &str), script: &str) -> Term {
+    let term = shell(world);
+    std::fs::write(world.project.join("script"), script).unwrap();
+    term.send(format!("clear; $H run -- sh ./script{}\r", way.1));
+    term.wait_text("u1p");
+    support::wait_for("the terminal", || (world.status()["clients"][0]["via"] == way.0).then_some(()));
+    term
+}
+
+fn stat(pid: i32) -> hopty::io::process::Stat {
+    hopty::io::process::Stat::of(pid).unwrap()
+}
+
+fn wait_state(pid: i32, stopped: bool) {
+    support::wait_for("a stop or its end", || (stat(pid).is_stopped() == stopped).then_some(()));
+}
+
+fn lines(term: &Term, text: &str) -> usize {
+    term.lines().iter().filter(|line| *line == text).count()
+}
+
+/// Types a line at `cat` and sees it twice.
+fn talk(term: &Term, word: &str) {
+    term.send(format!("{word}\r"));
+    support::wait_for(&format!("the echo of {word}"), || (lines(term, word) >= 2).then_some(()));
+}
+
+#[test]
+fn a_program_that_stops_itself_gives_the_shell_back() {
+    for way in WAYS {
+        let mut world = world();
+        let mut term = begin(&mut world, way, "echo u$((1))p; read x; kill -STOP $$; echo on$((1)); exec cat");
+        term.send("\r");
+        term.wait_text("Stopped");
+        ask(&term, 1);
+        term.send("clear; fg\r");
+        term.wait_text("on1");
+        talk(&term, "word");
+        term.send("\x04");
+        wait_prompt(&term);
+        leave(&mut term, &world, 0);
+    }
+}
+
+#[test]
+fn a_program_that_others_continue_runs_on_unseen_until_fg() {
+    for way in WAYS {
+        let mut world = world();
+        nix::unistd::mkfifo(&world.project.join("go"), nix::sys::stat::Mode::S_IRWXU).unwrap();
+        let mut term = begin(&mut world, way, "echo u$((1))p; read y <go; echo la$((1))te; exec cat");
+        let pid = child(&world);
+        term.send("\x1a");
+        term.wait_text("Stopped");
+        ask(&term, 1);
+        support::kill(pid, nix::libc::SIGCONT);
+        wait_state(pid, false);
+        std::fs::write(world.project.join("go"), "\n").unwrap();
+        support::wait_for("cat", || world.processes().into_iter().find(|(pid_, line)| *pid_ == pid && line.trim() == "cat"));
+        ask(&term, 2);
+        assert!(!term.lines().iter().any(|line| line.contains("la1te")), "the terminal is the shell's");
+        term.send("clear; fg\r");
+        term.wait_text("la1te");
+        talk(&term, "word");
+        term.send("\x04");
+        wait_prompt(&term);
+        leave(&mut term, &world, 0);
+    }
+}
+
+/// Both are stopped, one after the other: a single `fg` continues both.
+#[test]
+fn one_fg_continues_the_client_and_the_program() {
+    for way in WAYS {
+        for first in ["client", "child"] {
+            let mut world = world();
+            let mut term = begin(&mut world, way, "echo u$((1))p; exec cat");
+            let (pid, client) = (child(&world), client(&world));
+            let order = if first == "client" { [client, pid] } else { [pid, client] };
+            support::kill(order[0], nix::libc::SIGSTOP);
+            term.wait_text("Stopped");
+            support::kill(order[1], nix::libc::SIGSTOP);
+            support::wait_for("the host to see it", || (world.status()["state"] == "stopped").then_some(()));
+            ask(&term, 1);
+            term.send("clear; fg\r");
+            wait_state(pid, false);
+            wait_state(client, false);
+            talk(&term, "word");
+            term.send("\x04");
+            wait_prompt(&term);
+            leave(&mut term, &world, 0);
+        }
+    }
+}
+
+#[test]
+fn a_client_that_is_stopped_in_a_flood_leaves_the_shell_alone() {
+    for way in WAYS {
+        for signal in [nix::libc::SIGSTOP, nix::libc::SIGTSTP] {
+            let mut world = world();
+            let mut term = begin(&mut world, way, "echo u$((1))p; read x; exec yes");
+            term.send("\r");
+            for n in 0..2 {
+                term.wait_for("the flood", |s| s.lines().iter().filter(|line| *line == "y").count() > 30);
+                support::kill(client(&world), signal);
+                term.wait_text("Stopped");
+                // What the program had left on the screen is on its way; from the prompt on nothing more comes.
+                term.send("clear\r");
+                ask(&term, n);
+                assert_eq!(lines(&term, "y"), 0, "{way:?} {signal}:\n{}", term.lines().join("\n"));
+                term.send("clear; fg\r");
+            }
+            term.wait_for("the flood", |s| s.lines().iter().filter(|line| *line == "y").count() > 30);
+            term.send("\x03");
+            term.wait_for("the prompt", |s| s.lines().iter().rfind(|line| !line.is_empty()).is_some_and(|line| line.ends_with('$')));
+            leave(&mut term, &world, 130);
+        }
+    }
+}
+
+/// Stops and continues in quick succession, where no shell takes part.
+#[test]
+fn a_storm_of_stops_and_continues_ends_where_it_began() {
+    for (way, words) in WAYS {
+        let world = world();
+        let script = "echo u$((1))p; exec cat";
+        let mut term = if way == "fd" { run(&world, script) } else { super::relay::through_dev_tty(&world, script) };
+        term.wait_text("u1p");
+        assert!(words.is_empty() || way == "relay");
+        let (pid, client) = (child(&world), client(&world));
+        let raw = term.modes();
+        for n in 0..60 {
+            support::kill(client, nix::libc::SIGTSTP);
+            if n % 3 == 0 {
+                support::kill(pid, nix::libc::SIGTSTP);
+            }
+            if n % 2 == 0 {
+                support::kill(client, nix::libc::SIGCONT);
+            }
+            if n % 5 == 0 {
+                support::kill(pid, nix::libc::SIGCONT);
+            }
+        }
+        support::wait_for("raw mode and a program that runs", || {
+            (term.modes() == raw && !stat(pid).is_stopped() && world.status()["clients"][0]["via"] == way).then_some(())
+        });
+        talk(&term, "word");
+        term.send("\x04");
+        assert_eq!(term.wait_exit(), 0);
+        term.assert_whole();
+        world.assert_nothing_left();
+    }
+}
+
+#[test]
+fn attach_continues_a_program_that_was_stopped_while_nobody_was_there() {
+    let world = world();
+    assert_eq!(world.ask(&["run", "--detached", "--", "sh", "-c", "echo u$((1))p; exec cat"]), "proj\n");
+    let pid = child(&world);
+    for n in 0..2 {
+        support::kill(pid, nix::libc::SIGSTOP);
+        support::wait_for("the host to see it", || (world.status()["state"] == "stopped").then_some(()));
+        let mut term = world.terminal(&["attach"]);
+        term.wait_text("u1p");
+        wait_state(pid, false);
+        talk(&term, &format!("word-{n}"));
+        if n == 1 {
+            term.send("\x04");
+            assert_eq!(term.wait_exit(), 0);
+        } else {
+            support::kill(client_of(&world), nix::libc::SIGHUP);
+            assert_eq!(term.wait_exit(), 0);
+        }
+        term.assert_whole();
+    }
+    world.assert_nothing_left();
+}
+
+fn client_of(world: &World) -> i32 {
+    world.processes().into_iter().find(|(_, line)| line.contains(" attach")).unwrap().0
+}
+
+#[test]
+fn keys_that_were_typed_while_the_host_was_stopped_arrive_when_it_goes_on() {
+    for way in WAYS {
+        let mut world = world();
+        let mut term = begin(&mut world, way, "echo u$((1))p; exec cat");
+        let host = i32::try_from(world.status()["host_pid"].as_i64().unwrap()).unwrap();
+        support::kill(host, nix::libc::SIGSTOP);
+        term.send("word\r");
+        term.drained();
+        assert_eq!(lines(&term, "word"), 0);
+        support::kill(host, nix::libc::SIGCONT);
+        support::wait_for("the echo", || (lines(&term, "word") >= 2).then_some(()));
+        term.send("\x04");
+        wait_prompt(&term);
+        leave(&mut term, &world, 0);
+    }
+}
+
+/// It cannot run on in the background: its terminal is the shell's. It waits there until `fg`.
+#[test]
+fn in_the_background_it_waits_for_fg() {
+    for way in WAYS {
+        let mut world = world();
+        let mut term = begin(&mut world, way, "echo u$((1))p; exec cat");
+        term.send("\x1a");
+        term.wait_text("Stopped");
+        for n in 0..2 {
+            term.send("clear; bg\r");
+            ask(&term, n);
+            wait_state(client(&world), true);
+        }
+        term.send("clear; fg\r");
+        talk(&term, "word");
+        term.send("\x04");
+        wait_prompt(&term);
+        leave(&mut term, &world, 0);
+    }
+}
+
+/// Started in the background: the program begins in the foreground, with the modes that the shell gives its jobs.
+#[test]
+fn a_start_in_the_background_waits_for_fg() {
+    for way in WAYS {
+        let mut world = world();
+        let mut term = shell(&mut world);
+        term.send(format!("$H run -- sh -c 'stty -a >modes; echo u$((1))p; exec cat'{} &\r", way.1));
+        term.send("stty -a >wanted\r");
+        ask(&term, 1);
+        wait_state(client(&world), true);
+        term.send("clear; fg\r");
+        term.wait_text("u1p");
+        talk(&term, "word");
+        let read = |name: &str| std::fs::read_to_string(world.project.join(name)).unwrap();
+        assert_eq!(read("modes"), read("wanted"));
+        term.send("\x04");
+        wait_prompt(&term);
+        leave(&mut term, &world, 0);
+    }
+}
