@@ -135,7 +135,8 @@ impl Connection {
     }
 
     pub fn watch<'fd>(&'fd self, set: &mut PollSet<'fd, Token>, id: u64, typing_waits: bool) {
-        let deaf = self.closing.is_some() || self.more || self.is_deaf(typing_waits);
+        let waits = self.is_deaf(typing_waits) && (self.client.is_none() || self.stream.is_full());
+        let deaf = self.closing.is_some() || self.more || waits;
         let interest = match (deaf, self.stream.waiting() > 0) {
             (true, true) => Interest::Write,
             (true, false) => Interest::Gone,
@@ -185,11 +186,15 @@ impl Host {
             let Some(connection) = self.connections.get_mut(&id) else { return };
             connection.held = connection.is_deaf(typing_waits);
             connection.more = n == TURN;
-            if connection.closing.is_some() || connection.held || connection.more {
+            let framed = connection.client.is_some();
+            if connection.closing.is_some() || (connection.held && !framed) || connection.more {
                 break;
             }
-            let taken = if connection.client.is_some() {
-                connection.stream.frame().map(|frame| frame.map(|frame| self.take_frame(id, &frame)))
+            let taken = if framed {
+                // Only what was typed waits: a stop, a signal, a size do not.
+                let stream = &mut connection.stream;
+                let frame = if connection.held { stream.frame_but(tag::INPUT) } else { stream.frame() };
+                frame.map(|frame| frame.map(|frame| self.take_frame(id, &frame)))
             } else {
                 connection.stream.line().map(|line| line.map(|line| self.take_line(id, &line)))
             };

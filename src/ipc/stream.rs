@@ -54,7 +54,7 @@ impl Stream {
         let mut buf = [0; 65536];
         let mut cmsg = nix::cmsg_space!([RawFd; 4]);
         loop {
-            if self.input.len() - self.taken > 2 * MAX_LINE {
+            if self.is_full() {
                 return Life::Open;
             }
             let mut iov = [IoSliceMut::new(&mut buf)];
@@ -79,6 +79,12 @@ impl Stream {
                 Err(_) => return Life::Closed,
             }
         }
+    }
+
+    /// Whether so much waits to be taken that no more is read.
+    #[must_use]
+    pub fn is_full(&self) -> bool {
+        self.input.len() - self.taken > 2 * MAX_LINE
     }
 
     /// The next whole line, without its end.
@@ -109,6 +115,22 @@ impl Stream {
             self.take(length);
             frame
         }))
+    }
+
+    /// The next whole frame that has not this tag; those before it stay and keep their order.
+    ///
+    /// # Errors
+    /// When a frame is over the limit.
+    pub fn frame_but(&mut self, tag: u8) -> Result<Option<Frame>, TooLarge> {
+        let mut at = self.taken;
+        while let Some((frame, length)) = Frame::decode(&self.input[at..])? {
+            if frame.tag != tag {
+                self.input.drain(at..at + length);
+                return Ok(Some(frame));
+            }
+            at += length;
+        }
+        Ok(None)
     }
 
     /// Moves on; what was taken is given free now and then, not byte by byte.
@@ -211,6 +233,19 @@ mod tests {
         assert_eq!(near.frame().unwrap(), None);
         drop(far);
         assert_eq!(near.fill(), Life::Closed);
+    }
+
+    #[test]
+    fn a_frame_can_be_taken_out_of_turn() {
+        let (mut far, mut near) = pair();
+        for (tag, payload) in [(2, b"one"), (2, b"two"), (3, b"now"), (2, b"end")] {
+            far.write_all(&Frame::new(tag, payload).encode()).unwrap();
+        }
+        near.fill();
+        assert_eq!(near.frame_but(2).unwrap(), Some(Frame::new(3, b"now")));
+        assert_eq!(near.frame_but(2).unwrap(), None);
+        let rest: Vec<Vec<u8>> = std::iter::from_fn(|| near.frame().unwrap()).map(|frame| frame.payload).collect();
+        assert_eq!(rest, [b"one", b"two", b"end"]);
     }
 
     #[test]
