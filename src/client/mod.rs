@@ -198,7 +198,8 @@ impl Client {
 
     fn hand_over(&mut self) {
         let frame = Frame::new(tag::TERMINAL, &[]).encode();
-        if is_terminal(&io::stdin()) {
+        // The host uses one terminal for both: where they are two, this client does it.
+        if is_terminal(&io::stdin()) && raw::is_one_terminal() {
             let _ = self.stream.send_with_fd(&frame, &io::stdin());
         } else {
             self.stream.send(&frame);

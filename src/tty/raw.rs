@@ -88,6 +88,18 @@ pub fn in_foreground() -> bool {
     nix::unistd::tcgetpgrp(io::stdin()).map_or(true, |group| group.as_raw() == unsafe { libc::getpgrp() })
 }
 
+/// Whether standard input and output are the same terminal, under whatever names.
+#[must_use]
+pub fn is_one_terminal() -> bool {
+    let device = |fd: std::os::fd::BorrowedFd<'_>| nix::sys::stat::fstat(fd).map(|stat| stat.st_rdev).ok();
+    // Only the controlling terminal tells its foreground group, and there is but one, also where it is called /dev/tty.
+    match (nix::unistd::tcgetpgrp(io::stdin()), nix::unistd::tcgetpgrp(io::stdout())) {
+        (Ok(_), Ok(_)) => true,
+        (Err(_), Err(_)) => device(io::stdin().as_fd()) == device(io::stdout().as_fd()),
+        _ => false,
+    }
+}
+
 /// In the background this stops the process (SIGTTOU), until the shell has put its job into the foreground: before that the
 /// terminal's modes are those of the shell's own line.
 pub fn wait_for_foreground() {
