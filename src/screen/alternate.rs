@@ -4,11 +4,12 @@
 //! saves the cursor, clears on entry, and restores the cursor on leaving. `?1049l` on the primary screen restores the
 //! saved cursor too (xterm; measured in tmux), which is why the undo must never send it there.
 
+use super::former::Topic;
 use super::modes::{Mode, ModeSpace};
 use super::reply::ModeState;
 use super::terminal::Terminal;
 
-/// The mode that switched to the alternate screen.
+/// How the alternate screen was entered.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Alternate {
     /// `?47h`.
@@ -17,6 +18,8 @@ pub(super) enum Alternate {
     Clearing,
     /// `?1049h`.
     Saving,
+    /// `?47h` or `?1047h`, and `?1049h` as well later.
+    Mixed,
 }
 
 impl Alternate {
@@ -34,7 +37,21 @@ impl Alternate {
         match self {
             Self::Plain => 47,
             Self::Clearing => 1047,
-            Self::Saving => 1049,
+            Self::Saving | Self::Mixed => 1049,
+        }
+    }
+
+    /// Whether the way back restores the cursor that the way in saved.
+    pub(super) fn restores(self) -> bool {
+        self == Self::Saving
+    }
+
+    /// The sequences that lead back. In the mixed case some terminals are led back by the first and others by the second;
+    /// the cursor is saved between, because the second restores it even where it leads nowhere.
+    pub(super) fn way_back(self) -> String {
+        match self {
+            Self::Mixed => "\x1b[?47l\x1b7\x1b[?1049l".to_owned(),
+            _ => format!("\x1b[?{}l", self.number()),
         }
     }
 }
@@ -49,6 +66,10 @@ impl Terminal {
             match (number, on) {
                 (1048, true) => return self.save_caret(),
                 (1048, false) => return self.restore_caret(),
+                (2, _) => {
+                    self.extras.vt52 = !on;
+                    return;
+                }
                 _ => {}
             }
         }
@@ -62,6 +83,27 @@ impl Terminal {
                 self.modes.set(mode, on);
             }
             None => {}
+        }
+    }
+
+    /// XTSAVE of one number.
+    pub(super) fn save_mode(&mut self, number: u16) {
+        if let Some(mode) = Mode::from_number(ModeSpace::Private, number) {
+            self.modes.save(mode);
+        }
+    }
+
+    /// XTRESTORE of one number.
+    pub(super) fn restore_mode(&mut self, number: u16) {
+        if let Some(mode) = Mode::from_number(ModeSpace::Private, number) {
+            self.modes.restore(mode);
+        }
+    }
+
+    /// A DECRQM: the terminal's answer tells how the mode was before, if the child has not touched it.
+    pub(super) fn ask_former_mode(&mut self, space: ModeSpace, number: u16) {
+        if let Some(mode) = Mode::from_number(space, number).filter(|mode| *mode != Mode::Origin) {
+            self.former.ask(Topic::Mode(mode), !self.modes.is_touched(mode));
         }
     }
 
@@ -81,11 +123,17 @@ impl Terminal {
         if how == Alternate::Saving {
             self.save_caret();
         }
-        if self.alternate.is_some() {
-            return;
+        match &mut self.alternate {
+            Some(entered) => {
+                // A terminal that does not know the first one has entered by this one.
+                if how == Alternate::Saving && *entered != Alternate::Saving {
+                    *entered = Alternate::Mixed;
+                }
+                return;
+            }
+            None => self.alternate = Some(how),
         }
         self.swap_pages();
-        self.alternate = Some(how);
         if how == Alternate::Saving {
             self.clear_page();
         }

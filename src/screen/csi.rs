@@ -5,8 +5,9 @@
 
 use super::cursor::CursorShape;
 use super::edit::Extent;
-use super::keyboard::Change;
-use super::modes::ModeSpace;
+use super::former::Topic;
+use super::keyboard::{Change, KeyOption};
+use super::modes::{Mode, ModeSpace};
 use super::params::Params;
 use super::reply::Query;
 use super::tabs::Tabs;
@@ -22,7 +23,10 @@ impl Terminal {
             [b'>'] => match action {
                 'c' if args.value(0) == 0 => self.ask(Query::SecondaryAttributes),
                 'q' if args.value(0) == 0 => self.ask(Query::Version),
-                'm' => self.set_key_option(args),
+                'm' => self.set_key_option(KeyOption::Modify, args),
+                'f' => self.set_key_option(KeyOption::Format, args),
+                // Disables one: another value of it.
+                'n' => self.keys.set(KeyOption::Modify, args.value(0), Some(u16::MAX)),
                 'u' => self.page.keyboard.push(flags(args.value(0))),
                 _ => {}
             },
@@ -38,9 +42,12 @@ impl Terminal {
             }
             [b' '] if action == 'q' => {
                 if let Some(shape) = CursorShape::from_number(args.value(0)) {
-                    self.shape = shape;
+                    self.shape = Some(shape);
                 }
             }
+            [b'"'] if action == 'q' => self.extras.protected = args.value(0) == 1,
+            [b'#'] if action == 'P' => self.colors.push(),
+            [b'#'] if action == 'Q' => self.colors.pop(),
             [b'!'] if action == 'p' => self.soft_reset(),
             [b'$'] if action == 'p' => self.ask_mode(ModeSpace::Ansi, args.value(0)),
             [b'?', b'$'] if action == 'p' => self.ask_mode(ModeSpace::Private, args.value(0)),
@@ -96,7 +103,8 @@ impl Terminal {
                 _ => {}
             },
             'r' => self.set_region(args),
-            's' if args.len() == 1 && args.value(0) == 0 => self.save_caret(),
+            // With margins at the sides it sets them.
+            's' if args.len() == 1 && args.value(0) == 0 && !self.is_on(Mode::SideMargins) => self.save_caret(),
             'u' => self.restore_caret(),
             't' => self.window(args),
             _ => {}
@@ -110,7 +118,14 @@ impl Terminal {
             'J' => self.erase(args, Self::erase_screen),
             'K' => self.erase(args, Self::erase_line),
             'n' if args.value(0) == 6 => self.ask_position(ModeSpace::Private),
-            'u' => self.ask(Query::KeyboardFlags(self.page.keyboard.flags())),
+            'm' if args.value(0) == 4 => self.former.ask(Topic::OtherKeys, self.keys.other_keys().is_none()),
+            's' => args.values().for_each(|number| self.save_mode(number)),
+            'r' => args.values().for_each(|number| self.restore_mode(number)),
+            'u' => {
+                let alternate = self.alternate.is_some();
+                self.former.ask(Topic::Keyboard { alternate }, self.page.keyboard.is_untouched());
+                self.ask(Query::KeyboardFlags(self.page.keyboard.flags()));
+            }
             'W' if args.value(0) == 5 => self.tabs = Tabs::new(self.cols),
             _ => {}
         }
@@ -148,12 +163,12 @@ impl Terminal {
         }
     }
 
-    /// XTMODKEYS. Only modifyOtherKeys (4) is kept; without a parameter all are reset.
-    fn set_key_option(&mut self, args: &Params) {
-        match (args.value(0), args.len()) {
-            (4, 1) | (0, 1) => self.modify_other_keys = 0,
-            (4, _) => self.modify_other_keys = args.value(1),
-            _ => {}
+    /// XTMODKEYS and XTFMTKEYS: an option without a value is reset, and all are without an option.
+    fn set_key_option(&mut self, family: KeyOption, args: &Params) {
+        match args.len() {
+            1 if args.value(0) == 0 => self.keys.reset(family),
+            1 => self.keys.set(family, args.value(0), None),
+            _ => self.keys.set(family, args.value(0), Some(args.value(1))),
         }
     }
 
@@ -264,8 +279,8 @@ mod tests {
 
     #[test]
     fn sequences_of_another_space_are_not_mistaken() {
-        // Sixel query, XTSAVE, XTRESTORE, kitty pop, modifyFunctionKeys, DECRQPSR.
-        let bytes = "\x1b[?1;1S\x1b[?1001s\x1b[?1001r\x1b[<u\x1b[>2;1m\x1b[1$w\x1b[5 q\x1b[0 q";
+        // Sixel query, XTSAVE and XTRESTORE of a mode that is none, DECRQPSR, XTPUSHSGR.
+        let bytes = "\x1b[?1;1S\x1b[?31337s\x1b[?31337r\x1b[1$w\x1b[#{";
         let mut screen = Screen::new(4, 4);
         screen.feed(bytes.as_bytes());
         assert_eq!(screen, Screen::new(4, 4));

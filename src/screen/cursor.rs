@@ -52,6 +52,11 @@ impl CursorShape {
         })
     }
 
+    /// The number that sets it.
+    pub(super) fn number(self) -> u8 {
+        self as u8
+    }
+
     /// `block`, `underline` or `bar` (CONTRACT C4, `shape`); the default counts as a block.
     #[must_use]
     pub fn name(self) -> &'static str {
@@ -63,7 +68,7 @@ impl CursorShape {
     }
 }
 
-/// A character set that `ESC (` or `ESC )` designates.
+/// A character set that `ESC (` and the like designate.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(super) enum Charset {
     /// US ASCII, and whatever else the text holds.
@@ -73,6 +78,8 @@ pub(super) enum Charset {
     British,
     /// DEC special graphics: lines and boxes in the place of small letters.
     Graphics,
+    /// One that is not drawn here but must be undone: national and supplemental sets.
+    Other,
 }
 
 /// What DEC graphics shows for 0x5f to 0x7e (VT100 user guide, table 3-9).
@@ -82,12 +89,13 @@ const GRAPHICS: [char; 32] = [
 ];
 
 impl Charset {
-    /// The set that the final byte of `ESC (` names; sets that we do not know are ASCII.
+    /// The set that the final byte of `ESC (` names.
     pub(super) fn from_final(byte: u8) -> Self {
         match byte {
+            b'B' => Self::Ascii,
             b'0' => Self::Graphics,
             b'A' => Self::British,
-            _ => Self::Ascii,
+            _ => Self::Other,
         }
     }
 
@@ -101,29 +109,57 @@ impl Charset {
     }
 }
 
-/// G0, G1 and which of them text is read in.
+/// G0 to G3, and which of them text is read in.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(super) struct Charsets {
-    /// Designated by `ESC (`.
-    pub(super) g0: Charset,
-    /// Designated by `ESC )`.
-    pub(super) g1: Charset,
-    /// SO was received last, not SI: text is in G1.
-    pub(super) shifted: bool,
+    sets: [Charset; 4],
+    shown: u8,
 }
 
 impl Charsets {
     /// Whether text is shown as it is received.
     #[inline]
     pub(super) fn is_ascii(self) -> bool {
-        let set = if self.shifted { self.g1 } else { self.g0 };
-        set == Charset::Ascii
+        self.sets[usize::from(self.shown & 3)] == Charset::Ascii
     }
 
     /// The character that is shown for one that was received.
     #[inline]
     pub(super) fn map(self, ch: char) -> char {
-        if self.shifted { self.g1.map(ch) } else { self.g0.map(ch) }
+        self.sets[usize::from(self.shown & 3)].map(ch)
+    }
+
+    /// `ESC (`, `)`, `*`, `+` and the like: the set of G0 to G3. For the second family (`-`, `.`, `/`) the sets have other
+    /// names. False when `intermediates` are no designation.
+    pub(super) fn designate(&mut self, intermediates: &[u8], last: u8) -> bool {
+        let Some((first, rest)) = intermediates.split_first() else { return false };
+        let (at, known) = match first {
+            b'(' => (0, true),
+            b')' => (1, true),
+            b'*' => (2, true),
+            b'+' => (3, true),
+            b'-' => (1, false),
+            b'.' => (2, false),
+            b'/' => (3, false),
+            _ => return false,
+        };
+        self.sets[at] = if known && rest.is_empty() { Charset::from_final(last) } else { Charset::Other };
+        true
+    }
+
+    /// SI, SO, LS2, LS3: text is read in G0 to G3 from here on.
+    pub(super) fn shift(&mut self, to: u8) {
+        self.shown = to & 3;
+    }
+
+    /// The sequences that bring ASCII back everywhere.
+    pub(super) fn undo(self) -> String {
+        let changed = "()*+".chars().zip(self.sets).filter(|(_, set)| *set != Charset::Ascii);
+        let mut bytes: String = changed.map(|(which, _)| format!("\x1b{which}B")).collect();
+        if self.shown != 0 {
+            bytes.push('\x0f');
+        }
+        bytes
     }
 }
 
@@ -166,6 +202,20 @@ mod tests {
         assert_eq!(shown, "^ ◆▒─│·\u{7f}é");
         assert_eq!(Charset::British.map('#'), '£');
         assert_eq!(Charset::Ascii.map('q'), 'q');
+        assert_eq!(Charset::Other.map('q'), 'q');
+    }
+
+    #[test]
+    fn four_sets_are_designated_and_shifted_to() {
+        let mut sets = Charsets::default();
+        for (n, first) in b"()*+".iter().enumerate() {
+            assert!(sets.designate(&[*first], b'0'));
+            sets.shift(n as u8);
+            assert_eq!(sets.map('q'), '─');
+        }
+        assert_eq!(sets.undo(), "\x1b(B\x1b)B\x1b*B\x1b+B\x0f");
+        assert!(sets.designate(b"-", b'A') && sets.designate(b"(%", b'5') && !sets.designate(b"#", b'8'));
+        assert_eq!((sets.sets[1], sets.sets[0]), (Charset::Other, Charset::Other));
     }
 
     #[test]

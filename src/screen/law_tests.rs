@@ -24,15 +24,21 @@ fn control_sequence() -> impl Strategy<Value = Vec<u8>> {
         .prop_map(|(marker, params, between, last)| format!("\x1b[{marker}{}{between}{}", params.join(";"), last as char).into_bytes())
 }
 
+/// Questions before anything else, and a terminal's answers: paste and cursor keys are on, wrapping is off, a keyboard stack
+/// has flags, and so on.
+const ASKING: &[u8] = b"\x1b[?2004$p\x1b[?1$p\x1b[?7$p\x1b[?69$p\x1b[?u\x1b[?4m\x1bP$q q\x1b\\\x1b]11;?\x07\x1b]4;1;?\x07";
+const ANSWERS: &[u8] =
+    b"\x1b[?2004;1$y\x1b[?1;1$y\x1b[?7;2$y\x1b[?69;1$y\x1b[?5u\x1b[>4;1m\x1bP1$r5 q\x1b\\\x1b]11;rgb:1/2/3\x07\x1b]4;1;rgb:1/1/1\x07";
+
 fn mode() -> impl Strategy<Value = Vec<u8>> {
     let number = prop::sample::select(vec![
-        1, 5, 6, 7, 9, 12, 25, 45, 47, 66, 1000, 1002, 1003, 1004, 1005, 1006, 1007, 1015, 1016, 1047, 1048, 1049, 2004, 2026, 2027,
-        2031, 2048, 9001,
+        1, 2, 5, 6, 7, 8, 9, 12, 25, 42, 45, 47, 66, 67, 69, 80, 1000, 1001, 1002, 1003, 1004, 1005, 1006, 1007, 1015, 1016, 1047,
+        1048, 1049, 2004, 2026, 2027, 2031, 2048, 5522, 8452, 9001,
     ]);
     prop_oneof![
-        5 => (number, any::<bool>())
-            .prop_map(|(number, on)| format!("\x1b[?{number}{}", if on { 'h' } else { 'l' }).into_bytes()),
-        1 => prop::sample::select(vec!["\x1b[4h", "\x1b[4l", "\x1b[20h", "\x1b[20l", "\x1b=", "\x1b>"])
+        5 => (number, prop::sample::select(vec!['h', 'h', 'l', 'l', 's', 'r']))
+            .prop_map(|(number, what)| format!("\x1b[?{number}{what}").into_bytes()),
+        1 => prop::sample::select(vec!["\x1b[2h", "\x1b[12l", "\x1b[4h", "\x1b[4l", "\x1b[20h", "\x1b[20l", "\x1b=", "\x1b>"])
             .prop_map(|text| text.as_bytes().to_vec()),
     ]
 }
@@ -83,6 +89,30 @@ fn escape() -> impl Strategy<Value = Vec<u8>> {
         "\x1b[7m",
         "\x1b[m",
         "\x1b[!p",
+        "\x1bn",
+        "\x1b*0",
+        "\x1b/A",
+        "\x1b[3g",
+        "\x1b[?5W",
+        "\x1b[>f",
+        "\x1b[>2n",
+        "\x1b[#P",
+        "\x1b[#Q",
+        "\x1b]4;1;red;2;red\x07",
+        "\x1b]104;1\x07",
+        "\x1b]11;red\x07",
+        "\x1b]21;cursor=red\x07",
+        "\x1b]22;>wait\x07",
+        "\x1b]22;<\x07",
+        "\x1b]22;text\x07",
+        "\x1b]9;4;1;5\x07",
+        "\x1b[1\"q",
+        "\x1b G",
+        "\x1b%@",
+        "\x1b[?u",
+        "\x1b[?4m",
+        "\x1b[?2004$p",
+        "\x1bP$q q\x1b\\",
     ])
     .prop_map(|text| text.as_bytes().to_vec())
 }
@@ -201,21 +231,40 @@ proptest! {
     fn undo_leaves_nothing_to_undo((cols, rows) in size(), bytes in input(), (new_cols, new_rows) in size()) {
         let mut screen = Screen::new(cols, rows);
         screen.feed(&bytes);
-        // Ends a sequence that is still open, as a host would have to.
-        screen.feed(b"\x18\x1b\\");
+        screen.feed(screen.ending());
+        prop_assert!(screen.ending().is_empty());
         screen.resize(new_cols, new_rows);
         let before = screen.cursor();
         let (was_alternate, lines) = (screen.alternate(), screen.lines());
         let undo = screen.undo();
         screen.feed(&undo);
         prop_assert!(screen.undo().is_empty(), "{:?} then {:?}", String::from_utf8_lossy(&undo), String::from_utf8_lossy(&screen.undo()));
-        prop_assert!(!screen.alternate() && screen.modes().is_empty() && screen.cursor().visible);
+        // Nobody knows how these two were.
+        let left: Vec<String> = screen.modes().into_iter().filter(|mode| mode != "1007" && mode != "2027").collect();
+        prop_assert!(!screen.alternate() && left.is_empty() && screen.cursor().visible);
         prop_assert_eq!((screen.keyboard_flags(), screen.modify_other_keys(), screen.title()), (0, 0, ""));
         if !was_alternate {
             prop_assert_eq!((screen.cursor().col, screen.cursor().row), (before.col, before.row));
             prop_assert_eq!(screen.lines(), lines);
         }
         check(&screen);
+    }
+
+    /// As in a terminal where much was on before, and that says so when it is asked.
+    #[test]
+    fn what_is_known_is_found_again_and_then_there_is_nothing_to_undo(bytes in input(), more in input()) {
+        let mut screen = Screen::new(10, 6);
+        screen.feed(ASKING);
+        screen.learn(ANSWERS);
+        let former = screen.former().clone();
+        screen.feed(&bytes);
+        screen.learn(&more);
+        screen.set_former(former);
+        screen.feed(&more);
+        screen.feed(screen.ending());
+        let undo = screen.undo();
+        screen.feed(&undo);
+        prop_assert!(screen.undo().is_empty(), "{:?} then {:?}", String::from_utf8_lossy(&undo), String::from_utf8_lossy(&screen.undo()));
     }
 
     #[test]

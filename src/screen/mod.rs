@@ -9,9 +9,12 @@
 
 mod alternate;
 mod cell;
+mod colors;
 mod csi;
 mod cursor;
 mod edit;
+mod extras;
+mod former;
 mod grid;
 mod input;
 mod keyboard;
@@ -19,6 +22,7 @@ mod latch;
 mod look;
 mod marks;
 mod modes;
+mod open;
 mod osc;
 mod params;
 mod perform;
@@ -45,13 +49,17 @@ mod law_tests;
 use std::fmt;
 
 pub use cursor::{Cursor, CursorShape};
+pub use former::Former;
 pub use modes::{Mode, ModeSpace};
 pub use reply::{DynamicColor, Identity, ModeState, Query, StringEnd, reply};
 pub use style::{Attr, Color, Style, Underline};
 pub use text::Run;
+pub use undo::{UNDONE, Undone};
 
+use former::Listener;
 use input::Input;
 use latch::Latch;
+use open::Open;
 use terminal::Terminal;
 
 /// Most columns, and most rows, of a screen; what is given above is cut to it.
@@ -61,6 +69,8 @@ pub const SIDE_MAX: u16 = 1000;
 pub struct Screen {
     terminal: Terminal,
     input: Input,
+    open: Open,
+    listener: Listener,
     revision: u64,
     undo_revision: u64,
     latch: Latch,
@@ -69,7 +79,7 @@ pub struct Screen {
 /// Equal in everything that later bytes could show. The revision is not compared: it counts how often, not what.
 impl PartialEq for Screen {
     fn eq(&self, other: &Self) -> bool {
-        self.terminal == other.terminal && self.input == other.input
+        self.terminal == other.terminal && self.input == other.input && self.open == other.open
     }
 }
 
@@ -89,18 +99,43 @@ impl Screen {
     #[must_use]
     pub fn new(cols: u16, rows: u16) -> Self {
         let terminal = Terminal::new(side(cols), side(rows));
-        Self { latch: terminal.latch(), terminal, input: Input::default(), revision: 0, undo_revision: 0 }
+        Self {
+            latch: terminal.latch(),
+            terminal,
+            input: Input::default(),
+            open: Open::default(),
+            listener: Listener::default(),
+            revision: 0,
+            undo_revision: 0,
+        }
     }
 
     /// Takes what the child wrote. Sequences and characters may be cut anywhere between two calls.
     pub fn feed(&mut self, bytes: &[u8]) {
         let before = self.cursor();
-        self.input.feed(&mut self.terminal, bytes);
+        let mut rest = bytes;
+        while let Some(at) = memchr::memchr2(0x18, 0x1a, rest) {
+            let (before, after) = rest.split_at(at);
+            self.take(before);
+            // The parser would carry out the half of a command that is cancelled here.
+            if self.open == Open::Command {
+                (self.input, self.open) = (Input::default(), Open::default());
+            } else {
+                self.take(&after[..1]);
+            }
+            rest = &after[1..];
+        }
+        self.take(rest);
         if self.terminal.changed || self.cursor() != before {
             self.terminal.changed = false;
             self.revision += 1;
         }
         self.look_at_latch();
+    }
+
+    fn take(&mut self, bytes: &[u8]) {
+        self.input.feed(&mut self.terminal, bytes);
+        self.open.feed(bytes);
     }
 
     /// Changes the size of both screens, cut as in [`Screen::new`]. The content stays at the top left.
@@ -135,7 +170,7 @@ impl Screen {
             col: self.terminal.caret.col as u16,
             row: self.terminal.caret.row as u16,
             visible: self.terminal.is_on(Mode::CursorVisible),
-            shape: self.terminal.shape,
+            shape: self.terminal.shape.unwrap_or_default(),
         }
     }
 
@@ -173,7 +208,7 @@ impl Screen {
     /// The level of xterm's modifyOtherKeys; 0 = off.
     #[must_use]
     pub fn modify_other_keys(&self) -> u16 {
-        self.terminal.modify_other_keys
+        self.terminal.keys.other_keys().unwrap_or(0)
     }
 
     /// Rises when a `feed` or a `resize` may have changed what is seen: cells, cursor, title, screen. A redraw of the same
@@ -195,6 +230,49 @@ impl Screen {
     #[must_use]
     pub fn undo(&self) -> Vec<u8> {
         self.terminal.undo().into_bytes()
+    }
+
+    /// What has to go out before anything else when the child has died in the middle of a sequence, a string or a
+    /// character: a terminal would take what follows for the rest of it. Empty when nothing is open.
+    #[must_use]
+    pub fn ending(&self) -> &'static [u8] {
+        self.open.ending()
+    }
+
+    /// Takes what the person's terminal sends, in which there may be answers to what the child asked: they tell how the
+    /// terminal was before the child, and [`Screen::undo`] brings it back to that.
+    pub fn learn(&mut self, bytes: &[u8]) {
+        if self.terminal.former.is_waiting() {
+            self.listener.hear(&mut self.terminal.former, bytes);
+            self.terminal.touched = true;
+            self.look_at_latch();
+        }
+    }
+
+    /// What is known of the terminal as it was before the child, for the next child in the same one.
+    #[must_use]
+    pub fn former(&self) -> &Former {
+        &self.terminal.former
+    }
+
+    /// Sets what is known of the terminal as it was; the default forgets it, because it is another terminal from here on.
+    pub fn set_former(&mut self, former: Former) {
+        self.terminal.former = former;
+        self.terminal.touched = true;
+        self.look_at_latch();
+    }
+
+    /// Somebody else than the terminal has answered what the child asked so far: nothing will be learnt from that.
+    pub fn answered(&mut self) {
+        self.terminal.former.forget_questions();
+    }
+
+    /// The sequences that bring another terminal's keyboard to the child's: as many pushes as the undo has pops. For the
+    /// primary screen, to be sent before the alternate one is entered, and for that one, to be sent behind it.
+    #[must_use]
+    pub fn keyboard_redo(&self) -> [String; 2] {
+        let (shown, hidden) = (self.terminal.page.keyboard.redo(), self.terminal.hidden.keyboard.redo());
+        if self.alternate() { [hidden, shown] } else { [shown, String::new()] }
     }
 
     /// What the child asked its terminal since the last call, oldest first. At most 64 are kept, more are dropped.

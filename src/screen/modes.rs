@@ -16,8 +16,12 @@ pub enum ModeSpace {
 /// A mode that hopty knows.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Mode {
+    /// ANSI 2: the keyboard is locked (KAM).
+    KeyboardLocked,
     /// ANSI 4: printing moves the rest of the row to the right (IRM).
     Insert,
+    /// ANSI 12: the terminal does not echo by itself what is typed (SRM). On in a fresh terminal.
+    NoLocalEcho,
     /// ANSI 20: a line feed also returns the carriage (LNM).
     Newline,
     /// 1: cursor keys send application sequences (DECCKM).
@@ -28,18 +32,30 @@ pub enum Mode {
     Origin,
     /// 7: text goes on in the next row (DECAWM). On in a fresh terminal.
     AutoWrap,
+    /// 8: a key that is held down repeats (DECARM). On in a fresh terminal.
+    AutoRepeat,
     /// 9: X10 mouse reports.
     MouseX10,
     /// 12: the cursor blinks.
     CursorBlink,
     /// 25: the cursor is shown (DECTCEM). On in a fresh terminal.
     CursorVisible,
+    /// 42: characters are of a national set of 7 bits (DECNRCM).
+    NationalSets,
     /// 45: backspace at the left edge goes to the row above.
     ReverseWrap,
     /// 66, and `ESC =`: the keypad sends application sequences (DECNKM).
     Keypad,
+    /// 67: the backspace key sends BS, not DEL (DECBKM).
+    BackspaceSendsBs,
+    /// 69: there are margins at the sides, too (DECLRMM).
+    SideMargins,
+    /// 80: images are drawn at the top left, not at the cursor (DECSDM).
+    SixelDisplay,
     /// 1000: mouse buttons are reported.
     MouseButtons,
+    /// 1001: the mouse highlights, and the terminal waits for the program's word.
+    MouseHighlight,
     /// 1002: and motion while a button is down.
     MouseDrag,
     /// 1003: and all motion.
@@ -66,25 +82,37 @@ pub enum Mode {
     ColorScheme,
     /// 2048: changes of the size are reported in band.
     SizeReports,
+    /// 5522: pastes are announced and asked for (kitty).
+    PasteEvents,
+    /// 8452: the cursor stays right of an image (xterm).
+    SixelCursor,
     /// 9001: keys are reported as Windows key records.
     WindowsKeys,
 }
 
 impl Mode {
     /// Every mode, by space and number.
-    pub const ALL: [Self; 26] = [
+    pub const ALL: [Self; 36] = [
+        Self::KeyboardLocked,
         Self::Insert,
+        Self::NoLocalEcho,
         Self::Newline,
         Self::CursorKeys,
         Self::ReverseVideo,
         Self::Origin,
         Self::AutoWrap,
+        Self::AutoRepeat,
         Self::MouseX10,
         Self::CursorBlink,
         Self::CursorVisible,
+        Self::NationalSets,
         Self::ReverseWrap,
         Self::Keypad,
+        Self::BackspaceSendsBs,
+        Self::SideMargins,
+        Self::SixelDisplay,
         Self::MouseButtons,
+        Self::MouseHighlight,
         Self::MouseDrag,
         Self::MouseMotion,
         Self::Focus,
@@ -98,6 +126,8 @@ impl Mode {
         Self::Graphemes,
         Self::ColorScheme,
         Self::SizeReports,
+        Self::PasteEvents,
+        Self::SixelCursor,
         Self::WindowsKeys,
     ];
 
@@ -106,18 +136,26 @@ impl Mode {
     pub fn number(self) -> (ModeSpace, u16) {
         let private = |number| (ModeSpace::Private, number);
         match self {
+            Self::KeyboardLocked => (ModeSpace::Ansi, 2),
             Self::Insert => (ModeSpace::Ansi, 4),
+            Self::NoLocalEcho => (ModeSpace::Ansi, 12),
             Self::Newline => (ModeSpace::Ansi, 20),
             Self::CursorKeys => private(1),
             Self::ReverseVideo => private(5),
             Self::Origin => private(6),
             Self::AutoWrap => private(7),
+            Self::AutoRepeat => private(8),
             Self::MouseX10 => private(9),
             Self::CursorBlink => private(12),
             Self::CursorVisible => private(25),
+            Self::NationalSets => private(42),
             Self::ReverseWrap => private(45),
             Self::Keypad => private(66),
+            Self::BackspaceSendsBs => private(67),
+            Self::SideMargins => private(69),
+            Self::SixelDisplay => private(80),
             Self::MouseButtons => private(1000),
+            Self::MouseHighlight => private(1001),
             Self::MouseDrag => private(1002),
             Self::MouseMotion => private(1003),
             Self::Focus => private(1004),
@@ -131,6 +169,8 @@ impl Mode {
             Self::Graphemes => private(2027),
             Self::ColorScheme => private(2031),
             Self::SizeReports => private(2048),
+            Self::PasteEvents => private(5522),
+            Self::SixelCursor => private(8452),
             Self::WindowsKeys => private(9001),
         }
     }
@@ -144,7 +184,13 @@ impl Mode {
     /// Whether it is on in a fresh terminal.
     #[must_use]
     pub fn initially_on(self) -> bool {
-        matches!(self, Self::AutoWrap | Self::CursorVisible)
+        matches!(self, Self::AutoWrap | Self::AutoRepeat | Self::CursorVisible | Self::NoLocalEcho)
+    }
+
+    /// Whether terminals differ in how it is at first, so that nobody can say what it was before: the wheel on the alternate
+    /// screen is on in alacritty, foot and VTE and off in xterm; grapheme clusters are on in foot and Ghostty.
+    fn has_no_default(self) -> bool {
+        matches!(self, Self::AlternateScroll | Self::Graphemes)
     }
 
     /// The sequence that sets (`h`) or resets (`l`) it.
@@ -156,37 +202,83 @@ impl Mode {
         }
     }
 
-    fn bit(self) -> u32 {
+    /// A bit of its own.
+    pub(super) fn bit(self) -> u64 {
         1 << self as u32
     }
 }
 
-/// Which modes are not as in a fresh terminal.
+/// Which modes are not as in a fresh terminal, and which of them the child has ever set or reset.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(super) struct Modes {
-    changed: u32,
+    changed: u64,
+    touched: u64,
+    /// What XTSAVE saved: which modes, and how `changed` and `touched` were then.
+    saved: (u64, u64, u64),
 }
 
 impl Modes {
     /// Whether `mode` is on.
     #[inline]
     pub(super) fn is_on(self, mode: Mode) -> bool {
-        self.is_changed(mode) != mode.initially_on()
+        (self.changed & mode.bit() != 0) != mode.initially_on()
     }
 
-    /// Whether `mode` is not as in a fresh terminal.
+    /// Whether the child has set or reset `mode`, and not brought back what it was before.
     #[inline]
-    pub(super) fn is_changed(self, mode: Mode) -> bool {
-        self.changed & mode.bit() != 0
+    pub(super) fn is_touched(self, mode: Mode) -> bool {
+        self.touched & mode.bit() != 0
     }
 
     /// Turns `mode` on or off.
     pub(super) fn set(&mut self, mode: Mode, on: bool) {
+        self.touch(mode);
         if on == mode.initially_on() {
             self.changed &= !mode.bit();
         } else {
             self.changed |= mode.bit();
         }
+    }
+
+    /// The child did something to `mode`.
+    pub(super) fn touch(&mut self, mode: Mode) {
+        self.touched |= mode.bit();
+    }
+
+    /// XTSAVE, `CSI ? n s`.
+    pub(super) fn save(&mut self, mode: Mode) {
+        let bit = mode.bit();
+        let (which, changed, touched) = self.saved;
+        self.saved = (which | bit, changed & !bit | self.changed & bit, touched & !bit | self.touched & bit);
+    }
+
+    /// XTRESTORE, `CSI ? n r`.
+    pub(super) fn restore(&mut self, mode: Mode) {
+        let bit = mode.bit();
+        let (which, changed, touched) = self.saved;
+        if which & bit != 0 {
+            self.changed = self.changed & !bit | changed & bit;
+            self.touched = self.touched & !bit | touched & bit;
+        }
+    }
+
+    /// What brings `mode` back to what it was before the child: `before` where that is known; else as in a fresh terminal, if
+    /// all agree on that, and then to what the child saved, if it saved it before it touched it. Empty when there is nothing
+    /// to do.
+    pub(super) fn undo(self, mode: Mode, before: Option<bool>) -> String {
+        let mut out = String::new();
+        if !self.is_touched(mode) {
+            return out;
+        }
+        let target = before.or((!mode.has_no_default()).then(|| mode.initially_on()));
+        if let Some(target) = target.filter(|target| self.is_on(mode) != *target) {
+            out.push_str(&mode.sequence(target));
+        }
+        let (which, _, touched) = self.saved;
+        if before.is_none() && which & !touched & mode.bit() != 0 {
+            out.push_str(&format!("\x1b[?{}r", mode.number().1));
+        }
+        out
     }
 }
 
@@ -211,9 +303,38 @@ mod tests {
         modes.set(Mode::AutoWrap, false);
         modes.set(Mode::Focus, true);
         assert!(!modes.is_on(Mode::AutoWrap) && modes.is_on(Mode::Focus));
-        assert!(modes.is_changed(Mode::AutoWrap) && !modes.is_changed(Mode::CursorVisible));
+        assert!(modes.is_touched(Mode::AutoWrap) && !modes.is_touched(Mode::CursorVisible));
         modes.set(Mode::AutoWrap, true);
         modes.set(Mode::Focus, false);
-        assert_eq!(modes, Modes::default());
+        assert!(Mode::ALL.into_iter().all(|mode| modes.undo(mode, None).is_empty()));
+    }
+
+    #[test]
+    fn a_mode_goes_back_to_what_it_was_before_where_that_is_known() {
+        let undo = |steps: &[bool], before| {
+            let mut modes = Modes::default();
+            steps.iter().for_each(|on| modes.set(Mode::BracketedPaste, *on));
+            modes.undo(Mode::BracketedPaste, before)
+        };
+        assert_eq!(undo(&[], Some(true)), "", "never touched");
+        assert_eq!(undo(&[true], Some(true)), "");
+        assert_eq!(undo(&[true], Some(false)), "\x1b[?2004l");
+        assert_eq!(undo(&[true, false], Some(true)), "\x1b[?2004h");
+        assert_eq!(undo(&[true, false], None), "");
+    }
+
+    #[test]
+    fn a_mode_that_the_child_saved_before_it_set_it_is_restored() {
+        let mut modes = Modes::default();
+        modes.save(Mode::Focus);
+        assert_eq!(modes.undo(Mode::Focus, None), "");
+        modes.set(Mode::Focus, true);
+        assert_eq!(modes.undo(Mode::Focus, None), "\x1b[?1004l\x1b[?1004r");
+        assert_eq!(modes.undo(Mode::Focus, Some(true)), "");
+        modes.restore(Mode::Focus);
+        assert!(!modes.is_on(Mode::Focus) && modes.undo(Mode::Focus, None).is_empty());
+        modes.set(Mode::Focus, true);
+        modes.save(Mode::Focus);
+        assert_eq!(modes.undo(Mode::Focus, None), "\x1b[?1004l", "what it saved is its own");
     }
 }

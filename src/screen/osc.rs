@@ -1,5 +1,7 @@
-//! Operating system commands: titles and colour queries. Links (OSC 8), the clipboard and the rest are not kept.
+//! Operating system commands: titles, colours, and whether a link or a progress is left open. The clipboard and the rest
+//! are not kept.
 
+use super::former::Topic;
 use super::input::STRING_MAX;
 use super::reply::{DynamicColor, Query, StringEnd};
 use super::terminal::Terminal;
@@ -15,6 +17,10 @@ impl Terminal {
         let Some((number, rest)) = params.split_first() else {
             return;
         };
+        self.extras.osc(params, self.alternate.is_some());
+        for color in self.colors.osc(params, self.former.colors()) {
+            self.former.ask(Topic::Color(color), !self.colors.is_touched(color));
+        }
         match *number {
             b"0" => self.set_title(Part::Both, rest),
             b"1" => self.set_title(Part::Icon, rest),

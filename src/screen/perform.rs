@@ -1,15 +1,18 @@
 //! What the parser calls: text, control characters, short escape sequences. Longer ones go on to `csi.rs` and `osc.rs`.
 //!
-//! Device control strings are ignored: nothing that hopty keeps comes in one. So are the C1 controls (0x80-0x9f), which
-//! few terminals obey in UTF-8.
+//! Device control strings are ignored, but for the question for the cursor's form. So are the C1 controls (0x80-0x9f),
+//! which few terminals obey in UTF-8.
 
 use vte::Perform;
 
-use super::cursor::Charset;
+use super::former::Topic;
 use super::modes::Mode;
 use super::params::Params;
 use super::sequence::Sequence;
 use super::terminal::Terminal;
+
+/// DECRQSS: the setting whose sequence ends like this is DECSCUSR.
+const SHAPE: &[u8] = b" q";
 
 impl Perform for Terminal {
     #[inline]
@@ -32,24 +35,31 @@ impl Perform for Terminal {
                 }
             }
             b'\r' => self.go(0, self.caret.row),
-            0x0e => self.caret.charsets.shifted = true,
-            0x0f => self.caret.charsets.shifted = false,
+            0x0e => self.caret.charsets.shift(1),
+            0x0f => self.caret.charsets.shift(0),
             // CAN and SUB end every sequence.
             0x18 | 0x1a => self.grounded = true,
             _ => {}
         }
     }
 
-    fn hook(&mut self, _params: &vte::Params, _intermediates: &[u8], _ignore: bool, _action: char) {
+    fn hook(&mut self, _params: &vte::Params, intermediates: &[u8], _ignore: bool, action: char) {
         self.heard = true;
+        self.request = (intermediates == b"$" && action == 'q').then(Vec::new);
     }
 
-    fn put(&mut self, _byte: u8) {
+    fn put(&mut self, byte: u8) {
         self.heard = true;
+        if let Some(request) = self.request.as_mut().filter(|request| request.len() <= SHAPE.len()) {
+            request.push(byte);
+        }
     }
 
     fn unhook(&mut self) {
         self.heard = true;
+        if self.request.take().is_some_and(|request| request == SHAPE) {
+            self.former.ask(Topic::Shape, self.shape.is_none());
+        }
     }
 
     fn osc_dispatch(&mut self, params: &[&[u8]], bell_terminated: bool) {
@@ -93,9 +103,13 @@ impl Perform for Terminal {
             ([], b'M') => self.reverse_index(),
             ([], b'c') => self.reset(),
             ([b'#'], b'8') => self.align(),
-            ([b'('], set) => self.caret.charsets.g0 = Charset::from_final(set),
-            ([b')'], set) => self.caret.charsets.g1 = Charset::from_final(set),
-            _ => {}
+            ([], b'n') => self.caret.charsets.shift(2),
+            ([], b'o') => self.caret.charsets.shift(3),
+            ([], b'<') => self.extras.vt52 = false,
+            ([b' '], b'F') => self.extras.eight_bit = false,
+            ([b' '], b'G') => self.extras.eight_bit = true,
+            ([b'%'], set) => self.extras.not_utf8 = set == b'@',
+            _ => drop(self.caret.charsets.designate(intermediates, byte)),
         }
     }
 

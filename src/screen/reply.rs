@@ -184,6 +184,7 @@ impl Terminal {
 
     /// DECRQM.
     pub(super) fn ask_mode(&mut self, space: ModeSpace, number: u16) {
+        self.ask_former_mode(space, number);
         let state = self.mode_state(space, number);
         self.ask(Query::Mode { space, number, state });
     }

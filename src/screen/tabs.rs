@@ -12,13 +12,18 @@ pub(super) struct Tabs {
 impl Tabs {
     /// The default stops.
     pub(super) fn new(cols: usize) -> Self {
-        Self { stops: (0..cols).map(is_default).collect() }
+        Self { stops: (0..cols).map(Self::is_default).collect() }
+    }
+
+    /// Whether a fresh terminal has a stop there.
+    pub(super) fn is_default(col: usize) -> bool {
+        col > 0 && col.is_multiple_of(EVERY)
     }
 
     /// Keeps the stops that there are; new columns get default ones.
     pub(super) fn resize(&mut self, cols: usize) {
         self.stops.truncate(cols);
-        self.stops.extend((self.stops.len()..cols).map(is_default));
+        self.stops.extend((self.stops.len()..cols).map(Self::is_default));
     }
 
     /// Sets a stop at `col`.
@@ -50,10 +55,6 @@ impl Tabs {
     pub(super) fn previous(&self, col: usize) -> usize {
         (0..col.min(self.stops.len())).rev().find(|at| self.stops[*at]).unwrap_or(0)
     }
-}
-
-fn is_default(col: usize) -> bool {
-    col > 0 && col.is_multiple_of(EVERY)
 }
 
 #[cfg(test)]

@@ -4,9 +4,12 @@
 //! `csi.rs`, `sgr.rs` and `osc.rs`; text is written in `print.rs`; `edit.rs` erases and shifts.
 
 use super::alternate::Alternate;
+use super::colors::Colors;
 use super::cursor::{Caret, CursorShape};
+use super::extras::Extras;
+use super::former::Former;
 use super::grid::Grid;
-use super::keyboard::Keyboard;
+use super::keyboard::{KeyOption, KeyOptions, Keyboard};
 use super::look::Look;
 use super::modes::{Mode, Modes};
 use super::reply::Query;
@@ -54,10 +57,18 @@ pub(super) struct Terminal {
     pub(super) tabs: Tabs,
     /// The mode latch, without origin mode, which the caret has.
     pub(super) modes: Modes,
-    /// `CSI > 4 ; n m`; 0 = off.
-    pub(super) modify_other_keys: u16,
-    /// The cursor's form.
-    pub(super) shape: CursorShape,
+    /// xterm's key options.
+    pub(super) keys: KeyOptions,
+    /// The terminal's own colours, as far as the child changed them.
+    pub(super) colors: Colors,
+    /// What else outlives the child.
+    pub(super) extras: Extras,
+    /// What the terminal was like before, as far as that is known.
+    pub(super) former: Former,
+    /// The setting that the child is asking for (DECRQSS).
+    pub(super) request: Option<Vec<u8>>,
+    /// The cursor's form, where the child has set one.
+    pub(super) shape: Option<CursorShape>,
     /// Title and saved titles.
     pub(super) titles: Titles,
     /// The last character written, for REP.
@@ -91,8 +102,12 @@ impl Terminal {
             region: Region { top: 0, bottom: rows - 1 },
             tabs: Tabs::new(cols),
             modes: Modes::default(),
-            modify_other_keys: 0,
-            shape: CursorShape::Default,
+            keys: KeyOptions::default(),
+            colors: Colors::default(),
+            extras: Extras::default(),
+            former: Former::default(),
+            request: None,
+            shape: None,
             titles: Titles::default(),
             last: None,
             queries: Vec::new(),
@@ -224,10 +239,31 @@ impl Terminal {
         let old = std::mem::replace(self, fresh);
         self.titles = old.titles;
         self.queries = old.queries;
+        self.colors = old.colors;
+        self.extras = old.extras.reset();
+        self.former = old.former;
+        self.lose_former();
         self.heard = old.heard;
         self.grounded = old.grounded;
         self.touched = true;
         self.changed = true;
+    }
+
+    /// A full reset has taken away what was there before the child: that has to be brought back.
+    fn lose_former(&mut self) {
+        for mode in Mode::ALL {
+            if self.former.mode(mode).is_some_and(|before| before != mode.initially_on()) {
+                self.modes.touch(mode);
+            }
+        }
+        for (alternate, page) in [(false, &mut self.page), (true, &mut self.hidden)] {
+            if self.former.keyboard(alternate).is_some_and(|before| before != 0) {
+                page.keyboard.lost();
+            }
+        }
+        if self.former.other_keys().is_some_and(|before| before != 0) {
+            self.keys.reset(KeyOption::Modify);
+        }
     }
 
     /// DECSTR: what a program may have left behind that garbles the next one's text. The picture stays.
