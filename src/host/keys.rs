@@ -131,10 +131,15 @@ impl Host {
     /// Bytes from a client's terminal.
     pub(super) fn typed(&mut self, id: u64, bytes: &[u8]) {
         let now = self.clock.now();
-        let Some(client) = self.connections.get_mut(&id).and_then(|c| c.client.as_mut()) else { return };
-        if client.read_only {
+        if self.client_mut(id).is_none_or(|client| client.read_only) {
             return;
         }
+        if self.leader == Some(id)
+            && let Some(run) = &mut self.run
+        {
+            run.model.learn(bytes);
+        }
+        let Some(client) = self.connections.get_mut(&id).and_then(|c| c.client.as_mut()) else { return };
         let number = client.number;
         let typing = &mut client.typing;
         let mut pieces = Vec::new();

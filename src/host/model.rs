@@ -25,6 +25,8 @@ const SLICE_US: u64 = 250;
 const STEP: usize = 8192;
 /// The size of a chunk in bytes. A master gives some 4 KiB a read, so a chunk serves many.
 const CHUNK: usize = 1 << 16;
+/// Bytes that people's terminals sent while the model is behind, of which more are not looked at: they are for learning only.
+const HEARD_MAX: usize = 1 << 12;
 /// Room in a chunk, in bytes, below which the next read gets a new one.
 const ROOM_MIN: usize = 1 << 13;
 
@@ -71,7 +73,10 @@ pub(super) struct Model {
     latest: Stamp,
     /// The rest of what waits is being fed.
     catching_up: bool,
-    is_off: bool,
+    /// What the leader's terminal sent meanwhile: an answer is looked at behind its question.
+    heard: Vec<u8>,
+    /// It failed and is switched off: what it would have undone at that moment.
+    off: Option<Vec<u8>>,
     failed: bool,
 }
 
@@ -90,7 +95,8 @@ impl Model {
             since: Stamp(0),
             latest: Stamp(0),
             catching_up: false,
-            is_off: false,
+            heard: Vec::new(),
+            off: None,
             failed: false,
         }
     }
@@ -105,7 +111,7 @@ impl Model {
 
     /// Takes a chunk back with `new` more bytes at its end.
     pub fn put(&mut self, chunk: Chunk, new: usize, now: Stamp) {
-        if self.is_off || chunk.filled == 0 {
+        if self.off.is_some() || chunk.filled == 0 {
             return;
         }
         if self.waiting == 0 {
@@ -154,12 +160,18 @@ impl Model {
             self.chunks.pop_front();
             self.fed = 0;
         }
+        if self.waiting == 0 && !self.heard.is_empty() {
+            self.screen.learn(&std::mem::take(&mut self.heard));
+        }
         self.waiting > 0
     }
 
     fn switch_off(&mut self) {
         let (cols, rows) = self.screen.size();
-        *self = Model { is_off: true, failed: true, ..Model::around(Screen::new(cols, rows)) };
+        let screen = &self.screen;
+        // What is on by now is still to be turned off; what comes later is not known any more.
+        let undo = catch_unwind(AssertUnwindSafe(|| undo(screen))).unwrap_or_default();
+        *self = Model { off: Some(undo), failed: true, ..Model::around(Screen::new(cols, rows)) };
     }
 
     /// Whether it failed since the last call.
@@ -184,10 +196,35 @@ impl Model {
         self.screen.take_queries()
     }
 
+    /// Takes what the leader's terminal sent: the answers in it tell how that was before the child.
+    pub fn learn(&mut self, bytes: &[u8]) {
+        if self.waiting == 0 {
+            self.screen.learn(bytes);
+        } else {
+            let room = HEARD_MAX.saturating_sub(self.heard.len());
+            self.heard.extend_from_slice(&bytes[..bytes.len().min(room)]);
+        }
+    }
+
+    /// What puts a terminal back that shows everything which the child has written.
+    pub fn undo(&mut self) -> Vec<u8> {
+        let screen = undo(self.screen());
+        self.off.clone().unwrap_or(screen)
+    }
+
+    /// The same for what was fed so far, without the end of a sequence that is just being written.
+    pub fn undo_so_far(&self) -> Vec<u8> {
+        self.off.clone().unwrap_or_else(|| self.screen.undo())
+    }
+
     /// The screen as far as it was fed.
     pub fn so_far(&self) -> &Screen {
         &self.screen
     }
+}
+
+fn undo(screen: &Screen) -> Vec<u8> {
+    [screen.ending(), &screen.undo()].concat()
 }
 
 #[cfg(test)]
@@ -210,6 +247,30 @@ mod tests {
         assert_eq!(model.screen().lines()[0], "abc");
         assert_eq!((model.waiting, model.due()), (0, None));
         assert_eq!(model.screen().take_queries().len(), 1);
+    }
+
+    #[test]
+    fn an_answer_is_heard_behind_its_question() {
+        let mut model = Model::new(Size::cells(10, 2));
+        write(&mut model, b"\x1b[?2004$p", Stamp(5));
+        model.learn(b"\x1b[?2004;1$y");
+        write(&mut model, b"\x1b[?2004l\x1b[?25", Stamp(5));
+        assert_eq!(model.undo_so_far(), b"");
+        assert_eq!(model.undo(), b"\x18\x1b[?2004h");
+        assert_eq!(model.undo_so_far(), b"\x1b[?2004h");
+    }
+
+    #[test]
+    fn a_model_that_failed_knows_what_was_on() {
+        let mut model = Model::new(Size::cells(10, 2));
+        write(&mut model, b"\x1b[?2004h", Stamp(5));
+        model.screen();
+        model.switch_off();
+        write(&mut model, b"\x1b[?1049h", Stamp(5));
+        assert_eq!(
+            (model.undo(), model.undo_so_far(), model.take_failure()),
+            (b"\x1b[?2004l".to_vec(), b"\x1b[?2004l".to_vec(), true)
+        );
     }
 
     #[test]

@@ -9,18 +9,30 @@ use crate::screen::{Attr, Color, Screen, Style, Underline};
 const LEFT_OUT: [&str; 2] = ["2026", "6"];
 const ALTERNATE: [&str; 3] = ["47", "1047", "1049"];
 
-/// The modes that are on, title and cursor: all but the text.
+/// How the terminal is found that the picture is for.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Found {
+    /// Nothing of the program's is on: another terminal, or one where it was undone.
+    Plain,
+    /// As the program left it, as far as nobody has changed it meanwhile.
+    AsLeft,
+}
+
+/// The modes that are on, title and cursor: all but the text, for a terminal that was not undone.
 #[must_use]
 pub(super) fn modes(screen: &Screen) -> Vec<u8> {
     let mut out = String::new();
-    write_modes(screen, &mut out);
+    write_modes(screen, Found::AsLeft, &mut out);
     out.into_bytes()
 }
 
 /// The whole picture.
 #[must_use]
-pub(super) fn picture(screen: &Screen) -> Vec<u8> {
+pub(super) fn picture(screen: &Screen, found: Found) -> Vec<u8> {
     let mut out = String::new();
+    if found == Found::Plain && screen.alternate() {
+        out.push_str(&screen.keyboard_redo()[0]);
+    }
     let (_, rows) = screen.size();
     if !screen.alternate() {
         // What the terminal shows now goes into its history, not away.
@@ -49,12 +61,12 @@ pub(super) fn picture(screen: &Screen) -> Vec<u8> {
         out.push_str("\x1b[m");
     }
     let cursor = screen.cursor();
-    write_modes(screen, &mut out);
+    write_modes(screen, found, &mut out);
     out.push_str(&format!("\x1b[{};{}H", cursor.row + 1, cursor.col + 1));
     out.into_bytes()
 }
 
-fn write_modes(screen: &Screen, out: &mut String) {
+fn write_modes(screen: &Screen, found: Found, out: &mut String) {
     for mode in screen.modes() {
         let name = mode.as_str();
         if LEFT_OUT.contains(&name) || ALTERNATE.contains(&name) {
@@ -66,8 +78,12 @@ fn write_modes(screen: &Screen, out: &mut String) {
             _ => out.push_str(&format!("\x1b[?{name}h")),
         }
     }
-    if screen.keyboard_flags() != 0 {
-        out.push_str(&format!("\x1b[>{}u", screen.keyboard_flags()));
+    let flags = screen.keyboard_flags();
+    match found {
+        // As many pushes as there will be pops.
+        Found::Plain => out.push_str(&screen.keyboard_redo()[usize::from(screen.alternate())]),
+        Found::AsLeft if flags != 0 => out.push_str(&format!("\x1b[={flags};1u")),
+        Found::AsLeft => {}
     }
     if screen.modify_other_keys() != 0 {
         out.push_str(&format!("\x1b[>4;{}m", screen.modify_other_keys()));
@@ -125,7 +141,7 @@ mod tests {
     fn redrawn(bytes: &str) -> (Screen, Screen, String) {
         let mut before = Screen::new(20, 4);
         before.feed(bytes.as_bytes());
-        let sent = picture(&before);
+        let sent = picture(&before, Found::Plain);
         let mut after = Screen::new(20, 4);
         after.feed("something else\r\nstands here\x1b[4;4H".as_bytes());
         after.feed(&sent);
@@ -150,6 +166,17 @@ mod tests {
             assert_eq!((after.keyboard_flags(), after.modify_other_keys()), (before.keyboard_flags(), before.modify_other_keys()));
             assert_eq!((after.title(), after.alternate()), (before.title(), before.alternate()));
         }
+    }
+
+    #[test]
+    fn as_much_is_pushed_as_will_be_popped() {
+        let bytes = "\x1b[>1u\x1b[>3u\x1b[?1049h\x1b[=9u\x1b[>5u";
+        let (before, after, _) = redrawn(bytes);
+        let undo = String::from_utf8(before.undo()).unwrap();
+        assert_eq!(String::from_utf8(after.undo()).unwrap(), undo);
+        assert!(undo.contains("\x1b[<2u"), "{undo:?}");
+        let again = String::from_utf8(picture(&before, Found::AsLeft)).unwrap();
+        assert!(again.contains("\x1b[=5;1u") && !again.contains("\x1b[>5u"), "{again:?}");
     }
 
     #[test]

@@ -78,6 +78,11 @@ impl Run {
         [drain, leftover, look, self.away, self.model.due()].into_iter().flatten().min()
     }
 
+    /// What puts a terminal back that shows what this run has shown.
+    pub fn undo(&mut self) -> Vec<u8> {
+        self.muted.clone().unwrap_or_else(|| self.model.undo())
+    }
+
     /// Whether descendants that were left still have time to end.
     pub fn has_leftovers(&self) -> bool {
         !self.leftovers.is_empty()
@@ -106,15 +111,21 @@ impl Host {
         if let Some(dir) = dir.map(PathBuf::from).filter(|dir| dir.is_dir()) {
             self.dir = dir;
         }
-        let leftovers = self.run.take().map(|old| old.leftovers).unwrap_or_default();
+        let old = self.run.take();
+        // It is the same terminal, and the old run has been undone.
+        let former = old.as_ref().map(|old| old.model.so_far().former().clone()).unwrap_or_default();
+        let leftovers = old.map(|old| old.leftovers).unwrap_or_default();
         match self.try_spawn(number, start, conversation, size) {
             Ok((pty, pid)) => {
+                let mut model = Model::new(size);
+                model.screen().set_former(former);
+                model.screen().answered();
                 self.run = Some(Run {
                     number,
                     pid,
                     pty,
                     input: OutBuf::default(),
-                    model: Model::new(size),
+                    model,
                     size,
                     at_end: false,
                     away: None,
@@ -343,10 +354,8 @@ impl Host {
         run.at_end = true;
         let number = run.number;
         // Whatever the child left on is turned off again, and nothing else.
-        let mut undo = match run.muted.take() {
-            Some(undo) => undo,
-            None => run.model.screen().undo(),
-        };
+        let mut undo = run.undo();
+        run.muted = None;
         if matches!(self.phase(), Phase::Stopping { why: StopFor::Restart { .. }, .. }) {
             undo.extend_from_slice(self.going_on().as_bytes());
         }
@@ -380,9 +389,10 @@ impl Host {
             }
         }
         self.save_draft();
-        let mut undo = self.without_the_box();
+        let undo = self.without_the_box();
         if let Some(run) = &mut self.run {
-            undo.extend_from_slice(&run.model.screen().undo());
+            let ending = run.model.screen().ending();
+            let undo = [ending, &undo, &run.model.undo_so_far()].concat();
             run.muted.get_or_insert(undo);
         }
     }

@@ -96,6 +96,7 @@ impl Host {
         // The bytes that asked must not reach a terminal later on as well.
         run.lost |= !watched;
         let identity = Identity::new(env!("CARGO_PKG_VERSION"));
+        run.model.screen().answered();
         for query in queries {
             let answer = reply(&query, &identity);
             if run.input.send(&run.pty, &answer).is_err() {

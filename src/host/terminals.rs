@@ -5,6 +5,8 @@
 //! the terminal has taken everything.
 
 use super::clients::Client;
+use super::repaint::Found;
+use super::run::Run;
 use super::{Host, repaint, report};
 use crate::core::process::Signal;
 use crate::core::time::Stamp;
@@ -12,6 +14,7 @@ use crate::io::fd::read_some;
 use crate::io::poll::{Interest, PollSet, Ready as Readiness};
 use crate::io::process::{Stat, StatFile};
 use crate::ipc::frame::{Frame, MAX_PAYLOAD, tag};
+use crate::screen::Former;
 use crate::tty::handed::Handed;
 
 /// While writing, a client's state is looked at at most this often, in ms. CONTRACT C12 allows 20; a look costs some 3 us.
@@ -147,14 +150,22 @@ impl Host {
             self.show_to(id, &kept);
             return;
         }
-        let picture = repaint::picture(run.model.screen());
+        if !returns {
+            // Another terminal, of which nothing is known.
+            run.model.screen().set_former(Former::default());
+        }
+        let picture = repaint::picture(run.model.screen(), Found::Plain);
+        if run.muted.is_some() {
+            // What follows is not shown any more.
+            run.muted = Some(run.model.undo_so_far());
+        }
         let _ = run.pty.signal_foreground(Signal(nix::libc::SIGWINCH));
         self.show_to(id, &picture);
     }
 
     /// What puts a terminal back that shows everything which the child has written.
     fn undo(&mut self) -> Vec<u8> {
-        self.run.as_mut().map(|run| run.model.screen().undo()).unwrap_or_default()
+        self.run.as_mut().map(Run::undo).unwrap_or_default()
     }
 
     /// Gives bytes to one client. False when there is no terminal to show them on.
@@ -230,11 +241,11 @@ impl Host {
         if client.leaving || matches!(client.via, Via::Released) {
             return;
         }
-        let revision = (run.number, run.model.so_far().undo_revision());
+        let revision = (run.number, run.model.so_far().undo_revision(), run.muted.is_some());
         if client.undo_seen.replace(revision) == Some(revision) {
             return;
         }
-        let undo = run.model.so_far().undo();
+        let undo = run.muted.clone().unwrap_or_else(|| run.model.undo_so_far());
         if client.undo != undo {
             connection.stream.send(&Frame::new(tag::UNDO, &undo).encode());
             client.undo = undo;
@@ -272,7 +283,7 @@ impl Host {
                 client.paused = None;
                 let Some(run) = &mut self.run else { return };
                 let screen = run.model.screen();
-                let picture = if screen.alternate() { repaint::picture(screen) } else { repaint::modes(screen) };
+                let picture = if screen.alternate() { repaint::picture(screen, Found::AsLeft) } else { repaint::modes(screen) };
                 let _ = run.pty.signal_foreground(Signal(nix::libc::SIGWINCH));
                 self.show_to(id, &picture);
             }
@@ -405,8 +416,7 @@ impl Host {
     pub(super) fn mend(&mut self, client: &mut Client) {
         let Via::Terminal(terminal) = &client.via else { return };
         let undo = self.undo();
-        // What still waits is dropped: the shell is about to show its prompt.
-        client.out.clear();
+        // Behind what still waits: the undo is for a terminal that has seen all of it.
         let _ = client.out.send(terminal, &undo);
         let until = self.clock.now().after(MEND_MS);
         while !client.out.is_empty() && self.clock.now() < until {

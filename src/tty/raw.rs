@@ -14,6 +14,10 @@ use crate::core::terminal::{Modes, Size};
 /// What a panic has to put back: the modes, and what undoes the program's sequences where nobody else will write it.
 static RESCUE: Mutex<Option<Rescue>> = Mutex::new(None);
 
+/// Ends a sequence or a string that may have been cut, for who cannot know; does nothing elsewhere: CAN, and ST for terminals
+/// that let no string be cancelled.
+pub const END_OF_ANYTHING: &[u8] = b"\x18\x1b\\";
+
 static LAST_WORDS: Mutex<Option<String>> = Mutex::new(None);
 
 struct Rescue {
@@ -122,7 +126,10 @@ pub fn restore_on_panic() {
         // Not waited for: the panic may have happened while it was held.
         let Ok(rescue) = RESCUE.try_lock() else { return say(panic) };
         let Some(rescue) = rescue.as_ref() else { return say(panic) };
-        let _ = io::stdout().write_all(&rescue.undo);
+        if !rescue.undo.is_empty() {
+            let _ = io::stdout().write_all(END_OF_ANYTHING);
+            let _ = io::stdout().write_all(&rescue.undo);
+        }
         let _ = io::stdout().flush();
         let _ = modes::set(&io::stdin(), &rescue.found, When::Now);
         if let Ok(mut words) = LAST_WORDS.try_lock() {
