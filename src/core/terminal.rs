@@ -44,6 +44,9 @@ pub struct Modes {
     pub cflag: u64,
     /// Local flags.
     pub lflag: u64,
+    /// Number of the line discipline.
+    #[serde(default)]
+    pub line: u8,
     /// Control characters.
     pub cc: Vec<u8>,
     /// Input and output speed.

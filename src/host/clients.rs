@@ -104,12 +104,12 @@ impl Connection {
 
     /// Whether this client sees what the child writes.
     pub fn watches(&self) -> bool {
-        self.client.as_ref().is_some_and(|c| matches!(c.via, Via::Terminal(_) | Via::Relay) && c.goal.is_none() && !c.leaving)
+        self.client.as_ref().is_some_and(|c| matches!(c.via, Via::Terminal(_) | Via::Relay(_)) && c.goal.is_none() && !c.leaving)
     }
 
     /// Whether a client's bytes come and go by this connection.
     pub fn is_relayed(&self) -> bool {
-        self.client.as_ref().is_some_and(|client| matches!(client.via, Via::Relay))
+        self.client.as_ref().is_some_and(|client| matches!(client.via, Via::Relay(_)))
     }
 
     /// To be closed as soon as everything is written, at the latest after `limit_ms`.
@@ -120,7 +120,7 @@ impl Connection {
     /// Whether what it sends must wait: its own answers, or the child, have to be read first.
     fn is_deaf(&self, typing_waits: bool) -> bool {
         match &self.client {
-            Some(client) => typing_waits && matches!(client.via, Via::Relay),
+            Some(client) => typing_waits && matches!(client.via, Via::Relay(_)),
             None => self.stream.waiting() > ANSWERS_HIGH,
         }
     }

@@ -15,7 +15,8 @@ use crate::io::poll::{Interest, PollSet, Ready as Readiness};
 use crate::io::process::{Stat, StatFile};
 use crate::ipc::frame::{Frame, MAX_PAYLOAD, tag};
 use crate::screen::Former;
-use crate::tty::handed::Handed;
+use crate::tty::handed::{Handed, Spare};
+use crate::tty::raw;
 
 /// While writing, a client's state is looked at at most this often, in ms. CONTRACT C12 allows 20; a look costs some 3 us.
 const LOOK_MS: u64 = 5;
@@ -40,8 +41,8 @@ pub(super) enum Via {
     Waiting,
     /// The host reads and writes it.
     Terminal(Handed),
-    /// The client does, frames carry the bytes.
-    Relay,
+    /// The client does, frames carry the bytes. The terminal is kept for the case that it dies.
+    Relay(Option<Spare>),
     /// The client has its terminal back for a while (suspended), or is leaving.
     Released,
 }
@@ -51,7 +52,7 @@ impl Via {
     pub fn word(&self) -> &'static str {
         match self {
             Via::Terminal(_) => "fd",
-            Via::Relay => "relay",
+            Via::Relay(_) => "relay",
             Via::Waiting | Via::Released => "none",
         }
     }
@@ -109,13 +110,14 @@ impl Host {
         if !matches!(client.via, Via::Waiting) || client.leaving {
             return;
         }
+        let spare = fd.as_ref().and_then(|fd| fd.try_clone().ok());
         match fd.map(|fd| Handed::take(fd, client.found.clone(), client.raw.clone())) {
             Some(Ok(terminal)) => {
                 client.via = Via::Terminal(terminal);
                 connection.frame(tag::TAKEN, &[]);
             }
             other => {
-                client.via = Via::Relay;
+                client.via = Via::Relay(spare.and_then(|fd| Spare::keep(fd, client.found.clone())));
                 let why = match other {
                     Some(Err(error)) => error.to_string(),
                     _ => "no descriptor came with the frame".to_owned(),
@@ -191,7 +193,7 @@ impl Host {
                 }
                 true
             }
-            Via::Relay => {
+            Via::Relay(_) => {
                 for part in bytes.chunks(MAX_PAYLOAD) {
                     connection.frame(tag::OUTPUT, part);
                 }
@@ -279,7 +281,7 @@ impl Host {
                 client.returns = true;
                 self.signal_child(Signal(nix::libc::SIGCONT), true);
             }
-            Via::Terminal(_) | Via::Relay => {
+            Via::Terminal(_) | Via::Relay(_) => {
                 client.paused = None;
                 let Some(run) = &mut self.run else { return };
                 let screen = run.model.screen();
@@ -414,8 +416,13 @@ impl Host {
 
     /// The terminal of a client that died without a word.
     pub(super) fn mend(&mut self, client: &mut Client) {
-        let Via::Terminal(terminal) = &client.via else { return };
         let undo = self.undo();
+        if let Via::Relay(spare) = &mut client.via
+            && let Some(spare) = spare.take()
+        {
+            spare.mend([raw::END_OF_ANYTHING, &undo].concat());
+        }
+        let Via::Terminal(terminal) = &client.via else { return };
         // Behind what still waits: the undo is for a terminal that has seen all of it.
         let _ = client.out.send(terminal, &undo);
         let until = self.clock.now().after(MEND_MS);

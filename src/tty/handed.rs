@@ -2,10 +2,11 @@
 //! own, so that `O_NONBLOCK` never reaches the person's shell.
 
 use std::fs::File;
-use std::io;
+use std::io::{self, Write};
 use std::os::fd::{AsFd, AsRawFd, BorrowedFd, OwnedFd};
 use std::os::unix::fs::{MetadataExt, OpenOptionsExt};
 
+use nix::fcntl::{FcntlArg, OFlag, fcntl};
 use nix::libc;
 use thiserror::Error;
 
@@ -76,11 +77,67 @@ impl Handed {
     /// Puts the modes back that were there before the client, but only if they are still exactly the client's raw ones:
     /// for a client that died. A shell that already set its own is left alone.
     pub fn restore_modes(&self) {
-        if let Some(found) = &self.found
-            && modes::read(&self.file).is_ok_and(|now| now == self.raw)
-        {
-            let _ = modes::set(&self.file, found, When::Now);
-        }
+        restore(&self.file, self.found.as_ref(), &self.raw);
+    }
+}
+
+/// A terminal that could not be taken, because it cannot be opened again here: its client relays. It is kept for the one
+/// case that the client dies without a word. Until then nothing is done to it.
+#[derive(Debug)]
+pub struct Spare {
+    file: File,
+    found: Option<Modes>,
+    raw: Modes,
+}
+
+impl Spare {
+    /// Keeps the terminal behind `fd`; `None` when it is none. `found` are its modes before the client made it raw.
+    #[must_use]
+    pub fn keep(fd: OwnedFd, found: Option<Modes>) -> Option<Self> {
+        let raw = modes::read(&fd).ok()?;
+        let flags = OFlag::from_bits_truncate(fcntl(&fd, FcntlArg::F_GETFL).ok()?);
+        // `</dev/tty` can only be read from.
+        let readable = flags & OFlag::O_ACCMODE == OFlag::O_RDONLY;
+        let file = if readable { by_name(&fd)? } else { File::from(fd) };
+        Some(Spare { file, found, raw })
+    }
+
+    /// Writes `undo` and puts the modes back, if they are still the client's raw ones. The description is the shell's, too,
+    /// so it cannot be made not to wait: a thread waits, as long as the terminal takes nothing.
+    pub fn mend(self, undo: Vec<u8>) {
+        let thread = std::thread::Builder::new().name("hopty-mend".to_owned());
+        // Where no thread can be had the terminal stays as it is: a host must not wait for one.
+        let _ = thread.spawn(move || {
+            let _ = (&self.file).write_all(&undo);
+            restore(&self.file, self.found.as_ref(), &self.raw);
+        });
+    }
+}
+
+/// The pseudo-terminal behind `fd`, opened for writing: what `/dev/tty` stands for in the client. Linux tells.
+#[cfg(target_os = "linux")]
+fn by_name(fd: &OwnedFd) -> Option<File> {
+    let mut device: libc::c_uint = 0;
+    // SAFETY: TIOCGDEV writes one number.
+    if unsafe { libc::ioctl(fd.as_raw_fd(), libc::TIOCGDEV, &raw mut device) } != 0 {
+        return None;
+    }
+    let device = u64::from(device);
+    let name = format!("/dev/pts/{}", libc::minor(device));
+    let file = File::options().write(true).custom_flags(libc::O_NOCTTY | libc::O_CLOEXEC).open(name).ok()?;
+    file.metadata().is_ok_and(|meta| meta.rdev() == device).then_some(file)
+}
+
+#[cfg(not(target_os = "linux"))]
+fn by_name(_fd: &OwnedFd) -> Option<File> {
+    None
+}
+
+fn restore(file: &File, found: Option<&Modes>, raw: &Modes) {
+    if let Some(found) = found
+        && modes::read(file).is_ok_and(|now| now == *raw)
+    {
+        let _ = modes::set(file, found, When::Now);
     }
 }
 

@@ -1,10 +1,10 @@
-//! Reading and setting a terminal's modes (termios).
+//! Reading and setting a terminal's modes (termios), with everything that the kernel keeps: also speeds that have no name,
+//! which the older calls do not tell, and the line discipline's number.
 
 use std::io;
-use std::os::fd::AsFd;
+use std::os::fd::{AsFd, AsRawFd};
 
 use nix::libc;
-use nix::sys::termios::{SetArg, Termios, tcgetattr, tcsetattr};
 
 use crate::core::terminal::Modes;
 
@@ -17,17 +17,29 @@ pub enum When {
     Drained,
 }
 
+fn get(fd: &impl AsFd) -> io::Result<libc::termios2> {
+    // SAFETY: zeros are a valid termios2, and TCGETS2 writes one.
+    unsafe {
+        let mut raw: libc::termios2 = std::mem::zeroed();
+        match libc::ioctl(fd.as_fd().as_raw_fd(), libc::TCGETS2, &raw mut raw) {
+            0 => Ok(raw),
+            _ => Err(io::Error::last_os_error()),
+        }
+    }
+}
+
 /// The modes of a terminal.
 ///
 /// # Errors
 /// When the descriptor is no terminal.
 pub fn read(fd: &impl AsFd) -> io::Result<Modes> {
-    let raw: libc::termios = tcgetattr(fd)?.into();
+    let raw = get(fd)?;
     Ok(Modes {
         iflag: u64::from(raw.c_iflag),
         oflag: u64::from(raw.c_oflag),
         cflag: u64::from(raw.c_cflag),
         lflag: u64::from(raw.c_lflag),
+        line: raw.c_line,
         cc: raw.c_cc.to_vec(),
         speed: (u64::from(raw.c_ispeed), u64::from(raw.c_ospeed)),
     })
@@ -38,20 +50,31 @@ pub fn read(fd: &impl AsFd) -> io::Result<Modes> {
 /// # Errors
 /// When the descriptor is no terminal, or the value does not fit this system.
 pub fn set(fd: &impl AsFd, modes: &Modes, when: When) -> io::Result<()> {
-    let mut raw: libc::termios = tcgetattr(fd)?.into();
+    let mut raw = get(fd)?;
     let fits = |n: u64| u32::try_from(n).map_err(|_| io::Error::from(io::ErrorKind::InvalidData));
     raw.c_iflag = fits(modes.iflag)?;
     raw.c_oflag = fits(modes.oflag)?;
     raw.c_cflag = fits(modes.cflag)?;
     raw.c_lflag = fits(modes.lflag)?;
+    raw.c_line = modes.line;
     for (to, from) in raw.c_cc.iter_mut().zip(&modes.cc) {
         *to = *from;
     }
     raw.c_ispeed = fits(modes.speed.0)?;
     raw.c_ospeed = fits(modes.speed.1)?;
-    let at = match when {
-        When::Now => SetArg::TCSANOW,
-        When::Drained => SetArg::TCSADRAIN,
+    let request = match when {
+        When::Now => libc::TCSETS2,
+        When::Drained => libc::TCSETSW2,
     };
-    Ok(tcsetattr(fd, at, &Termios::from(raw))?)
+    loop {
+        // SAFETY: both requests read one termios2.
+        let done = unsafe { libc::ioctl(fd.as_fd().as_raw_fd(), request, &raw const raw) };
+        let error = io::Error::last_os_error();
+        if done == 0 {
+            return Ok(());
+        }
+        if error.kind() != io::ErrorKind::Interrupted {
+            return Err(error);
+        }
+    }
 }

@@ -152,6 +152,11 @@ impl Term {
         found.unwrap()
     }
 
+    /// Sets the terminal's modes, as a person would with `stty`.
+    pub fn set_modes(&self, wanted: &Modes) {
+        with_slave(&self.pty, |slave| modes::set(slave, wanted, modes::When::Now)).unwrap();
+    }
+
     /// That the terminal is whole: its modes as they were found, nothing left on.
     pub fn assert_whole(&self) {
         super::wait_for("the terminal's modes to come back", || (self.modes() == self.before).then_some(()));

@@ -13,6 +13,7 @@ mod handed;
 mod idle;
 mod inherit;
 mod jobs;
+mod latch;
 mod relay;
 mod size;
 mod stops;
