@@ -232,3 +232,28 @@ fn every_bit_of_the_terminal_s_modes_comes_back() {
         world.assert_nothing_left();
     }
 }
+
+/// Paste, cursor keys and a keyboard stack were on before, wrapping was off. The program asks, changes all of it and dies.
+#[test]
+fn a_terminal_that_was_asked_is_found_again_as_it_was() {
+    for redirect in ["", "</dev/tty >/dev/tty"] {
+        let world = world();
+        let answers = "\x1b[?2004;1$y\x1b[?1;1$y\x1b[?7;2$y\x1b[?5u".len();
+        std::fs::write(world.project.join("ask"), "\x1b[?2004$p\x1b[?1$p\x1b[?7$p\x1b[?u").unwrap();
+        std::fs::write(world.project.join("change"), "\x1b[?2004l\x1b[?1h\x1b[?7h\x1b[=1u\x1b[>9u").unwrap();
+        std::fs::write(world.project.join("before"), "\x1b[?2004h\x1b[?1h\x1b[?7l\x1b[>5u").unwrap();
+        let script =
+            format!("stty raw -echo; cat ask; dd bs=1 count={answers} of=got 2>/dev/null; cat change; echo changed; exec sleep 100");
+        let words = format!("cat before; exec '{}' run -- sh -c '{script}' {redirect}", hopty().display());
+        let mut term = bare(&world, &words);
+        term.wait_text("changed");
+        assert_eq!(term.look(Screen::keyboard_flags), 9);
+        support::kill(child(&world), nix::libc::SIGKILL);
+        assert_eq!(term.wait_exit(), 137);
+        term.drained();
+        assert_eq!(term.look(Screen::modes), ["1", "-7", "2004"]);
+        assert_eq!(term.look(Screen::keyboard_flags), 5);
+        assert_eq!(after_some(&term, "changed\n"), b"\x1b[<1u\x1b[=5;1u\x1b[?2004h\x1b[?7lhopty: The program was ended by SIGKILL from outside.\r\n");
+        world.assert_nothing_left();
+    }
+}
