@@ -14,6 +14,7 @@ mod outer;
 mod answers;
 mod bytes;
 mod claude;
+mod jobs;
 mod programs;
 mod redirected;
 mod sees;
