@@ -1,0 +1,272 @@
+//! The screen model against two other emulators, on soups of what programs write and on the recorded screens of Claude Code:
+//! the same cells, looks and cursor.
+//!
+//! Where the three are known to differ, the soup steers around it:
+//!
+//! * A cursor that waits to wrap. After EL, ED, ECH, a tab or a backspace, alacritty still waits, or erases nothing, where
+//!   xterm waits no more; avt lets it stand behind the last column. So these begin with a move.
+//! * IL and DL: the others leave the column, xterm goes to the first one. So a carriage return follows.
+//! * Combining marks at the left edge, and behind a wrap: alacritty joins them to what it finds, here they are dropped. So they
+//!   follow a letter.
+//! * CUU and CUD stop at the margins here, as in xterm, and not in alacritty. So there are margins only around what scrolls.
+//! * IL and DL outside the margins do something in avt. So avt gets no margins.
+//! * Erasing half of a wide character leaves the other half in the others. So none is cut.
+//! * DCH of more characters than there are: alacritty erases before the cursor. It deletes one here.
+//! * ED 1 in the second row: alacritty leaves the first one. It is left out.
+//! * SGR 21: two underlines here, as in xterm; in alacritty the end of bold. It is left out.
+//! * Blinking and overlines, which alacritty does not keep, and kinds and colours of underlines, which avt does not.
+
+#![allow(clippy::unwrap_used, reason = "a test may")]
+
+use std::fs;
+use std::path::Path;
+
+use alacritty_terminal::event::VoidListener;
+use alacritty_terminal::index::{Column, Line};
+use alacritty_terminal::term::cell::Flags;
+use alacritty_terminal::term::{Config, Term};
+use alacritty_terminal::vte::ansi::{Color as TheirColor, NamedColor, Processor};
+use hopty::screen::{Attr, Color, Screen, Style, Underline};
+use proptest::collection::vec;
+use proptest::prelude::*;
+use unicode_width::UnicodeWidthChar;
+
+/// A picture that all three can be brought to: cells with text and look (no text for the right half of a wide one), cursor.
+#[derive(Debug, PartialEq)]
+struct Picture {
+    rows: Vec<Vec<(String, Style)>>,
+    cursor: (usize, usize),
+}
+
+impl Picture {
+    /// Where a wide character did not fit, alacritty's blank has all of its look, ours what erasing leaves.
+    fn without_the_look_of_last_blanks(mut self) -> Self {
+        for last in self.rows.iter_mut().filter_map(|row| row.last_mut()).filter(|last| last.0 == " ") {
+            last.1 = Style::default();
+        }
+        self
+    }
+
+    /// Text alone, for an emulator that keeps other looks.
+    fn text(self) -> (Vec<String>, (usize, usize)) {
+        let line = |row: &Vec<(String, Style)>| row.iter().map(|cell| cell.0.as_str()).collect::<String>().trim_end().to_owned();
+        (self.rows.iter().map(line).collect(), self.cursor)
+    }
+}
+
+fn ours(cols: u16, rows: u16, bytes: &[u8]) -> Picture {
+    let mut screen = Screen::new(cols, rows);
+    screen.feed(bytes);
+    let row = |at| {
+        let mut cells: Vec<(String, Style)> = Vec::new();
+        for run in screen.row_runs(at) {
+            for ch in run.text.chars() {
+                match (ch.width(), cells.last_mut()) {
+                    (Some(0), Some(last)) => last.0.push(ch),
+                    (width, _) => {
+                        cells.push((ch.to_string(), run.style));
+                        cells.extend((1..width.unwrap_or(1)).map(|_| (String::new(), run.style)));
+                    }
+                }
+            }
+        }
+        cells.resize(usize::from(cols), (" ".to_owned(), Style::default()));
+        cells
+    };
+    let cursor = screen.cursor();
+    Picture { rows: (0..rows).map(row).collect(), cursor: (usize::from(cursor.col), usize::from(cursor.row)) }
+}
+
+struct Cells(u16, u16);
+
+impl alacritty_terminal::grid::Dimensions for Cells {
+    fn total_lines(&self) -> usize {
+        self.screen_lines()
+    }
+    fn screen_lines(&self) -> usize {
+        usize::from(self.1)
+    }
+    fn columns(&self) -> usize {
+        usize::from(self.0)
+    }
+}
+
+fn alacritty(cols: u16, rows: u16, bytes: &[u8]) -> Picture {
+    let mut terminal = Term::new(Config { scrolling_history: 0, ..Config::default() }, &Cells(cols, rows), VoidListener);
+    let mut parser: Processor = Processor::new();
+    parser.advance(&mut terminal, bytes);
+    let grid = terminal.grid();
+    let row = |at: u16| {
+        let cell = |col: u16| {
+            let cell = &grid[Line(i32::from(at))][Column(usize::from(col))];
+            let mut text = String::new();
+            if !cell.flags.contains(Flags::WIDE_CHAR_SPACER) {
+                // A tab leaves itself behind in alacritty, for copying.
+                text.push(if cell.c == '\t' { ' ' } else { cell.c });
+                text.extend(cell.zerowidth().unwrap_or_default());
+            }
+            (text, style(cell))
+        };
+        (0..cols).map(cell).collect()
+    };
+    let point = grid.cursor.point;
+    Picture { rows: (0..rows).map(row).collect(), cursor: (point.column.0, usize::try_from(point.line.0).unwrap()) }
+}
+
+fn style(cell: &alacritty_terminal::term::cell::Cell) -> Style {
+    let color = |color: TheirColor| match color {
+        TheirColor::Named(NamedColor::Foreground | NamedColor::Background) => Color::Default,
+        TheirColor::Named(name) => Color::Indexed(name as u8),
+        TheirColor::Indexed(index) => Color::Indexed(index),
+        TheirColor::Spec(rgb) => Color::Rgb(rgb.r, rgb.g, rgb.b),
+    };
+    let mut style = Style::default();
+    style.fg = color(cell.fg);
+    style.bg = color(cell.bg);
+    style.underline_color = cell.underline_color().map_or(Color::Default, color);
+    let kinds = [
+        (Flags::UNDERLINE, Underline::Single),
+        (Flags::DOUBLE_UNDERLINE, Underline::Double),
+        (Flags::UNDERCURL, Underline::Curly),
+        (Flags::DOTTED_UNDERLINE, Underline::Dotted),
+        (Flags::DASHED_UNDERLINE, Underline::Dashed),
+    ];
+    style.underline = kinds.into_iter().find(|(flag, _)| cell.flags.contains(*flag)).map_or(Underline::None, |(_, kind)| kind);
+    let attrs = [
+        (Flags::BOLD, Attr::Bold),
+        (Flags::DIM, Attr::Dim),
+        (Flags::ITALIC, Attr::Italic),
+        (Flags::INVERSE, Attr::Reverse),
+        (Flags::HIDDEN, Attr::Hidden),
+        (Flags::STRIKEOUT, Attr::Strike),
+    ];
+    attrs.into_iter().filter(|(flag, _)| cell.flags.contains(*flag)).for_each(|(_, attr)| style.add(attr));
+    style
+}
+
+fn avt(cols: u16, rows: u16, bytes: &[u8]) -> (Vec<String>, (usize, usize)) {
+    let mut terminal = avt::Terminal::new(usize::from(cols), usize::from(rows)).unwrap();
+    terminal.feed(std::str::from_utf8(bytes).unwrap());
+    let lines = terminal.screen().visible_lines().map(|line| line.text().trim_end().to_owned()).collect();
+    let cursor = terminal.cursor();
+    (lines, (cursor.col.min(usize::from(cols) - 1), cursor.row))
+}
+
+fn number() -> impl Strategy<Value = String> {
+    prop_oneof![2 => Just(String::new()), 6 => (0u32..9).prop_map(|n| n.to_string()), 1 => Just("99".to_owned())]
+}
+
+fn moved() -> impl Strategy<Value = String> {
+    (1u32..7, 1u32..13).prop_map(|(row, col)| format!("\x1b[{row};{col}H"))
+}
+
+fn look() -> impl Strategy<Value = String> {
+    let one = prop_oneof![
+        4 => prop::sample::select(vec!["", "0", "1", "2", "3", "4", "7", "8", "9", "22", "23", "24", "27", "28", "29"])
+            .prop_map(str::to_owned),
+        2 => prop::sample::select(vec!["4:0", "4:2", "4:3", "4:4", "4:5", "59", "58:5:3", "58:2::1:2:3"]).prop_map(str::to_owned),
+        3 => (0u32..8, prop::sample::select(vec![30u32, 40, 90, 100])).prop_map(|(n, base)| (base + n).to_string()),
+        1 => prop::sample::select(vec!["39", "49"]).prop_map(str::to_owned),
+        2 => (0u32..256, prop::sample::select(vec![38u32, 48])).prop_map(|(n, which)| format!("{which};5;{n}")),
+        2 => (0u32..256, prop::sample::select(vec![38u32, 48])).prop_map(|(n, which)| format!("{which};2;{n};7;0")),
+    ];
+    vec(one, 1..4).prop_map(|all| format!("\x1b[{}m", all.join(";")))
+}
+
+fn narrow() -> impl Strategy<Value = String> {
+    prop_oneof![4 => "[ -~]{1,16}", 1 => prop::sample::select(vec!["é", "─│╭", "❯ ", "✻", "ё"]).prop_map(str::to_owned)]
+}
+
+/// Margins, what scrolls inside them, and none again.
+fn margins() -> impl Strategy<Value = String> {
+    let inside =
+        prop::sample::select(vec!["\n", "\n", "\x1bM", "\x1bD", "\x1b[L\r", "\x1b[2M\r", "\x1b[S", "\x1b[2T", "a\r", "b\r\n"]);
+    let margins = prop::sample::select(vec!["\x1b[2;4r", "\x1b[1;3r", "\x1b[3;4r"]);
+    (margins, moved(), vec(inside, 0..9)).prop_map(|(margins, place, inside)| format!("{margins}{place}{}\x1b[r", inside.concat()))
+}
+
+fn wide() -> impl Strategy<Value = String> {
+    prop::sample::select(vec!["漢字", "한글", "かな", "e\u{301}", "x漢y", "🦀"]).prop_map(str::to_owned)
+}
+
+/// What all three do alike.
+fn common() -> impl Strategy<Value = String> {
+    let after_a_move = (number(), prop::sample::select(vec!['K', 'J', 'X', '@', 'L', 'M'])).prop_filter(
+        "unknown extents",
+        |(n, action)| match action {
+            'K' => ["", "0", "1", "2"].contains(&n.as_str()),
+            'J' => ["", "0", "2"].contains(&n.as_str()),
+            _ => true,
+        },
+    );
+    prop_oneof![
+        8 => narrow(),
+        3 => look(),
+        3 => moved(),
+        3 => (moved(), after_a_move).prop_map(|(place, (n, action))| format!("{place}\x1b[{n}{action}{}", if "LM".contains(action) { "\r" } else { "" })),
+        3 => (number(), prop::sample::select(vec!['A', 'B', 'C', 'D', 'E', 'F', 'G', 'd', 'S', 'T']))
+            .prop_map(|(n, action)| format!("\x1b[{n}{action}")),
+        4 => prop::sample::select(vec!["\r\n", "\r\n", "\r"]).prop_map(str::to_owned),
+        2 => (moved(), prop::sample::select(vec!["\n", "\t", "\x08", "\x1b[P", "\x1bM", "\x1bD", "\x1bE"])).prop_map(|(place, what)| place + what),
+        1 => prop::sample::select(vec!["\x1b[?2026h", "\x1b[?2026l", "\x1b[?25l", "\x1b[?2004h", "\x1b]0;t\x07"])
+            .prop_map(str::to_owned),
+    ]
+}
+
+/// Text of all widths, in which no wide character is cut.
+fn text() -> impl Strategy<Value = String> {
+    prop_oneof![
+        4 => wide(),
+        4 => narrow(),
+        2 => look(),
+        3 => Just("\r\n".to_owned()),
+        2 => (1u32..7).prop_map(|row| format!("\x1b[{row}H\x1b[2K")),
+    ]
+}
+
+fn soup(piece: impl Strategy<Value = String>) -> impl Strategy<Value = Vec<u8>> {
+    // A frame that is held back must come out before pictures are compared.
+    vec(piece, 0..60).prop_map(|pieces| (pieces.concat() + "\x1b[?2026l").into_bytes())
+}
+
+fn config() -> ProptestConfig {
+    ProptestConfig { failure_persistence: None, ..ProptestConfig::default() }
+}
+
+proptest! {
+    #![proptest_config(config())]
+
+    #[test]
+    fn a_soup_looks_as_in_alacritty(bytes in soup(prop_oneof![12 => common(), 1 => margins()]), cols in 2u16..14, rows in 4u16..8) {
+        prop_assert_eq!(ours(cols, rows, &bytes), alacritty(cols, rows, &bytes), "{}x{} {}", cols, rows, bytes.escape_ascii());
+    }
+
+    #[test]
+    fn wide_text_looks_as_in_alacritty(bytes in soup(text()), cols in 2u16..14, rows in 4u16..8) {
+        let [ours, theirs] = [ours, alacritty].map(|model| model(cols, rows, &bytes).without_the_look_of_last_blanks());
+        prop_assert_eq!(ours, theirs, "{}x{} {}", cols, rows, bytes.escape_ascii());
+    }
+
+    #[test]
+    fn a_soup_reads_as_in_avt(bytes in soup(common()), cols in 2u16..14, rows in 4u16..8) {
+        prop_assert_eq!(ours(cols, rows, &bytes).text(), avt(cols, rows, &bytes), "{}x{} {}", cols, rows, bytes.escape_ascii());
+    }
+}
+
+#[test]
+fn recorded_screens_look_as_in_the_others() {
+    let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("fixtures/screens");
+    let versions = fs::read_dir(folder).unwrap().map(|entry| entry.unwrap().path()).filter(|path| path.is_dir());
+    let files = versions.flat_map(|path| fs::read_dir(path).unwrap()).map(|entry| entry.unwrap().path());
+    let mut seen = 0;
+    for file in files.filter(|file| file.extension().is_some_and(|extension| extension == "ansi")) {
+        let text = fs::read_to_string(&file).unwrap().replace('\n', "\r\n");
+        for (cols, rows) in [(120, 60), (80, 24), (33, 9)] {
+            let picture = ours(cols, rows, text.as_bytes());
+            assert_eq!(picture, alacritty(cols, rows, text.as_bytes()), "{} at {cols}x{rows}", file.display());
+            assert_eq!(picture.text(), avt(cols, rows, text.as_bytes()), "{} at {cols}x{rows}", file.display());
+        }
+        seen += 1;
+    }
+    assert!(seen > 100, "only {seen} recordings");
+}
