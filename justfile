@@ -33,6 +33,10 @@ lint:
 tables:
     HOPTY_WRITE_TABLES=1 cargo test --test docs
 
+# What hopty costs between a program and a terminal, against every tool of its kind that is installed: just relay latency
+relay *ARGS="all":
+    cargo bench --bench relay -- {{ARGS}}
+
 # The supervisor's laws with another seed, by default a random one.
 laws SEED=`date +%s`:
     HOPTY_LAWS_SEED={{SEED}} cargo test --lib laws
