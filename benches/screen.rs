@@ -31,8 +31,10 @@ const WORKLOADS: [&str; 4] = ["plain lines", "dense colour and moves", "wide UTF
 
 /// The models: name, and what feeds a fresh one with the pieces and says something of the result, so that none of it can be
 /// left out.
-const MODELS: [(&str, fn(Size, &[u8]) -> usize); 4] =
+const MODELS: [(&str, Model); 4] =
     [("hopty", hopty), ("alacritty_terminal", alacritty), ("avt", avt), ("vte, nothing behind it", parser)];
+
+type Model = fn(Size, &[u8]) -> usize;
 
 #[derive(Clone, Copy)]
 struct Size {

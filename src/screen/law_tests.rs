@@ -3,6 +3,7 @@
 use proptest::collection::vec;
 use proptest::prelude::*;
 
+use super::ahead::WORTH;
 use super::{SIDE_MAX, Screen};
 
 fn parameter() -> impl Strategy<Value = String> {
@@ -175,6 +176,20 @@ fn config() -> ProptestConfig {
     ProptestConfig { failure_persistence: None, cases: 2 * usual.cases, ..usual }
 }
 
+/// Many lines, most of which leave the screen: some of them with what must not be skipped.
+fn flood() -> impl Strategy<Value = Vec<u8>> {
+    let line = prop_oneof![
+        10 => "[ -~]{0,30}".prop_map(String::into_bytes),
+        3 => vec(text(), 0..4).prop_map(|pieces| pieces.concat()),
+        1 => Just(b"a\tb".to_vec()),
+    ];
+    let end = prop_oneof![20 => Just("\r\n"), 2 => Just("\n"), 1 => Just("\r")].prop_map(|end| end.as_bytes().to_vec());
+    let line = (line, end).prop_map(|(line, end)| [line, end].concat());
+    let rare = prop_oneof![2 => piece(), 1 => Just(vec![0xe2, 0x82]), 1 => Just(vec![0x9b])];
+    let part = prop_oneof![1 => vec(line.clone(), 60..300).prop_map(|lines| lines.concat()), 1 => rare];
+    (vec(part, 1..6), vec(line, 0..12)).prop_map(|(parts, last)| [parts.concat(), last.concat()].concat())
+}
+
 proptest! {
     #![proptest_config(config())]
 
@@ -207,6 +222,17 @@ proptest! {
         (long.terminal.heard, long.terminal.grounded) = (false, false);
         (long.terminal.changed, long.terminal.touched) = (false, false);
         prop_assert!(short.terminal == long.terminal, "{:?} against {:?}", short, long);
+    }
+
+    #[test]
+    fn what_is_skipped_leaves_no_trace((cols, rows) in size(), before in input(), bytes in flood()) {
+        let mut skipped = Screen::new(cols, rows);
+        skipped.feed(&before);
+        skipped.feed(&bytes);
+        let mut written = Screen::new(cols, rows);
+        written.feed(&before);
+        bytes.chunks(WORTH - 1).for_each(|piece| written.feed(piece));
+        prop_assert!(skipped == written, "{:?} against {:?}", skipped, written);
     }
 
     #[test]

@@ -7,6 +7,7 @@
 //! It is pure: no I/O, no clock; the same bytes and sizes give the same screen, however the bytes are cut. No input can make
 //! it panic or grow without bound. It keeps no scrollback, does not reflow, and knows nothing of Claude.
 
+mod ahead;
 mod alternate;
 mod cell;
 mod colors;

@@ -8,10 +8,13 @@ use vte::Perform;
 use super::terminal::Terminal;
 use super::utf8::{Decoded, decode};
 
+/// Lines above the screen that are kept.
+const HISTORY: usize = 0;
+
 impl Terminal {
     /// Carries out `bytes` up to the first escape, or to a character that is cut at their end, and says how many that were.
     pub(super) fn plain(&mut self, bytes: &[u8]) -> usize {
-        let mut at = 0;
+        let (mut at, mut lines) = (0, 0);
         while let Some(rest) = bytes.get(at..).filter(|rest| !rest.is_empty()) {
             at += match rest[0] {
                 b' '..=b'~' => {
@@ -20,6 +23,12 @@ impl Terminal {
                     len
                 }
                 0x1b => break,
+                b'\n' => {
+                    self.execute(b'\n');
+                    lines += 1;
+                    // From here on the whole screen scrolls, if it does at all. It is tried once.
+                    if lines == self.rows { 1 + self.run_ahead(&rest[1..], HISTORY) } else { 1 }
+                }
                 byte @ ..0x80 => {
                     self.control(byte);
                     1
