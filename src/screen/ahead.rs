@@ -26,11 +26,7 @@ impl Terminal {
         if start == 0 || !text[start..].iter().any(|byte| matches!(byte, b' '..=b'~')) {
             return 0;
         }
-        let blank = self.blank();
         self.go(0, bottom);
-        if let Some(row) = self.page.grid.row_mut(bottom) {
-            row.clear(blank);
-        }
         self.changed = true;
         start
     }
@@ -75,6 +71,17 @@ mod tests {
         assert!(ahead > flood.len() - 16 * 12, "{ahead}");
         let with_history = screen.terminal.run_ahead(flood.as_bytes(), 500);
         assert!((16 * 480..16 * 500).contains(&with_history), "{with_history}");
+    }
+
+    #[test]
+    fn the_column_does_not_come_from_what_is_skipped() {
+        let bytes = "abc\n".repeat(4) + &"a line of text\r\n".repeat(1000) + &"x\n".repeat(100);
+        let mut skipped = Screen::new(200, 4);
+        skipped.feed(bytes.as_bytes());
+        let mut written = Screen::new(200, 4);
+        bytes.as_bytes().chunks(100).for_each(|piece| written.feed(piece));
+        assert_eq!(skipped, written);
+        assert!(skipped.lines()[0].ends_with(" x"));
     }
 
     #[test]
