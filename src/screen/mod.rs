@@ -324,6 +324,15 @@ mod tests {
     }
 
     #[test]
+    fn a_screen_that_shows_nothing_is_small() {
+        let screen = Screen::new(80, 24);
+        let rows = screen.terminal.page.grid.rows();
+        let bytes = size_of::<Screen>() + rows.capacity() * size_of::<row::Row>() + 80;
+        assert!(bytes < 3 * 1024, "{bytes}");
+        assert!(rows.iter().all(|row| row.written().is_empty()));
+    }
+
+    #[test]
     fn the_cursor_is_told_with_its_shape() {
         let mut screen = Screen::new(10, 3);
         screen.feed(b"ab\x1b[6 q\x1b[?25l");
