@@ -352,6 +352,43 @@ fn holds_table(name: &str, want: &str) {
     }
 }
 
+/// Bytes as one writes them down, with a space before every control character; the bar is a sign of the table.
+fn shown(bytes: &str) -> String {
+    let mut out = String::new();
+    for ch in bytes.chars() {
+        match ch {
+            '\u{1b}' => out.push_str(" ESC"),
+            '\u{7}' => out.push_str(" BEL"),
+            '\u{e}' => out.push_str(" SO"),
+            '\u{f}' => out.push_str(" SI"),
+            ' ' => out.push_str(" SP "),
+            ch => out.push(ch),
+        }
+    }
+    format!("`{}`", out.trim())
+}
+
+#[test]
+fn the_table_of_what_is_undone_is_the_codes_own() {
+    const BEGIN: &str = "<!-- undone: made by `just tables` -->\n";
+    const END: &str = "<!-- end of undone -->";
+    let mut want = "| what | why here, and so | on | off |\n|---|---|---|---|\n".to_owned();
+    for step in hopty::screen::UNDONE {
+        for (n, (on, off)) in step.examples.iter().enumerate() {
+            let (what, why) = if n == 0 { (step.what, step.why) } else { ("", "") };
+            want.push_str(&format!("| {what} | {why} | {} | {} |\n", shown(on), shown(off)));
+        }
+    }
+    let page = text("docs/TERMINAL.md");
+    let (head, rest) = page.split_once(BEGIN).unwrap();
+    let (found, tail) = rest.split_once(END).unwrap();
+    if found != want && std::env::var_os("HOPTY_WRITE_TABLES").is_some() {
+        std::fs::write(root().join("docs/TERMINAL.md"), format!("{head}{BEGIN}{want}{END}{tail}")).unwrap();
+    } else {
+        assert_eq!(found, want, "docs/TERMINAL.md is behind; `just tables` writes its table");
+    }
+}
+
 #[test]
 fn what_documents_point_to_exists() {
     let mut wrong = Vec::new();
