@@ -128,7 +128,11 @@ impl Host {
             match signal {
                 libc::SIGCHLD => self.child_changed(),
                 libc::SIGTERM => self.events.push_back(Event::Shutdown),
-                libc::SIGUSR1 => self.rebind(),
+                libc::SIGUSR1 => {
+                    #[cfg(debug_assertions)]
+                    panic_when_asked("loop");
+                    self.rebind();
+                }
                 _ => {}
             }
         }
@@ -146,5 +150,15 @@ impl Host {
         self.rebind_when_due();
         self.answer_queries();
         self.tell_screen();
+    }
+}
+
+/// For tests: a panic where they want one. The file says that it is to happen, once.
+#[cfg(debug_assertions)]
+pub(super) fn panic_when_asked(place: &str) {
+    let Some(file) = std::env::var_os("HOPTY_TEST_HOST_PANIC") else { return };
+    if std::fs::read_to_string(&file).is_ok_and(|wanted| wanted == place) {
+        let _ = std::fs::remove_file(&file);
+        panic!("a panic was asked for");
     }
 }

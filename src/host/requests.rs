@@ -33,7 +33,11 @@ impl Host {
         match parse_request(line) {
             Ok((request, wanted)) => {
                 // A request that fails costs its own answer, not the session.
-                let done = catch_unwind(AssertUnwindSafe(|| self.request(id, request, wanted)));
+                let done = catch_unwind(AssertUnwindSafe(|| {
+                    #[cfg(debug_assertions)]
+                    super::event_loop::panic_when_asked("request");
+                    self.request(id, request, wanted);
+                }));
                 if done.is_err() {
                     let failure =
                         Failure::new(Code::Internal, "the request failed inside the host", "the session's host.log says where");

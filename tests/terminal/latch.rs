@@ -253,7 +253,47 @@ fn a_terminal_that_was_asked_is_found_again_as_it_was() {
         term.drained();
         assert_eq!(term.look(Screen::modes), ["1", "-7", "2004"]);
         assert_eq!(term.look(Screen::keyboard_flags), 5);
-        assert_eq!(after_some(&term, "changed\n"), b"\x1b[<1u\x1b[=5;1u\x1b[?2004h\x1b[?7lhopty: The program was ended by SIGKILL from outside.\r\n");
+        let left = after_some(&term, "changed\n");
+        let rest = left.strip_prefix(b"\x1b[<1u\x1b[=5;1u\x1b[?2004h\x1b[?7l");
+        assert!(rest.is_some_and(is_plain), "{:?}", String::from_utf8_lossy(&left));
         world.assert_nothing_left();
     }
+}
+
+#[test]
+fn a_panic_over_a_request_costs_nobody_else_anything() {
+    let mut world = world();
+    let file = world.home.join("panic");
+    world.set("HOPTY_TEST_HOST_PANIC", file.to_str().unwrap());
+    let mut term = run(&world, "echo ready; read x; echo got $x; exit 4");
+    term.wait_text("ready");
+    child(&world);
+    std::fs::write(&file, "request").unwrap();
+    let failed = world.hopty(&["status"]);
+    assert!(String::from_utf8_lossy(&failed.stdout).contains("unresponsive"), "{failed:?}");
+    assert!(!file.exists(), "it has happened");
+    assert!(world.ask(&["status"]).contains("running"));
+    term.send("it\r");
+    assert_eq!(term.wait_exit(), 4);
+    term.wait_text("got it");
+    term.assert_whole();
+    assert!(world.journal().contains("\"part\":\"request\""));
+    world.assert_nothing_left();
+}
+
+#[test]
+fn a_panic_of_the_host_leaves_a_whole_terminal() {
+    let mut world = world();
+    let file = world.home.join("panic");
+    world.set("HOPTY_TEST_HOST_PANIC", file.to_str().unwrap());
+    let bytes = everything();
+    let mut term = leave_on(&world, false, &bytes);
+    std::fs::write(&file, "loop").unwrap();
+    support::kill(host(&world), nix::libc::SIGUSR1);
+    assert_eq!(term.wait_exit(), 125);
+    let undo = [b"\x18\x1b\\", undo_of(&bytes).strip_prefix(b"\x18\x1b\\").unwrap()].concat();
+    let left = after(&term, &bytes);
+    assert!(left.strip_prefix(&undo[..]).is_some_and(is_plain), "{:?}", String::from_utf8_lossy(&left));
+    term.assert_whole();
+    world.assert_nothing_left();
 }
