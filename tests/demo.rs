@@ -267,7 +267,7 @@ fn a_loop_that_does_not_happen_is_no_success() {
     let room = Room::new();
     let mut child = room.command(&[]).spawn().unwrap();
     let lines = read_until(&mut child, "Step 2");
-    let host = room.processes().into_iter().find(|(_, line)| line.contains("__host")).expect("a host").0;
+    let host = room.processes().into_iter().find(|(pid, _)| support::is_host(*pid)).expect("a host").0;
     kill(host, nix::libc::SIGKILL);
     let mut errors = String::new();
     child.stderr.take().unwrap().read_to_string(&mut errors).unwrap();

@@ -20,6 +20,7 @@ use std::ffi::OsString;
 
 use clap::Parser;
 
+use crate::client::start::Forked;
 use args::{Cli, Verb};
 use error::Failed;
 
@@ -56,10 +57,6 @@ const NOW: [&str; 13] = ["run", "ls", "attach", "restart", "stop", "events", "lo
 pub fn main(args: Vec<OsString>) -> u8 {
     let first = args.first().and_then(|word| word.to_str());
     match first {
-        Some(crate::host::start::HOST_ARG) => {
-            let program = args.into_iter().skip(2).collect();
-            return u8::try_from(crate::host::start::main(program)).unwrap_or(125);
-        }
         Some(crate::standin::AGENT_ARG) => {
             let words: Vec<String> = args.iter().skip(1).map(|a| a.to_string_lossy().into_owned()).collect();
             return u8::try_from(crate::standin::agent::main(&words)).unwrap_or(1);
@@ -77,10 +74,17 @@ pub fn main(args: Vec<OsString>) -> u8 {
         _ => return finish(run::drop_in(args), "start", false),
     }
     let what = first.unwrap_or_default().to_owned();
-    if what != "run" {
-        default_sigpipe();
-    }
     let json = asks_json(&args);
+    let host = if what == "run" {
+        // Before anything is parsed, so that the host carries nothing of that.
+        match Forked::new() {
+            Ok(host) => Some(host),
+            Err(error) => return Failed::from(error).print(&what, json),
+        }
+    } else {
+        default_sigpipe();
+        None
+    };
     let with_name = std::iter::once(OsString::from("hopty")).chain(args);
     let cli = match Cli::try_parse_from(with_name) {
         Ok(cli) => cli,
@@ -91,7 +95,7 @@ pub fn main(args: Vec<OsString>) -> u8 {
         }
     };
     let json = cli.verb.wants_json();
-    finish(verb(cli.verb), &what, json)
+    finish(verb(cli.verb, host), &what, json)
 }
 
 /// Whether errors are wanted as JSON too, where the arguments could not be read or belong to a verb of later.
@@ -109,9 +113,9 @@ fn misused(error: &clap::Error, what: &str) -> Failed {
     Failed::new(2, cause).hint(tip.unwrap_or_else(|| format!("`hopty {what} --help` shows what it takes")))
 }
 
-fn verb(verb: Verb) -> Result<u8, Failed> {
+fn verb(verb: Verb, host: Option<Forked>) -> Result<u8, Failed> {
     match verb {
-        Verb::Run(options) => run::program(options),
+        Verb::Run(options) => run::program(options, host.map_or_else(Forked::new, Ok)?),
         Verb::Ls { json, all } => list::ls(json, all),
         Verb::Attach { name } => session::attach(name.as_deref()),
         Verb::Restart { name, now, no_handoff, wait, json } => session::restart(name.as_deref(), now, no_handoff, wait, json),

@@ -12,7 +12,8 @@ use super::error::{Failed, say};
 use super::{session, settings};
 use crate::claude::find::{self, FileId, FindError, Search, find, next_depth};
 use crate::claude::settings as hooks;
-use crate::client::start;
+use crate::client::Greeting;
+use crate::client::start::Forked;
 use crate::core::claude::args::{Grammar, Invocation, Piece, Stream, classify, facts};
 use crate::core::claude::offers::{Off, Offers, offers};
 use crate::core::config::{Config, FlagValue};
@@ -40,12 +41,27 @@ pub(super) fn drop_in(args: Vec<OsString>) -> Result<u8, Failed> {
         let _ = writeln!(std::io::stderr(), "hopty: HOME is not set to an absolute path; Claude runs without hopty");
         return Err(exec(&find_claude(None, &Config::default())?, &args));
     };
+    let host = if is_session(&wish, &args) { Some(Forked::new()?) } else { None };
     let (config, problems) = settings::load(&paths, &[]);
     for problem in &problems {
         // A bad file must not keep anyone from Claude.
         let _ = writeln!(std::io::stderr(), "hopty: {problem}; going on with the default");
     }
-    claude(&paths, config, wish, args)
+    claude(&paths, config, wish, args, host)
+}
+
+/// Whether hopty has a part in what Claude is started for.
+fn is_session(wish: &Wish, args: &[OsString]) -> bool {
+    let stream = |terminal: bool| if terminal || wish.detached { Stream::Terminal } else { Stream::Other };
+    words(args).is_some_and(|words| {
+        let (stdin, stdout) = (stream(std::io::stdin().is_terminal()), stream(std::io::stdout().is_terminal()));
+        classify(&words, stdin, stdout) == Invocation::Interactive
+    })
+}
+
+/// The arguments as text; `None` where one is no UTF-8.
+fn words(args: &[OsString]) -> Option<Vec<String>> {
+    args.iter().map(|arg| arg.to_str().map(str::to_owned)).collect()
 }
 
 /// hopty's own two options of the drop-in form, wherever they are options: what stands behind an option that takes a value
@@ -70,32 +86,26 @@ fn take_options(args: Vec<OsString>) -> (Wish, Vec<OsString>) {
     (wish, rest.collect())
 }
 
-fn claude(paths: &Paths, mut config: Config, wish: Wish, args: Vec<OsString>) -> Result<u8, Failed> {
+/// Claude under `host`, or without hopty where there is none.
+fn claude(paths: &Paths, mut config: Config, wish: Wish, args: Vec<OsString>, host: Option<Forked>) -> Result<u8, Failed> {
     let program = find_claude(Some(&paths.home), &config)?;
-    let words: Option<Vec<String>> = args.iter().map(|arg| arg.to_str().map(str::to_owned)).collect();
-    let stream = |terminal: bool| if terminal || wish.detached { Stream::Terminal } else { Stream::Other };
-    let ours = words.as_ref().is_some_and(|words| {
-        let (stdin, stdout) = (stream(std::io::stdin().is_terminal()), stream(std::io::stdout().is_terminal()));
-        classify(words, stdin, stdout) == Invocation::Interactive
-    });
-    if !ours {
-        return Err(exec(&program, &args));
-    }
+    let Some(host) = host else { return Err(exec(&program, &args)) };
     if !wish.detached
         && wish.handoff == Begin::Fresh
         && let Err(e) = crate::fs::session::prepare(paths)
     {
         // No place for a session is no reason to keep anyone from Claude.
         let _ = writeln!(std::io::stderr(), "hopty: there is no place for a session ({e}); Claude runs without hopty");
+        host.dismiss();
         return Err(exec(&program, &args));
     }
     config.hooks.inject &= !wish.no_inject;
     let version = find::version_on_disk(&program);
-    let offers = offers(version.as_deref(), hooks_off(paths, &config, &words.unwrap_or_default()));
+    let offers = offers(version.as_deref(), hooks_off(paths, &config, &words(&args).unwrap_or_default()));
     if let Some(limited) = &offers.limited {
         let _ = writeln!(std::io::stderr(), "hopty: {limited}");
     }
-    begin(paths, config, wish, Chosen { agent: Agent::Claude, program, called: "claude".to_owned(), version, offers, args })
+    begin(paths, config, wish, Chosen { agent: Agent::Claude, program, called: "claude".to_owned(), version, offers, args }, host)
 }
 
 /// Claude takes hopty's place; comes back only when that failed. Nothing is changed, but that a shell script which may
@@ -157,7 +167,7 @@ fn find_claude(home: Option<&Path>, config: &Config) -> Result<PathBuf, Failed> 
 }
 
 /// `hopty run -- PROGRAM ARGS`.
-pub(super) fn program(options: RunOptions) -> Result<u8, Failed> {
+pub(super) fn program(options: RunOptions, host: Forked) -> Result<u8, Failed> {
     let paths = paths()?;
     let limit = options.max_restarts.map(|n| n.to_string());
     let flags: Vec<FlagValue<'_>> =
@@ -171,7 +181,13 @@ pub(super) fn program(options: RunOptions) -> Result<u8, Failed> {
     let args: Vec<OsString> = words.collect();
     let wish = Wish { name: options.name, detached: options.detached, handoff: Begin::Fresh, no_inject: options.no_inject };
     if called == OsStr::new("claude") {
-        return claude(&paths, config, wish, args);
+        let host = if is_session(&wish, &args) {
+            Some(host)
+        } else {
+            host.dismiss();
+            None
+        };
+        return claude(&paths, config, wish, args, host);
     }
     next_depth(std::env::var("HOPTY_DEPTH").ok().as_deref())
         .map_err(|e| Failed::new(125, e.to_string()).hint("something starts hopty again and again"))?;
@@ -183,7 +199,7 @@ pub(super) fn program(options: RunOptions) -> Result<u8, Failed> {
         return Err(become_it(command, &program, "check that it is a program, its permissions and its interpreter"));
     }
     let chosen = Chosen { agent: Agent::Plain, program, called: shown, version: None, offers: Offers::default(), args };
-    begin(&paths, config, wish, chosen)
+    begin(&paths, config, wish, chosen, host)
 }
 
 /// Where a name leads, as execvp looks for it.
@@ -207,7 +223,7 @@ struct Chosen {
     args: Vec<OsString>,
 }
 
-fn begin(paths: &Paths, config: Config, wish: Wish, chosen: Chosen) -> Result<u8, Failed> {
+fn begin(paths: &Paths, config: Config, wish: Wish, chosen: Chosen, host: Forked) -> Result<u8, Failed> {
     let Chosen { agent, program, called, version, offers, args } = chosen;
     let here = std::env::current_dir()
         .map_err(|e| Failed::new(125, format!("the working directory is gone: {e}")).hint("change to one that exists"))?;
@@ -236,26 +252,20 @@ fn begin(paths: &Paths, config: Config, wish: Wish, chosen: Chosen) -> Result<u8
         termios,
         handoff: wish.handoff,
         detached: wish.detached,
-        launcher: i32::try_from(std::process::id()).unwrap_or(0),
         signals: inherited::signals(),
         errors: inherited::error_output(),
     };
-    let (ready, mut host) = start::host(&launch, &args)?;
+    let (ready, socket) = host.launch(&launch, &args)?;
     let name = match ready {
         Ready::Up { name, .. } => name,
-        Ready::Failed { code, message, hint } => {
-            let _ = host.wait();
-            return Err(Failed::new(code, message).hint(hint));
-        }
+        Ready::Failed { code, message, hint } => return Err(Failed::new(code, message).hint(hint)),
     };
     if wish.detached {
         // Whoever does not read the name has the session all the same.
         let _ = say(format_args!("{name}"));
         return Ok(0);
     }
-    let left = session::join(paths, &name);
-    let _ = host.try_wait();
-    left
+    session::join(paths, &name, socket, Greeting::Done)
 }
 
 #[cfg(test)]

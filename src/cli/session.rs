@@ -1,6 +1,7 @@
 //! Verbs about one live session: attach, restart, stop, status.
 
 use std::io::{IsTerminal, Write};
+use std::os::unix::net::UnixStream;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::time::Duration;
 
@@ -8,7 +9,7 @@ use serde_json::{Value, json};
 
 use super::control::{CONNECT, Control, Rule, any, dial, live, paths};
 use super::error::{Failed, say, visible};
-use crate::client::{self, Left};
+use crate::client::{self, Greeting, Left};
 use crate::core::ids::SessionName;
 use crate::fs::paths::Paths;
 
@@ -27,19 +28,19 @@ pub(super) fn attach(given: Option<&str>) -> Result<u8, Failed> {
     if !std::io::stdin().is_terminal() || !std::io::stdout().is_terminal() {
         return Err(Failed::new(2, "attach needs a terminal on standard input and output").hint("`hopty status` needs none"));
     }
-    join(&paths, &name)
+    let socket = dial(&paths, &name, CONNECT).map_err(|e| {
+        Failed::new(125, format!("it does not answer: {e}")).about(&name).hint("`hopty ls` shows whether its host lives")
+    })?;
+    join(&paths, &name, socket, Greeting::Due)
 }
 
 /// Attaches this terminal until either side ends it, and gives the exit code of CONTRACT C2.
-pub(super) fn join(paths: &Paths, name: &SessionName) -> Result<u8, Failed> {
-    let socket = dial(paths, name, CONNECT).map_err(|e| {
-        Failed::new(125, format!("it does not answer: {e}")).about(name).hint("`hopty ls` shows whether its host lives")
-    })?;
+pub(super) fn join(paths: &Paths, name: &SessionName, socket: UnixStream, greeting: Greeting) -> Result<u8, Failed> {
     // A terminal that is gone must not turn these words into a panic.
     let tell = |text: &str| {
         let _ = writeln!(std::io::stderr(), "hopty: {text}");
     };
-    let attached = catch_unwind(AssertUnwindSafe(|| client::attach(socket)));
+    let attached = catch_unwind(AssertUnwindSafe(|| client::attach(socket, greeting)));
     let Ok(left) = attached else { return Err(failed_client(paths, name)) };
     match left? {
         Left::Ended(code, message) => {

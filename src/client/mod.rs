@@ -80,11 +80,20 @@ struct Client {
     hung_up: Option<Instant>,
 }
 
+/// Whether client and host know each other already.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Greeting {
+    /// Each says who it is first (CONTRACT C12).
+    Due,
+    /// This process has started the host.
+    Done,
+}
+
 /// Attaches the terminal on standard input to the session behind `socket`, until either side ends it.
 ///
 /// # Errors
 /// When the terminal cannot be made raw.
-pub fn attach(socket: UnixStream) -> io::Result<Left> {
+pub fn attach(socket: UnixStream, greeting: Greeting) -> io::Result<Left> {
     signals::unblock_all();
     let signals = Signals::catch(&[
         libc::SIGWINCH,
@@ -115,7 +124,10 @@ pub fn attach(socket: UnixStream) -> io::Result<Left> {
     let mut request = json!(attach);
     request["id"] = json!(1);
     request["do"] = json!("attach");
-    stream.send(format!("{hello}\n{request}\n").as_bytes());
+    if greeting == Greeting::Due {
+        stream.send(format!("{hello}\n").as_bytes());
+    }
+    stream.send(format!("{request}\n").as_bytes());
     let mut client = Client {
         stream,
         life: Life::Open,
@@ -129,7 +141,7 @@ pub fn attach(socket: UnixStream) -> io::Result<Left> {
         told_to_end: false,
         hung_up: None,
     };
-    if let Some(left) = client.admitted()? {
+    if let Some(left) = client.admitted(greeting)? {
         return Ok(left);
     }
     client.hand_over();
@@ -148,10 +160,11 @@ pub fn attach(socket: UnixStream) -> io::Result<Left> {
 }
 
 impl Client {
-    /// Waits for the host's hello and its answer to the request.
-    fn admitted(&mut self) -> io::Result<Option<Left>> {
+    /// Waits for the host's hello, where one is due, and its answer to the request.
+    fn admitted(&mut self, greeting: Greeting) -> io::Result<Option<Left>> {
         let until = Instant::now() + ADMIT;
-        for n in 0..2 {
+        let mut hello = greeting == Greeting::Due;
+        loop {
             let line = loop {
                 match self.stream.line() {
                     Ok(Some(line)) => break line,
@@ -166,15 +179,12 @@ impl Client {
                     }
                 }
             };
-            if n == 0 {
+            if std::mem::take(&mut hello) {
                 continue;
             }
             let answer: Answer = serde_json::from_slice(&line)?;
-            if let Some(failure) = answer.error {
-                return Ok(Some(Left::Refused(failure)));
-            }
+            return Ok(answer.error.map(Left::Refused));
         }
-        Ok(None)
     }
 
     /// Waits for something to read from the host. False when the time has passed.

@@ -1,7 +1,7 @@
 //! Files that are either old or new, never half of each.
 //!
 //! A write goes to a temporary file in the same directory (0600), is synced, renamed over the old one, and the directory
-//! is synced. A symbolic link where a file is due is refused; one above it is followed, since people link `~/.claude`.
+//! is synced; [`swap`] leaves the syncing out. A symbolic link where a file is due is refused; one above it is followed, since people link `~/.claude`.
 //! Reads are bounded, and never wait for a FIFO.
 
 use std::fs::{self, DirBuilder, File, OpenOptions};
@@ -30,6 +30,24 @@ pub fn write(path: &Path, bytes: &[u8]) -> Result<(), FsError> {
 /// # Errors
 /// As [`write()`], and when `fill` fails.
 pub fn write_with(path: &Path, fill: impl FnOnce(&mut File) -> io::Result<()>) -> Result<(), FsError> {
+    let (temp, dir) = filled(path, fill)?;
+    temp.as_file().sync_all().map_err(FsError::io("sync", path))?;
+    persist(temp, path)?;
+    sync_dir(dir)
+}
+
+/// Replaces the content of `path` without waiting for the disk: no process ever reads half of it, but a machine that
+/// loses its power may leave the old content, or none. For what only says how things stand.
+///
+/// # Errors
+/// As [`write()`].
+pub fn swap(path: &Path, bytes: &[u8]) -> Result<(), FsError> {
+    let (temp, _) = filled(path, |file| file.write_all(bytes))?;
+    persist(temp, path)
+}
+
+/// A temporary file beside `path` with what is to be its content, and their directory.
+fn filled(path: &Path, fill: impl FnOnce(&mut File) -> io::Result<()>) -> Result<(NamedTempFile, &Path), FsError> {
     refuse_odd(path)?;
     let dir = path.parent().filter(|dir| !dir.as_os_str().is_empty()).unwrap_or(Path::new("."));
     let mut temp = tempfile::Builder::new()
@@ -38,9 +56,7 @@ pub fn write_with(path: &Path, fill: impl FnOnce(&mut File) -> io::Result<()>) -
         .tempfile_in(dir)
         .map_err(FsError::io("make a temporary file in", dir))?;
     fill(temp.as_file_mut()).map_err(FsError::io("write", path))?;
-    temp.as_file().sync_all().map_err(FsError::io("sync", path))?;
-    persist(temp, path)?;
-    sync_dir(dir)
+    Ok((temp, dir))
 }
 
 fn persist(temp: NamedTempFile, path: &Path) -> Result<(), FsError> {
@@ -130,6 +146,8 @@ mod tests {
         write(&path, b"one").unwrap();
         write(&path, b"two").unwrap();
         assert_eq!(read(&path, 10).unwrap().unwrap(), b"two");
+        swap(&path, b"three").unwrap();
+        assert_eq!(read(&path, 10).unwrap().unwrap(), b"three");
         assert_eq!(fs::metadata(&path).unwrap().mode() & 0o777, 0o600);
         assert_eq!(fs::read_dir(dir.path()).unwrap().count(), 1);
     }

@@ -89,6 +89,12 @@ impl Connection {
         Connection { stream, greeted: false, pid, client: None, opened, closing: None, more: false, held: false, waits: None }
     }
 
+    /// That of the process that started the host, which needs no greeting.
+    pub fn of_launcher(stream: Stream, opened: Stamp) -> Self {
+        let (pid, _) = stream.peer().unwrap_or_default();
+        Connection { greeted: true, ..Connection::new(stream, pid, opened) }
+    }
+
     /// Whether more output may be read for it.
     pub fn has_room(&self) -> bool {
         self.client.as_ref().is_none_or(|client| {
@@ -343,6 +349,10 @@ impl Host {
     /// A connection that broke, with or without a word before.
     pub(super) fn connection_gone(&mut self, id: u64, why: &str) {
         let Some(mut connection) = self.connections.remove(&id) else { return };
+        if self.launcher.take_if(|launcher| *launcher == id).is_some() {
+            // It ended before it attached: Ctrl+C while hopty was starting.
+            self.events.push_back(Event::Stop { id: 0, kill: false });
+        }
         if self.leader == Some(id) {
             self.leader = None;
         }

@@ -44,12 +44,11 @@ impl Host {
                 if self.accept_at.is_none_or(|at| at <= now) {
                     set.add(Token::Listener, self.listener.as_fd(), Interest::Read);
                 }
-                set.add(Token::Worker, self.worker.as_fd(), Interest::Read);
+                if let Some(fd) = self.worker.fd() {
+                    set.add(Token::Worker, fd, Interest::Read);
+                }
                 if let Some(fd) = self.watching.watcher.fd() {
                     set.add(Token::Watcher, fd, Interest::Read);
-                }
-                if let Some(launcher) = &self.launcher {
-                    set.add(Token::Launcher, launcher.as_fd(), Interest::Read);
                 }
             }
             let room = self.connections.values().all(Connection::has_room) && !self.is_kept_full();
@@ -115,11 +114,6 @@ impl Host {
             Token::Master => self.master_ready(ready),
             Token::Connection(id) => self.connection_ready(id, ready),
             Token::Terminal(id) => self.terminal_ready(id, ready),
-            Token::Launcher => {
-                // It ended before it attached: Ctrl+C while hopty was starting.
-                self.launcher = None;
-                self.events.push_back(Event::Stop { id: 0, kill: false });
-            }
         }
     }
 

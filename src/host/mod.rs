@@ -42,6 +42,7 @@ mod terminals;
 mod turn;
 mod watching;
 
+use std::cell::OnceCell;
 use std::collections::{BTreeMap, VecDeque};
 use std::ffi::OsString;
 use std::os::unix::net::UnixListener;
@@ -64,7 +65,6 @@ use crate::fs::journal::Journal;
 use crate::fs::paths::Paths;
 use crate::fs::session::{self, Claim};
 use crate::io::clock::Clock;
-use crate::io::process::Process;
 use crate::io::signals::Signals;
 use crate::io::worker::Worker;
 use crate::ipc::address;
@@ -85,7 +85,6 @@ enum Token {
     Master,
     Connection(u64),
     Terminal(u64),
-    Launcher,
 }
 
 /// A session's host.
@@ -108,13 +107,14 @@ pub struct Host {
     recorder: Recorder,
     journal: Option<Journal>,
     events: VecDeque<Event>,
-    rules: Rules,
+    /// How to read Claude's screens, from the first look on.
+    rules: OnceCell<Option<Rules>>,
     run: Option<Run>,
     connections: BTreeMap<u64, Connection>,
     next_id: u64,
     next_client: u32,
-    /// Who started this host and has not attached yet.
-    launcher: Option<Process>,
+    /// The connection of who started this host and has not attached yet.
+    launcher: Option<u64>,
     leader: Option<u64>,
     kept: Kept,
     hooks: BTreeMap<u64, HookCall>,
@@ -158,8 +158,6 @@ impl Host {
             )
         })?;
         let signals = Signals::catch(&[libc::SIGCHLD, libc::SIGTERM, libc::SIGUSR1]).map_err(|e| internal("signals", &e))?;
-        let worker = Worker::start("hopty-worker").map_err(|e| internal("the worker thread cannot be started", &e))?;
-        let rules = Rules::builtin().map_err(|e| internal("the screen rules cannot be read", &e))?;
         let dir = std::env::current_dir().map_err(|e| internal("the working directory is gone", &e))?;
         let words: Vec<String> = args.iter().map(|a| a.to_string_lossy().into_owned()).collect();
         let claude = launch.agent == Agent::Claude;
@@ -174,9 +172,6 @@ impl Host {
         let policy = Policy { agent: launch.agent, hooks, config: launch.config.clone() };
         let journal =
             Journal::begin(&claim.dir.join("journal.jsonl"), launch.config.journal.max_bytes, launch.config.journal.files).ok();
-        let launcher = Process::open(launch.launcher);
-        let orphaned = !launch.detached && launcher.as_ref().is_err_and(|e| e.raw_os_error() == Some(libc::ESRCH));
-        let launcher = launcher.ok().filter(|_| !launch.detached);
         let watching = Watching::new(&paths, &dir, &own, claude);
         let channel = watching.channel(&dir);
         let settings = plugin.as_ref().and_then(|_| statusline::settings(&paths, &dir, &own, &claim.dir));
@@ -194,16 +189,16 @@ impl Host {
             listener,
             socket,
             signals,
-            worker,
+            worker: Worker::new("hopty-worker"),
             recorder: Recorder::new(policy),
             journal,
             events: VecDeque::new(),
-            rules,
+            rules: OnceCell::new(),
             run: None,
             connections: BTreeMap::new(),
             next_id: 1,
             next_client: 1,
-            launcher,
+            launcher: None,
             leader: None,
             kept: Kept::default(),
             hooks: BTreeMap::new(),
@@ -228,9 +223,6 @@ impl Host {
         let open = host.recorder.open_line(Stamp(0), host.began, env!("CARGO_PKG_VERSION"));
         host.write_journal(&open);
         host.first_event()?;
-        if orphaned {
-            host.events.push_back(Event::Stop { id: 0, kill: false });
-        }
         host.settle();
         // The first run is spawned within the first step: exec has succeeded or failed by now.
         match &host.exit {

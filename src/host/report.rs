@@ -75,11 +75,11 @@ impl Host {
         })
     }
 
-    /// What is left of a session when its host is gone.
+    /// What is left of a session when its host is gone. The loop never waits for a disk (CONTRACT C8).
     pub(super) fn write_session_file(&mut self) {
         let mut text = format!("{:#}", self.status());
         text.push('\n');
-        if let Err(e) = atomic::write(&self.claim.dir.join("session.json"), text.as_bytes()) {
+        if let Err(e) = atomic::swap(&self.claim.dir.join("session.json"), text.as_bytes()) {
             eprintln!("hopty: {e}");
         }
     }

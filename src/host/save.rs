@@ -157,7 +157,16 @@ impl Host {
         };
         // A hand-over waits for this answer, and so does every later one.
         let failed = |_| Done::NotSaved("the worker failed".to_owned());
-        self.worker.submit(move || catch_unwind(AssertUnwindSafe(job)).unwrap_or_else(failed));
+        if let Err(e) = self.worker.submit(move || catch_unwind(AssertUnwindSafe(job)).unwrap_or_else(failed)) {
+            self.events.push_back(Event::SaveFailed { error: format!("the worker cannot be started: {e}") });
+        }
+    }
+
+    /// What nobody waits for.
+    fn do_quietly(&mut self, job: impl FnOnce() -> Done + Send + 'static) {
+        if let Err(e) = self.worker.submit(job) {
+            eprintln!("hopty: the worker cannot be started: {e}");
+        }
     }
 
     /// `--handoff`: claims a pending handoff before the first run.
@@ -192,7 +201,7 @@ impl Host {
         let Some(frame) = &mut self.frame else { return };
         let Some(source) = frame.raw.take() else { return };
         let (store, id) = (self.paths.claude.clone(), frame.id.clone());
-        self.worker.submit(move || {
+        self.do_quietly(move || {
             let done = Store::open(&store).and_then(|store| store.compress_transcript(&id, &source));
             done.map_or_else(|e| Done::Failed(format!("the transcript of {id} could not be copied: {e}")), |_| Done::Quiet)
         });
@@ -202,7 +211,7 @@ impl Host {
         let (store, id, by) = (self.paths.claude.clone(), handoff.clone(), conversation.clone());
         self.predecessor = Some(handoff.clone());
         let claim = self.claim_for(conversation);
-        self.worker.submit(move || {
+        self.do_quietly(move || {
             let done = Store::open(&store).and_then(|store| {
                 let consume = || store.consume(&id, &by, std::process::id(), Clock::wall());
                 consume().or_else(|_| {
@@ -240,7 +249,7 @@ impl Host {
     }
 
     fn write_small(&mut self, path: PathBuf, text: String) {
-        self.worker.submit(move || {
+        self.do_quietly(move || {
             let done = atomic::write(&path, text.as_bytes());
             done.map_or_else(|e| Done::Failed(e.to_string()), |()| Done::Quiet)
         });

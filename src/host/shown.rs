@@ -3,7 +3,7 @@
 use super::Host;
 use super::run::Run;
 use super::terminals::ANSWER_MS;
-use crate::core::claude::view::{BoxMode, ScreenText, View};
+use crate::core::claude::view::{BoxMode, Rules, ScreenText, View};
 use crate::core::supervisor::Agent;
 use crate::core::supervisor::event::{Event, PromptBox, ScreenFacts};
 use crate::core::supervisor::phase::{Phase, StopStep};
@@ -107,7 +107,8 @@ impl Host {
 
     /// The live screen, read by the rules.
     pub(super) fn view(&mut self) -> Option<View> {
-        self.run.as_mut().map(|run| self.rules.read(&run.text()))
+        let rules = self.rules.get_or_init(|| Rules::builtin().ok()).as_ref()?;
+        self.run.as_mut().map(|run| rules.read(&run.text()))
     }
 
     /// Nothing else tells when the child has read what was typed, and an Enter may wait for that.

@@ -1,10 +1,12 @@
-//! How a host comes into being: re-executed by the client with the resolved configuration on a pipe, it makes itself
-//! independent of the terminal, takes its name and its socket, starts the program and says how that went.
+//! How a host comes into being: forked by the client before that has read anything, it makes itself independent of the
+//! terminal, is told the resolved configuration, takes its name and its socket, starts the program and says how that went.
 
 use std::ffi::OsString;
-use std::io::{Read, Write};
+use std::io::{self, BufRead, BufReader, Write};
 use std::os::fd::{AsFd, AsRawFd, RawFd};
+use std::os::unix::ffi::{OsStrExt, OsStringExt};
 use std::os::unix::fs::OpenOptionsExt;
+use std::os::unix::net::UnixStream;
 use std::path::PathBuf;
 use std::sync::Arc;
 
@@ -12,6 +14,7 @@ use nix::libc;
 use serde::{Deserialize, Serialize};
 
 use super::Host;
+use super::clients::Connection;
 use crate::core::claude::offers::Offers;
 use crate::core::config::Config;
 use crate::core::ids::SessionName;
@@ -22,10 +25,8 @@ use crate::core::terminal::{Modes, Size};
 use crate::fs::paths::Paths;
 use crate::fs::session::{self, SessionError};
 use crate::io::{fd, inherited, process, signals};
+use crate::ipc::stream::Stream;
 use crate::pty::spawn::{Errors, Program};
-
-/// The hidden first argument of a host.
-pub const HOST_ARG: &str = "__host";
 
 /// What the first conversation begins from.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
@@ -40,7 +41,7 @@ pub enum Begin {
     From(String),
 }
 
-/// What the client tells the host that it starts; the program's arguments come as arguments.
+/// What the client tells the host that it starts, besides the program's arguments.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 pub struct Launch {
     /// The name to take.
@@ -49,7 +50,8 @@ pub struct Launch {
     pub numbered: bool,
     /// Which program.
     pub agent: Agent,
-    /// Its path.
+    /// Its path; it travels with the arguments, since it need not be UTF-8.
+    #[serde(skip)]
     pub program: PathBuf,
     /// What a person would type for it, for listings: `claude`, `vim`.
     pub called: String,
@@ -67,9 +69,7 @@ pub struct Launch {
     pub handoff: Begin,
     /// Start and leave it running.
     pub detached: bool,
-    /// The process that starts the host and is about to attach.
-    pub launcher: i32,
-    /// The signals as that process found them.
+    /// The signals as hopty found them.
     pub signals: SignalState,
     /// Where its errors go.
     pub errors: ErrorOutput,
@@ -142,53 +142,88 @@ impl Ready {
     }
 }
 
-/// The host process, from its first instruction to its exit code.
-#[must_use]
-pub fn main(args: Vec<OsString>) -> i32 {
-    let descriptors = inherited::descriptors();
-    signals::unblock_all();
-    let mut text = String::new();
-    let launch: Launch = match std::io::stdin().read_to_string(&mut text).map(|_| serde_json::from_str(&text)) {
-        Ok(Ok(launch)) => launch,
-        _ => {
-            eprintln!("hopty: {HOST_ARG} is for hopty itself; it reads its orders from standard input");
-            return 2;
-        }
+/// The first line of the orders, and how many words follow it.
+#[derive(Serialize, Deserialize)]
+struct Orders<L> {
+    launch: L,
+    words: usize,
+}
+
+/// What a host is told on its socket: the launch as a line of JSON; then program and arguments, which may be any bytes but
+/// NUL, each with one behind it.
+///
+/// # Errors
+/// When the launch cannot be written down.
+pub fn orders(launch: &Launch, args: &[OsString]) -> io::Result<Vec<u8>> {
+    let mut bytes = serde_json::to_vec(&Orders { launch, words: 1 + args.len() })?;
+    bytes.push(b'\n');
+    for word in std::iter::once(launch.program.as_os_str()).chain(args.iter().map(OsString::as_os_str)) {
+        bytes.extend_from_slice(word.as_bytes());
+        bytes.push(0);
+    }
+    Ok(bytes)
+}
+
+/// Reads what [`orders`] wrote; `None` when it ends before.
+fn read_orders(mut from: impl BufRead) -> Option<(Launch, Vec<OsString>)> {
+    let mut line = Vec::new();
+    from.read_until(b'\n', &mut line).ok()?;
+    let Orders::<Launch> { mut launch, words } = serde_json::from_slice(&line).ok()?;
+    let mut word = || {
+        let mut bytes = Vec::new();
+        from.read_until(0, &mut bytes).ok()?;
+        (bytes.pop() == Some(0)).then(|| OsString::from_vec(bytes))
     };
-    // SAFETY: a new session; fails only for a group leader, which a freshly spawned process is not.
+    launch.program = word()?.into();
+    let args = (1..words).map(|_| word()).collect::<Option<Vec<_>>>()?;
+    Some((launch, args))
+}
+
+/// The host process, from the fork to its exit code. `socket` leads to the process that forked it.
+#[must_use]
+pub fn main(socket: UnixStream) -> i32 {
+    process::call_oneself(c"hopty-host");
+    let descriptors = inherited::descriptors();
+    // SAFETY: a new session; fails only for a group leader, which a forked process is not.
     unsafe { libc::setsid() };
+    signals::unblock_all();
     for signal in
         [libc::SIGHUP, libc::SIGINT, libc::SIGTTOU, libc::SIGTTIN, libc::SIGTSTP, libc::SIGPIPE, libc::SIGXFSZ, libc::SIGQUIT]
     {
         signals::ignore(signal);
     }
     process::become_subreaper();
+    let Some((launch, args)) = read_orders(BufReader::new(&socket)) else {
+        // There is to be no session, and whoever forked this process says why.
+        return 0;
+    };
     let lent = Lent::new(&launch, descriptors);
+    if let Ok(null) = fd::dev_null() {
+        for n in 0..3 {
+            // SAFETY: these are this process's own standard streams, and nobody else's any more.
+            unsafe { libc::dup2(null.as_raw_fd(), n) };
+        }
+    }
+    let detached = launch.detached;
     match begin(launch, args, lent) {
-        Ok(host) => {
-            let ready = Ready::Up { name: host.name().clone(), socket: host.socket().to_owned() };
-            tell(&ready);
+        Ok(mut host) => {
+            tell(&socket, &Ready::Up { name: host.name().clone(), socket: host.socket().to_owned() });
+            if !detached {
+                host.expect(socket);
+            }
             host.run()
         }
         Err(failed) => {
-            tell(&failed);
-            i32::from(matches!(failed, Ready::Failed { .. }))
+            tell(&socket, &failed);
+            1
         }
     }
 }
 
-fn tell(ready: &Ready) {
+fn tell(mut socket: &UnixStream, ready: &Ready) {
     let mut line = serde_json::to_string(ready).unwrap_or_default();
     line.push('\n');
-    let _ = std::io::stdout().write_all(line.as_bytes());
-    let _ = std::io::stdout().flush();
-    // From here on nobody reads what a host prints.
-    if let Ok(null) = fd::dev_null() {
-        for n in 0..2 {
-            // SAFETY: 0 and 1 are this process's own standard streams.
-            unsafe { libc::dup2(null.as_raw_fd(), n) };
-        }
-    }
+    let _ = socket.write_all(line.as_bytes());
 }
 
 fn begin(launch: Launch, args: Vec<OsString>, lent: Lent) -> Result<Host, Ready> {
@@ -209,6 +244,15 @@ fn begin(launch: Launch, args: Vec<OsString>, lent: Lent) -> Result<Host, Ready>
 }
 
 impl Host {
+    /// The process that started this host is about to attach on `socket`.
+    fn expect(&mut self, socket: UnixStream) {
+        let Ok(stream) = Stream::new(socket) else { return };
+        let id = self.next_id;
+        self.next_id += 1;
+        self.connections.insert(id, Connection::of_launcher(stream, self.clock.now()));
+        self.launcher = Some(id);
+    }
+
     /// What the session begins with, as the first event.
     pub(super) fn first_event(&mut self) -> Result<(), Ready> {
         let claude = self.launch.agent == Agent::Claude;

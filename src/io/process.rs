@@ -1,6 +1,7 @@
 //! Other processes, looked at and ended by pid and start time, so that a reused pid is never hit.
 
 use std::collections::BTreeMap;
+use std::ffi::CStr;
 use std::io;
 use std::os::fd::{AsFd, AsRawFd, BorrowedFd, FromRawFd, OwnedFd};
 use std::os::unix::fs::FileExt;
@@ -213,6 +214,12 @@ pub fn own_children() -> Vec<i32> {
     std::fs::read_to_string("/proc/thread-self/children")
         .map(|text| text.split_whitespace().filter_map(|pid| pid.parse().ok()).collect())
         .unwrap_or_default()
+}
+
+/// What listings call this process (`ps -o comm`), at most 15 bytes.
+pub fn call_oneself(name: &CStr) {
+    // SAFETY: PR_SET_NAME reads a string that ends.
+    unsafe { libc::prctl(libc::PR_SET_NAME, name.as_ptr(), 0, 0, 0) };
 }
 
 /// Makes orphans of the process's tree its own children (Linux).

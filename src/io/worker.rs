@@ -9,22 +9,24 @@ use std::thread::{self, JoinHandle};
 
 type Job<T> = Box<dyn FnOnce() -> T + Send>;
 
-/// A thread that does jobs in order and owns what it works on.
+/// A thread that does jobs in order and owns what it works on. It begins with the first job: many sessions never have one.
 #[derive(Debug)]
 pub struct Worker<T: Send + 'static> {
-    jobs: Option<Sender<Job<T>>>,
-    done: Receiver<T>,
-    wake: UnixStream,
-    thread: Option<JoinHandle<()>>,
+    name: &'static str,
+    thread: Option<Running<T>>,
     open: usize,
 }
 
-impl<T: Send + 'static> Worker<T> {
-    /// Starts the thread.
-    ///
-    /// # Errors
-    /// When neither socket pair nor thread can be made.
-    pub fn start(name: &str) -> io::Result<Self> {
+#[derive(Debug)]
+struct Running<T> {
+    jobs: Sender<Job<T>>,
+    done: Receiver<T>,
+    wake: UnixStream,
+    thread: JoinHandle<()>,
+}
+
+impl<T: Send + 'static> Running<T> {
+    fn start(name: &str) -> io::Result<Self> {
         let (jobs, inbox) = mpsc::channel::<Job<T>>();
         let (outbox, done) = mpsc::channel();
         let (wake, mut ring) = UnixStream::pair()?;
@@ -38,27 +40,43 @@ impl<T: Send + 'static> Worker<T> {
                 let _ = ring.write_all(&[1]);
             }
         })?;
-        Ok(Worker { jobs: Some(jobs), done, wake, thread: Some(thread), open: 0 })
+        Ok(Running { jobs, done, wake, thread })
+    }
+}
+
+impl<T: Send + 'static> Worker<T> {
+    /// A worker without a job yet; `name` is its thread's.
+    #[must_use]
+    pub fn new(name: &'static str) -> Self {
+        Worker { name, thread: None, open: 0 }
     }
 
     /// Hands a job over.
-    pub fn submit(&mut self, job: impl FnOnce() -> T + Send + 'static) {
-        if let Some(jobs) = &self.jobs {
-            self.open += 1;
-            let _ = jobs.send(Box::new(job));
+    ///
+    /// # Errors
+    /// When there can be no thread; the job is lost.
+    pub fn submit(&mut self, job: impl FnOnce() -> T + Send + 'static) -> io::Result<()> {
+        if self.thread.is_none() {
+            self.thread = Some(Running::start(self.name)?);
         }
+        if let Some(running) = &self.thread {
+            self.open += 1;
+            let _ = running.jobs.send(Box::new(job));
+        }
+        Ok(())
     }
 
     /// Answers that are there.
     pub fn take(&mut self) -> Vec<T> {
+        let Some(running) = &mut self.thread else { return Vec::new() };
         let mut rings = [0; 64];
-        while let Ok(n) = self.wake.read(&mut rings) {
+        while let Ok(n) = running.wake.read(&mut rings) {
             if n == 0 {
                 break;
             }
             self.open = self.open.saturating_sub(n);
         }
-        self.done.try_iter().collect()
+        running.done.try_iter().collect()
     }
 
     /// Whether a job is still to be done.
@@ -66,18 +84,18 @@ impl<T: Send + 'static> Worker<T> {
     pub fn is_busy(&self) -> bool {
         self.open > 0
     }
-}
 
-impl<T: Send + 'static> AsFd for Worker<T> {
-    fn as_fd(&self) -> BorrowedFd<'_> {
-        self.wake.as_fd()
+    /// The descriptor to poll, when there is one.
+    #[must_use]
+    pub fn fd(&self) -> Option<BorrowedFd<'_>> {
+        self.thread.as_ref().map(|running| running.wake.as_fd())
     }
 }
 
 impl<T: Send + 'static> Drop for Worker<T> {
     fn drop(&mut self) {
-        self.jobs = None;
-        if let Some(thread) = self.thread.take() {
+        if let Some(Running { jobs, thread, .. }) = self.thread.take() {
+            drop(jobs);
             let _ = thread.join();
         }
     }

@@ -28,6 +28,11 @@ pub fn wait_for<T>(what: &str, mut done: impl FnMut() -> Option<T>) -> T {
     }
 }
 
+/// Whether a process is a session's host, by the name that it gives itself.
+pub fn is_host(pid: i32) -> bool {
+    std::fs::read_to_string(format!("/proc/{pid}/comm")).is_ok_and(|name| name.trim_end() == "hopty-host")
+}
+
 /// Sends a signal to one process.
 pub fn kill(pid: i32, signal: i32) {
     assert!(pid > 1);

@@ -18,7 +18,7 @@ fn ticks(world: &World) -> u64 {
 
 /// That a second passes in which they use next to nothing. Two seconds of quiet may come first.
 fn assert_idle(world: &World, when: &str) {
-    assert!(world.processes().iter().any(|(_, line)| line.contains("__host")));
+    assert!(world.processes().iter().any(|(pid, _)| support::is_host(*pid)));
     let mut used = 0;
     for _ in 0..3 {
         let before = ticks(world);

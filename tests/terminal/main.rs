@@ -57,6 +57,11 @@ fn child(world: &World) -> i32 {
 
 /// The client that started the only session.
 fn client(world: &World) -> i32 {
-    let is_client = |line: &str| line.split(' ').next().is_some_and(|program| program.ends_with("/hopty")) && !line.contains("__host");
-    support::wait_for("the client", || world.processes().into_iter().find(|(_, line)| is_client(line)).map(|(pid, _)| pid))
+    let runs_hopty = |line: &str| line.split(' ').next().is_some_and(|program| program.ends_with("/hopty"));
+    support::wait_for("the client", || {
+        // A host looks like its client in all but its name, and does not have that from the first moment on.
+        let has_host = world.processes().into_iter().any(|(pid, _)| support::is_host(pid));
+        let found = world.processes().into_iter().find(|(pid, line)| runs_hopty(line) && !support::is_host(*pid));
+        found.filter(|_| has_host).map(|(pid, _)| pid)
+    })
 }

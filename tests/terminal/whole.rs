@@ -179,7 +179,7 @@ fn a_client_that_dies_before_it_attaches_takes_the_session_with_it() {
     let world = world();
     for _ in 0..5 {
         let mut term = run(&world, "exec sleep 100");
-        support::wait_for("the host", || world.processes().into_iter().find(|(_, line)| line.contains("__host")));
+        support::wait_for("the host", || world.processes().into_iter().find(|(pid, _)| support::is_host(*pid)));
         let _ = term.child.kill();
         term.wait_exit();
         support::wait_for("the end, or a client", || {
