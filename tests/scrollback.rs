@@ -1,0 +1,114 @@
+//! What a person finds above the prompt after a hand-over: run inside tmux, which keeps a history, and read from there. Inline
+//! and full-screen, with the stand-in agent and with the real Claude Code.
+
+#![allow(clippy::unwrap_used, reason = "a test may")]
+
+mod support;
+
+use std::process::Command;
+
+use hopty::standin::script::{Reply, Script};
+use support::claude::{Kind, hopty, say};
+use support::term::Term;
+use support::world::World;
+
+const TMUX: &str = "/usr/bin/tmux";
+
+/// tmux with hopty in its only pane.
+struct Tmux<'a> {
+    world: &'a World,
+    socket: String,
+    term: Term,
+}
+
+impl Tmux<'_> {
+    fn start(world: &World) -> Tmux<'_> {
+        let socket = world.root.path().join("tmux.sock").display().to_string();
+        let words: Vec<String> = world.args.iter().map(|word| format!("'{word}'")).collect();
+        let inner = format!("'{}' {}; sleep 100", hopty().display(), words.join(" "));
+        let args = ["-S", &socket, "-f", "/dev/null", "new-session", &inner];
+        let term = Term::start(TMUX.as_ref(), &args, &world.env, &world.project, (100, 30));
+        Tmux { world, socket, term }
+    }
+
+    fn ask(&self, args: &[&str]) -> String {
+        let output = Command::new(TMUX).arg("-S").arg(&self.socket).args(args).env_clear().envs(self.world.env.clone()).output();
+        String::from_utf8(output.unwrap().stdout).unwrap()
+    }
+
+    /// Everything that the pane shows and ever showed.
+    fn history(&self) -> Vec<String> {
+        self.ask(&["capture-pane", "-p", "-S", "-"]).lines().map(str::to_owned).collect()
+    }
+}
+
+impl Drop for Tmux<'_> {
+    fn drop(&mut self) {
+        self.ask(&["kill-server"]);
+    }
+}
+
+fn at(history: &[String], text: &str) -> usize {
+    history.iter().rposition(|line| line.contains(text)).unwrap_or_else(|| panic!("no {text:?} in:\n{}", history.join("\n")))
+}
+
+fn hand_over(kind: Kind, full_screen: bool) {
+    if !std::path::Path::new(TMUX).exists() {
+        say("tmux is not installed: its case is left out");
+        return;
+    }
+    let script = Script::each(|request, _| match request.continued_handoff() {
+        Some(id) => Reply::text(format!("Continuing from handoff {id}.")).filling(2000),
+        None => Reply::text("The first answer.\n\nIts second line.\n\nIts last line.").filling(2000),
+    });
+    let Some(mut world) = World::new(kind, script) else { return };
+    world.set("CLAUDE_CODE_NO_FLICKER", if full_screen { "1" } else { "0" });
+    let tmux = Tmux::start(&world);
+    tmux.term.wait_box();
+    tmux.term.send("Say three lines.");
+    tmux.term.wait_text("Say three lines.");
+    tmux.term.send("\r");
+    tmux.term.wait_text("Its last line.");
+    world.wait_state("idle");
+    assert_eq!(tmux.ask(&["display", "-p", "#{alternate_on}"]).trim() == "1", full_screen);
+    world.ask(&["restart", "proj", "--wait"]);
+    tmux.term.wait_text("Continuing from handoff");
+    world.wait_state("idle");
+    let shown = tmux.history();
+    assert!(world.hopty(&["stop", "proj"]).status.success());
+    tmux.term.wait_text("hopty stopped the program as asked.");
+    let history = tmux.history();
+    if full_screen {
+        // What was on the alternate screen is in no history; hopty's line stands on the primary one.
+        assert_eq!(tmux.ask(&["display", "-p", "#{alternate_on}"]).trim(), "0");
+        assert!(at(&history, "handing over as HO-") < at(&history, "hopty stopped the program"));
+    } else {
+        let (last, line, next) = (at(&shown, "Its last line."), at(&shown, "hopty: "), at(&shown, "Continuing from handoff HO"));
+        assert!(last < line && line < next, "{}", shown.join("\n"));
+        let boxes = shown[last..line].iter().filter(|row| row.starts_with('❯')).count();
+        assert_eq!(boxes, 0, "the old prompt box is gone:\n{}", shown.join("\n"));
+        assert!(at(&history, "Its last line.") < at(&history, "hopty stopped the program"));
+    }
+    tmux.ask(&["kill-server"]);
+    world.assert_nothing_left();
+}
+
+#[test]
+fn inline_with_the_stand_in() {
+    hand_over(Kind::StandIn, false);
+}
+
+#[test]
+fn full_screen_with_the_stand_in() {
+    hand_over(Kind::StandIn, true);
+}
+
+#[test]
+fn inline_with_the_real_claude() {
+    hand_over(Kind::Real, false);
+}
+
+#[test]
+fn full_screen_with_the_real_claude() {
+    hand_over(Kind::Real, true);
+}
