@@ -151,10 +151,7 @@ pub fn attach(socket: UnixStream, greeting: Greeting) -> io::Result<Left> {
     }
     if matches!(left, Ok(Left::HostDied) | Err(_)) {
         // Nobody else can: what the program left on is turned off from here.
-        let _ = io::stdout().write_all(raw::END_OF_ANYTHING);
-        let _ = io::stdout().write_all(&client.undo);
-        let _ = io::stdout().write_all(b"\r\n");
-        let _ = io::stdout().flush();
+        let _ = io::stdout().write_all(&[raw::END_OF_ANYTHING, &client.undo, b"\r\n"].concat()).and_then(|()| io::stdout().flush());
     }
     left
 }
