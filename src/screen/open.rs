@@ -17,7 +17,7 @@ pub(super) enum Open {
     Nothing,
     /// A character of UTF-8, with this many bytes to come.
     Character(u8),
-    /// Behind ESC.
+    /// Behind ESC, which may stand in a string: some terminals then wait for the `\`.
     Escape,
     /// Behind ESC and what comes between it and its last byte.
     Intermediate,
@@ -27,8 +27,6 @@ pub(super) enum Open {
     Command,
     /// In another string: DCS, SOS, PM, APC.
     Text,
-    /// Behind an ESC in a string: some terminals still wait for the `\`.
-    StringEscape,
 }
 
 impl Open {
@@ -53,18 +51,17 @@ impl Open {
     fn after(self, byte: u8) -> Self {
         match (self, byte) {
             (_, 0x18 | 0x1a) | (Self::Command, 0x07) => Self::Nothing,
-            (Self::Command | Self::Text | Self::StringEscape, ESC) => Self::StringEscape,
             (_, ESC) => Self::Escape,
             (Self::Character(left), 0x80..=0xbf) if left > 1 => Self::Character(left - 1),
             (Self::Nothing | Self::Character(_), 0xc2..=0xdf) => Self::Character(1),
             (Self::Nothing | Self::Character(_), 0xe0..=0xef) => Self::Character(2),
             (Self::Nothing | Self::Character(_), 0xf0..=0xf4) => Self::Character(3),
             (Self::Nothing | Self::Character(_), _) => Self::Nothing,
-            (Self::Escape | Self::StringEscape, 0x20..=0x2f) => Self::Intermediate,
-            (Self::Escape | Self::StringEscape, b'[') => Self::Sequence,
-            (Self::Escape | Self::StringEscape, b']') => Self::Command,
-            (Self::Escape | Self::StringEscape, b'P' | b'X' | b'^' | b'_') => Self::Text,
-            (Self::Escape | Self::StringEscape | Self::Intermediate, 0x30..=0x7e) | (Self::Sequence, 0x40..=0x7e) => Self::Nothing,
+            (Self::Escape, 0x20..=0x2f) => Self::Intermediate,
+            (Self::Escape, b'[') => Self::Sequence,
+            (Self::Escape, b']') => Self::Command,
+            (Self::Escape, b'P' | b'X' | b'^' | b'_') => Self::Text,
+            (Self::Escape | Self::Intermediate, 0x30..=0x7e) | (Self::Sequence, 0x40..=0x7e) => Self::Nothing,
             (open, _) => open,
         }
     }
@@ -74,8 +71,8 @@ impl Open {
     pub(super) fn ending(self) -> &'static [u8] {
         match self {
             Self::Nothing => b"",
-            Self::Character(_) | Self::Escape | Self::Intermediate | Self::Sequence => b"\x18",
-            Self::Command | Self::Text | Self::StringEscape => b"\x18\x1b\\",
+            Self::Character(_) | Self::Intermediate | Self::Sequence => b"\x18",
+            Self::Escape | Self::Command | Self::Text => b"\x18\x1b\\",
         }
     }
 }
@@ -95,7 +92,7 @@ mod tests {
 
     #[test]
     fn what_is_open_is_known_wherever_the_bytes_are_cut() {
-        let table: [(&[u8], Open); 30] = [
+        let table: [(&[u8], Open); 31] = [
             (b"", Open::Nothing),
             (b"text", Open::Nothing),
             (b"a long line of text \xe2\x82\xac", Open::Nothing),
@@ -106,6 +103,7 @@ mod tests {
             (b"\xff\x80\x80\x80", Open::Nothing),
             (b"text\x1b", Open::Escape),
             (b"\x1b\x1b\x1b", Open::Escape),
+            (b"\x1bP\x1b\x7f", Open::Escape),
             (b"\x1b(", Open::Intermediate),
             (b"\x1b([", Open::Nothing),
             (b"\x1b7", Open::Nothing),
@@ -117,13 +115,13 @@ mod tests {
             (b"\x1b]0;title", Open::Command),
             (b"\x1b]0;title\xe2", Open::Command),
             (b"\x1b]0;title\x07", Open::Nothing),
-            (b"\x1b]0;title\x1b", Open::StringEscape),
-            (b"\x1b]0;title\x1b\x1b", Open::StringEscape),
+            (b"\x1b]0;title\x1b", Open::Escape),
+            (b"\x1b]0;title\x1b\x1b", Open::Escape),
             (b"\x1b]0;title\x1b\\", Open::Nothing),
             (b"\x1b]0;title\x1b[", Open::Sequence),
             (b"\x1b]0;title\x1a", Open::Nothing),
             (b"\x1bPq#0\x07", Open::Text),
-            (b"\x1b_Ga=T;AAAA\x1b", Open::StringEscape),
+            (b"\x1b_Ga=T;AAAA\x1b", Open::Escape),
             (b"\x1b_Ga=T;AAAA\x1b\\", Open::Nothing),
             (b"\x1b^\x1b_\x1bXtext", Open::Text),
         ];
