@@ -89,12 +89,6 @@ impl Connection {
         Connection { stream, greeted: false, pid, client: None, opened, closing: None, more: false, held: false, waits: None }
     }
 
-    /// That of the process that started the host, which needs no greeting.
-    pub fn of_launcher(stream: Stream, opened: Stamp) -> Self {
-        let (pid, _) = stream.peer().unwrap_or_default();
-        Connection { greeted: true, ..Connection::new(stream, pid, opened) }
-    }
-
     /// Whether more output may be read for it.
     pub fn has_room(&self) -> bool {
         self.client.as_ref().is_none_or(|client| {

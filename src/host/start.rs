@@ -249,7 +249,11 @@ impl Host {
         let Ok(stream) = Stream::new(socket) else { return };
         let id = self.next_id;
         self.next_id += 1;
-        self.connections.insert(id, Connection::of_launcher(stream, self.clock.now()));
+        let (pid, _) = stream.peer().unwrap_or_default();
+        let mut connection = Connection::new(stream, pid, self.clock.now());
+        // The two know each other.
+        connection.greeted = true;
+        self.connections.insert(id, connection);
         self.launcher = Some(id);
     }
 
