@@ -14,12 +14,16 @@ use super::paths::Paths;
 use super::process;
 use crate::core::ids::SessionName;
 
-/// How often a lock is tried before its name counts as taken: who only looks whether a host lives holds it for a moment.
+/// How often a lock is tried that no living host holds before its name counts as taken: who only looks whether a host
+/// lives holds it for a moment.
 const TRIES: u32 = 5;
 /// The same for the lock of a host that is just dying.
 const DYING_TRIES: u32 = 50;
 /// How long to wait between two tries.
 const PAUSE: Duration = Duration::from_millis(4);
+
+/// Bytes of a lock's content: pid and start time of its host, and spaces.
+const LOCK_LENGTH: usize = 48;
 
 /// Why hopty's own directories are not used, or a name is not had.
 #[derive(Debug, Error)]
@@ -151,13 +155,15 @@ fn try_claim(dir: &Path) -> io::Result<Option<File>> {
         match lock.try_lock() {
             Ok(()) if is_at(&lock, &dir.join("lock")) => {
                 let own = std::process::id();
-                lock.set_len(0)?;
-                // For who asks the host to bind its socket again; whether it lives is told by the lock alone.
-                write!(lock, "{own} {}", process::start_ticks(own).unwrap_or(0))?;
+                // For who asks the host to bind its socket again; whether it lives is told by the lock alone. Always of one
+                // length: to cut the file first costs the disk's journal a transaction.
+                let text = format!("{own} {}", process::start_ticks(own).unwrap_or(0));
+                lock.write_all(format!("{text:<LOCK_LENGTH$}").as_bytes())?;
                 return Ok(Some(lock));
             }
             // The directory was swept away under us.
             Ok(()) => DirBuilder::new().recursive(true).mode(0o700).create(dir)?,
+            Err(TryLockError::WouldBlock) if host_of(dir).is_some() => break,
             Err(TryLockError::WouldBlock) => std::thread::sleep(PAUSE),
             Err(TryLockError::Error(e)) => return Err(e),
         }
@@ -191,8 +197,8 @@ pub fn host_of(dir: &Path) -> Option<i32> {
         return None;
     }
     let mut text = String::new();
-    lock.take(64).read_to_string(&mut text).ok()?;
-    let (pid, start) = text.split_once(' ')?;
+    lock.take(LOCK_LENGTH as u64).read_to_string(&mut text).ok()?;
+    let (pid, start) = text.trim_end().split_once(' ')?;
     let (pid, start): (u32, u64) = (pid.parse().ok()?, start.parse().ok()?);
     if process::is_alive(pid, start) { i32::try_from(pid).ok().filter(|pid| *pid > 1) } else { None }
 }

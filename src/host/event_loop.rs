@@ -79,6 +79,7 @@ impl Host {
                 self.connections.values().filter_map(Connection::deadline).min(),
                 self.goodbye.filter(|at| *at > now),
                 self.rebind_at,
+                self.session_file_at,
                 self.accept_at.filter(|at| *at > now),
                 more,
             ];
@@ -142,6 +143,7 @@ impl Host {
         self.end_leftovers();
         self.expire_connections();
         self.rebind_when_due();
+        self.write_session_file_when_due();
         self.answer_queries();
         self.tell_screen();
     }

@@ -141,6 +141,8 @@ pub struct Host {
     accept_at: Option<Stamp>,
     /// The socket's file is gone: when to bind it again.
     rebind_at: Option<Stamp>,
+    /// When the session's file is to be written.
+    session_file_at: Option<Stamp>,
     goodbye: Option<Stamp>,
     /// When it was last looked at what is due by time.
     last_housekeeping: Stamp,
@@ -217,6 +219,7 @@ impl Host {
             last_end: None,
             accept_at: None,
             rebind_at: None,
+            session_file_at: None,
             goodbye: None,
             last_housekeeping: Stamp(0),
         };
@@ -300,10 +303,9 @@ impl Host {
         }
     }
 
-    /// Leaves nothing behind but the journal and the session's last state. Whoever waits for the end of its connection
-    /// finds the name and the socket gone.
+    /// Leaves nothing behind but the journal and the session's last state, which was written when it was over. Whoever
+    /// waits for the end of its connection finds the name and the socket gone.
     fn tidy(&mut self) {
-        self.write_session_file();
         if let Some(run) = self.run.take() {
             run.abandon();
         }

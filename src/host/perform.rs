@@ -93,7 +93,11 @@ impl Host {
             }
             K::LevelCrossed => self.write_context_status(),
             K::RunSpawned => {
-                self.write_session_file();
+                if self.launch.detached || self.recorder.supervisor.run() > 1 {
+                    self.write_session_file();
+                } else {
+                    self.write_session_file_soon();
+                }
                 if !matches!(self.phase(), Phase::Delivering { .. }) {
                     // No prompt follows, so nothing else is waited for.
                     let done = json!({"handoff": null, "conversation": decision.conversation});

@@ -10,6 +10,9 @@ use crate::core::supervisor::phase::Cause;
 use crate::core::time::WallTime;
 use crate::fs::atomic;
 
+/// How long after the first run began the session's file is written, in ms.
+const SOON_MS: u64 = 5;
+
 /// How a session ended.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Exit {
@@ -75,8 +78,20 @@ impl Host {
         })
     }
 
+    /// The same in a moment: a terminal waits for the first bytes.
+    pub(super) fn write_session_file_soon(&mut self) {
+        self.session_file_at = Some(self.clock.now().after(SOON_MS));
+    }
+
+    pub(super) fn write_session_file_when_due(&mut self) {
+        if self.session_file_at.is_some_and(|at| at <= self.clock.now()) {
+            self.write_session_file();
+        }
+    }
+
     /// What is left of a session when its host is gone. The loop never waits for a disk (CONTRACT C8).
     pub(super) fn write_session_file(&mut self) {
+        self.session_file_at = None;
         let mut text = format!("{:#}", self.status());
         text.push('\n');
         if let Err(e) = atomic::swap(&self.claim.dir.join("session.json"), text.as_bytes()) {

@@ -51,7 +51,8 @@ impl Stream {
 
     /// Reads what is there, as long as not more than two megabytes wait to be taken.
     pub fn fill(&mut self) -> Life {
-        let mut buf = [0; 65536];
+        // On the stack, whose pages stay: every process of every session has them.
+        let mut buf = [0; 16384];
         let mut cmsg = nix::cmsg_space!([RawFd; 4]);
         loop {
             if self.is_full() {
