@@ -59,8 +59,8 @@ pub(super) struct Client {
     pub goal: Option<Goal>,
     /// How many bytes waited, and since when it is that many.
     pub progress: (usize, Stamp),
-    /// What was turned off when it was suspended.
-    pub undone: Vec<u8>,
+    /// The run that it was suspended from, and what turns on again what was turned off; none where only a picture can.
+    pub redo: Option<(u32, Vec<u8>)>,
     /// It was here before and comes back from a suspension.
     pub returns: bool,
     pub leaving: bool,
@@ -285,7 +285,7 @@ impl Host {
                 asked: None,
                 goal: None,
                 progress: (0, now),
-                undone: Vec::new(),
+                redo: None,
                 returns: false,
                 leaving: false,
             });

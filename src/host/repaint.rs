@@ -26,6 +26,14 @@ pub(super) fn modes(screen: &Screen) -> Vec<u8> {
     out.into_bytes()
 }
 
+/// What turns on again what was undone, where the picture is still there: not on an alternate screen.
+#[must_use]
+pub(super) fn redo(screen: &Screen) -> Option<Vec<u8>> {
+    let mut out = String::new();
+    write_modes(screen, Found::Plain, &mut out);
+    (!screen.alternate()).then(|| out.into_bytes())
+}
+
 /// The whole picture.
 #[must_use]
 pub(super) fn picture(screen: &Screen, found: Found) -> Vec<u8> {

@@ -140,15 +140,17 @@ impl Host {
     fn welcome(&mut self, id: u64) {
         let first = !self.launch.detached;
         let Some(client) = self.client_mut(id) else { return };
-        let (size, returns, undone) = (client.size, client.returns, std::mem::take(&mut client.undone));
+        let (size, returns, redo) = (client.size, client.returns, client.redo.take());
         let first = first && client.number == 1 && !returns;
         if self.leader == Some(id) {
             self.resize(size);
         }
         let Some(run) = &mut self.run else { return };
-        let whole = !std::mem::take(&mut run.lost) && (first || (returns && undone.is_empty()));
+        let redo = redo.filter(|(number, _)| *number == run.number);
+        let whole = !std::mem::take(&mut run.lost) && (first || (returns && redo.is_some()));
         let kept = std::mem::take(&mut run.buffered);
         if whole {
+            self.show_to(id, &redo.unwrap_or_default().1);
             self.show_to(id, &kept);
             return;
         }
@@ -257,11 +259,17 @@ impl Host {
     /// The client is about to stop: its terminal is whole again before the answer.
     pub(super) fn release(&mut self, id: u64) {
         let undo = self.undo();
+        // On the primary screen, what the program wrote last is still there when it goes on, above what the shell writes.
+        let redo = match &mut self.run {
+            Some(run) if undo.is_empty() => Some((run.number, Vec::new())),
+            Some(run) if run.muted.is_none() => repaint::redo(run.model.screen()).map(|redo| (run.number, redo)),
+            _ => None,
+        };
         self.show_to(id, &undo);
         let now = self.clock.now();
         let Some(client) = self.client_mut(id) else { return };
         if client.goal.is_none() && !client.leaving {
-            client.undone = undo;
+            client.redo = redo;
             client.goal = Some(Goal::Release);
             client.progress = (client.out.len(), now);
         }
