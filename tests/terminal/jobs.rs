@@ -89,6 +89,87 @@ fn full_screen_programs_are_suspended_with_a_whole_terminal_and_come_back() {
     }
 }
 
+/// A shell that does not mend what its jobs leave behind, unlike bash: it finds its terminal bit for bit.
+#[test]
+fn a_simple_shell_finds_its_modes_bit_for_bit() {
+    if !std::path::Path::new("/bin/dash").exists() {
+        support::claude::say("dash is not installed: its case is left out");
+        return;
+    }
+    for redirected in ["", " </dev/tty >/dev/tty"] {
+        let mut world = world();
+        world.set("PS1", "$ ");
+        world.set("H", hopty().to_str().unwrap());
+        let script =
+            "printf '\\033[?1049h\\033[?1000h\\033[?2004h\\033[?25l'; stty raw -echo; echo u$((1))p; cat; kill -STOP $$; exec cat";
+        std::fs::write(world.project.join("script"), script.replace("\\\\", "\\")).unwrap();
+        let mut term = Term::start("/bin/dash".as_ref(), &["-i"], &world.env, &world.project, (120, 40));
+        term.wait_for("the prompt", |s| s.lines()[0] == "$");
+        term.send(format!("$H run -- sh ./script{redirected}\r"));
+        term.wait_text("u1p");
+        let pid = super::child(&world);
+        for n in 0..3 {
+            support::kill(pid, nix::libc::SIGSTOP);
+            term.wait_text("Stopped");
+            wait_prompt(&term);
+            ask(&term, n);
+            term.assert_whole();
+            term.send("clear; fg\r");
+            support::wait_for("raw mode", || (term.modes() != term.before).then_some(()));
+            term.wait_for("the modes", |s| s.alternate() && s.modes().contains(&"1000".to_owned()));
+        }
+        support::kill(pid, nix::libc::SIGKILL);
+        term.wait_for("the prompt", |s| !s.alternate() && s.lines().iter().any(|line| line.ends_with('$')));
+        ask(&term, 9);
+        term.assert_whole();
+        term.send("exit\r");
+        term.wait_exit();
+        world.assert_nothing_left();
+    }
+}
+
+/// The shell inside has jobs of its own that are stopped; its own stop is the outer shell's affair.
+#[test]
+fn a_shell_inside_keeps_its_own_stopped_jobs() {
+    let mut world = world();
+    let mut term = shell(&mut world);
+    let inner = "PS1='inner> ' ENV= $H run -- dash -i";
+    if !std::path::Path::new("/bin/dash").exists() {
+        support::claude::say("dash is not installed: its case is left out");
+        return;
+    }
+    term.send(format!("{inner}\r"));
+    term.wait_text("inner>");
+    let pid = super::child(&world);
+    term.send("cat\r");
+    term.send("one\r");
+    term.wait_for("the echo of cat", |s| s.lines().iter().filter(|l| **l == "one").count() >= 2);
+    term.send("\x1a");
+    term.wait_text("Stopped");
+    assert_ne!(world.status()["state"], "stopped");
+    for n in 0..2 {
+        term.send("clear\r");
+        term.wait_for("a clear screen", |s| s.lines()[0] == "inner>");
+        // In words of the inner shell's, as `suspend` does it.
+        term.send("kill -STOP $$\r");
+        wait_prompt(&term);
+        assert_eq!(world.status()["state"], "stopped");
+        ask(&term, n);
+        term.send("clear; fg\r");
+        support::wait_for("the child to go on", || (world.status()["state"] == "unknown").then_some(()));
+        term.send("echo in$((1))side\r");
+        term.wait_text("in1side");
+    }
+    term.send("fg\r");
+    term.send("two\r");
+    term.wait_for("the echo of cat", |s| s.lines().iter().filter(|l| **l == "two").count() >= 2);
+    term.send("\x04");
+    term.send("exit 3\r");
+    term.wait_for("the prompt", |s| s.lines().iter().rfind(|line| !line.is_empty()).is_some_and(|line| line.ends_with('$')));
+    assert!(!std::path::Path::new(&format!("/proc/{pid}")).exists());
+    leave(&mut term, &world, 3);
+}
+
 /// Claude's own Ctrl+Z, twice, and its end.
 fn the_agent_is_suspended_and_comes_back(kind: Kind) {
     let Some(mut world) = World::new(kind, Script::list([])) else { return };
