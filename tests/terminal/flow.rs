@@ -121,3 +121,23 @@ fn ctrl_c_is_heard_while_the_terminal_takes_nothing() {
         world.assert_nothing_left();
     }
 }
+
+/// What was typed waits for the program; what is sent to the client does not.
+#[test]
+fn a_client_is_heard_although_the_program_does_not_read() {
+    for way in WAYS {
+        let world = world();
+        let mut term = start(&world, way, "stty raw -echo; trap \"exit 9\" TERM; echo u$((1))p; while :; do sleep 0.05; done");
+        // Through the relay less than all that is held, which is 2 MiB more: behind that nothing is heard.
+        let typed = term.fill(350_000);
+        assert!(typed > 1 << 18, "{way}: {typed} bytes");
+        let size = (101, 31);
+        term.resize(size.0, size.1);
+        support::wait_for("the size", || (world.status()["size"]["cols"] == size.0).then_some(()));
+        support::kill(client(&world), nix::libc::SIGTSTP);
+        support::kill(client(&world), nix::libc::SIGTERM);
+        assert_eq!(term.wait_exit(), 9, "{way}");
+        term.assert_whole();
+        world.assert_nothing_left();
+    }
+}
