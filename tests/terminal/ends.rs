@@ -171,6 +171,18 @@ fn a_daemon_outlives_the_program() {
     world.assert_nothing_left();
 }
 
+/// What stays in the terminal hears that it is closed; who ignores that runs on.
+#[test]
+fn what_stays_in_the_terminal_is_hung_up() {
+    let world = world();
+    let mut term = run(&world, "sleep 1234 & (trap '' HUP; : >up; exec sleep 4321) & until [ -e up ]; do sleep 0.01; done; exit 3");
+    assert_eq!(term.wait_exit(), 3);
+    let left = support::wait_for("the end of one", || Some(world.processes()).filter(|left| left.len() == 1));
+    assert!(left[0].1.starts_with("sleep 4321"), "{left:?}");
+    support::kill(left[0].0, nix::libc::SIGKILL);
+    world.assert_nothing_left();
+}
+
 /// The last words of the program itself come before those of whoever keeps its terminal and goes on writing.
 #[test]
 fn the_last_byte_is_seen_although_somebody_goes_on_writing() {
