@@ -1,7 +1,10 @@
 //! Stopped and continued by others: the program, its client, the host, in every order, with the terminal in the host's hands
 //! and through the relay. The shell's keys stay the shell's, and one `fg` is enough.
 
+use hopty::standin::script::Script;
+
 use super::jobs::{ask, leave, shell, wait_prompt};
+use super::support::claude::Kind;
 use super::support::term::Term;
 use super::support::world::World;
 use super::{child, client, run, support, world};
@@ -253,5 +256,99 @@ fn a_start_in_the_background_waits_for_fg() {
         term.send("\x04");
         wait_prompt(&term);
         leave(&mut term, &world, 0);
+    }
+}
+
+/// Every way to be stopped from outside: whom the signal is for, and which it is.
+const TARGETS: [(&str, i32); 5] = [
+    ("child", nix::libc::SIGSTOP),
+    ("child", nix::libc::SIGTSTP),
+    ("group", nix::libc::SIGTSTP),
+    ("client", nix::libc::SIGTSTP),
+    ("client", nix::libc::SIGSTOP),
+];
+
+fn stop(world: &World, (target, signal): (&str, i32)) {
+    let pid = if target == "client" { client(world) } else { child(world) };
+    let to = if target == "group" { -pid } else { pid };
+    // SAFETY: kill takes two numbers; the group is the program's own.
+    assert_eq!(unsafe { nix::libc::kill(to, signal) }, 0);
+}
+
+/// Stops a program in every way and sees its picture again each time.
+fn comes_back(term: &Term, world: &World, shown: impl Fn(&Term)) {
+    for (n, target) in (0..).zip(TARGETS) {
+        shown(term);
+        stop(world, target);
+        term.wait_text("Stopped");
+        ask(term, n);
+        term.send("clear; fg\r");
+        support::wait_for("both to go on", || {
+            let on = !stat(child(world)).is_stopped() && !stat(client(world)).is_stopped();
+            (on && world.status()["clients"][0]["via"] != "none").then_some(())
+        });
+        if target == ("client", nix::libc::SIGSTOP) {
+            // It could not put its screen away; the program draws it anew when it is told.
+            term.send("\x0c");
+        }
+        // Nothing of the shell's is left on the picture.
+        term.wait_for("the picture", |s| !s.lines().iter().any(|line| line.contains("shell-") || line.contains("Stopped")));
+    }
+    shown(term);
+}
+
+#[test]
+fn full_screen_programs_come_back_whoever_stopped_them() {
+    for way in WAYS {
+        for (program, sign, quit) in [("vim -u NONE -N", "~", ":q!\r"), ("less /etc/passwd", "root:", "q")] {
+            let name = program.split(' ').next().unwrap();
+            if !std::path::Path::new("/usr/bin").join(name).exists() {
+                support::claude::say(&format!("{name} is not installed: its case is left out"));
+                continue;
+            }
+            let mut world = world();
+            let mut term = shell(&mut world);
+            term.send(format!("clear; $H run -- {program}{}\r", way.1));
+            let shown = |term: &Term| {
+                term.wait_for("the program", |s| s.alternate() && s.lines().iter().any(|line| line.starts_with(sign)));
+            };
+            shown(&term);
+            comes_back(&term, &world, shown);
+            term.send(quit);
+            wait_prompt(&term);
+            leave(&mut term, &world, 0);
+        }
+    }
+}
+
+/// The agent, stopped in every way.
+fn the_agent_comes_back(kind: Kind) {
+    let Some(mut world) = World::new(kind, Script::list([])) else { return };
+    let mut term = shell(&mut world);
+    term.send("clear; $H --model claude-sonnet-4-5 --dangerously-skip-permissions\r");
+    term.wait_box();
+    world.wait_state("idle");
+    comes_back(&term, &world, |term| {
+        term.wait_box();
+        support::wait_for("the agent", || (!stat(child(&world)).is_stopped()).then_some(()));
+    });
+    term.send("/exit");
+    term.wait_text("/exit");
+    term.send("\r");
+    wait_prompt(&term);
+    leave(&mut term, &world, 0);
+}
+
+mod stand_in {
+    #[test]
+    fn the_agent_comes_back() {
+        super::the_agent_comes_back(super::Kind::StandIn);
+    }
+}
+
+mod real {
+    #[test]
+    fn the_agent_comes_back() {
+        super::the_agent_comes_back(super::Kind::Real);
     }
 }
