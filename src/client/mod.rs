@@ -17,7 +17,7 @@ use serde_json::{Value, json};
 use crate::core::process::{ProcessEnd, Signal};
 use crate::io::fd::{is_terminal, read_some};
 use crate::io::poll::{Interest, PollSet};
-use crate::io::signals::{self, Signals};
+use crate::io::signals::{self, Signals, stop_group};
 use crate::ipc::frame::{Frame, tag};
 use crate::ipc::message::{Answer, Attach, ClientHello, Failure, PROTOCOL};
 use crate::ipc::stream::{Life, Stream};
@@ -431,19 +431,6 @@ impl Client {
             _ => ProcessEnd::Exited(number("code").unwrap_or(0)),
         };
         Left::Ended(end, bye.message)
-    }
-}
-
-/// Stops this process's group, as the terminal's Ctrl+Z does; comes back when it is continued.
-fn stop_group() {
-    // SAFETY: plain signal calls; the old handler is put back afterwards. 0 is this process's own group.
-    unsafe {
-        let mut old: libc::sigaction = std::mem::zeroed();
-        let mut default: libc::sigaction = std::mem::zeroed();
-        default.sa_sigaction = libc::SIG_DFL;
-        libc::sigaction(libc::SIGTSTP, &raw const default, &raw mut old);
-        libc::kill(0, libc::SIGTSTP);
-        libc::sigaction(libc::SIGTSTP, &raw const old, std::ptr::null_mut());
     }
 }
 

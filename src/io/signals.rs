@@ -51,14 +51,17 @@ pub fn ignore(signal: i32) {
     unsafe { nix::libc::signal(signal, nix::libc::SIG_IGN) };
 }
 
-/// Ends this process by `signal`, without a core file of its own. Comes back where the signal does not end a process.
-pub fn die_of(signal: i32) {
-    unblock_all();
-    // SAFETY: SIG_DFL is no handler; the others take plain numbers and a limit of zeros.
+/// Stops this process's group, as the terminal's Ctrl+Z does; comes back when it is continued.
+pub fn stop_group() {
+    use nix::libc;
+
+    // SAFETY: plain signal calls; the old handler is put back afterwards. 0 is this process's own group.
     unsafe {
-        let none: nix::libc::rlimit = std::mem::zeroed();
-        nix::libc::setrlimit(nix::libc::RLIMIT_CORE, &raw const none);
-        nix::libc::signal(signal, nix::libc::SIG_DFL);
-        nix::libc::kill(nix::libc::getpid(), signal);
+        let mut old: libc::sigaction = std::mem::zeroed();
+        let mut default: libc::sigaction = std::mem::zeroed();
+        default.sa_sigaction = libc::SIG_DFL;
+        libc::sigaction(libc::SIGTSTP, &raw const default, &raw mut old);
+        libc::kill(0, libc::SIGTSTP);
+        libc::sigaction(libc::SIGTSTP, &raw const old, std::ptr::null_mut());
     }
 }
