@@ -11,9 +11,7 @@ use super::control::{CONNECT, Control, Rule, any, dial, live, paths};
 use super::error::{Failed, say, visible};
 use crate::client::{self, Greeting, Left};
 use crate::core::ids::SessionName;
-use crate::core::process::ProcessEnd;
 use crate::fs::paths::Paths;
-use crate::io::signals;
 
 /// How long a host gets to answer a simple question.
 pub(super) const ANSWER: Duration = Duration::from_secs(5);
@@ -45,15 +43,11 @@ pub(super) fn join(paths: &Paths, name: &SessionName, socket: UnixStream, greeti
     let attached = catch_unwind(AssertUnwindSafe(|| client::attach(socket, greeting)));
     let Ok(left) = attached else { return Err(failed_client(paths, name)) };
     match left? {
-        Left::Ended(end, message) => {
+        Left::Ended(code, message) => {
             if let Some(message) = message {
                 tell(&visible(&message));
             }
-            // A shell tells by the signal what became of a job, and leaves a loop after Ctrl+C.
-            if let ProcessEnd::Signaled(signal) = end {
-                signals::die_of(signal.0);
-            }
-            Ok(end.code())
+            Ok(code)
         }
         Left::Detached(why) => {
             let how = if why == "taken_over" { "another terminal took over" } else { "detached" };

@@ -14,7 +14,6 @@ use output::Output;
 use serde::Deserialize;
 use serde_json::{Value, json};
 
-use crate::core::process::{ProcessEnd, Signal};
 use crate::io::fd::{is_terminal, read_some};
 use crate::io::poll::{Interest, PollSet};
 use crate::io::signals::{self, Signals, stop_group};
@@ -35,8 +34,8 @@ const TYPED_HIGH: usize = 1 << 16;
 /// How a client's time with a session ended.
 #[derive(Debug)]
 pub enum Left {
-    /// The program ended; how, and what is to be said.
-    Ended(ProcessEnd, Option<String>),
+    /// The program ended; its exit code, and what is to be said.
+    Ended(u8, Option<String>),
     /// This client left or was made to leave, and the session goes on.
     Detached(String),
     /// The host is gone without a word.
@@ -425,12 +424,8 @@ impl Client {
         }
         let until = Instant::now() + GONE;
         while self.wait_for_host(until).unwrap_or(false) && self.stream.fill() == Life::Open {}
-        let number = |key: &str| bye.exit[key].as_i64().and_then(|number| u8::try_from(number).ok());
-        let end = match number("signal") {
-            Some(signal) if signal > 0 => ProcessEnd::Signaled(Signal(i32::from(signal))),
-            _ => ProcessEnd::Exited(number("code").unwrap_or(0)),
-        };
-        Left::Ended(end, bye.message)
+        let code = bye.exit["code"].as_u64().and_then(|code| u8::try_from(code).ok()).unwrap_or(0);
+        Left::Ended(code, bye.message)
     }
 }
 

@@ -5,7 +5,6 @@ use serde_json::json;
 use super::keys::paste;
 use super::{Host, report};
 use crate::core::claude::view::Press;
-use crate::core::supervisor::Agent;
 use crate::core::supervisor::action::{Action, Decision, DecisionKind, Target, Typing};
 use crate::core::supervisor::event::Event;
 use crate::core::supervisor::phase::Phase;
@@ -114,16 +113,10 @@ impl Host {
         }
     }
 
-    /// What is said to the person at the end; nothing where the program simply ended. What signal ended a program that is
-    /// not Claude, the shell says.
+    /// What is said to the person at the end; nothing where the program simply ended.
     pub(super) fn last_word(&self) -> Option<String> {
         use crate::core::supervisor::phase::Cause;
-        let claude = self.launch.agent == Agent::Claude;
-        let plain = self.exit.is_none_or(|exit| match exit.cause {
-            Cause::Finished | Cause::UserInterrupt => true,
-            Cause::Killed => !claude,
-            _ => false,
-        });
+        let plain = self.exit.is_none_or(|exit| matches!(exit.cause, Cause::Finished | Cause::UserInterrupt));
         let waiting = self.recorder.supervisor.active_handoff().is_some();
         match (&self.unsent, !plain || waiting) {
             (Some(unsent), _) => Some(format!("{} {unsent}", self.why)),

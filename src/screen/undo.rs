@@ -385,7 +385,7 @@ mod tests {
     fn what_is_cut_is_ended_first_and_does_nothing() {
         let table = [
             ("\x1b[?2004h\x1b[?1049", "\x18\x1b[?2004l"),
-            ("\x1b[?2004h\x1b", "\x18\x1b[?2004l"),
+            ("\x1b[?2004h\x1b", "\x18\x1b\\\x1b[?2004l"),
             ("\x1b(", "\x18"),
             ("text\x1b]0;ti", "\x18\x1b\\"),
             ("\x1b]11;red", "\x18\x1b\\"),

@@ -1,7 +1,5 @@
 //! A case: the same program, the same steps, in identical terminals, without hopty and with it, and the comparison.
 
-use std::os::unix::process::ExitStatusExt;
-
 use hopty::core::terminal::{Modes, Size};
 use hopty::standin::script::Script;
 
@@ -39,8 +37,6 @@ pub struct Outcome {
     pub bytes: Vec<u8>,
     pub looks: Vec<Look>,
     pub code: i32,
-    /// Whether a signal ended it, rather than a code that says so.
-    pub killed: bool,
     pub restored: bool,
     pub last: View,
 }
@@ -68,6 +64,8 @@ pub struct Case<'w> {
     around: Option<String>,
     /// A script in a file, with `@` as well.
     file: Option<(std::path::PathBuf, String)>,
+    /// What hopty adds at the end.
+    says: Option<&'static str>,
 }
 
 /// One run of a case, for its steps.
@@ -100,6 +98,7 @@ impl<'w> Case<'w> {
             claude: false,
             around: None,
             file: None,
+            says: None,
         }
     }
 
@@ -139,6 +138,12 @@ impl<'w> Case<'w> {
     /// It leaves things on at its end: see [`Compare::Emitted`].
     pub fn leaves_things_on(mut self) -> Self {
         self.compare = Compare::Emitted;
+        self
+    }
+
+    /// hopty has a word to say at its end.
+    pub fn says(mut self, line: &'static str) -> Self {
+        self.says = Some(line);
         self
     }
 
@@ -183,13 +188,11 @@ impl<'w> Case<'w> {
         let mut stage = Stage { outer, way, world: self.world, mask: self.mask, wanted, looks: Vec::new() };
         steps(&mut stage);
         let Stage { mut outer, looks, .. } = stage;
-        let (status, after) = outer.finish();
-        let killed = status.signal();
-        let code = status.code().unwrap_or_else(|| 128 + killed.unwrap_or(0));
+        let (code, after) = outer.finish();
         let mut last = outer.view();
         (self.mask)(&mut last);
         self.world.assert_nothing_left();
-        Outcome { bytes: outer.bytes(), looks, code, killed: killed.is_some(), restored: after == outer.before, last }
+        Outcome { bytes: outer.bytes(), looks, code, restored: after == outer.before, last }
     }
 
     fn command(&self, way: Way) -> Vec<String> {
@@ -220,8 +223,15 @@ impl<'w> Case<'w> {
         for (a, b) in bare.looks.iter().zip(&with.looks) {
             assert_eq!(a.modes, b.modes, "{about}: the modes of the program's terminal at {:?}", a.name);
         }
-        assert_eq!((bare.code, bare.killed), (with.code, with.killed), "{about}: exit codes, and whether a signal ended it");
+        assert_eq!(bare.code, with.code, "{about}: exit codes");
         assert!(with.restored, "{about}: termios afterwards");
+        let bytes = match &self.says {
+            None => &with.bytes[..],
+            Some(line) => with.bytes.strip_suffix(format!("{line}\r\n").as_bytes()).expect("hopty's line at the end"),
+        };
+        if self.says.is_some() {
+            return same_bytes(&about, &bare.bytes, bytes);
+        }
         assert!(bare.restored || self.compare == Compare::Emitted, "{about}: termios afterwards without hopty");
         match self.compare {
             Compare::Pictures => {}

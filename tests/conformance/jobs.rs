@@ -116,23 +116,3 @@ fn ctrl_c_and_what_the_shell_makes_of_it() {
         order(stage, "exit");
     });
 }
-
-/// A shell leaves a loop when Ctrl+C has ended a program in it, and says what else has ended one.
-#[test]
-fn what_the_shell_says_and_does_after_a_signal() {
-    let Some(_) = needs("bash") else { return };
-    let world = world();
-    shell(&world, "sh -c 'echo begun; exec sleep 100'").run(|stage| {
-        order(stage, "for n in 1 2 3; do p; done; echo not $((1 + 1)) reached");
-        stage.wait_text("begun");
-        stage.send("\x03");
-        prompt(stage);
-        order(stage, "ulimit -c 0; p");
-        stage.outer.wait_rows("the program", |rows| rows.iter().filter(|row| *row == "begun").count() == 2);
-        stage.send("\x1c");
-        stage.wait_text("Quit");
-        prompt(stage);
-        stage.picture("the end");
-        order(stage, "exit");
-    });
-}

@@ -3,9 +3,9 @@
 use std::ffi::OsString;
 use std::fs::File;
 use std::os::fd::{AsFd, AsRawFd};
-use std::os::unix::process::CommandExt;
+use std::os::unix::process::{CommandExt, ExitStatusExt};
 use std::path::Path;
-use std::process::{Child, Command, ExitStatus, Stdio};
+use std::process::{Child, Command, Stdio};
 use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
 use std::thread::JoinHandle;
 use std::time::{Duration, Instant};
@@ -186,9 +186,9 @@ impl Outer {
         self.seen().emulator.resize(last.cols, last.rows);
     }
 
-    /// Waits for the end: how it ended, and the modes then. Everything that was written is there
+    /// Waits for the end: the exit code, 128 + n for a signal, and the modes then. Everything that was written is there
     /// afterwards, because the terminal is closed by everybody.
-    pub fn finish(&mut self) -> (ExitStatus, Modes) {
+    pub fn finish(&mut self) -> (i32, Modes) {
         let until = Instant::now() + LIMIT;
         let status = loop {
             if let Some(status) = self.child.try_wait().unwrap() {
@@ -200,7 +200,7 @@ impl Outer {
         let after = self.modes();
         self.slave = None;
         self.wait("the last byte", |seen| seen.over);
-        (status, after)
+        (status.code().unwrap_or_else(|| 128 + status.signal().unwrap_or(0)), after)
     }
 }
 

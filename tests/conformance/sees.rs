@@ -94,9 +94,9 @@ fn tell(world: &World, before: &str, way: Way) -> Facts {
     let size = Size { cols: 97, rows: 31, xpixel: 970, ypixel: 620 };
     let mut outer = Outer::start(&words, &world.env, &world.project, size, Answers::Emulator);
     let name = outer.name();
-    let (status, _) = outer.finish();
+    let (code, _) = outer.finish();
     let text = std::fs::read_to_string(&told).unwrap_or_default();
-    assert!(status.success(), "{text}\n{}", String::from_utf8_lossy(&outer.bytes()));
+    assert_eq!(code, 0, "{text}\n{}", String::from_utf8_lossy(&outer.bytes()));
     world.assert_nothing_left();
     facts(&text, &name)
 }
