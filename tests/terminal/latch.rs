@@ -63,7 +63,7 @@ fn after(term: &Term, bytes: &str) -> Vec<u8> {
 
 #[test]
 fn each_thing_alone_is_undone_by_its_own_sequence_when_the_program_dies() {
-    let cut = ["\x1b]0;ti", "\x1b[?1049", "\x1bPq", "\x1b_Ga=T;", "\x1b", "\u{1b}(", "\x1b[?2004h\x1b]8;;ht"];
+    let cut = ["\x1b]0;ti", "\x1b[?1049", "\x1bPq", "\x1b_Ga=T;", "cut\x1b", "\u{1b}(", "\x1b[?2004h\x1b]8;;ht"];
     let cut = cut.map(|bytes| (bytes, undo_of(bytes)));
     let table = UNDONE.iter().flat_map(|step| step.examples).map(|(bytes, undo)| (*bytes, undo.as_bytes().to_vec()));
     let cases: Vec<(&str, Vec<u8>)> = table.chain(cut).collect();
