@@ -3,6 +3,7 @@
 //! It is made from the screen model, never from old output: no query is asked again, nothing rings or sets a clipboard.
 //! Scroll region, tab stops and saved cursors are not sent; the program draws itself anew when it is told the size.
 
+use super::run::Run;
 use crate::screen::{Attr, Color, Screen, Style, Underline};
 
 /// Modes that are not sent: a frame that is held back (2026), addressing relative to a region that is not sent (6).
@@ -26,12 +27,19 @@ pub(super) fn modes(screen: &Screen) -> Vec<u8> {
     out.into_bytes()
 }
 
-/// What turns on again what was undone, where the picture is still there: not on an alternate screen.
+/// The run, and what turns on again what `undo` turns off. Only on the primary screen: what the program wrote last is still
+/// there when it goes on, above what the shell writes.
 #[must_use]
-pub(super) fn redo(screen: &Screen) -> Option<Vec<u8>> {
+pub(super) fn redo(run: &mut Run, undo: &[u8]) -> Option<(u32, Vec<u8>)> {
     let mut out = String::new();
-    write_modes(screen, Found::Plain, &mut out);
-    (!screen.alternate()).then(|| out.into_bytes())
+    if !undo.is_empty() {
+        let screen = run.model.screen();
+        if screen.alternate() || run.muted.is_some() {
+            return None;
+        }
+        write_modes(run.model.screen(), Found::Plain, &mut out);
+    }
+    Some((run.number, out.into_bytes()))
 }
 
 /// The whole picture.

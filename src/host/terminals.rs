@@ -259,12 +259,7 @@ impl Host {
     /// The client is about to stop: its terminal is whole again before the answer.
     pub(super) fn release(&mut self, id: u64) {
         let undo = self.undo();
-        // On the primary screen, what the program wrote last is still there when it goes on, above what the shell writes.
-        let redo = match &mut self.run {
-            Some(run) if undo.is_empty() => Some((run.number, Vec::new())),
-            Some(run) if run.muted.is_none() => repaint::redo(run.model.screen()).map(|redo| (run.number, redo)),
-            _ => None,
-        };
+        let redo = self.run.as_mut().and_then(|run| repaint::redo(run, &undo));
         self.show_to(id, &undo);
         let now = self.clock.now();
         let Some(client) = self.client_mut(id) else { return };
