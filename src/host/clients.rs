@@ -210,7 +210,9 @@ impl Host {
         }
         // Who is gone altogether is not waited for until its turn comes: that may be never.
         let waits = self.connections.get(&id).is_some_and(|c| c.more || (c.held && !ready.gone));
-        if life == Life::Closed && !waits {
+        // Of one that is full no end is read.
+        let gone = life == Life::Closed || (ready.gone && self.connections.get(&id).is_some_and(|c| c.stream.is_full()));
+        if gone && !waits {
             self.connection_gone(id, "hangup");
         }
     }
