@@ -254,8 +254,12 @@ fn a_client_that_is_stopped_from_outside_leaves_the_keys_to_the_shell() {
         term.send(format!("$H run -- sh -c 'stty -echo; : >{0}; echo u$((1))p; exec cat >>{0}'\r", file.display()));
         term.wait_text("u1p");
         for n in 0..2 {
-            support::kill(client(&world), signal);
-            term.wait_text("Stopped");
+            let pid = client(&world);
+            support::kill(pid, signal);
+            // The word may still stand there from the last time.
+            let stopped = || hopty::io::process::Stat::of(pid).is_some_and(|stat| stat.is_stopped()).then_some(());
+            support::wait_for("the client's stop", stopped);
+            wait_prompt(&term);
             for k in 0..5 {
                 ask(&term, 10 * n + k);
             }

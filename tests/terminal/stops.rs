@@ -247,7 +247,11 @@ fn a_start_in_the_background_waits_for_fg() {
         term.send(format!("$H run -- sh -c 'stty -a >modes; echo u$((1))p; exec cat'{} &\r", way.1));
         term.send("stty -a >wanted\r");
         ask(&term, 1);
-        wait_state(client(&world), true);
+        let waits = |(pid, line): &(i32, String)| {
+            line.contains("/hopty run") && hopty::io::process::Stat::of(*pid).is_some_and(|stat| stat.is_stopped())
+        };
+        support::wait_for("the job to wait", || world.processes().iter().any(waits).then_some(()));
+        assert!(!world.project.join("modes").exists(), "nothing runs yet");
         term.send("clear; fg\r");
         term.wait_text("u1p");
         talk(&term, "word");
