@@ -9,7 +9,8 @@ use serde_json::{Value, json};
 
 use super::control::{CONNECT, Control, Rule, any, dial, live, paths};
 use super::error::{Failed, say, visible};
-use crate::client::{self, Greeting, Left};
+use crate::client::start::Greeting;
+use crate::client::{self, Left};
 use crate::core::ids::SessionName;
 use crate::fs::paths::Paths;
 

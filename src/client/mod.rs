@@ -21,6 +21,7 @@ use crate::ipc::frame::{Frame, tag};
 use crate::ipc::message::{Answer, Attach, ClientHello, Failure, PROTOCOL};
 use crate::ipc::stream::{Life, Stream};
 use crate::tty::raw::{self, RawMode};
+use start::Greeting;
 
 /// How long the host may take to let this client in.
 const ADMIT: Duration = Duration::from_secs(5);
@@ -78,15 +79,6 @@ struct Client {
     told_to_end: bool,
     /// The terminal is gone: until when the host is waited for.
     hung_up: Option<Instant>,
-}
-
-/// Whether client and host know each other already.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Greeting {
-    /// Each says who it is first (CONTRACT C12).
-    Due,
-    /// This process has started the host.
-    Done,
 }
 
 /// Attaches the terminal on standard input to the session behind `socket`, until either side ends it.

@@ -13,6 +13,15 @@ use nix::unistd::{ForkResult, Pid, fork};
 
 use crate::host::start::{self, Launch, Ready};
 
+/// Whether client and host know each other already.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Greeting {
+    /// Each says who it is first (CONTRACT C12).
+    Due,
+    /// This process has started the host.
+    Done,
+}
+
 /// A host that waits for its orders. One that gets none ends.
 #[derive(Debug)]
 pub struct Forked {

@@ -276,6 +276,7 @@ fn a_read_only_client_types_nothing() {
     let world = world();
     let file = world.project.join("read");
     detached(&world, "one", &["sh", "-c", &format!("stty -echo; exec cat > '{}'", file.display())]);
+    support::wait_for("the program", || file.exists().then_some(()));
     let mut socket = dial(&world);
     let attach = "{\"id\":1,\"do\":\"attach\",\"cols\":80,\"rows\":24,\"read_only\":true}\n";
     socket.write_all(format!("{HELLO}{attach}").as_bytes()).unwrap();
