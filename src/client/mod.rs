@@ -244,6 +244,7 @@ impl Client {
                         None
                     }
                     'o' => {
+                        self.await_foreground();
                         self.output.flush();
                         self.take_frames()
                     }
@@ -292,10 +293,7 @@ impl Client {
             };
             match frame.tag {
                 tag::OUTPUT => {
-                    if self.relay == Relay::On && !raw::in_foreground() {
-                        // Continued in the background, where the terminal is the shell's: this waits (SIGTTOU).
-                        let _ = self.raw.resume();
-                    }
+                    self.await_foreground();
                     self.output.show(&frame.payload);
                 }
                 tag::TAKEN => self.set_relay(Relay::Off),
@@ -314,6 +312,13 @@ impl Client {
             }
             #[cfg(debug_assertions)]
             panic_when_asked(frame.tag);
+        }
+    }
+
+    /// Before the relay writes: continued in the background, where the terminal is the shell's, it waits (SIGTTOU).
+    fn await_foreground(&mut self) {
+        if self.relay == Relay::On && !raw::in_foreground() {
+            let _ = self.raw.resume();
         }
     }
 

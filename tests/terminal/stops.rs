@@ -122,11 +122,14 @@ fn a_client_that_is_stopped_in_a_flood_leaves_the_shell_alone() {
                 term.send("clear\r");
                 ask(&term, n);
                 assert_eq!(lines(&term, "y"), 0, "{way:?} {signal}:\n{}", term.lines().join("\n"));
-                // In the background nothing is shown either.
-                term.send("clear; bg\r");
-                ask(&term, n + 10);
-                wait_state(client(&world), true);
-                assert_eq!(lines(&term, "y"), 0, "{way:?} {signal} bg:\n{}", term.lines().join("\n"));
+                // In the background nothing is shown either; but a relay that was stopped right before a write still does that
+                // one, like any program.
+                if way.0 == "fd" || signal == nix::libc::SIGTSTP {
+                    term.send("clear; bg\r");
+                    ask(&term, n + 10);
+                    wait_state(client(&world), true);
+                    assert_eq!(lines(&term, "y"), 0, "{way:?} {signal} bg:\n{}", term.lines().join("\n"));
+                }
                 term.send("clear; fg\r");
             }
             term.wait_for("the flood", |s| s.lines().iter().filter(|line| *line == "y").count() > 30);
