@@ -63,6 +63,8 @@ impl Journal {
     /// When the new one cannot be made.
     pub fn rotate(&mut self) -> io::Result<()> {
         let numbered = |n: u32| PathBuf::from(format!("{}.{n}", self.path.display()));
+        // Gone before another takes its name: to replace it costs more (`atomic::swap` says why).
+        let _ = std::fs::remove_file(numbered(self.files.saturating_sub(1)));
         for n in (1..self.files.saturating_sub(1)).rev() {
             let _ = std::fs::rename(numbered(n), numbered(n + 1));
         }
