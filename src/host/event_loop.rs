@@ -36,7 +36,8 @@ impl Host {
     /// the descriptor.
     pub(super) fn turn(&mut self) {
         let now = self.clock.now();
-        let flows = self.flows() && self.last_housekeeping == now;
+        // Who is about to hand its terminal over is on no such path and waits for every byte.
+        let flows = self.flows() && self.last_housekeeping == now && !self.expects_first_client();
         let ready = {
             let mut set = PollSet::default();
             set.add(Token::Signals, self.signals.as_fd(), Interest::Read);

@@ -88,6 +88,10 @@ impl Host {
 
     /// Whether the peer is a person or hangs on the session's child.
     fn asker(&self, id: u64) -> Asker {
+        if self.launcher == Some(id) {
+            // It was there before the child.
+            return Asker::Person;
+        }
         let peer = self.connections.get(&id).map_or(0, |c| c.pid);
         let child = self.run.as_ref().map_or(-1, |run| run.pid);
         let host = i32::try_from(std::process::id()).unwrap_or(-1);

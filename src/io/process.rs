@@ -33,7 +33,7 @@ impl Stat {
     /// Reads it; `None` when there is no such process.
     #[must_use]
     pub fn of(pid: i32) -> Option<Self> {
-        Self::parse(&std::fs::read_to_string(format!("/proc/{pid}/stat")).ok()?)
+        StatFile::open(pid).ok()?.now()
     }
 
     /// Reads the content of a stat file. The name in parentheses may hold anything.
