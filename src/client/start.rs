@@ -8,7 +8,7 @@ use std::ffi::OsString;
 use std::io::{self, BufRead, BufReader, Write};
 use std::os::unix::net::UnixStream;
 
-use nix::sys::wait::waitpid;
+use nix::sys::wait::{WaitStatus, waitpid};
 use nix::unistd::{ForkResult, Pid, fork};
 
 use crate::host::start::{self, Launch, Ready};
@@ -62,11 +62,17 @@ impl Forked {
         let mut line = String::new();
         // The host says nothing more before it is asked.
         let _ = BufReader::new(&self.socket).read_line(&mut line);
-        let ready = serde_json::from_str(&line)
-            .unwrap_or_else(|_| Ready::failed(125, "the host ended before the program ran", "the session's host.log may say why"));
-        if let Ready::Failed { .. } = ready {
-            let _ = waitpid(self.pid, None);
+        let said = serde_json::from_str(&line);
+        if let Ok(Ready::Up { .. }) = said {
+            return Ok((said?, self.socket));
         }
-        Ok((ready, self.socket))
+        let how = match waitpid(self.pid, None) {
+            Ok(WaitStatus::Signaled(_, signal, _)) => format!(" by {signal}"),
+            Ok(WaitStatus::Exited(_, code)) => format!(" with code {code}"),
+            _ => String::new(),
+        };
+        let silent =
+            || Ready::failed(125, format!("the host ended before the program ran{how}"), "the session's host.log may say why");
+        Ok((said.unwrap_or_else(|_| silent()), self.socket))
     }
 }

@@ -187,9 +187,18 @@ pub fn main(socket: UnixStream) -> i32 {
     // SAFETY: a new session; fails only for a group leader, which a forked process is not.
     unsafe { libc::setsid() };
     signals::unblock_all();
-    for signal in
-        [libc::SIGHUP, libc::SIGINT, libc::SIGTTOU, libc::SIGTTIN, libc::SIGTSTP, libc::SIGPIPE, libc::SIGXFSZ, libc::SIGQUIT]
-    {
+    // SIGUSR1 until it is caught: who finds the name taken and no socket yet sends it (CONTRACT C1).
+    for signal in [
+        libc::SIGHUP,
+        libc::SIGINT,
+        libc::SIGTTOU,
+        libc::SIGTTIN,
+        libc::SIGTSTP,
+        libc::SIGPIPE,
+        libc::SIGXFSZ,
+        libc::SIGQUIT,
+        libc::SIGUSR1,
+    ] {
         signals::ignore(signal);
     }
     process::become_subreaper();
