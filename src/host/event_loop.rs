@@ -32,12 +32,13 @@ impl Host {
 
     /// One turn of the loop: wait, then take what is ready.
     ///
-    /// While bytes flow, only what they flow through is watched, and everything else once a millisecond: a `poll` costs by
+    /// While many bytes flow, only what they flow through is watched, and everything else once a millisecond: a `poll` costs by
     /// the descriptor.
     pub(super) fn turn(&mut self) {
         let now = self.clock.now();
         // Who is about to hand its terminal over is on no such path and waits for every byte.
-        let flows = self.flows() && self.last_housekeeping == now && !self.expects_first_client();
+        let bursts = self.run.as_ref().is_some_and(|run| run.model.is_behind());
+        let flows = bursts && self.last_housekeeping == now && !self.expects_first_client();
         let ready = {
             let mut set = PollSet::default();
             set.add(Token::Signals, self.signals.as_fd(), Interest::Read);

@@ -15,6 +15,8 @@ use crate::screen::{Query, Screen};
 /// Bytes that may wait before the child is slowed down to the model's speed: a burst of 4 MiB passes as if there were no
 /// model.
 const WAITING_MAX: usize = (4 << 20) + (1 << 18);
+/// Bytes that wait in the middle of a burst: four reads of a master.
+const BURST: usize = 1 << 14;
 /// How long the child must be quiet before the model is fed, in ms.
 const QUIET_MS: u64 = 2;
 /// How long bytes may wait while it is not quiet, in ms.
@@ -129,6 +131,11 @@ impl Model {
     pub fn due(&self) -> Option<Stamp> {
         let at = if self.is_urgent(self.latest) || self.catching_up { Stamp(0) } else { self.latest.after(QUIET_MS) };
         (self.waiting > 0).then_some(at)
+    }
+
+    /// Whether more waits than a key or a prompt makes.
+    pub fn is_behind(&self) -> bool {
+        self.waiting >= BURST
     }
 
     fn is_urgent(&self, now: Stamp) -> bool {
