@@ -295,16 +295,23 @@ impl Stage<'_> {
 
     /// Compares what is seen and the modes of the program's terminal.
     pub fn look(&mut self, name: &str) {
-        let modes = Some(hopty::tty::modes::read(&self.terminal()).unwrap());
-        self.compare(name, modes);
+        self.picture(name);
+        let read = || Some(hopty::tty::modes::read(&self.terminal()).unwrap());
+        // Some programs change their terminal's modes for a moment while they draw.
+        let wanted = self.wanted.get(self.looks.len() - 1).map(|look| look.modes.clone());
+        let until = std::time::Instant::now() + LIMIT / 3;
+        let mut modes = read();
+        while wanted.as_ref().is_some_and(|wanted| *wanted != modes) && std::time::Instant::now() < until {
+            std::thread::sleep(std::time::Duration::from_millis(5));
+            modes = read();
+        }
+        if let Some(last) = self.looks.last_mut() {
+            last.modes = modes;
+        }
     }
 
     /// Compares what is seen now: bare, when it has come to rest; with hopty, as soon as it is the same.
     pub fn picture(&mut self, name: &str) {
-        self.compare(name, None);
-    }
-
-    fn compare(&mut self, name: &str, modes: Option<Modes>) {
         let mask = self.mask;
         let masked = |view: &View| {
             let mut view = view.clone();
@@ -319,6 +326,6 @@ impl Stage<'_> {
             self.outer.wait_quiet();
         }
         let view = masked(&self.outer.view());
-        self.looks.push(Look { name: name.to_owned(), view, modes });
+        self.looks.push(Look { name: name.to_owned(), view, modes: None });
     }
 }
