@@ -8,6 +8,7 @@ use super::clients::Connection;
 use super::{Host, Token};
 use crate::core::supervisor::event::Event;
 use crate::core::supervisor::phase::Cause;
+use crate::core::time::Stamp;
 use crate::io::poll::{Interest, PollSet, Ready as Readiness, timeout};
 
 /// How long the host stays to hand out the last bytes after the session is over, in ms.
@@ -69,24 +70,8 @@ impl Host {
                     connection.watch(&mut set, *id, typing_waits);
                 }
             }
-            let more = if self.watching.has_more() { Some(now) } else { None };
-            let deadlines = [
-                self.recorder.supervisor.next_deadline(),
-                self.kept.deadline(),
-                self.watching.deadline(),
-                self.await_deadline(now),
-                self.turn_deadline(now),
-                self.unread_deadline(now),
-                self.run.as_ref().and_then(|run| run.deadline(now)),
-                self.connections.values().filter_map(Connection::deadline).min(),
-                self.goodbye.filter(|at| *at > now),
-                self.rebind_at,
-                self.session_file_at,
-                self.accept_at.filter(|at| *at > now),
-                more,
-            ];
-            let limit = if flows { Some(now.after(1)) } else { None };
-            set.wait(timeout(now, deadlines.into_iter().chain([limit]))).unwrap_or_default()
+            let until = if flows { self.feed_deadline(now) } else { self.deadline(now) };
+            set.wait(timeout(now, [until])).unwrap_or_default()
         };
         let only_bytes = ready.iter().all(|(token, _)| matches!(token, Token::Master | Token::Terminal(_)));
         for (token, readiness) in ready {
@@ -98,6 +83,33 @@ impl Host {
             self.last_housekeeping = now;
             self.housekeeping();
         }
+    }
+
+    /// When something is due although nothing is ready.
+    fn deadline(&self, now: Stamp) -> Option<Stamp> {
+        let more = if self.watching.has_more() { Some(now) } else { None };
+        let deadlines = [
+            self.recorder.supervisor.next_deadline(),
+            self.kept.deadline(),
+            self.watching.deadline(),
+            self.await_deadline(now),
+            self.turn_deadline(now),
+            self.unread_deadline(now),
+            self.run.as_ref().and_then(|run| run.deadline(now)),
+            self.connections.values().filter_map(Connection::deadline).min(),
+            self.goodbye.filter(|at| *at > now),
+            self.rebind_at,
+            self.session_file_at,
+            self.accept_at.filter(|at| *at > now),
+            more,
+        ];
+        deadlines.into_iter().flatten().min()
+    }
+
+    /// The same in the middle of a burst: what else is due can wait a millisecond.
+    fn feed_deadline(&self, now: Stamp) -> Option<Stamp> {
+        let due = self.run.as_ref().and_then(|run| run.model.due());
+        [due, Some(now.after(1))].into_iter().flatten().min()
     }
 
     /// Whether output came a moment ago.

@@ -218,9 +218,12 @@ impl Host {
 
     /// Types a person's keys.
     pub(super) fn type_persons(&mut self, bytes: &[u8]) {
-        let mut pieces = Vec::new();
-        self.kept.sent.feed(bytes, &mut pieces);
-        self.kept.draft.take(bytes, &pieces);
+        // Only Claude has a prompt box whose draft outlives it.
+        if self.launch.agent == Agent::Claude {
+            let mut pieces = Vec::new();
+            self.kept.sent.feed(bytes, &mut pieces);
+            self.kept.draft.take(bytes, &pieces);
+        }
         self.type_in(bytes);
     }
 

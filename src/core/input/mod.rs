@@ -114,7 +114,26 @@ impl Classifier {
 
     /// Labels `bytes`, the next ones of the stream. Neighbours of one class come as one piece, keys one by one.
     pub fn feed(&mut self, bytes: &[u8], out: &mut Vec<Piece>) {
-        self.tokens(bytes, &mut |piece| join(out, piece));
+        let mut rest = bytes;
+        while let Some((first, behind)) = rest.split_first() {
+            // What a long paste is made of need not be looked at byte by byte.
+            let (class, plain) = match self.state {
+                State::Ground => (Class::Typed, rest.iter().position(|byte| matches!(byte, 0x03 | 0x0d | 0x1a | 0x1b))),
+                State::Paste(0) => (Class::Paste, memchr::memchr(PASTE_END[0], rest)),
+                _ => (Class::Typed, Some(0)),
+            };
+            let sink = &mut |piece| join(out, piece);
+            let plain = plain.unwrap_or(rest.len());
+            if plain > 0 {
+                self.offset += plain as u64;
+                self.label(class, self.offset, sink);
+                rest = &rest[plain..];
+            } else {
+                self.byte(*first, sink);
+                self.offset += 1;
+                rest = behind;
+            }
+        }
     }
 
     /// How many of the bytes so far have no label yet: at most the start of one sequence.

@@ -293,6 +293,13 @@ proptest! {
     }
 
     #[test]
+    fn runs_are_labelled_as_byte_by_byte(input in input()) {
+        let mut long = Vec::new();
+        Classifier::new().tokens(&input, &mut |piece| join(&mut long, piece));
+        prop_assert_eq!(pieces(&input), long);
+    }
+
+    #[test]
     fn every_byte_is_covered_once_in_order(input in input(), flush_at in 0_usize..60) {
         let mut classifier = Classifier::new();
         let mut out = Vec::new();
