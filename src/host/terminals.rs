@@ -223,7 +223,8 @@ impl Host {
         if !ready.gone && (!ready.read || typing_waits) {
             return;
         }
-        let mut buf = [0; 16384];
+        // A terminal gives no more at once.
+        let mut buf = [0; 4096];
         match read_some(terminal, &mut buf) {
             Ok(Some(0)) | Err(_) => self.hung_up(id),
             Ok(None) => {}

@@ -41,15 +41,16 @@ impl Stat {
     pub fn parse(text: &str) -> Option<Self> {
         let (pid, rest) = text.split_once(' ')?;
         let (_, fields) = rest.rsplit_once(") ")?;
-        let fields: Vec<&str> = fields.split(' ').collect();
+        // Read for every key that is typed, so it allocates nothing. The third field is the first here.
+        let mut fields = fields.split(' ');
         Some(Stat {
             pid: pid.parse().ok()?,
-            parent: fields.get(1)?.parse().ok()?,
-            group: fields.get(2)?.parse().ok()?,
-            tty: fields.get(4)?.parse().ok()?,
-            foreground: fields.get(5)?.parse().ok()?,
-            state: *fields.first()?.as_bytes().first()?,
-            start: fields.get(19)?.parse().ok()?,
+            state: *fields.next()?.as_bytes().first()?,
+            parent: fields.next()?.parse().ok()?,
+            group: fields.next()?.parse().ok()?,
+            tty: fields.nth(1)?.parse().ok()?,
+            foreground: fields.next()?.parse().ok()?,
+            start: fields.nth(13)?.parse().ok()?,
         })
     }
 
