@@ -79,9 +79,12 @@ fn hand_over(kind: Kind, full_screen: bool) {
     tmux.term.wait_text("hopty stopped the program as asked.");
     let history = tmux.history();
     if full_screen {
-        // What was on the alternate screen is in no history; hopty's line stands on the primary one.
+        // What was on the alternate screen is in no history, so its last lines stand on the primary one.
         assert_eq!(tmux.ask(&["display", "-p", "#{alternate_on}"]).trim(), "0");
-        assert!(at(&history, "handing over as HO-") < at(&history, "hopty stopped the program"));
+        let (last, line) = (at(&history, "Its last line."), at(&history, "handing over as HO-"));
+        assert!(last < line && line < at(&history, "hopty stopped the program"), "{}", history.join("\n"));
+        let boxes = history[last..line].iter().filter(|row| row.starts_with('❯')).count();
+        assert_eq!(boxes, 0, "without the old prompt box:\n{}", history.join("\n"));
     } else {
         let (last, line, next) = (at(&shown, "Its last line."), at(&shown, "hopty: "), at(&shown, "Continuing from handoff HO"));
         assert!(last < line && line < next, "{}", shown.join("\n"));

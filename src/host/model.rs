@@ -17,6 +17,8 @@ use crate::screen::{Query, Screen};
 const WAITING_MAX: usize = (4 << 20) + (1 << 18);
 /// Bytes that wait in the middle of a burst: four reads of a master.
 const BURST: usize = 1 << 14;
+/// Bytes that have waited above which their memory is worth giving back.
+const LARGE: usize = 1 << 20;
 /// How long the child must be quiet before the model is fed, in ms.
 const QUIET_MS: u64 = 2;
 /// How long bytes may wait while it is not quiet, in ms.
@@ -69,6 +71,8 @@ pub(super) struct Model {
     /// How much of the first chunk the screen has seen.
     fed: usize,
     waiting: usize,
+    /// The most that has waited since it was last given back.
+    most: usize,
     /// Since when bytes wait.
     since: Stamp,
     /// When the last ones came.
@@ -94,6 +98,7 @@ impl Model {
             chunks: VecDeque::new(),
             fed: 0,
             waiting: 0,
+            most: 0,
             since: Stamp(0),
             latest: Stamp(0),
             catching_up: false,
@@ -124,6 +129,7 @@ impl Model {
             self.catching_up = false;
         }
         self.waiting += new;
+        self.most = self.most.max(self.waiting);
         self.chunks.push_back(chunk);
     }
 
@@ -179,6 +185,15 @@ impl Model {
         // What is on by now is still to be turned off; what comes later is not known any more.
         let undo = catch_unwind(AssertUnwindSafe(|| undo(screen))).unwrap_or_default();
         *self = Model { off: Some(undo), failed: true, ..Model::around(Screen::new(cols, rows)) };
+    }
+
+    /// Whether much had waited, and nothing does any more. Says so once.
+    pub fn take_relief(&mut self) -> bool {
+        let relieved = self.waiting == 0 && self.most >= LARGE;
+        if relieved {
+            self.most = 0;
+        }
+        relieved
     }
 
     /// Whether it failed since the last call.
@@ -308,7 +323,9 @@ mod tests {
         model.feed_when_due(&clock);
         assert!(model.waiting < written && model.waiting > 0, "a slice, not all");
         assert!(model.chunks.len() <= WAITING_MAX / (CHUNK - ROOM_MIN) + 1, "chunks are filled");
+        assert!(!model.take_relief());
         model.screen();
         assert!(model.chunks.is_empty());
+        assert!(model.take_relief() && !model.take_relief());
     }
 }

@@ -3,6 +3,8 @@
 //! It is made from the screen model, never from old output: no query is asked again, nothing rings or sets a clipboard.
 //! Scroll region, tab stops and saved cursors are not sent; the program draws itself anew when it is told the size.
 
+use std::ops::Range;
+
 use super::run::Run;
 use crate::screen::{Attr, Color, Screen, Style, Underline};
 
@@ -40,6 +42,21 @@ pub(super) fn redo(run: &mut Run, undo: &[u8]) -> Option<(u32, Vec<u8>)> {
         write_modes(run.model.screen(), Found::Plain, &mut out);
     }
     Some((run.number, out.into_bytes()))
+}
+
+/// Some rows as lines of their own, with their looks.
+#[must_use]
+pub(super) fn rows(screen: &Screen, rows: Range<usize>) -> Vec<u8> {
+    let mut out = String::new();
+    for row in rows {
+        out.push('\r');
+        for run in screen.row_runs(u16::try_from(row).unwrap_or(u16::MAX)) {
+            out.push_str(&sgr(&run.style));
+            out.push_str(&run.text);
+        }
+        out.push_str("\x1b[m\r\n");
+    }
+    out.into_bytes()
 }
 
 /// The whole picture.

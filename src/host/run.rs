@@ -16,6 +16,7 @@ use crate::core::supervisor::phase::{Phase, StartKind, StopFor};
 use crate::core::terminal::Size;
 use crate::core::time::Stamp;
 use crate::io::fd::read_some;
+use crate::io::memory;
 use crate::io::outbuf::OutBuf;
 use crate::io::poll::Ready as Readiness;
 use crate::io::process::{Process, own_children};
@@ -259,6 +260,9 @@ impl Host {
     pub(super) fn feed_model(&mut self) {
         let Some(run) = &mut self.run else { return };
         run.model.feed_when_due(&self.clock);
+        if run.model.take_relief() {
+            memory::give_back();
+        }
         if run.model.take_failure() {
             self.events.push_back(Event::Degraded { part: "screen model".to_owned() });
         }
@@ -389,10 +393,10 @@ impl Host {
             }
         }
         self.save_draft();
-        let undo = self.without_the_box();
+        let (undo, last) = (self.without_the_box(), self.last_lines());
         if let Some(run) = &mut self.run {
             let ending = run.model.screen().ending();
-            let undo = [ending, &undo, &run.model.undo_so_far()].concat();
+            let undo = [ending, &undo, &run.model.undo_so_far(), &last].concat();
             run.muted.get_or_insert(undo);
         }
     }

@@ -1,8 +1,8 @@
 //! What the screen shows, as facts for the supervisor, and what hopty itself does to it between two runs.
 
-use super::Host;
 use super::run::Run;
 use super::terminals::ANSWER_MS;
+use super::{Host, repaint};
 use crate::core::claude::view::{BoxMode, Rules, ScreenText, View};
 use crate::core::supervisor::Agent;
 use crate::core::supervisor::event::{Event, PromptBox, ScreenFacts};
@@ -75,6 +75,21 @@ impl Host {
                     down => format!("\x1b[{down}B\r\n").into_bytes(),
                 }
             }
+        }
+    }
+
+    /// What stood above the prompt box on the alternate screen, for the primary one: it is in no terminal's history.
+    pub(super) fn last_lines(&mut self) -> Vec<u8> {
+        let shown = self.view().and_then(|view| view.prompt_box);
+        let Some(screen) = self.run.as_mut().map(|run| run.model.screen()).filter(|screen| screen.alternate()) else {
+            return Vec::new();
+        };
+        let end = shown.map_or(usize::from(screen.size().1), |shown| shown.rows.start.saturating_sub(1));
+        let lines = screen.lines();
+        let above = &lines[..end.min(lines.len())];
+        match (above.iter().position(|line| !line.is_empty()), above.iter().rposition(|line| !line.is_empty())) {
+            (Some(first), Some(last)) => repaint::rows(screen, first..last + 1),
+            _ => Vec::new(),
         }
     }
 
