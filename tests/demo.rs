@@ -92,10 +92,11 @@ impl Room {
 impl Drop for Room {
     fn drop(&mut self) {
         let until = std::time::Instant::now() + std::time::Duration::from_secs(5);
-        while std::thread::panicking() && !self.processes().is_empty() && std::time::Instant::now() < until {
-            // Sessions of the demo end with their terminal; a failed test gives them the time to do so.
-            std::thread::sleep(std::time::Duration::from_millis(20));
-        }
+        // Sessions of the demo end with their terminal; a failed test gives them the time to do so.
+        while std::thread::panicking()
+            && let Some((pid, _)) = self.processes().into_iter().next()
+            && support::wait::ends_within(pid, until.saturating_duration_since(std::time::Instant::now()))
+        {}
     }
 }
 

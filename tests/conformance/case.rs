@@ -7,6 +7,7 @@ use super::emulator::{Emulator, View};
 use super::outer::{Answers, Outer};
 use super::support::LIMIT;
 use super::support::claude::{Kind, hopty};
+use super::support::wait::wait_within;
 use super::support::world::World;
 
 /// How a program is started.
@@ -299,12 +300,9 @@ impl Stage<'_> {
         let read = || Some(hopty::tty::modes::read(&self.terminal()).unwrap());
         // Some programs change their terminal's modes for a moment while they draw.
         let wanted = self.wanted.get(self.looks.len() - 1).map(|look| look.modes.clone());
-        let until = std::time::Instant::now() + LIMIT / 3;
-        let mut modes = read();
-        while wanted.as_ref().is_some_and(|wanted| *wanted != modes) && std::time::Instant::now() < until {
-            std::thread::sleep(std::time::Duration::from_millis(5));
-            modes = read();
-        }
+        let as_wanted = || wanted.as_ref().is_none_or(|wanted| *wanted == read()).then_some(());
+        let _ = wait_within(LIMIT / 3, as_wanted);
+        let modes = read();
         if let Some(last) = self.looks.last_mut() {
             last.modes = modes;
         }

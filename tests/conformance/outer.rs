@@ -16,7 +16,7 @@ use hopty::pty::open::Pty;
 use hopty::tty::modes;
 
 use super::emulator::{Emulator, View};
-use super::support::LIMIT;
+use super::support::{LIMIT, wait};
 
 /// Who answers the questions of a program.
 #[derive(Clone, Copy)]
@@ -189,13 +189,8 @@ impl Outer {
     /// Waits for the end: the exit code, 128 + n for a signal, and the modes then. Everything that was written is there
     /// afterwards, because the terminal is closed by everybody.
     pub fn finish(&mut self) -> (i32, Modes) {
-        let until = Instant::now() + LIMIT;
-        let status = loop {
-            if let Some(status) = self.child.try_wait().unwrap() {
-                break status;
-            }
-            assert!(Instant::now() < until, "the program does not end; the screen shows:\n{}", self.rows().join("\n"));
-            std::thread::sleep(Duration::from_millis(2));
+        let Some(status) = wait::end_of(&mut self.child, LIMIT) else {
+            panic!("the program does not end; the screen shows:\n{}", self.rows().join("\n"));
         };
         let after = self.modes();
         self.slave = None;

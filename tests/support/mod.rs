@@ -9,28 +9,21 @@
 pub mod claude;
 pub mod nobody;
 pub mod term;
+pub mod wait;
 pub mod world;
 
-use std::time::{Duration, Instant};
-
-/// How long anything may take before a test fails.
-pub const LIMIT: Duration = Duration::from_secs(60);
-
-/// Waits until `done` gives a value, looking every few milliseconds. Panics with `what` after the limit.
-pub fn wait_for<T>(what: &str, mut done: impl FnMut() -> Option<T>) -> T {
-    let until = Instant::now() + LIMIT;
-    loop {
-        if let Some(value) = done() {
-            return value;
-        }
-        assert!(Instant::now() < until, "waited {LIMIT:?} in vain for {what}");
-        std::thread::sleep(Duration::from_millis(5));
-    }
-}
+pub use wait::{LIMIT, wait_for};
 
 /// Whether a process is a session's host, by the name that it gives itself.
 pub fn is_host(pid: i32) -> bool {
     std::fs::read_to_string(format!("/proc/{pid}/comm")).is_ok_and(|name| name.trim_end() == "hopty-host")
+}
+
+/// Ticks of processor time (10 ms) that a process has used so far; `None` when it is gone.
+pub fn ticks(pid: i32) -> Option<u64> {
+    let stat = std::fs::read_to_string(format!("/proc/{pid}/stat")).ok()?;
+    let fields: Vec<&str> = stat.rsplit_once(") ")?.1.split(' ').collect();
+    Some(fields.get(11)?.parse::<u64>().ok()? + fields.get(12)?.parse::<u64>().ok()?)
 }
 
 /// Sends a signal to one process.

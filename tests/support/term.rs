@@ -15,7 +15,7 @@ use hopty::pty::open::{Pty, with_slave};
 use hopty::screen::{Identity, Screen, reply};
 use hopty::tty::modes;
 
-use super::LIMIT;
+use super::{LIMIT, wait};
 
 struct Seen {
     screen: Screen,
@@ -131,14 +131,10 @@ impl Term {
 
     /// Waits for the end of the program and gives its exit code, 128 + n for a signal.
     pub fn wait_exit(&mut self) -> i32 {
-        let until = Instant::now() + LIMIT;
-        loop {
-            if let Some(status) = self.child.try_wait().unwrap() {
-                return status.code().unwrap_or_else(|| 128 + status.signal().unwrap_or(0));
-            }
-            assert!(Instant::now() < until, "the program does not end; the screen shows:\n{}", self.lines().join("\n"));
-            std::thread::sleep(Duration::from_millis(5));
-        }
+        let Some(status) = wait::end_of(&mut self.child, LIMIT) else {
+            panic!("the program does not end; the screen shows:\n{}", self.lines().join("\n"));
+        };
+        status.code().unwrap_or_else(|| 128 + status.signal().unwrap_or(0))
     }
 
     /// The terminal's modes (termios) now.

@@ -12,7 +12,7 @@ use serde_json::Value;
 
 use super::claude::{self, Kind};
 use super::term::Term;
-use super::wait_for;
+use super::{wait, wait_for};
 
 const KEY: &str = "sk-ant-test-0123456789-abcdefghijklmnopqrst";
 
@@ -142,16 +142,14 @@ impl World {
     /// The same for what takes long by its nature.
     pub fn wait_decision_for(&self, kind: &str, n: usize, limit: std::time::Duration) -> Value {
         let until = std::time::Instant::now() + limit;
+        let mut watcher = hopty::fs::watch::Watcher::new();
         loop {
             if let Some(decision) = self.decisions().into_iter().filter(|d| d["kind"] == kind).nth(n - 1) {
                 return decision;
             }
-            assert!(
-                std::time::Instant::now() < until,
-                "waited in vain for decision {kind} number {n}; the journal:\n{}",
-                self.story()
-            );
-            std::thread::sleep(std::time::Duration::from_millis(5));
+            let left = until.saturating_duration_since(std::time::Instant::now());
+            assert!(!left.is_zero(), "waited in vain for decision {kind} number {n}; the journal:\n{}", self.story());
+            wait::changed_within(&self.session_dir(), &mut watcher, left);
         }
     }
 
@@ -214,13 +212,10 @@ impl World {
     /// No process, no socket is left.
     pub fn assert_nothing_left(&self) {
         let until = std::time::Instant::now() + std::time::Duration::from_secs(10);
-        loop {
-            let left = self.processes();
-            if left.is_empty() {
-                break;
-            }
-            assert!(std::time::Instant::now() < until, "processes are left: {left:?}");
-            std::thread::sleep(std::time::Duration::from_millis(20));
+        // One that ends may have started another.
+        while let Some((pid, line)) = self.processes().into_iter().next() {
+            let left = until.saturating_duration_since(std::time::Instant::now());
+            assert!(wait::ends_within(pid, left), "processes are left: {line:?} among {:?}", self.processes());
         }
         let sockets = std::fs::read_dir(self.state_dir().join("run")).map(|dir| dir.count()).unwrap_or(0);
         assert_eq!(sockets, 0, "sockets are left");

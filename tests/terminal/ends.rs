@@ -2,7 +2,7 @@
 
 use std::time::Instant;
 
-use super::{child, output, run, support, world};
+use super::{child, client, output, run, support, world};
 
 #[test]
 fn codes_and_signals_are_the_program_s_own() {
@@ -74,17 +74,17 @@ fn a_megabyte_before_the_exit_arrives_whole_and_in_order() {
 #[test]
 fn a_reader_that_stalls_gets_the_last_byte_too() {
     let world = world();
-    let term = run(&world, "printf 'go\n'; read x; seq 1 3000; exit 5");
+    let mut term = run(&world, "printf 'go\n'; read x; seq 1 4200; exit 5");
     term.wait_text("go");
     term.stall(true);
     term.send("\n");
     world.wait_decision("run.ended", 1);
-    // Longer than the host stays for anybody else.
-    std::thread::sleep(std::time::Duration::from_millis(2600));
+    // The host stays for nobody else as long as this (2 s).
+    let longer = std::time::Duration::from_millis(2600);
+    assert!(!support::wait::ends_within(client(&world), longer), "the client leaves before it has seen everything");
     term.stall(false);
-    let mut term = term;
     let got = output(&mut term);
-    let wanted: String = (1..=3000).map(|n| format!("{n}\n")).collect();
+    let wanted: String = (1..=4200).map(|n| format!("{n}\n")).collect();
     assert!(got.ends_with(&wanted), "{} of {} bytes", got.len(), wanted.len());
     assert_eq!(term.wait_exit(), 5);
     world.assert_nothing_left();

@@ -8,21 +8,16 @@ use super::{child, run, support, world};
 /// Ticks of processor time (10 ms) that hopty's own processes have used so far.
 fn ticks(world: &World) -> u64 {
     let own = |line: &str| line.split(' ').next().is_some_and(|p| p.ends_with("hopty")) && !line.contains(" status ");
-    let used = |pid: i32| -> Option<u64> {
-        let stat = std::fs::read_to_string(format!("/proc/{pid}/stat")).ok()?;
-        let fields: Vec<&str> = stat.rsplit_once(") ")?.1.split(' ').collect();
-        Some(fields[11].parse::<u64>().ok()? + fields[12].parse::<u64>().ok()?)
-    };
-    world.processes().into_iter().filter(|(_, line)| own(line)).filter_map(|(pid, _)| used(pid)).sum()
+    world.processes().into_iter().filter(|(_, line)| own(line)).filter_map(|(pid, _)| support::ticks(pid)).sum()
 }
 
 /// That a second passes in which they use next to nothing. Two seconds of quiet may come first.
 fn assert_idle(world: &World, when: &str) {
-    assert!(world.processes().iter().any(|(pid, _)| support::is_host(*pid)));
+    let host = world.processes().into_iter().map(|(pid, _)| pid).find(|pid| support::is_host(*pid)).expect("a host");
     let mut used = 0;
     for _ in 0..3 {
         let before = ticks(world);
-        std::thread::sleep(Duration::from_secs(1));
+        assert!(!support::wait::ends_within(host, Duration::from_secs(1)), "{when}: the host ended");
         used = ticks(world).saturating_sub(before);
         if used <= 1 {
             return;
