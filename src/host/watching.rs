@@ -374,6 +374,8 @@ impl Host {
         let now = self.clock.now();
         let Some(following) = &self.watching.following else { return };
         let facts = &following.facts;
+        // The figure of a line is told when the file has been read to its end: the line must not be told before it.
+        let all = !following.more;
         for (id, waiting) in &mut self.hooks {
             let Some((want, until)) = waiting.awaits else { continue };
             let uses = || waiting.call.tool_uses.iter().map(String::as_str);
@@ -382,7 +384,7 @@ impl Host {
                 (Want::Assistant, None) => facts.has_assistant_with(uses()),
                 (Want::Results, _) => facts.has_results(uses()),
             };
-            if found || now >= until {
+            if (found && all) || now >= until {
                 waiting.awaits = None;
                 self.events.push_back(Event::Lines { id: *id, found });
             }
