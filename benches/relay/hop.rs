@@ -4,12 +4,14 @@
 //! between them. Neither knows of sizes that change, of signals or of errors.
 
 use std::ffi::OsString;
+use std::fs::File;
 use std::io;
 use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
 use std::os::unix::net::UnixStream;
-use std::os::unix::process::{CommandExt, ExitStatusExt};
-use std::process::{Child, Command, Stdio};
+use std::os::unix::process::ExitStatusExt;
+use std::process::{Child, Command};
 
+use hopty::pty::spawn::spawn_leader;
 use nix::libc;
 use nix::pty::{Winsize, openpty};
 use nix::sys::termios::{SetArg, Termios, tcgetattr, tcsetattr};
@@ -85,16 +87,7 @@ fn spawn(program: &[OsString], modes: Option<&Termios>) -> io::Result<(OwnedFd, 
     tty::set_close_on_exec(pty.slave.as_fd());
     let mut command = Command::new(&program[0]);
     command.args(&program[1..]);
-    command.stdin(pty.slave.try_clone()?).stdout(pty.slave.try_clone()?).stderr(Stdio::from(pty.slave));
-    // SAFETY: setsid and ioctl are async-signal-safe.
-    unsafe {
-        command.pre_exec(|| {
-            libc::setsid();
-            libc::ioctl(0, libc::TIOCSCTTY, 0);
-            Ok(())
-        });
-    }
-    let child = command.spawn()?;
+    let child = spawn_leader(&File::from(pty.slave), command)?;
     Ok((pty.master, child))
 }
 

@@ -4,15 +4,15 @@
 //! it is dropped is found by its variable and killed by pid.
 
 use std::ffi::OsString;
+use std::fs::File;
 use std::io::{self, BufRead, BufReader, Write};
 use std::os::fd::{AsFd, OwnedFd};
 use std::os::unix::fs::PermissionsExt;
 use std::os::unix::net::{UnixListener, UnixStream};
-use std::os::unix::process::CommandExt;
 use std::process::{Child, Command, Stdio};
 use std::time::{Duration, Instant};
 
-use nix::libc;
+use hopty::pty::spawn::spawn_leader;
 use nix::pty::{Winsize, openpty};
 use nix::sys::signal::{Signal, kill};
 use nix::sys::socket::{getsockopt, sockopt};
@@ -72,19 +72,9 @@ impl Session {
         };
         let own = std::env::current_exe()?;
         let child: [OsString; 3] = [own.into(), "--child".into(), socket.into()];
-        let mut command = command(&peer.command(dir.path(), &child), dir.path(), &id);
-        command.stdin(pty.slave.try_clone()?).stdout(pty.slave.try_clone()?).stderr(Stdio::from(pty.slave));
-        // SAFETY: setsid and ioctl are async-signal-safe.
-        unsafe {
-            command.pre_exec(|| {
-                libc::setsid();
-                libc::ioctl(0, libc::TIOCSCTTY, 0);
-                Ok(())
-            });
-        }
+        let command = command(&peer.command(dir.path(), &child), dir.path(), &id);
         let begun = tty::now();
-        let mut wrapper = command.spawn()?;
-        drop(command);
+        let mut wrapper = spawn_leader(&File::from(pty.slave), command)?;
         let first_byte = match wait_for_mark(&pty.master) {
             Ok(at) => at - begun,
             Err(error) => {

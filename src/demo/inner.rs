@@ -4,11 +4,10 @@
 use std::fs::File;
 use std::io;
 use std::os::fd::{AsFd, BorrowedFd};
-use std::os::unix::process::{CommandExt, ExitStatusExt};
+use std::os::unix::process::ExitStatusExt;
 use std::process::{Child, Command, Stdio};
 use std::time::{Duration, Instant};
 
-use nix::libc;
 use nix::sys::wait::{WaitPidFlag, waitpid};
 
 use super::place::Place;
@@ -17,6 +16,7 @@ use crate::core::terminal::{Modes, Size};
 use crate::io::fd::{read_some, write_some};
 use crate::io::process;
 use crate::pty::open::Pty;
+use crate::pty::spawn::spawn_leader;
 use crate::screen::{Identity, Screen, reply};
 use crate::tty::modes;
 
@@ -47,20 +47,11 @@ impl Inner {
     /// When there is no pseudo-terminal, or hopty cannot be executed again.
     pub(super) fn start(place: &Place, args: &[&str], size: (u16, u16)) -> io::Result<Inner> {
         let pty = Pty::open(Size::cells(size.0, size.1))?;
-        let slave = File::options().read(true).write(true).open(pty.slave())?;
+        let slave = pty.open_slave()?;
         let before = modes::read(&slave)?;
         let mut command = place.hopty();
         command.args(args);
-        command.stdin(Stdio::from(slave.try_clone()?)).stdout(Stdio::from(slave.try_clone()?)).stderr(Stdio::from(slave.try_clone()?));
-        // SAFETY: setsid and ioctl are async-signal-safe and touch only the child.
-        unsafe {
-            command.pre_exec(|| {
-                libc::setsid();
-                libc::ioctl(0, libc::TIOCSCTTY, 0);
-                Ok(())
-            });
-        }
-        let child = command.spawn()?;
+        let child = spawn_leader(&slave, command)?;
         let screen = Screen::new(size.0, size.1);
         Ok(Inner { pty, slave, before, child: Some(child), code: None, screen, typed: Vec::new() })
     }

@@ -42,6 +42,14 @@ impl Pty {
         &self.slave
     }
 
+    /// Opens the slave side, without making it this process's controlling terminal.
+    ///
+    /// # Errors
+    /// When it cannot be opened.
+    pub fn open_slave(&self) -> io::Result<File> {
+        open_slave(&self.slave)
+    }
+
     /// Sets the size; the kernel tells the foreground group with SIGWINCH when it changed.
     ///
     /// # Errors
@@ -56,7 +64,7 @@ impl Pty {
     /// Bytes that were written to the master and that nobody has read from the slave yet.
     #[must_use]
     pub fn unread(&self) -> bool {
-        let Ok(slave) = open_slave(&self.slave) else { return false };
+        let Ok(slave) = self.open_slave() else { return false };
         let mut bytes: libc::c_int = 0;
         // SAFETY: FIONREAD writes one int.
         let done = unsafe { libc::ioctl(std::os::fd::AsRawFd::as_raw_fd(&slave), libc::FIONREAD, &mut bytes) };
@@ -91,5 +99,5 @@ pub(super) fn open_slave(path: &Path) -> io::Result<File> {
 /// # Errors
 /// When it cannot be opened, or `with` fails.
 pub fn with_slave(pty: &Pty, with: impl FnOnce(&File) -> io::Result<()>) -> io::Result<()> {
-    with(&open_slave(&pty.slave)?)
+    with(&pty.open_slave()?)
 }

@@ -9,7 +9,7 @@ use std::io;
 use std::os::fd::{AsRawFd, OwnedFd, RawFd};
 use std::os::unix::process::CommandExt;
 use std::path::PathBuf;
-use std::process::{Command, Stdio};
+use std::process::{Child, Command, Stdio};
 use std::sync::Arc;
 
 use nix::libc;
@@ -91,7 +91,7 @@ impl SpawnError {
 /// # Errors
 /// When the terminal cannot be taken, or exec fails.
 pub fn spawn(pty: &Pty, program: &Program) -> Result<i32, SpawnError> {
-    let slave = open_slave(pty.slave())?;
+    let slave = pty.open_slave()?;
     take_terminal(&slave)?;
     let mut command = Command::new(&program.path);
     command
@@ -113,6 +113,25 @@ pub fn spawn(pty: &Pty, program: &Program) -> Result<i32, SpawnError> {
     let child = command.spawn().map_err(|error| explain(error, program))?;
     // The handle is dropped: the host waits by pid, with stops and continues, which std's Child does not tell.
     Ok(i32::try_from(child.id()).unwrap_or(0))
+}
+
+/// Starts `command` in the terminal behind `slave` as the leader of a session of its own, as a shell in a window is.
+///
+/// # Errors
+/// When exec fails.
+pub fn spawn_leader(slave: &File, mut command: Command) -> io::Result<Child> {
+    let stream = || slave.try_clone().map(Stdio::from);
+    command.stdin(stream()?).stdout(stream()?).stderr(stream()?);
+    // SAFETY: setsid and ioctl are async-signal-safe and touch only the child.
+    unsafe {
+        command.pre_exec(|| {
+            libc::setsid();
+            libc::ioctl(0, libc::TIOCSCTTY, 0);
+            Ok(())
+        });
+    }
+    // The command goes with its copies of the slave, which would keep the terminal open.
+    command.spawn()
 }
 
 /// Leaves the controlling terminal of an earlier run and takes the new one.

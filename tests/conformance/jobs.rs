@@ -49,6 +49,8 @@ fn less_is_suspended_and_goes_on() {
         order(stage, "p");
         stage.wait_text("line 20");
         for n in 0..2 {
+            // A Ctrl+Z before less waits for a key is remembered and not obeyed until there is one.
+            stage.outer.wait_quiet();
             stage.send("\x1a");
             stage.wait_text("Stopped");
             prompt(stage);

@@ -3,9 +3,9 @@
 use std::ffi::OsString;
 use std::fs::File;
 use std::os::fd::{AsFd, AsRawFd};
-use std::os::unix::process::{CommandExt, ExitStatusExt};
+use std::os::unix::process::ExitStatusExt;
 use std::path::Path;
-use std::process::{Child, Command, Stdio};
+use std::process::{Child, Command};
 use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
 use std::thread::JoinHandle;
 use std::time::{Duration, Instant};
@@ -13,6 +13,7 @@ use std::time::{Duration, Instant};
 use hopty::core::terminal::{Modes, Size};
 use hopty::io::poll::{Interest, wait_for};
 use hopty::pty::open::Pty;
+use hopty::pty::spawn::spawn_leader;
 use hopty::tty::modes;
 
 use super::emulator::{Emulator, View};
@@ -51,23 +52,11 @@ impl Outer {
     /// Starts `words` in a new terminal, as the leader of its session, like a shell in a window.
     pub fn start(words: &[String], env: &[(OsString, OsString)], dir: &Path, size: Size, answers: Answers) -> Outer {
         let pty = Arc::new(Pty::open(size).unwrap());
-        let slave = File::options().read(true).write(true).open(pty.slave()).unwrap();
+        let slave = pty.open_slave().unwrap();
         let before = modes::read(&slave).unwrap();
-        let stream = || Stdio::from(slave.try_clone().unwrap());
         let mut command = Command::new(&words[0]);
         command.args(&words[1..]).env_clear().envs(env.iter().cloned()).current_dir(dir);
-        command.stdin(stream()).stdout(stream()).stderr(stream());
-        // SAFETY: setsid and ioctl are async-signal-safe.
-        unsafe {
-            command.pre_exec(|| {
-                nix::libc::setsid();
-                nix::libc::ioctl(0, nix::libc::TIOCSCTTY, 0);
-                Ok(())
-            });
-        }
-        let child = command.spawn().unwrap();
-        // Its copies of the slave, which would keep the terminal open.
-        drop(command);
+        let child = spawn_leader(&slave, command).unwrap();
         let seen =
             Seen { emulator: Emulator::new(size.cols, size.rows), bytes: Vec::new(), heard: 0, last: Instant::now(), over: false };
         let seen = Arc::new((Mutex::new(seen), Condvar::new()));

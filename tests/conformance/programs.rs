@@ -34,6 +34,10 @@ fn vim() {
         .prepare(&text)
         .pictures()
         .run(|stage| {
+            // An answer that comes between its first picture and its first wait makes vim wipe the ruler again.
+            stage.wait_text("200L");
+            stage.outer.wait_quiet();
+            stage.send("\x0c");
             vim_is_ready(stage, "1,1");
             stage.look("at the start");
             stage.send("100Gofünf 漢\x1b");

@@ -27,11 +27,12 @@ fact executable "$(readlink /proc/$$/exe)"
 for link in cwd root ns/cgroup ns/ipc ns/mnt ns/net ns/pid ns/time ns/user ns/uts; do fact $link "$(readlink /proc/$$/$link)"; done
 for fd in /proc/$$/fd/*; do
     n=${fd##*/}
-    # Above: the shell's own, and where this goes. Neither pipe nor substitution here: they would show.
+    # Above: the shell's own, and where this goes. Neither pipe nor substitution here: they would show; so would a
+    # redirection, which dash makes in itself before it forks.
     if [ "$n" -lt 9 ]; then
         printf "descriptor $n\t" >&9
-        readlink "$fd" >&9
-        sed -n "s/^\\(pos\\|flags\\):/descriptor $n &/p" /proc/$$/fdinfo/$n >&9
+        ( exec readlink "$fd" >&9 )
+        ( exec sed -n "s/^\\(pos\\|flags\\):/descriptor $n &/p" /proc/$$/fdinfo/$n >&9 )
     fi
 done
 for n in 0 1 2; do test -t $n; fact "terminal on $n" $?; done

@@ -3,15 +3,16 @@
 use std::ffi::OsString;
 use std::io::Read;
 use std::os::fd::AsFd;
-use std::os::unix::process::{CommandExt, ExitStatusExt};
+use std::os::unix::process::ExitStatusExt;
 use std::path::Path;
-use std::process::{Child, Command, Stdio};
+use std::process::{Child, Command};
 use std::sync::{Arc, Condvar, Mutex, PoisonError};
 use std::thread::JoinHandle;
 use std::time::{Duration, Instant};
 
 use hopty::core::terminal::{Modes, Size};
 use hopty::pty::open::{Pty, with_slave};
+use hopty::pty::spawn::spawn_leader;
 use hopty::screen::{Identity, Screen, reply};
 use hopty::tty::modes;
 
@@ -38,22 +39,11 @@ impl Term {
     /// Starts `program` in a new terminal, as the leader of its session, like a shell in a window.
     pub fn start(program: &Path, args: &[&str], env: &[(OsString, OsString)], dir: &Path, size: (u16, u16)) -> Term {
         let pty = Arc::new(Pty::open(Size::cells(size.0, size.1)).unwrap());
-        let slave = std::fs::File::options().read(true).write(true).open(pty.slave()).unwrap();
+        let slave = pty.open_slave().unwrap();
         let before = modes::read(&slave).unwrap();
         let mut command = Command::new(program);
         command.args(args).env_clear().envs(env.iter().cloned()).current_dir(dir);
-        command.stdin(Stdio::from(slave.try_clone().unwrap()));
-        command.stdout(Stdio::from(slave.try_clone().unwrap()));
-        command.stderr(Stdio::from(slave.try_clone().unwrap()));
-        // SAFETY: setsid and ioctl are async-signal-safe.
-        unsafe {
-            command.pre_exec(|| {
-                nix::libc::setsid();
-                nix::libc::ioctl(0, nix::libc::TIOCSCTTY, 0);
-                Ok(())
-            });
-        }
-        let child = command.spawn().unwrap();
+        let child = spawn_leader(&slave, command).unwrap();
         let seen = Seen { screen: Screen::new(size.0, size.1), bytes: Vec::new(), open: true, stalled: false };
         let seen = Arc::new((Mutex::new(seen), Condvar::new()));
         let reader = {

@@ -83,7 +83,7 @@ fn end(world: &World) {
 }
 
 fn slave(pty: &Pty) -> File {
-    File::options().read(true).write(true).open(pty.slave()).unwrap()
+    pty.open_slave().unwrap()
 }
 
 /// That a person can still use the session.
