@@ -53,6 +53,20 @@ pub(super) enum Verb {
     Attach {
         /// The session
         name: Option<String>,
+        /// Only look: nothing that is typed reaches the program
+        #[arg(long, short)]
+        read_only: bool,
+    },
+    /// Send the terminals of a session away; it goes on
+    Detach {
+        /// The session
+        name: Option<String>,
+        /// Only this client, by its number in `hopty status --json`
+        #[arg(long)]
+        client: Option<u32>,
+        /// As JSON
+        #[arg(long)]
+        json: bool,
     },
     /// Hand off and start fresh at the next safe point
     Restart {
@@ -138,6 +152,7 @@ impl Verb {
     pub fn wants_json(&self) -> bool {
         match self {
             Verb::Ls { json, .. }
+            | Verb::Detach { json, .. }
             | Verb::Restart { json, .. }
             | Verb::Stop { json, .. }
             | Verb::Status { json, .. }

@@ -25,7 +25,7 @@ use args::{Cli, Verb};
 use error::Failed;
 
 /// The verbs of DESIGN 4 that this version does not have yet.
-const LATER: [&str; 21] = [
+const LATER: [&str; 20] = [
     "send",
     "screen",
     "wait",
@@ -46,11 +46,11 @@ const LATER: [&str; 21] = [
     "config",
     "completions",
     "man",
-    "detach",
 ];
 
 /// The verbs of this version.
-const NOW: [&str; 13] = ["run", "ls", "attach", "restart", "stop", "events", "log", "why", "status", "replay", "hook", "demo", "help"];
+const NOW: [&str; 14] =
+    ["run", "ls", "attach", "detach", "restart", "stop", "events", "log", "why", "status", "replay", "hook", "demo", "help"];
 
 /// Everything: from the arguments (without the program's name) to the exit code.
 #[must_use]
@@ -117,7 +117,8 @@ fn verb(verb: Verb, host: Option<Forked>) -> Result<u8, Failed> {
     match verb {
         Verb::Run(options) => run::program(options, host.map_or_else(Forked::new, Ok)?),
         Verb::Ls { json, all } => list::ls(json, all),
-        Verb::Attach { name } => session::attach(name.as_deref()),
+        Verb::Attach { name, read_only } => session::attach(name.as_deref(), read_only),
+        Verb::Detach { name, client, json } => session::detach(name.as_deref(), client, json),
         Verb::Restart { name, now, no_handoff, wait, json } => session::restart(name.as_deref(), now, no_handoff, wait, json),
         Verb::Stop { name, kill, .. } => session::stop(name.as_deref(), kill),
         Verb::Status { name, json } => session::status(name.as_deref(), json),

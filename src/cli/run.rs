@@ -12,6 +12,7 @@ use super::error::{Failed, say};
 use super::{session, settings};
 use crate::claude::find::{self, FileId, FindError, Search, find, next_depth};
 use crate::claude::settings as hooks;
+use crate::client::Options;
 use crate::client::start::{Forked, Greeting};
 use crate::core::claude::args::{Grammar, Invocation, Piece, Stream, classify, facts};
 use crate::core::claude::offers::{Off, Offers, offers};
@@ -264,7 +265,7 @@ fn begin(paths: &Paths, config: Config, wish: Wish, chosen: Chosen, host: Forked
         let _ = say(format_args!("{name}"));
         return Ok(0);
     }
-    session::join(paths, &name, socket, Greeting::Done)
+    session::join(paths, &name, socket, Greeting::Done, Options::default())
 }
 
 #[cfg(test)]

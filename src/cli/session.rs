@@ -10,7 +10,7 @@ use serde_json::{Value, json};
 use super::control::{CONNECT, Control, Rule, any, dial, live, paths};
 use super::error::{Failed, say, visible};
 use crate::client::start::Greeting;
-use crate::client::{self, Left};
+use crate::client::{self, Left, Options};
 use crate::core::ids::SessionName;
 use crate::fs::paths::Paths;
 
@@ -20,10 +20,13 @@ pub(super) const ANSWER: Duration = Duration::from_secs(5);
 /// The same for its state, which may be told from the session's file instead.
 const STATUS: Duration = Duration::from_millis(900);
 
-pub(super) fn attach(given: Option<&str>) -> Result<u8, Failed> {
+pub(super) fn attach(given: Option<&str>, read_only: bool) -> Result<u8, Failed> {
     let paths = paths()?;
-    if std::env::var_os("HOPTY_SESSION").is_some() && given.is_none() {
-        return Err(Failed::new(4, "this terminal is inside a session already").hint("open another terminal, or name another session"));
+    if let Some(outer) = std::env::var_os("HOPTY_SESSION") {
+        // Two that show each other would never come to rest, and one prefix key can lead only one of them.
+        let outer = visible(&outer.to_string_lossy());
+        return Err(Failed::new(4, format!("this terminal is inside the session {outer} already"))
+            .hint("detach first, or open another terminal; `env -u HOPTY_SESSION hopty attach NAME` does it all the same"));
     }
     let name = live(&paths, given, Rule::Any)?;
     if !std::io::stdin().is_terminal() || !std::io::stdout().is_terminal() {
@@ -32,16 +35,36 @@ pub(super) fn attach(given: Option<&str>) -> Result<u8, Failed> {
     let socket = dial(&paths, &name, CONNECT).map_err(|e| {
         Failed::new(125, format!("it does not answer: {e}")).about(&name).hint("`hopty ls` shows whether its host lives")
     })?;
-    join(&paths, &name, socket, Greeting::Due)
+    join(&paths, &name, socket, Greeting::Due, Options { read_only, env: lent(&paths) })
+}
+
+/// The variables of this terminal that the session's next run takes over.
+fn lent(paths: &Paths) -> std::collections::BTreeMap<String, String> {
+    let names = super::settings::load(paths, &[]).0.program.update_env;
+    names.into_iter().filter_map(|name| Some((name.clone(), std::env::var(name).ok()?))).collect()
+}
+
+/// Sends the clients of a session away; it goes on.
+pub(super) fn detach(given: Option<&str>, client: Option<u32>, as_json: bool) -> Result<u8, Failed> {
+    let paths = paths()?;
+    let name = live(&paths, given, Rule::Any)?;
+    let mut control = Control::connect(&paths, &name, Some(ANSWER))?;
+    let done = control.ask(json!({"do": "detach", "client": client}))?;
+    if as_json {
+        say(format_args!("{done}"))?;
+    } else if done["detached"] == json!(0) {
+        return Err(Failed::new(1, "no terminal is attached to it").about(&name).hint("`hopty ls` lists clients"));
+    }
+    Ok(u8::from(done["detached"] == json!(0)))
 }
 
 /// Attaches this terminal until either side ends it, and gives the exit code of CONTRACT C2.
-pub(super) fn join(paths: &Paths, name: &SessionName, socket: UnixStream, greeting: Greeting) -> Result<u8, Failed> {
+pub(super) fn join(paths: &Paths, name: &SessionName, socket: UnixStream, greeting: Greeting, options: Options) -> Result<u8, Failed> {
     // A terminal that is gone must not turn these words into a panic.
     let tell = |text: &str| {
         let _ = writeln!(std::io::stderr(), "hopty: {text}");
     };
-    let attached = catch_unwind(AssertUnwindSafe(|| client::attach(socket, greeting)));
+    let attached = catch_unwind(AssertUnwindSafe(|| client::attach(socket, greeting, options)));
     let Ok(left) = attached else { return Err(failed_client(paths, name)) };
     match left? {
         Left::Ended(code, message) => {
@@ -51,6 +74,7 @@ pub(super) fn join(paths: &Paths, name: &SessionName, socket: UnixStream, greeti
             Ok(code)
         }
         Left::Detached(why) => {
+            // The word of a host that lets in one terminal at a time (version 0.1 before several clients).
             let how = if why == "taken_over" { "another terminal took over" } else { "detached" };
             tell(&format!("{how}; the session goes on (hopty attach {name})"));
             Ok(0)

@@ -81,11 +81,20 @@ struct Client {
     hung_up: Option<Instant>,
 }
 
+/// What a client wants besides its terminal.
+#[derive(Clone, Debug, Default)]
+pub struct Options {
+    /// Only look: what is typed goes nowhere but to hopty's own keys.
+    pub read_only: bool,
+    /// Variables that the session's next run takes over (`program.update_env`).
+    pub env: std::collections::BTreeMap<String, String>,
+}
+
 /// Attaches the terminal on standard input to the session behind `socket`, until either side ends it.
 ///
 /// # Errors
 /// When the terminal cannot be made raw.
-pub fn attach(socket: UnixStream, greeting: Greeting) -> io::Result<Left> {
+pub fn attach(socket: UnixStream, greeting: Greeting, options: Options) -> io::Result<Left> {
     signals::unblock_all();
     let signals = Signals::catch(&[
         libc::SIGWINCH,
@@ -104,13 +113,13 @@ pub fn attach(socket: UnixStream, greeting: Greeting) -> io::Result<Left> {
     let raw = RawMode::enter()?;
     let attach = Attach {
         size: raw::size(),
-        read_only: false,
+        read_only: options.read_only,
         term: std::env::var("TERM").unwrap_or_default(),
         pid: i32::try_from(std::process::id()).unwrap_or(0),
         tty: nix::unistd::ttyname(io::stdin()).ok().map(|path| path.display().to_string()),
         termios: Some(raw.found().clone()),
         raw: Some(raw.set().clone()),
-        env: std::collections::BTreeMap::new(),
+        env: options.env,
         redraw: true,
     };
     let mut request = json!(attach);

@@ -45,7 +45,7 @@ impl Draft {
                 Class::Submit if self.kept.last() == Some(&b'\\') => self.keep(&part),
                 Class::Submit | Class::Interrupt => self.clear(),
                 // Ctrl+Z leaves the box as it is; what the terminal says was never in it.
-                Class::Suspend | Class::Report => {}
+                Class::Suspend | Class::Report | Class::Prefix => {}
             }
         }
     }

@@ -5,6 +5,7 @@
 use std::os::fd::AsFd;
 
 use super::keys::Typing;
+use super::sight::Sight;
 use super::terminals::{Goal, Via};
 use super::{Host, Token};
 use crate::core::process::Signal;
@@ -20,7 +21,7 @@ use crate::ipc::stream::{Life, Stream};
 
 /// Bytes waiting for a relay, or for a client that is stopped, above which the child is not read: it is throttled, not the
 /// keyboard. For a terminal that takes bytes, none may wait: what is queued before it makes its keys slow.
-const OUT_HIGH: usize = 1 << 18;
+pub(super) const OUT_HIGH: usize = 1 << 18;
 /// Bytes waiting for a peer that does not read its answers above which its requests are not read either.
 const ANSWERS_HIGH: usize = 1 << 20;
 /// Lines or frames of one connection that are taken before others have their turn.
@@ -44,6 +45,9 @@ pub(super) struct Client {
     pub found: Option<Modes>,
     pub raw: Option<Modes>,
     pub via: Via,
+    pub sight: Sight,
+    /// When its person typed last.
+    pub typed: Stamp,
     pub out: OutBuf,
     /// What the client was last told to write if the host dies.
     pub undo: Vec<u8>,
@@ -93,7 +97,7 @@ impl Connection {
     pub fn has_room(&self) -> bool {
         self.client.as_ref().is_none_or(|client| {
             let limit = if client.paused.is_some() { OUT_HIGH } else { 1 };
-            client.leaving || (client.out.len() < limit && self.stream.waiting() < OUT_HIGH)
+            client.leaving || !client.gets_bytes() || (client.out.len() < limit && self.stream.waiting() < OUT_HIGH)
         })
     }
 
@@ -102,7 +106,7 @@ impl Connection {
         self.stream.waiting() == 0 && self.client.as_ref().is_none_or(|client| client.out.is_empty() && client.leaving)
     }
 
-    /// Whether this client sees what the child writes.
+    /// Whether this client's terminal is in use.
     pub fn watches(&self) -> bool {
         self.client.as_ref().is_some_and(|c| matches!(c.via, Via::Terminal(_) | Via::Relay(_)) && c.goal.is_none() && !c.leaving)
     }
@@ -246,6 +250,7 @@ impl Host {
         for id in ids {
             self.go_on(id);
             self.flush_typing(id);
+            self.draw(id);
             self.look_again(id);
             self.pursue(id);
             self.tell_undo(id);
@@ -262,23 +267,22 @@ impl Host {
         let number = self.next_client;
         self.next_client += 1;
         self.launcher = None;
-        // One terminal at a time: who comes takes over.
-        let others: Vec<u64> = self.connections.iter().filter(|(_, c)| c.client.is_some()).map(|(id, _)| *id).collect();
-        for other in others {
-            self.say_bye(other, "taken_over", None);
-        }
         let now = self.clock.now();
+        let wanted = &self.launch.config.program.update_env;
+        self.lent_env.extend(attach.env.iter().filter(|(name, _)| wanted.contains(name)).map(|(n, v)| (n.clone(), v.clone())));
         if let Some(connection) = self.connections.get_mut(&id) {
             connection.client = Some(Client {
                 number,
                 stat: StatFile::open(connection.pid).ok(),
                 size: attach.size,
                 read_only: attach.read_only,
-                typing: Typing::default(),
+                typing: Typing::new(self.launch.config.terminal.prefix.byte()),
                 tty: attach.tty.clone(),
                 found: attach.termios.clone(),
                 raw: attach.raw.clone(),
                 via: Via::Waiting,
+                sight: Sight::Bytes,
+                typed: Stamp(0),
                 out: OutBuf::default(),
                 undo: Vec::new(),
                 undo_seen: None,
@@ -292,7 +296,6 @@ impl Host {
                 leaving: false,
             });
         }
-        self.leader = Some(id);
         self.events.push_back(Event::Attached { client: number });
         number
     }
@@ -318,9 +321,7 @@ impl Host {
         let Some(size) = read_size(payload) else { return };
         let Some(client) = self.client_mut(id) else { return };
         client.size = size;
-        if self.leader == Some(id) {
-            self.resize(size);
-        }
+        self.fit();
     }
 
     /// A client was told to end: its program is told instead (CONTRACT C2).
@@ -349,9 +350,7 @@ impl Host {
             // It ended before it attached: Ctrl+C while hopty was starting.
             self.events.push_back(Event::Stop { id: 0, kill: false });
         }
-        if self.leader == Some(id) {
-            self.leader = None;
-        }
+        self.unlead(id);
         self.hook_connection_gone(id);
         let Some(mut client) = connection.client.take() else { return };
         if client.leaving {
@@ -381,6 +380,11 @@ impl Host {
             }))
         });
         list.collect()
+    }
+
+    /// Whether a terminal is still taking the program's last bytes, which are owed to it.
+    pub(super) fn owes_bytes(&self) -> bool {
+        self.connections.values().any(|c| c.client.as_ref().is_some_and(Client::is_ending))
     }
 
     /// Closes a control connection after its last answer.

@@ -54,7 +54,7 @@ impl Host {
                     set.add(Token::Watcher, fd, Interest::Read);
                 }
             }
-            let room = self.connections.values().all(Connection::has_room) && !self.is_kept_full();
+            let room = self.has_room();
             if let Some(run) = &self.run {
                 match (room && !run.at_end && run.away.is_none(), run.input.is_empty()) {
                     (true, true) => set.add(Token::Master, run.pty.as_fd(), Interest::Read),
@@ -95,6 +95,7 @@ impl Host {
             self.await_deadline(now),
             self.turn_deadline(now),
             self.unread_deadline(now),
+            self.picture_deadline(),
             self.run.as_ref().and_then(|run| run.deadline(now)),
             self.connections.values().filter_map(Connection::deadline).min(),
             self.goodbye.filter(|at| *at > now),

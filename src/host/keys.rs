@@ -3,6 +3,7 @@
 use std::collections::VecDeque;
 
 use super::Host;
+use super::sight::{Sight, Until};
 use crate::core::claude::view::BoxMode;
 use crate::core::draft::{Draft, Unit, units};
 use crate::core::input::{Class, Classifier, Piece};
@@ -102,7 +103,7 @@ impl Kept {
 }
 
 /// What is known of one client's input.
-#[derive(Debug, Default)]
+#[derive(Debug)]
 pub(super) struct Typing {
     classifier: Classifier,
     unflushed: Option<Stamp>,
@@ -110,17 +111,37 @@ pub(super) struct Typing {
     /// Bytes that went nowhere yet, because what they are is not known, and the offset behind them.
     pending: Vec<u8>,
     offset: u64,
+    /// The prefix key was pressed: the next key is an order.
+    pub armed: bool,
 }
 
 impl Typing {
+    pub fn new(prefix: Option<u8>) -> Self {
+        let classifier = Classifier::with_prefix(prefix);
+        Typing { classifier, unflushed: None, reported: None, pending: Vec::new(), offset: 0, armed: false }
+    }
+
+    /// Takes the bytes of a piece that went nowhere yet, and says whether these are all of it.
+    pub fn cut(&mut self, piece: &Piece) -> (bool, Vec<u8>) {
+        let given = self.offset - self.pending.len() as u64;
+        let length = usize::try_from(piece.range.end.saturating_sub(given)).unwrap_or(usize::MAX).min(self.pending.len());
+        (given <= piece.range.start, self.pending.drain(..length).collect())
+    }
+
     pub fn deadline(&self) -> Option<Stamp> {
         self.unflushed
+    }
+
+    /// What was typed was for hopty.
+    pub fn forget(&mut self) {
+        self.pending.clear();
+        self.unflushed = None;
     }
 }
 
 fn journal_class(class: Class) -> KeyClass {
     match class {
-        Class::Typed | Class::Submit | Class::Suspend => KeyClass::Typed,
+        Class::Typed | Class::Submit | Class::Suspend | Class::Prefix => KeyClass::Typed,
         Class::Interrupt => KeyClass::Interrupt,
         Class::Paste => KeyClass::Paste,
         Class::Report => KeyClass::Report,
@@ -131,9 +152,6 @@ impl Host {
     /// Bytes from a client's terminal.
     pub(super) fn typed(&mut self, id: u64, bytes: &[u8]) {
         let now = self.clock.now();
-        if self.client_mut(id).is_none_or(|client| client.read_only) {
-            return;
-        }
         if self.leader == Some(id)
             && let Some(run) = &mut self.run
         {
@@ -147,7 +165,17 @@ impl Host {
         typing.unflushed = (typing.classifier.pending() > 0).then(|| now.after(FLUSH_MS));
         typing.pending.extend_from_slice(bytes);
         typing.offset += bytes.len() as u64;
-        for piece in &pieces {
+        let orders = typing.armed || client.read_only || pieces.iter().any(|piece| piece.class == Class::Prefix);
+        if matches!(&client.sight, Sight::Apart { until: Until::Key, .. }) {
+            let typed = pieces.iter().any(|piece| piece.class != Class::Report);
+            typing.forget();
+            if typed {
+                self.redraw(id);
+            }
+            return;
+        }
+        let mut leads = false;
+        for piece in pieces.iter().filter(|piece| piece.class != Class::Prefix && !client.read_only) {
             let class = journal_class(piece.class);
             let length = u32::try_from(piece.range.end - piece.range.start).unwrap_or(u32::MAX);
             let again = typing.reported.is_some_and(|(c, at)| c == class && now.since(at) < REPORT_MS);
@@ -158,10 +186,17 @@ impl Host {
             if class == KeyClass::Report {
                 client.asked = None;
             } else {
-                self.leader = Some(id);
+                leads |= !orders;
             }
         }
-        self.give(id, &pieces);
+        if leads {
+            self.lead(id);
+        }
+        if orders {
+            self.take_orders(id, &pieces);
+        } else {
+            self.give(id, &pieces);
+        }
     }
 
     /// A lone ESC has waited long enough: it was a key.
@@ -172,7 +207,11 @@ impl Host {
             let mut pieces = Vec::new();
             client.typing.classifier.flush(&mut pieces);
             client.typing.unflushed = None;
-            self.give(id, &pieces);
+            if client.typing.armed || client.read_only {
+                self.take_orders(id, &pieces);
+            } else {
+                self.give(id, &pieces);
+            }
             self.label_sent();
         }
     }
@@ -183,26 +222,33 @@ impl Host {
             self.box_is_there();
         }
         let waits = self.kept.must_wait();
+        let leads = self.leader == Some(id);
         let Some(client) = self.connections.get_mut(&id).and_then(|c| c.client.as_mut()) else { return };
+        let heard = leads && client.gets_bytes();
         let typing = &mut client.typing;
-        if !waits {
+        if !waits && heard {
             let bytes = std::mem::take(&mut typing.pending);
             self.type_persons(&bytes);
             return;
         }
-        let mut parts = Vec::new();
-        for piece in pieces {
-            let given = typing.offset - typing.pending.len() as u64;
-            let length = usize::try_from(piece.range.end.saturating_sub(given)).unwrap_or(usize::MAX).min(typing.pending.len());
-            parts.push((piece.class, typing.pending.drain(..length).collect::<Vec<u8>>()));
-        }
+        let parts: Vec<_> = pieces.iter().map(|piece| (piece.class, typing.cut(piece).1)).collect();
         for (class, part) in parts {
-            match class {
-                Class::Report => self.pass_report(&part),
-                // A Ctrl+C is an order to hopty while keys are kept; the supervisor says what becomes of it.
-                Class::Interrupt if self.kept.holding => {}
-                _ => self.kept.keep(class, part),
-            }
+            self.give_part(id, class, part);
+        }
+    }
+
+    /// The same for a part with a label.
+    pub(super) fn give_part(&mut self, id: u64, class: Class, part: Vec<u8>) {
+        let waits = self.kept.must_wait();
+        let heard = self.leader == Some(id) && self.client_mut(id).is_some_and(|client| client.gets_bytes());
+        match class {
+            // Only the terminal that was asked is heard.
+            Class::Report if !heard => {}
+            _ if !waits => self.type_persons(&part),
+            Class::Report => self.pass_report(&part),
+            // A Ctrl+C is an order to hopty while keys are kept; the supervisor says what becomes of it.
+            Class::Interrupt if self.kept.holding => {}
+            _ => self.kept.keep(class, part),
         }
     }
 

@@ -25,9 +25,11 @@
 
 mod clients;
 mod event_loop;
+mod follower;
 mod keys;
 mod listener;
 mod model;
+mod orders;
 mod perform;
 mod repaint;
 mod report;
@@ -35,6 +37,7 @@ mod requests;
 mod run;
 mod save;
 mod shown;
+mod sight;
 mod signal_file;
 pub mod start;
 mod statusline;
@@ -116,6 +119,8 @@ pub struct Host {
     /// The connection of who started this host and has not attached yet.
     launcher: Option<u64>,
     leader: Option<u64>,
+    /// What the next run takes from the clients' environment (`program.update_env`).
+    lent_env: BTreeMap<String, String>,
     kept: Kept,
     hooks: BTreeMap<u64, HookCall>,
     /// Requests that the supervisor has not answered: connection and id there.
@@ -202,6 +207,7 @@ impl Host {
             next_client: 1,
             launcher: None,
             leader: None,
+            lent_env: BTreeMap::new(),
             kept: Kept::default(),
             hooks: BTreeMap::new(),
             asked: BTreeMap::new(),

@@ -59,6 +59,13 @@ pub(super) fn rows(screen: &Screen, rows: Range<usize>) -> Vec<u8> {
     out.into_bytes()
 }
 
+/// The rows that hold something; nothing of a full-screen program.
+#[must_use]
+pub(super) fn last_lines(screen: &Screen) -> Vec<u8> {
+    let last = screen.lines().iter().rposition(|line| !line.is_empty());
+    last.filter(|_| !screen.alternate()).map(|last| rows(screen, 0..last + 1)).unwrap_or_default()
+}
+
 /// The whole picture.
 #[must_use]
 pub(super) fn picture(screen: &Screen, found: Found) -> Vec<u8> {
@@ -126,7 +133,7 @@ fn write_modes(screen: &Screen, found: Found, out: &mut String) {
     }
 }
 
-fn sgr(style: &Style) -> String {
+pub(super) fn sgr(style: &Style) -> String {
     let mut codes = vec!["0".to_owned()];
     for (attr, code) in [
         (Attr::Bold, "1"),

@@ -140,6 +140,15 @@ impl Host {
                 let failure = Failure::new(Code::Ended, format!("session {name} has ended"), "`hopty ls --all` shows how");
                 self.send(id, &error_line(request, &failure));
             }
+            Request::Detach { .. } if asker == Asker::Descendant => {
+                self.send(id, &refused("send its terminals away", format!("a person can: hopty detach {name}")));
+            }
+            Request::Detach { client } => {
+                let all = self.connections.iter().filter_map(|(id, c)| Some((*id, c.client.as_ref().filter(|c| !c.leaving)?.number)));
+                let meant: Vec<u64> = all.filter(|(_, number)| client.is_none_or(|only| only == *number)).map(|(id, _)| id).collect();
+                meant.iter().for_each(|client| self.say_bye(*client, "detached", None));
+                self.send(id, &ok_line(request, &json!({"detached": meant.len()})));
+            }
             Request::Attach(attach) => {
                 let client = self.attach(id, &attach);
                 self.send(id, &ok_line(request, &json!({"client": client, "frames": true})));

@@ -214,7 +214,8 @@ impl Host {
             task_list: self.first_conversation.as_ref().filter(|_| number > 1).map(ToString::to_string),
             no_flicker: self.full_screen.filter(|_| number > 1).map(|full| if full { "1" } else { "0" }),
         };
-        of_child(std::env::vars_os(), &add)
+        let own = std::env::vars_os().filter(|(name, _)| name.to_str().is_none_or(|name| !self.lent_env.contains_key(name)));
+        of_child(own.chain(self.lent_env.iter().map(|(name, value)| (name.into(), value.into()))), &add)
     }
 
     /// The master is ready: output forward first, then to the screen; waiting input into it.
@@ -291,15 +292,16 @@ impl Host {
 
     /// Sends bytes to every client; while there is none they are kept.
     pub(super) fn show(&mut self, bytes: &[u8]) {
+        let watchers = self.watchers();
         let mut shown = false;
         let mut from = 0;
         while let Some(id) = self.connections.range(from..).next().map(|(id, _)| *id) {
-            shown |= self.show_to(id, bytes);
+            shown |= self.show_to(id, bytes, watchers == 1);
             from = id + 1;
         }
         let expected = self.expects_first_client();
         let Some(run) = self.run.as_mut().filter(|run| !shown && !run.lost) else { return };
-        if !expected && run.buffered.len() + bytes.len() > INPUT_HIGH {
+        if watchers > 0 || !expected && run.buffered.len() + bytes.len() > INPUT_HIGH {
             run.lost = true;
             run.buffered = Vec::new();
         } else {

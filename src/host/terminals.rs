@@ -7,6 +7,7 @@
 use super::clients::Client;
 use super::repaint::Found;
 use super::run::Run;
+use super::sight::Sight;
 use super::{Host, repaint, report};
 use crate::core::process::Signal;
 use crate::core::time::Stamp;
@@ -141,40 +142,31 @@ impl Host {
     fn welcome(&mut self, id: u64) {
         let first = !self.launch.detached;
         let Some(client) = self.client_mut(id) else { return };
-        let (size, returns, redo) = (client.size, client.returns, client.redo.take());
+        let (returns, redo) = (client.returns, client.redo.take());
         let first = first && client.number == 1 && !returns;
-        if self.leader == Some(id) {
-            self.resize(size);
+        if !self.admit(id) {
+            return;
         }
         let Some(run) = &mut self.run else { return };
         let redo = redo.filter(|(number, _)| *number == run.number);
         let whole = !std::mem::take(&mut run.lost) && (first || (returns && redo.is_some()));
         let kept = std::mem::take(&mut run.buffered);
         if whole {
-            self.show_to(id, &redo.unwrap_or_default().1);
-            self.show_to(id, &kept);
+            self.put(id, &redo.unwrap_or_default().1);
+            self.put(id, &kept);
             return;
         }
-        if !returns {
-            // Another terminal, of which nothing is known.
-            run.model.screen().set_former(Former::default());
-        }
-        let picture = repaint::picture(run.model.screen(), Found::Plain);
-        if run.muted.is_some() {
-            // What follows is not shown any more.
-            run.muted = Some(run.model.undo_so_far());
-        }
-        let _ = run.pty.signal_foreground(Signal(nix::libc::SIGWINCH));
-        self.show_to(id, &picture);
+        let former = if returns { run.model.so_far().former().clone() } else { Former::default() };
+        self.draw_bytes(id, former);
     }
 
     /// What puts a terminal back that shows everything which the child has written.
-    fn undo(&mut self) -> Vec<u8> {
+    pub(super) fn undo(&mut self) -> Vec<u8> {
         self.run.as_mut().map(Run::undo).unwrap_or_default()
     }
 
-    /// Gives bytes to one client. False when there is no terminal to show them on.
-    pub(super) fn show_to(&mut self, id: u64, bytes: &[u8]) -> bool {
+    /// Writes to one client's terminal. False when there is none.
+    pub(super) fn put(&mut self, id: u64, bytes: &[u8]) -> bool {
         let now = self.clock.now();
         let bursts = self.run.as_ref().is_some_and(|run| run.model.is_behind());
         let look = if bursts { LOOK_MS.1 } else { LOOK_MS.0 };
@@ -249,11 +241,19 @@ impl Host {
         if client.leaving || matches!(client.via, Via::Released) {
             return;
         }
-        let revision = (run.number, run.model.so_far().undo_revision(), run.muted.is_some());
+        let revision = match &client.sight {
+            Sight::Bytes => (run.number, run.model.so_far().undo_revision(), run.muted.is_some()),
+            Sight::Picture(follower) => (u32::MAX, follower.undo_revision(), false),
+            Sight::Apart { .. } => (u32::MAX, u64::MAX, true),
+        };
         if client.undo_seen.replace(revision) == Some(revision) {
             return;
         }
-        let undo = run.muted.clone().unwrap_or_else(|| run.model.undo_so_far());
+        let undo = match &client.sight {
+            Sight::Bytes => run.muted.clone().unwrap_or_else(|| run.model.undo_so_far()),
+            Sight::Picture(follower) => follower.undo(),
+            Sight::Apart { undo, .. } => undo.clone(),
+        };
         if client.undo != undo {
             connection.stream.send(&Frame::new(tag::UNDO, &undo).encode());
             client.undo = undo;
@@ -262,11 +262,13 @@ impl Host {
 
     /// The client is about to stop: its terminal is whole again before the answer.
     pub(super) fn release(&mut self, id: u64) {
-        let undo = self.undo();
-        let redo = self.run.as_mut().and_then(|run| repaint::redo(run, &undo));
-        self.show_to(id, &undo);
+        let undo = self.undo_for(id);
+        let bytes = self.client_mut(id).is_some_and(|client| client.gets_bytes());
+        let redo = self.run.as_mut().filter(|_| bytes).and_then(|run| repaint::redo(run, &undo));
+        self.put(id, &undo);
         let now = self.clock.now();
         let Some(client) = self.client_mut(id) else { return };
+        client.sight = Sight::Bytes;
         if client.goal.is_none() && !client.leaving {
             client.redo = redo;
             client.goal = Some(Goal::Release);
@@ -288,13 +290,17 @@ impl Host {
                 client.returns = true;
                 self.signal_child(Signal(nix::libc::SIGCONT), true);
             }
+            Via::Terminal(_) | Via::Relay(_) if !client.gets_bytes() => {
+                client.paused = None;
+                self.redraw(id);
+            }
             Via::Terminal(_) | Via::Relay(_) => {
                 client.paused = None;
                 let Some(run) = &mut self.run else { return };
                 let screen = run.model.screen();
                 let picture = if screen.alternate() { repaint::picture(screen, Found::AsLeft) } else { repaint::modes(screen) };
                 let _ = run.pty.signal_foreground(Signal(nix::libc::SIGWINCH));
-                self.show_to(id, &picture);
+                self.put(id, &picture);
             }
             Via::Waiting => {}
         }
@@ -310,9 +316,11 @@ impl Host {
     /// Ends a client: everything is written, its terminal is whole, then the last frame.
     pub(super) fn say_bye(&mut self, id: u64, why: &'static str, message: Option<&str>) {
         let ended = why == "ended";
-        if !ended {
-            let undo = self.undo();
-            self.show_to(id, &undo);
+        if ended {
+            self.last_picture(id);
+        } else {
+            let undo = self.undo_for(id);
+            self.put(id, &undo);
         }
         let now = self.clock.now();
         let Some(client) = self.client_mut(id) else { return };
@@ -385,9 +393,7 @@ impl Host {
         let bye = serde_json::json!({"why": why, "exit": exit, "message": message});
         connection.frame(tag::BYE, bye.to_string().as_bytes());
         connection.close(now, BYE_MS);
-        if self.leader == Some(id) {
-            self.leader = None;
-        }
+        self.unlead(id);
         if !ended {
             self.detached(number, why);
         }
@@ -396,8 +402,8 @@ impl Host {
     /// A client's terminal went away, or the client was told so by SIGHUP: the session goes on without it.
     pub(super) fn hung_up(&mut self, id: u64) {
         let now = self.clock.now();
-        let undo = self.undo();
-        self.show_to(id, &undo);
+        let undo = self.undo_for(id);
+        self.put(id, &undo);
         let Some(connection) = self.connections.get_mut(&id) else { return };
         let Some(client) = &mut connection.client else { return };
         if client.leaving {
@@ -415,15 +421,13 @@ impl Host {
         connection.frame(tag::RELEASED, &[]);
         connection.frame(tag::BYE, br#"{"why":"detached","exit":null,"message":"hangup"}"#);
         connection.close(now, STUCK_LEAVE_MS);
-        if self.leader == Some(id) {
-            self.leader = None;
-        }
+        self.unlead(id);
         self.detached(number, "hangup");
     }
 
     /// The terminal of a client that died without a word.
     pub(super) fn mend(&mut self, client: &mut Client) {
-        let undo = self.undo();
+        let undo = self.undo_of(client);
         if let Via::Relay(spare) = &mut client.via
             && let Some(spare) = spare.take()
         {
@@ -441,10 +445,5 @@ impl Host {
             }
         }
         terminal.restore_modes();
-    }
-
-    /// Whether a terminal is still taking the program's last bytes, which are owed to it.
-    pub(super) fn owes_bytes(&self) -> bool {
-        self.connections.values().any(|c| c.client.as_ref().is_some_and(Client::is_ending))
     }
 }

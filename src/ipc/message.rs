@@ -128,6 +128,12 @@ pub enum Request {
     },
     /// Become a client.
     Attach(Attach),
+    /// Send clients away; the session goes on.
+    Detach {
+        /// Only this one; all of them without it.
+        #[serde(default)]
+        client: Option<u32>,
+    },
     /// A hook of Claude's.
     Hook {
         /// The event's name.
@@ -186,7 +192,7 @@ pub fn parse_request(line: &[u8]) -> Result<(u64, Request), (u64, Failure)> {
     let Some(name) = value.get("do").and_then(Value::as_str) else {
         return Err((id, Failure::new(Code::BadRequest, "the request has no `do`", hint)));
     };
-    let known = ["status", "events", "restart", "stop", "attach", "hook"];
+    let known = ["status", "events", "restart", "stop", "attach", "detach", "hook"];
     if !known.contains(&name) {
         let shown: String = name.chars().filter(|c| !c.is_control()).take(40).collect();
         return Err((id, Failure::new(Code::UnknownRequest, format!("unknown request `{shown}`"), hint)));

@@ -56,7 +56,7 @@ impl Cell {
     }
 
     /// Whether it is the left half of a wide character.
-    #[cfg(test)]
+    #[inline]
     pub(super) fn is_wide(self) -> bool {
         self.first & WIDE != 0
     }

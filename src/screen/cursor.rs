@@ -52,8 +52,9 @@ impl CursorShape {
         })
     }
 
-    /// The number that sets it.
-    pub(super) fn number(self) -> u8 {
+    /// The number that sets it (DECSCUSR).
+    #[must_use]
+    pub fn number(self) -> u8 {
         self as u8
     }
 

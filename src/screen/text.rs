@@ -1,6 +1,9 @@
 //! Reading the picture: rows as text, and as runs of one style.
 
+use std::ops::Range;
+
 use super::Screen;
+use super::cell::Cell;
 use super::row::Row;
 use super::style::Style;
 
@@ -24,18 +27,35 @@ impl Screen {
     /// has no runs.
     #[must_use]
     pub fn row_runs(&self, row: u16) -> Vec<Run> {
+        self.row_part(row, 0..u16::MAX)
+    }
+
+    /// The part of a visible row that stands in these columns, 0-based, in the same form. A wide character that is cut at
+    /// either side is a blank.
+    #[must_use]
+    pub fn row_part(&self, row: u16, cols: Range<u16>) -> Vec<Run> {
         let mut runs: Vec<Run> = Vec::new();
         let Some(row) = self.terminal.page.grid.rows().get(usize::from(row)) else {
             return runs;
         };
+        let (from, to) = (usize::from(cols.start), usize::from(cols.end));
+        let written = row.written();
+        let part = &written[from.min(written.len())..to.min(written.len())];
+        let blank_end = part.iter().rposition(|cell| *cell != Cell::BLANK).map_or(0, |last| last + 1);
         let mut look = None;
-        for (col, cell) in row.written().iter().enumerate().filter(|(_, cell)| !cell.is_spacer()) {
+        for (col, cell) in part[..blank_end].iter().enumerate().map(|(n, cell)| (from + n, cell)) {
+            let cut = (cell.is_spacer() && col == from) || (cell.is_wide() && col + 1 == to);
+            if cell.is_spacer() && !cut {
+                continue;
+            }
             if look != Some(cell.look()) {
                 look = Some(cell.look());
                 runs.push(Run { text: String::new(), style: cell.look().style() });
             }
-            if let Some(run) = runs.last_mut() {
-                row.push_text(col, &mut run.text);
+            match runs.last_mut() {
+                Some(run) if cut => run.text.push(' '),
+                Some(run) => row.push_text(col, &mut run.text),
+                None => {}
             }
         }
         runs
@@ -66,6 +86,20 @@ mod tests {
         assert!(runs[1].style.has(Attr::Bold));
         assert_eq!(runs[2].style, Style::default());
         assert!(screen.row_runs(1).is_empty() && screen.row_runs(9).is_empty());
+    }
+
+    #[test]
+    fn a_part_of_a_row_cuts_wide_characters() {
+        let mut screen = Screen::new(12, 1);
+        screen.feed("a漢b\x1b[1m字\x1b[mc  ".as_bytes());
+        let part = |cols| screen.row_part(0, cols).into_iter().map(|run| run.text).collect::<Vec<_>>();
+        assert_eq!(part(0..3), ["a漢"]);
+        assert_eq!(part(0..2), ["a "]);
+        assert_eq!(part(2..6), [" b", "字"]);
+        assert_eq!(part(3..5), ["b", " "]);
+        assert_eq!(part(6..12), ["c"]);
+        assert!(part(7..12).is_empty() && part(20..30).is_empty());
+        assert_eq!(screen.row_part(0, 0..12), screen.row_runs(0));
     }
 
     #[test]

@@ -102,7 +102,7 @@ enum End {
     ClientKilled,
     ClientTold,
     ClientHungUp,
-    TakenOver,
+    Detached,
     Stopped,
 }
 
@@ -115,7 +115,7 @@ const ENDS: [End; 10] = [
     End::ClientKilled,
     End::ClientTold,
     End::ClientHungUp,
-    End::TakenOver,
+    End::Detached,
     End::Stopped,
 ];
 
@@ -131,12 +131,10 @@ fn end(world: &World, term: &mut Term, end: End) {
         End::ClientKilled => support::kill(client(world), SIGKILL),
         End::ClientTold => support::kill(client(world), SIGTERM),
         End::ClientHungUp => support::kill(client(world), SIGHUP),
-        End::TakenOver => {
-            let mut other = world.terminal(&["attach", "proj"]);
+        End::Detached => {
+            world.ask(&["detach", "proj"]);
             term.wait_exit();
             assert!(world.hopty(&["stop", "proj"]).status.success());
-            other.wait_exit();
-            other.assert_whole();
         }
         End::Stopped => assert!(world.hopty(&["stop", "proj"]).status.success()),
     }

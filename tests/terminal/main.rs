@@ -24,9 +24,11 @@ use support::claude::Kind;
 use support::term::Term;
 use support::world::World;
 
-/// A world without a Claude.
+/// A world without a Claude, and without hopty's own key, which tests/clients is about.
 fn world() -> World {
-    World::new(Kind::StandIn, Script::list([])).expect("the stand-in is always there")
+    let mut world = World::new(Kind::StandIn, Script::list([])).expect("the stand-in is always there");
+    world.set("HOPTY_TERMINAL_PREFIX", "");
+    world
 }
 
 /// `hopty run -- sh -c SCRIPT` in a terminal of 120x40.

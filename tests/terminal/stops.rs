@@ -308,7 +308,9 @@ fn comes_back(term: &Term, world: &World, shown: impl Fn(&Term)) {
 #[test]
 fn full_screen_programs_come_back_whoever_stopped_them() {
     for way in WAYS {
-        for (program, sign, quit) in [("vim -u NONE -N", "~", ":q!\r"), ("less /etc/passwd", "root:", "q")] {
+        for (program, sign, quit) in
+            [("vim -u NONE -N --cmd 'set t_RV= t_RB= t_RF= t_RC= t_RS= t_u7='", "~", ":q!\r"), ("less /etc/passwd", "root:", "q")]
+        {
             let name = program.split(' ').next().unwrap();
             if !std::path::Path::new("/usr/bin").join(name).exists() {
                 support::claude::say(&format!("{name} is not installed: its case is left out"));

@@ -133,23 +133,6 @@ fn a_hang_up_that_only_the_client_hears_leaves_a_whole_terminal() {
 }
 
 #[test]
-fn another_terminal_takes_over_and_sees_the_picture() {
-    let world = world();
-    let mut first = dirty(&world, "exec cat");
-    let mut second = world.terminal(&["attach", "proj"]);
-    assert_eq!(first.wait_exit(), 0);
-    first.assert_whole();
-    first.wait_text("another terminal took over; the session goes on");
-    wait_dirty(&second);
-    second.wait_text("y");
-    second.send("typed");
-    second.wait_text("typed");
-    stop(&world);
-    second.wait_exit();
-    second.assert_whole();
-}
-
-#[test]
 fn a_panic_of_the_client_leaves_a_whole_terminal() {
     let mut world = world();
     world.set("HOPTY_TEST_PANIC", "1");

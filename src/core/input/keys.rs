@@ -13,8 +13,8 @@ pub(super) enum Csi {
     X10Mouse,
 }
 
-/// The meaning of `CSI body last`; `body` is parameters and intermediates, without CSI.
-pub(super) fn meaning(body: &[u8], last: u8) -> Csi {
+/// The meaning of `CSI body last`; `body` is parameters and intermediates, without CSI. `prefix` is the byte of hopty's own key.
+pub(super) fn meaning(body: &[u8], last: u8, prefix: Option<u8>) -> Csi {
     let report = Csi::Class(Class::Report);
     let private = matches!(body.first(), Some(b'<' | b'=' | b'>' | b'?'));
     let intermediate = body.iter().any(|byte| (0x20..=0x2f).contains(byte));
@@ -27,8 +27,8 @@ pub(super) fn meaning(body: &[u8], last: u8) -> Csi {
         (b'M', b"") => Csi::X10Mouse,
         (b'M', _) | (b'I' | b'O', b"") | (b'c' | b'n' | b't' | b'x' | b'y', _) => report,
         (b'R', body) if is_cursor_report(body) => report,
-        (b'u', body) => Csi::Class(kitty(body)),
-        (b'~', body) => Csi::Class(modified(body)),
+        (b'u', body) => Csi::Class(kitty(body, prefix)),
+        (b'~', body) => Csi::Class(modified(body, prefix)),
         _ => Csi::Class(Class::Typed),
     }
 }
@@ -43,7 +43,7 @@ fn is_cursor_report(body: &[u8]) -> bool {
 }
 
 /// `CSI key[:shifted[:base]] ; modifiers[:event] ; text u` of the kitty keyboard protocol.
-fn kitty(body: &[u8]) -> Class {
+fn kitty(body: &[u8], prefix: Option<u8>) -> Class {
     let mut fields = body.split(|byte| *byte == b';');
     let mut codes = fields.next().unwrap_or_default().split(|byte| *byte == b':').map(number);
     let mut modifiers = fields.next().unwrap_or_default().split(|byte| *byte == b':').map(number);
@@ -51,32 +51,60 @@ fn kitty(body: &[u8]) -> Class {
     let base = codes.nth(1).flatten();
     let held = modifiers.next().flatten().unwrap_or(1);
     let event = modifiers.next().flatten().unwrap_or(1);
-    if event == 3 { Class::Typed } else { key(main, base, held) }
+    if event == 3 { Class::Typed } else { key(main, base, held, prefix) }
 }
 
 /// `CSI 27 ; modifiers ; key ~` of xterm's modifyOtherKeys.
-fn modified(body: &[u8]) -> Class {
+fn modified(body: &[u8], prefix: Option<u8>) -> Class {
     let mut fields = body.split(|byte| *byte == b';').map(number);
     match (fields.next().flatten(), fields.next().flatten(), fields.next().flatten(), fields.next()) {
-        (Some(27), Some(held), code, None) => key(code, None, held),
+        (Some(27), Some(held), code, None) => key(code, None, held, prefix),
         _ => Class::Typed,
     }
 }
 
+/// Caps lock and num lock, which say nothing about what is meant.
+const LOCKS: u32 = 64 | 128;
+
 /// The class of a key; `held` is one more than the modifier bits.
-fn key(main: Option<u32>, base: Option<u32>, held: u32) -> Class {
+fn key(main: Option<u32>, base: Option<u32>, held: u32, prefix: Option<u8>) -> Class {
     const CTRL: u32 = 4;
-    /// Caps lock and num lock, which say nothing about what is meant.
-    const LOCKS: u32 = 64 | 128;
     const ENTER: u32 = 13;
     const KEYPAD_ENTER: u32 = 57_414;
     let held = held.saturating_sub(1) & !LOCKS;
     let is = |code: u32| main == Some(code) || base == Some(code);
     match held {
+        CTRL if prefix.is_some_and(|byte| is(u32::from(letter(byte)))) => Class::Prefix,
         CTRL if is(u32::from(b'c')) => Class::Interrupt,
         CTRL if is(u32::from(b'z')) => Class::Suspend,
         0 if main == Some(ENTER) || main == Some(KEYPAD_ENTER) => Class::Submit,
         _ => Class::Typed,
+    }
+}
+
+/// The character of `CSI body u`, pressed with nothing but Shift; `None` for a key with other modifiers, or let go.
+pub(super) fn plain(body: &[u8]) -> Option<char> {
+    const SHIFT: u32 = 1;
+    let mut fields = body.split(|byte| *byte == b';');
+    let mut codes = fields.next().unwrap_or_default().split(|byte| *byte == b':').map(number);
+    let held = fields.next().unwrap_or_default().split(|byte| *byte == b':').next().and_then(number).unwrap_or(1);
+    let held = held.saturating_sub(1) & !LOCKS;
+    let (main, shifted) = (codes.next().flatten(), codes.next().flatten());
+    let code = if held == SHIFT { shifted.or(main) } else { main };
+    code.filter(|_| held & !SHIFT == 0 && event(body) != 3).and_then(char::from_u32)
+}
+
+/// The event of a key in the kitty protocol: 1 pressed, 2 repeated, 3 let go.
+pub(super) fn event(body: &[u8]) -> u32 {
+    let modifiers = body.split(|byte| *byte == b';').nth(1).unwrap_or_default();
+    modifiers.split(|byte| *byte == b':').nth(1).and_then(number).unwrap_or(1)
+}
+
+/// The key that sends a control byte together with Ctrl: its code in the kitty protocol.
+fn letter(control: u8) -> u8 {
+    match control {
+        1..=26 => control | 0x60,
+        _ => control | 0x40,
     }
 }
 
@@ -116,7 +144,7 @@ mod tests {
             (13, Class::Typed),
             (0, Class::Typed),
         ] {
-            assert_eq!(key(Some(99), None, held), class, "{held}");
+            assert_eq!(key(Some(99), None, held, None), class, "{held}");
         }
     }
 }

@@ -8,6 +8,7 @@
 //! single bytes) and mouse mode 1005 are not known: they cannot be told from UTF-8 text.
 
 mod keys;
+pub mod order;
 
 use std::ops::Range;
 
@@ -29,6 +30,8 @@ pub enum Class {
     Suspend,
     /// A bracketed paste with its marks; nothing else is recognised inside.
     Paste,
+    /// The key that begins hopty's own commands, in any of its encodings; only where one is configured.
+    Prefix,
     /// Sent by the terminal, not by a person: focus, mouse, answers to queries, size and colour reports.
     Report,
 }
@@ -38,7 +41,7 @@ impl Class {
     #[must_use]
     pub fn journal_word(self) -> &'static str {
         match self {
-            Class::Typed | Class::Submit | Class::Suspend => "typed",
+            Class::Typed | Class::Submit | Class::Suspend | Class::Prefix => "typed",
             Class::Interrupt => "interrupt",
             Class::Paste => "paste",
             Class::Report => "report",
@@ -48,7 +51,7 @@ impl Class {
     /// Whether each piece of this class is one key of its own, never joined with the next.
     #[must_use]
     pub fn is_key(self) -> bool {
-        matches!(self, Class::Interrupt | Class::Submit | Class::Suspend)
+        matches!(self, Class::Interrupt | Class::Submit | Class::Suspend | Class::Prefix)
     }
 }
 
@@ -97,6 +100,8 @@ pub struct Classifier {
     /// Offset of the first byte without a label.
     start: u64,
     csi: Vec<u8>,
+    /// The prefix key as the byte that a terminal without a keyboard protocol sends.
+    prefix: Option<u8>,
 }
 
 impl Default for Classifier {
@@ -109,7 +114,13 @@ impl Classifier {
     /// A classifier at offset 0.
     #[must_use]
     pub fn new() -> Self {
-        Classifier { state: State::Ground, offset: 0, start: 0, csi: Vec::new() }
+        Classifier { state: State::Ground, offset: 0, start: 0, csi: Vec::new(), prefix: None }
+    }
+
+    /// The same that knows hopty's own key, `prefix` being the byte of Ctrl and that key (0x00 to 0x1f).
+    #[must_use]
+    pub fn with_prefix(prefix: Option<u8>) -> Self {
+        Classifier { prefix, ..Self::new() }
     }
 
     /// Labels `bytes`, the next ones of the stream. Neighbours of one class come as one piece, keys one by one.
@@ -117,8 +128,10 @@ impl Classifier {
         let mut rest = bytes;
         while let Some((first, behind)) = rest.split_first() {
             // What a long paste is made of need not be looked at byte by byte.
+            let prefix = self.prefix;
+            let is_key = |byte: &u8| matches!(byte, 0x03 | 0x0d | 0x1a | 0x1b) || Some(*byte) == prefix;
             let (class, plain) = match self.state {
-                State::Ground => (Class::Typed, rest.iter().position(|byte| matches!(byte, 0x03 | 0x0d | 0x1a | 0x1b))),
+                State::Ground => (Class::Typed, rest.iter().position(is_key)),
                 State::Paste(0) => (Class::Paste, memchr::memchr(PASTE_END[0], rest)),
                 _ => (Class::Typed, Some(0)),
             };
@@ -189,6 +202,7 @@ impl Classifier {
     fn ground(&mut self, byte: u8, sink: &mut impl FnMut(Piece)) {
         match byte {
             0x1b => self.state = State::Escape,
+            _ if Some(byte) == self.prefix => self.done(Class::Prefix, State::Ground, sink),
             0x03 => self.done(Class::Interrupt, State::Ground, sink),
             0x0d => self.done(Class::Submit, State::Ground, sink),
             0x1a => self.done(Class::Suspend, State::Ground, sink),
@@ -260,7 +274,7 @@ impl Classifier {
     fn control(&mut self, byte: u8, sink: &mut impl FnMut(Piece)) {
         match byte {
             0x20..=0x3f if self.csi.len() < MAX_CSI => self.csi.push(byte),
-            0x40..=0x7e => match keys::meaning(&self.csi, byte) {
+            0x40..=0x7e => match keys::meaning(&self.csi, byte, self.prefix) {
                 Csi::Class(class) => self.done(class, State::Ground, sink),
                 Csi::PasteBegins => self.done(Class::Paste, State::Paste(0), sink),
                 Csi::X10Mouse => self.state = State::X10(3),

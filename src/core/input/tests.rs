@@ -317,3 +317,22 @@ proptest! {
         prop_assert_eq!(end, input.len() as u64);
     }
 }
+
+#[test]
+fn the_prefix_key_in_every_form_and_nowhere_else() {
+    let classes = |prefix, input: &[u8]| -> Vec<Class> {
+        let mut out = Vec::new();
+        Classifier::with_prefix(prefix).feed(input, &mut out);
+        out.into_iter().map(|piece| piece.class).collect()
+    };
+    for form in ["\x1c", "\x1b[92;5u", "\x1b[92:124;5u", "\x1b[27;5;92~", "\x1b[92;69:2u"] {
+        assert_eq!(classes(Some(0x1c), form.as_bytes()), [Class::Prefix], "{form:?}");
+        assert_eq!(classes(None, form.as_bytes()), [Class::Typed], "{form:?}");
+        assert_eq!(classes(Some(2), form.as_bytes()), [Class::Typed], "{form:?}");
+    }
+    assert_eq!(classes(Some(2), b"\x02"), [Class::Prefix]);
+    assert_eq!(classes(Some(2), b"\x1b[98;5u"), [Class::Prefix]);
+    assert_eq!(classes(Some(0x1c), b"a\x1cb\x1c\x1c"), [Class::Typed, Class::Prefix, Class::Typed, Class::Prefix, Class::Prefix]);
+    assert_eq!(classes(Some(0x1c), b"\x1b[200~\x1c\x1b[201~"), [Class::Paste]);
+    assert_eq!(classes(Some(0x1c), b"\x1b[92;5:3u\x1b\x1c"), [Class::Typed]);
+}

@@ -1,0 +1,66 @@
+//! What a person tells hopty itself: the key after the prefix key.
+
+use super::keys;
+
+/// What the key after the prefix key means.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Order {
+    /// `d`: this client leaves, the session goes on.
+    Detach,
+    /// `?`: the orders are shown.
+    Help,
+    /// `l`: the screen is drawn anew.
+    Redraw,
+}
+
+/// Every order: its key, and what it does, for the help and the documentation.
+pub const ORDERS: [(char, Order, &str); 3] = [
+    ('d', Order::Detach, "detach: this terminal leaves, the session goes on"),
+    ('l', Order::Redraw, "draw the screen anew"),
+    ('?', Order::Help, "show these keys"),
+];
+
+/// The order of a key, as a plain byte or in the kitty protocol's form; `None` for every other key.
+#[must_use]
+pub fn order(key: &[u8]) -> Option<Order> {
+    let key = match key {
+        [byte] => char::from(*byte),
+        sequence => keys::plain(sequence.strip_prefix(b"\x1b[")?.strip_suffix(b"u")?)?,
+    };
+    ORDERS.iter().find(|(known, ..)| *known == key).map(|(_, order, _)| *order)
+}
+
+/// Whether the bytes only tell that a key was let go (kitty protocol, event 3).
+#[must_use]
+pub fn is_release(key: &[u8]) -> bool {
+    let body = key.strip_prefix(b"\x1b[").and_then(|rest| rest.split_last());
+    body.is_some_and(|(_, body)| keys::event(body) == 3)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_key_in_every_form() {
+        for form in ["d", "\x1b[100u", "\x1b[100;1u", "\x1b[100;1:1u", "\x1b[100:68;1;100u", "\x1b[100;65u"] {
+            assert_eq!(order(form.as_bytes()), Some(Order::Detach), "{form:?}");
+        }
+        for form in ["?", "\x1b[47:63;2u", "\x1b[63u", "\x1b[47:63;2;63u"] {
+            assert_eq!(order(form.as_bytes()), Some(Order::Help), "{form:?}");
+        }
+        for other in ["", "x", "D", "\x1b", "\x1b[100;5u", "\x1b[A", "dd", "\x1b[100;1:3u"] {
+            assert_eq!(order(other.as_bytes()), None, "{other:?}");
+        }
+        assert!(is_release(b"\x1b[92;5:3u") && is_release(b"\x1b[1;1:3A"));
+        assert!(!is_release(b"\x1b[92;5u") && !is_release(b"d"));
+    }
+
+    #[test]
+    fn no_key_means_two_things() {
+        for (n, (key, ..)) in ORDERS.iter().enumerate() {
+            assert!(ORDERS[n + 1..].iter().all(|(other, ..)| other != key));
+            assert_eq!(order(&[u8::try_from(*key).unwrap()]), Some(ORDERS[n].1));
+        }
+    }
+}

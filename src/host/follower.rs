@@ -1,0 +1,184 @@
+//! A picture of the session on a terminal that does not get the child's bytes: of another size, or not the leader's.
+//!
+//! It is drawn from the screen model on the terminal's alternate screen, so that nothing of what the person has there is
+//! lost. What the terminal shows is known from a second model that is fed what is sent: only rows that differ are sent, and
+//! what is left on is that model's to undo. Modes that make a terminal report (mouse, focus) stay off: nobody listens.
+
+use super::repaint::sgr;
+use crate::core::terminal::Size;
+use crate::core::time::Stamp;
+use crate::screen::{Mode, Screen};
+
+/// Modes that change what keys send: a person may type here and becomes the leader.
+const KEYS: [Mode; 4] = [Mode::CursorKeys, Mode::Keypad, Mode::BracketedPaste, Mode::BackspaceSendsBs];
+/// The least time between two pictures, in ms.
+const FRAME_MS: u64 = 16;
+
+/// What a follower's terminal shows.
+#[derive(Debug)]
+pub(super) struct Follower {
+    shadow: Screen,
+    /// The part of the session's screen that is shown: its first column and row.
+    origin: (u16, u16),
+    /// Run and revision of the screen that was drawn last.
+    drawn: Option<(u32, u64)>,
+    at: Stamp,
+}
+
+impl Follower {
+    /// For a terminal of this size on which nothing of the program's is on, and what it is sent first.
+    pub fn new(size: Size) -> (Self, Vec<u8>) {
+        let (cols, rows) = size.drawn();
+        let start = b"\x1b[?1049h\x1b[m\x1b[H\x1b[2J".to_vec();
+        let mut shadow = Screen::new(cols, rows);
+        shadow.feed(&start);
+        (Follower { shadow, origin: (0, 0), drawn: None, at: Stamp(0) }, start)
+    }
+
+    /// Whether it was made for this size.
+    pub fn fits(&self, size: Size) -> bool {
+        self.shadow.size() == size.drawn()
+    }
+
+    /// When the next picture is due, `now` being the run and revision of the screen.
+    pub fn due(&self, now: (u32, u64)) -> Option<Stamp> {
+        match self.drawn {
+            None => Some(Stamp(0)),
+            Some(drawn) => (drawn != now).then(|| self.at.after(FRAME_MS)),
+        }
+    }
+
+    /// What is to be sent so that the terminal shows the screen, or the part of it round the cursor.
+    pub fn draw(&mut self, screen: &Screen, run: u32, now: Stamp) -> Vec<u8> {
+        (self.drawn, self.at) = (Some((run, screen.revision())), now);
+        let (cols, rows) = self.shadow.size();
+        let (wide, high) = screen.size();
+        let cursor = screen.cursor();
+        self.origin = (part(self.origin.0, cols, wide, cursor.col), part(self.origin.1, rows, high, cursor.row));
+        let mut out = String::new();
+        for row in 0..rows {
+            let wanted = screen.row_part(self.origin.1 + row, self.origin.0..self.origin.0 + cols);
+            if self.shadow.row_runs(row) == wanted {
+                continue;
+            }
+            out.push_str(&format!("\x1b[{};1H\x1b[m\x1b[2K", row + 1));
+            for run in wanted {
+                out.push_str(&sgr(&run.style));
+                out.push_str(&run.text);
+            }
+        }
+        self.write_keys(screen, &mut out);
+        let place = (cursor.row - self.origin.1, cursor.col - self.origin.0);
+        let old = self.shadow.cursor();
+        if !out.is_empty() || (old.row, old.col) != place {
+            out.push_str(&format!("\x1b[m\x1b[{};{}H", place.0 + 1, place.1 + 1));
+        }
+        if cursor.visible != old.visible {
+            out.push_str(if cursor.visible { "\x1b[?25h" } else { "\x1b[?25l" });
+        }
+        if out.is_empty() {
+            return Vec::new();
+        }
+        let frame = format!("\x1b[?2026h{out}\x1b[?2026l").into_bytes();
+        self.shadow.feed(&frame);
+        frame
+    }
+
+    /// Cursor shape, title, and what keys send.
+    fn write_keys(&self, screen: &Screen, out: &mut String) {
+        let shadow = &self.shadow;
+        for mode in KEYS.into_iter().filter(|mode| screen.is_on(*mode) != shadow.is_on(*mode)) {
+            let (_, number) = mode.number();
+            out.push_str(&format!("\x1b[?{number}{}", if screen.is_on(mode) { 'h' } else { 'l' }));
+        }
+        if screen.keyboard_flags() != shadow.keyboard_flags() {
+            out.push_str(&format!("\x1b[={};1u", screen.keyboard_flags()));
+        }
+        if screen.modify_other_keys() != shadow.modify_other_keys() {
+            out.push_str(&format!("\x1b[>4;{}m", screen.modify_other_keys()));
+        }
+        if screen.cursor().shape != shadow.cursor().shape {
+            out.push_str(&format!("\x1b[{} q", screen.cursor().shape.number()));
+        }
+        if screen.title() != shadow.title() {
+            out.push_str(&format!("\x1b]2;{}\x1b\\", screen.title()));
+        }
+    }
+
+    /// What turns off again what it has turned on.
+    pub fn undo(&self) -> Vec<u8> {
+        self.shadow.undo()
+    }
+
+    /// Rises when that may have changed.
+    pub fn undo_revision(&self) -> u64 {
+        self.shadow.undo_revision()
+    }
+}
+
+/// The first column or row to show of `whole`, where `room` are there: as before, moved as far as the cursor needs.
+fn part(before: u16, room: u16, whole: u16, cursor: u16) -> u16 {
+    let most = whole.saturating_sub(room);
+    before.clamp((cursor + 1).saturating_sub(room), cursor).min(most)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn shows(bytes: &str, size: (u16, u16)) -> (Screen, Screen, Follower) {
+        let mut screen = Screen::new(20, 6);
+        let (mut follower, start) = Follower::new(Size::cells(size.0, size.1));
+        let mut terminal = Screen::new(size.0, size.1);
+        terminal.feed(&start);
+        for part in bytes.as_bytes().chunks(5) {
+            screen.feed(part);
+            let sent = follower.draw(&screen, 1, Stamp(0));
+            terminal.feed(&sent);
+        }
+        (screen, terminal, follower)
+    }
+
+    #[test]
+    fn a_terminal_of_the_same_size_shows_the_same() {
+        let text = "plain\r\n\x1b[1;31mred\x1b[m 漢字 e\u{301}\r\n\x1b[7m   \x1b[m\x1b[?2004h\x1b[>5u\x1b[5 q\x1b]2;title\x07\x1b[2;3H\x1b[?25l";
+        let (screen, terminal, _) = shows(text, (20, 6));
+        for row in 0..6 {
+            assert_eq!(terminal.row_runs(row), screen.row_runs(row));
+        }
+        assert_eq!(terminal.cursor(), screen.cursor());
+        assert_eq!((terminal.title(), terminal.keyboard_flags()), ("title", 5));
+        assert!(terminal.is_on(Mode::BracketedPaste));
+    }
+
+    #[test]
+    fn a_smaller_one_shows_the_part_round_the_cursor() {
+        let (_, terminal, _) = shows("one\r\ntwo\r\nthree\r\nfour\r\nfive\r\n0123456789abcdef", (8, 3));
+        assert_eq!(terminal.lines(), ["", "", "9abcdef"]);
+        let (_, terminal, _) = shows("one\r\ntwo\r\nthree\r\nfour\r\nfive\r\n0123456789abcdef\x1b[H", (8, 3));
+        assert_eq!(terminal.lines(), ["one", "two", "three"]);
+    }
+
+    #[test]
+    fn a_larger_one_shows_all_of_it() {
+        let (screen, terminal, _) = shows("one\r\n\x1b[6;20HX", (40, 10));
+        assert_eq!(terminal.lines()[..6], screen.lines()[..]);
+        assert_eq!((terminal.cursor().row, terminal.cursor().col), (5, 19));
+    }
+
+    #[test]
+    fn nothing_is_sent_when_nothing_changed_and_all_is_undone() {
+        let (screen, mut terminal, mut follower) = shows("text\x1b[?2004h\x1b[>1u\x1b[?1000h\x1b[?1004h", (20, 6));
+        assert!(follower.draw(&screen, 1, Stamp(9)).is_empty());
+        assert_eq!((follower.due((1, screen.revision())), follower.due((2, 0))), (None, Some(Stamp(9 + FRAME_MS))));
+        assert!(!terminal.is_on(Mode::MouseButtons) && !terminal.is_on(Mode::Focus));
+        terminal.feed(&follower.undo());
+        assert_eq!((terminal.modes(), terminal.keyboard_flags(), terminal.alternate()), (vec![], 0, false));
+    }
+
+    #[test]
+    fn the_part_moves_no_further_than_it_must() {
+        assert_eq!([part(0, 10, 20, 9), part(0, 10, 20, 10), part(5, 10, 20, 7), part(5, 10, 20, 4)], [0, 1, 5, 4]);
+        assert_eq!([part(15, 10, 20, 19), part(15, 10, 12, 11), part(3, 10, 5, 0)], [10, 2, 0]);
+    }
+}

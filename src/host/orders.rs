@@ -1,0 +1,97 @@
+//! What a person tells hopty from inside a session: the prefix key and a key after it.
+
+use super::Host;
+use crate::core::draft::units;
+use crate::core::input::order::{ORDERS, Order, is_release, order};
+use crate::core::input::{Class, Piece};
+
+impl Host {
+    /// Takes orders out of what a client typed; the rest goes to the child.
+    pub(super) fn take_orders(&mut self, id: u64, pieces: &[Piece]) {
+        for piece in pieces {
+            let Some(client) = self.client_mut(id) else { return };
+            let (whole, bytes) = client.typing.cut(piece);
+            match (piece.class, client.typing.armed) {
+                // Its beginning was passed on before it was known what it is.
+                _ if !whole => self.pass_on(id, piece.class, bytes),
+                (Class::Prefix, false) => client.typing.armed = true,
+                (Class::Prefix, true) => {
+                    client.typing.armed = false;
+                    self.pass_on(id, Class::Typed, bytes);
+                }
+                (Class::Report, _) | (_, false) => self.pass_on(id, piece.class, bytes),
+                (Class::Paste, true) => {
+                    client.typing.armed = false;
+                    self.pass_on(id, Class::Paste, bytes);
+                }
+                (class, true) => {
+                    let mut keys = keys(&bytes);
+                    // That the prefix key was let go is nobody's business.
+                    let released = keys.iter().take_while(|key| is_release(key)).count();
+                    keys.drain(..released);
+                    if keys.is_empty() {
+                        continue;
+                    }
+                    client.typing.armed = false;
+                    let key = keys.remove(0);
+                    self.obey(id, &key);
+                    self.pass_on(id, class, keys.concat());
+                }
+            }
+        }
+    }
+
+    fn pass_on(&mut self, id: u64, class: Class, bytes: Vec<u8>) {
+        let may = self.client_mut(id).is_some_and(|client| !client.read_only);
+        if may && !bytes.is_empty() {
+            self.give_part(id, class, bytes);
+        }
+    }
+
+    /// An unknown key after the prefix does nothing: it was not meant for the child.
+    fn obey(&mut self, id: u64, key: &[u8]) {
+        match order(key) {
+            Some(Order::Detach) => self.say_bye(id, "detached", None),
+            Some(Order::Redraw) => self.redraw(id),
+            Some(Order::Help) => {
+                let text = self.help();
+                self.show_text(id, text.as_bytes());
+            }
+            None => {}
+        }
+    }
+
+    fn help(&self) -> String {
+        let prefix = self.launch.config.terminal.prefix;
+        let mut text = format!("\x1b[1mhopty\x1b[m session {}\r\n\r\n{prefix}, then\r\n", self.claim.name);
+        for (key, _, does) in ORDERS {
+            text.push_str(&format!("  \x1b[1m{key}\x1b[m       {does}\r\n"));
+        }
+        text.push_str(&format!("  \x1b[1m{prefix}\x1b[m  the key itself, for the program\r\n"));
+        text.push_str("\r\nFrom another terminal: hopty ls, attach, detach, status, restart, stop\r\n\r\nAny key goes back.");
+        text
+    }
+}
+
+/// Bytes of keys, one by one; characters typed in one go are keys of their own.
+fn keys(bytes: &[u8]) -> Vec<Vec<u8>> {
+    let mut keys = Vec::new();
+    for unit in units(bytes) {
+        match std::str::from_utf8(&unit.bytes) {
+            Ok(text) if !text.contains('\x1b') => keys.extend(text.chars().map(|c| c.to_string().into_bytes())),
+            _ => keys.push(unit.bytes),
+        }
+    }
+    keys
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn keys_are_taken_one_by_one() {
+        assert_eq!(keys(b"dx"), [b"d".to_vec(), b"x".to_vec()]);
+        assert_eq!(keys("ä\x1b[A\x1b[100u".as_bytes()), ["ä".as_bytes().to_vec(), b"\x1b[A".to_vec(), b"\x1b[100u".to_vec()]);
+    }
+}

@@ -1,0 +1,298 @@
+//! Who leads, how large the session is, and what each client sees of it.
+//!
+//! The leader, the client whose person typed last, sets the size and gets the child's bytes as they are; its terminal alone
+//! is asked and heard when the child asks one. Every other client, and a leader whose terminal is of another size than the
+//! session (`terminal.size`), gets pictures drawn from the model. A terminal that is slower than the child while others
+//! watch gets nothing until it has caught up, and then a picture: it slows nobody.
+
+use super::Host;
+use super::clients::{Client, OUT_HIGH};
+use super::follower::Follower;
+use super::repaint::{self, Found};
+use crate::core::config::SizePolicy;
+use crate::core::process::Signal;
+use crate::core::terminal::Size;
+use crate::core::time::Stamp;
+use crate::screen::Former;
+
+/// What a client's terminal shows.
+#[derive(Debug)]
+pub(super) enum Sight {
+    /// The child's bytes.
+    Bytes,
+    /// A picture drawn from the model.
+    Picture(Box<Follower>),
+    /// Nothing of what the child writes, until it is drawn anew.
+    Apart {
+        /// What turns off what is on.
+        undo: Vec<u8>,
+        /// Until when.
+        until: Until,
+    },
+}
+
+/// When a terminal that is left out is drawn again.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Until {
+    /// It has taken what waits for it.
+    CaughtUp,
+    /// Its person has read the help and pressed a key.
+    Key,
+}
+
+impl Client {
+    /// Whether it gets the child's bytes.
+    pub fn gets_bytes(&self) -> bool {
+        matches!(self.sight, Sight::Bytes)
+    }
+}
+
+impl Host {
+    fn watching_clients(&self) -> Vec<u64> {
+        self.connections.iter().filter(|(_, c)| c.watches()).map(|(id, _)| *id).collect()
+    }
+
+    /// How many terminals are in use.
+    pub(super) fn watchers(&self) -> usize {
+        self.connections.values().filter(|c| c.watches()).count()
+    }
+
+    /// Whether the child may be read. One that has a single terminal is no faster than it.
+    pub(super) fn has_room(&self) -> bool {
+        !self.is_kept_full() && (self.watchers() > 1 || self.connections.values().all(super::clients::Connection::has_room))
+    }
+
+    /// This client's person typed last.
+    pub(super) fn lead(&mut self, id: u64) {
+        if self.leader != Some(id) && self.client_mut(id).is_some_and(|client| !client.read_only) {
+            self.leader = Some(id);
+            self.fit();
+        }
+        let now = self.clock.now();
+        if let Some(client) = self.client_mut(id) {
+            client.typed = now;
+        }
+    }
+
+    /// A client leaves: of those that stay, the one whose person typed last leads.
+    pub(super) fn unlead(&mut self, id: u64) {
+        if self.leader == Some(id) {
+            self.leader = self.next_leader(id);
+        }
+        self.fit();
+    }
+
+    fn next_leader(&self, id: u64) -> Option<u64> {
+        let typed = |id: &u64| self.connections.get(id).and_then(|c| c.client.as_ref()).map(|c| (!c.read_only, c.typed));
+        let next = self.watching_clients().into_iter().filter(|other| *other != id).max_by_key(typed);
+        next.filter(|id| typed(id).is_some_and(|(may, _)| may))
+    }
+
+    /// Gives the session its size, and every client what it is to see.
+    pub(super) fn fit(&mut self) {
+        if self.exit.is_some() {
+            return;
+        }
+        self.fit_size();
+        for id in self.watching_clients() {
+            self.adjust(id);
+        }
+    }
+
+    fn fit_size(&mut self) {
+        let size = match self.launch.config.terminal.size {
+            SizePolicy::Fixed => {
+                let fixed = self.launch.config.terminal.detached_size;
+                Some(Size::cells(fixed.cols, fixed.rows))
+            }
+            SizePolicy::Leader => self.leader.and_then(|id| self.client_mut(id)).map(|leader| leader.size),
+            SizePolicy::Smallest => {
+                let clients = self.connections.values().filter_map(|c| c.client.as_ref());
+                let sizes: Vec<_> = clients.filter(|c| !c.read_only && !c.leaving).map(|c| c.size).collect();
+                let least = |of: fn(&Size) -> u16| sizes.iter().map(of).min();
+                match (least(|size| size.drawn().0), least(|size| size.drawn().1)) {
+                    (Some(cols), Some(rows)) => {
+                        let same = sizes.iter().find(|size| size.drawn() == (cols, rows));
+                        Some(same.copied().unwrap_or(Size::cells(cols, rows)))
+                    }
+                    _ => None,
+                }
+            }
+        };
+        if let Some(size) = size {
+            self.resize(size);
+        }
+    }
+
+    fn may_have_bytes(&self, id: u64) -> bool {
+        let client = self.connections.get(&id).and_then(|c| c.client.as_ref());
+        let size = self.run.as_ref().map(|run| run.size);
+        self.leader == Some(id) && client.is_some_and(|c| !c.read_only && size.is_none_or(|size| size == c.size))
+    }
+
+    /// Draws a client's terminal anew where it is to see something else than it does.
+    fn adjust(&mut self, id: u64) {
+        let bytes = self.may_have_bytes(id);
+        let Some(client) = self.client_mut(id) else { return };
+        let right = match &client.sight {
+            Sight::Bytes => bytes,
+            Sight::Picture(follower) => !bytes && follower.fits(client.size),
+            Sight::Apart { .. } => true,
+        };
+        if !right {
+            self.redraw(id);
+        }
+    }
+
+    /// A client that has just handed its terminal over: the leader's gets bytes, so that only what it missed is to be shown
+    /// (true); any other gets its picture.
+    pub(super) fn admit(&mut self, id: u64) -> bool {
+        let led = self.leader.is_some_and(|leader| self.client_mut(leader).is_some_and(|leader| !leader.leaving));
+        if !led && self.client_mut(id).is_some_and(|client| !client.read_only) {
+            self.leader = Some(id);
+        }
+        self.fit_size();
+        let bytes = self.may_have_bytes(id);
+        if !bytes {
+            self.draw_first(id);
+        }
+        self.fit();
+        bytes
+    }
+
+    /// Takes everything off a terminal and draws what its client is to see.
+    pub(super) fn redraw(&mut self, id: u64) {
+        let undo = self.undo_for(id);
+        self.put(id, &undo);
+        if !self.may_have_bytes(id) {
+            self.draw_first(id);
+            return;
+        }
+        self.draw_bytes(id, Former::default());
+    }
+
+    /// Draws the whole picture, after which the child's bytes can follow. `former`: how the terminal was before the child.
+    pub(super) fn draw_bytes(&mut self, id: u64, former: Former) {
+        let Some(run) = &mut self.run else { return };
+        run.model.screen().set_former(former);
+        let mut picture = repaint::picture(run.model.screen(), Found::Plain);
+        if run.end.is_some() {
+            // What it left on was turned off at its end.
+            picture.extend(run.model.undo());
+        }
+        if run.muted.is_some() {
+            // What follows is not shown any more.
+            run.muted = Some(run.model.undo_so_far());
+        }
+        let _ = run.pty.signal_foreground(Signal(nix::libc::SIGWINCH));
+        if let Some(client) = self.client_mut(id) {
+            client.sight = Sight::Bytes;
+        }
+        self.put(id, &picture);
+    }
+
+    fn draw_first(&mut self, id: u64) {
+        let Some(client) = self.client_mut(id) else { return };
+        let (follower, start) = Follower::new(client.size);
+        client.sight = Sight::Picture(Box::new(follower));
+        self.put(id, &start);
+        self.draw(id);
+    }
+
+    /// Draws what is due for one client.
+    pub(super) fn draw(&mut self, id: u64) {
+        let now = self.clock.now();
+        let Some(run) = &mut self.run else { return };
+        let Some(connection) = self.connections.get_mut(&id).filter(|c| c.watches()) else { return };
+        let waits = connection.stream.waiting() > 0;
+        let Some(client) = &mut connection.client else { return };
+        if waits || !client.out.is_empty() || client.paused.is_some() {
+            return;
+        }
+        match &mut client.sight {
+            Sight::Apart { until: Until::CaughtUp, .. } => self.redraw(id),
+            Sight::Picture(follower) => {
+                let due = follower.due((run.number, run.model.so_far().revision()));
+                if due.is_some_and(|at| at <= now) && run.muted.is_none() {
+                    let picture = follower.draw(run.model.so_far(), run.number, now);
+                    self.put(id, &picture);
+                }
+            }
+            Sight::Bytes | Sight::Apart { .. } => {}
+        }
+    }
+
+    /// When the next picture is due.
+    pub(super) fn picture_deadline(&self) -> Option<Stamp> {
+        let run = self.run.as_ref().filter(|run| run.muted.is_none())?;
+        let screen = (run.number, run.model.so_far().revision());
+        let clients = self.connections.values().filter(|c| c.watches() && c.stream.waiting() == 0).filter_map(|c| c.client.as_ref());
+        let ready = clients.filter(|client| client.out.is_empty() && client.paused.is_none());
+        ready
+            .filter_map(|client| match &client.sight {
+                Sight::Picture(follower) => follower.due(screen),
+                Sight::Apart { until: Until::CaughtUp, .. } => Some(Stamp(0)),
+                _ => None,
+            })
+            .min()
+    }
+
+    /// Gives the child's bytes to one client. False when there is no terminal that shows them.
+    pub(super) fn show_to(&mut self, id: u64, bytes: &[u8], alone: bool) -> bool {
+        let Some(connection) = self.connections.get_mut(&id) else { return false };
+        let waits = connection.stream.waiting();
+        let Some(client) = &mut connection.client else { return false };
+        if !client.gets_bytes() {
+            return false;
+        }
+        if !alone && client.out.len() + waits > OUT_HIGH {
+            // What waits is still shown, so the terminal is then as the model is now.
+            let undo = self.run.as_mut().map(super::run::Run::undo).unwrap_or_default();
+            if let Some(client) = self.client_mut(id) {
+                client.sight = Sight::Apart { undo, until: Until::CaughtUp };
+            }
+            return false;
+        }
+        self.put(id, bytes)
+    }
+
+    /// Sets a client's terminal aside for a text of hopty's own, until its person presses a key.
+    pub(super) fn show_text(&mut self, id: u64, text: &[u8]) {
+        let undo = self.undo_for(id);
+        self.put(id, &[&undo, &b"\x1b[?1049h\x1b[m\x1b[H\x1b[2J"[..], text].concat());
+        if let Some(client) = self.client_mut(id) {
+            client.sight = Sight::Apart { undo: b"\x1b[?1049l".to_vec(), until: Until::Key };
+        }
+    }
+
+    /// What takes everything off a client's terminal again.
+    pub(super) fn undo_for(&mut self, id: u64) -> Vec<u8> {
+        match self.client_mut(id).map(|client| &client.sight) {
+            Some(Sight::Picture(follower)) => follower.undo(),
+            Some(Sight::Apart { undo, .. }) => undo.clone(),
+            Some(Sight::Bytes) | None => self.undo(),
+        }
+    }
+
+    /// The same for a client that is no longer listed.
+    pub(super) fn undo_of(&mut self, client: &Client) -> Vec<u8> {
+        match &client.sight {
+            Sight::Picture(follower) => follower.undo(),
+            Sight::Apart { undo, .. } => undo.clone(),
+            Sight::Bytes => self.undo(),
+        }
+    }
+
+    /// At the session's end, for a terminal that did not get the child's last bytes: what the screen shows, as lines.
+    pub(super) fn last_picture(&mut self, id: u64) {
+        if self.client_mut(id).is_none_or(|client| client.gets_bytes()) {
+            return;
+        }
+        let undo = self.undo_for(id);
+        let lines = self.run.as_mut().map(|run| repaint::last_lines(run.model.screen())).unwrap_or_default();
+        self.put(id, &[undo, lines].concat());
+        if let Some(client) = self.client_mut(id) {
+            client.sight = Sight::Bytes;
+        }
+    }
+}

@@ -1,0 +1,127 @@
+//! The prefix key, `hopty detach`, and coming back.
+
+use super::{clients, end, run, sized, support, wait_clients, world};
+
+#[test]
+fn the_prefix_key_and_d_detach() {
+    for keys in ["\x1cd", "\x1b[92;5u\x1b[100u"] {
+        let world = world();
+        let mut term = run(&world, "printf '\\033[?2004h\\033[?1000h'; echo begun; exec cat");
+        term.wait_text("begun");
+        term.send(keys);
+        assert_eq!(term.wait_exit(), 0);
+        term.assert_whole();
+        term.wait_text("detached; the session goes on (hopty attach proj)");
+        let again = world.terminal(&["attach"]);
+        again.wait_text("begun");
+        again.send("typed\r");
+        again.wait_text("typed");
+        end(&world);
+    }
+}
+
+#[test]
+fn pressed_twice_it_is_the_program_s() {
+    let world = world();
+    let term = run(&world, "stty raw -echo; echo begun; dd bs=1 count=4 2>/dev/null | od -An -tx1; exec cat");
+    term.wait_text("begun");
+    // Cut anywhere; an unknown key after the prefix is nobody's.
+    term.send("a\x1c");
+    term.send("\x1c");
+    term.send("\x1cxb");
+    term.send("\x1c\x1b[Ac");
+    term.wait_text("61 1c 62 63");
+    end(&world);
+}
+
+#[test]
+fn in_a_paste_it_is_text() {
+    let world = world();
+    let term = run(&world, "stty raw -echo; echo begun; dd bs=1 count=14 2>/dev/null | od -An -tx1 -w99; exec cat");
+    term.wait_text("begun");
+    term.send("\x1b[200~\x1cd\x1b[201~");
+    term.wait_text("1b 5b 32 30 30 7e 1c 64 1b 5b 32 30 31 7e");
+    end(&world);
+}
+
+#[test]
+fn it_can_be_another_key_or_none() {
+    let mut world = world();
+    world.set("HOPTY_TERMINAL_PREFIX", "ctrl-b");
+    let mut term = run(&world, "echo begun; exec cat");
+    term.wait_text("begun");
+    term.send("\x02d");
+    assert_eq!(term.wait_exit(), 0);
+    end(&world);
+    world.set("HOPTY_TERMINAL_PREFIX", "");
+    let term = run(&world, "stty raw -echo; echo begun; dd bs=1 count=2 2>/dev/null | od -An -tx1; exec cat");
+    term.wait_text("begun");
+    term.send("\x1cd");
+    term.wait_text("1c 64");
+    end(&world);
+}
+
+#[test]
+fn the_help_is_shown_and_goes_away() {
+    let world = world();
+    let term = run(&world, "echo begun; exec cat");
+    term.wait_text("begun");
+    term.send("\x1c?");
+    term.wait_text("session proj");
+    term.wait_text("detach");
+    term.send("\x1b[I");
+    term.send("q");
+    term.wait_for("the picture", |screen| !screen.alternate() && screen.lines().iter().any(|line| line.contains("begun")));
+    assert!(!term.lines().iter().any(|line| line.contains("Any key")));
+    term.send("typed\r");
+    term.wait_text("typed");
+    assert!(!term.lines().iter().any(|line| line.contains('q')), "{:?}", term.lines());
+    end(&world);
+}
+
+#[test]
+fn detach_sends_one_or_all_away() {
+    let world = world();
+    let mut first = run(&world, "echo begun; exec cat");
+    first.wait_text("begun");
+    let mut second = sized(&world, &["attach"], (60, 20));
+    wait_clients(&world, 2);
+    assert_eq!(world.ask(&["detach", "--client", "2", "--json"]), "{\"detached\":1}\n");
+    assert_eq!(second.wait_exit(), 0);
+    second.assert_whole();
+    wait_clients(&world, 1);
+    assert_eq!(world.ask(&["detach", "proj"]), "");
+    assert_eq!(first.wait_exit(), 0);
+    assert_eq!(world.hopty(&["detach"]).status.code(), Some(1));
+    end(&world);
+}
+
+#[test]
+fn inside_a_session_there_is_no_attaching() {
+    let world = world();
+    let hopty = support::claude::hopty();
+    let script =
+        format!("'{0}' attach; echo code $?; '{0}' attach proj; echo code $?; '{0}' detach; echo code $?; exec cat", hopty.display());
+    let term = run(&world, &script);
+    term.wait_for("three refusals", |screen| screen.lines().iter().filter(|line| *line == "code 4").count() == 3);
+    term.wait_text("inside the session proj already");
+    term.wait_text("a descendant of the session may not send its terminals away");
+    end(&world);
+}
+
+#[test]
+fn a_hundred_times_away_and_back_and_nothing_is_lost() {
+    let world = world();
+    let mut first = run(&world, "n=0; while read line; do n=$((n+1)); echo $n $line; done");
+    for n in 1..=100 {
+        first.send(format!("line{n}\r"));
+        first.wait_text(&format!("{n} line{n}"));
+        first.send("\x1cd");
+        assert_eq!(first.wait_exit(), 0);
+        first.assert_whole();
+        first = sized(&world, &["attach"], if n % 2 == 0 { (120, 40) } else { (100, 30) });
+        first.wait_text(&format!("{n} line{n}"));
+    }
+    assert_eq!(clients(&world).len(), 1);
+    end(&world);
+}
