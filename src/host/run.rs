@@ -119,6 +119,7 @@ impl Host {
         match self.try_spawn(number, start, conversation, size) {
             Ok((pty, pid)) => {
                 let mut model = Model::new(size);
+                model.screen().set_history_limit(self.launch.config.terminal.scrollback_lines as usize);
                 model.screen().set_former(former);
                 model.screen().answered();
                 self.run = Some(Run {

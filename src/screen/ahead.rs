@@ -11,20 +11,24 @@ pub(super) const WORTH: usize = 2048;
 
 impl Terminal {
     /// How many of `bytes`, which follow a line feed, need not be looked at, because what they write leaves the screen, and
-    /// `kept` lines above it, before the bytes end. The caret is then where they would have left it.
+    /// the history, before the bytes end. The caret is then where they would have left it.
     ///
     /// The bytes are sure to scroll when the caret is in the last row and there are no margins. What is left over must begin
     /// after `\r\n`, or the column would depend on what is skipped; must scroll all rows out, so that they matter to nobody;
     /// and must have a character for REP.
-    pub(super) fn run_ahead(&mut self, bytes: &[u8], kept: usize) -> usize {
+    pub(super) fn run_ahead(&mut self, bytes: &[u8]) -> usize {
         let bottom = self.rows - 1;
         if bytes.len() < WORTH || self.caret.row != bottom || self.region != self.whole() {
             return 0;
         }
+        let kept = if self.alternate.is_none() { self.history.limit() } else { 0 };
         let text = &bytes[..only_scrolling(bytes)];
         let Some(start) = last_lines(text, self.rows + kept) else { return 0 };
         if start == 0 || !text[start..].iter().any(|byte| matches!(byte, b' '..=b'~')) {
             return 0;
+        }
+        if self.alternate.is_none() {
+            self.history.skip(memchr::memchr_iter(b'\n', &text[..start]).count());
         }
         self.go(0, bottom);
         self.changed = true;
@@ -67,9 +71,10 @@ mod tests {
         let mut screen = Screen::new(20, 4);
         screen.feed(b"\n\n\n\n");
         let flood = "a line of text\r\n".repeat(1000);
-        let ahead = screen.terminal.run_ahead(flood.as_bytes(), 0);
+        let ahead = screen.terminal.run_ahead(flood.as_bytes());
         assert!(ahead > flood.len() - 16 * 12, "{ahead}");
-        let with_history = screen.terminal.run_ahead(flood.as_bytes(), 500);
+        screen.set_history_limit(500);
+        let with_history = screen.terminal.run_ahead(flood.as_bytes());
         assert!((16 * 480..16 * 500).contains(&with_history), "{with_history}");
     }
 
@@ -90,12 +95,12 @@ mod tests {
         for before in ["\x1b[H", "\x1b[2;3r\x1b[4H", "\x1b[1;3r\x1b[4H"] {
             let mut screen = Screen::new(20, 4);
             screen.feed(before.as_bytes());
-            assert_eq!(screen.terminal.run_ahead(flood.as_bytes(), 0), 0, "{before:?}");
+            assert_eq!(screen.terminal.run_ahead(flood.as_bytes()), 0, "{before:?}");
         }
         let mut screen = Screen::new(20, 4);
         screen.feed(b"\x1b[4H");
         for text in ["x\n".repeat(4000), "\x08\r\n".repeat(4000), "\x0e\r\n".repeat(4000), "\r\n".repeat(4000), "x".repeat(9000)] {
-            assert_eq!(screen.terminal.run_ahead(text.as_bytes(), 0), 0, "{:?}", &text[..4]);
+            assert_eq!(screen.terminal.run_ahead(text.as_bytes()), 0, "{:?}", &text[..4]);
         }
     }
 }

@@ -75,6 +75,7 @@ impl Terminal {
             'G' | '`' => self.go(args.position(0), row),
             'H' | 'f' => self.go_addressed(args.position(1), args.position(0)),
             'I' => self.tab_forward(count),
+            'J' if args.value(0) == 3 => self.history.clear(),
             'J' => self.erase(args, Self::erase_screen),
             'K' => self.erase(args, Self::erase_line),
             'L' => self.insert_lines(count),

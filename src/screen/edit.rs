@@ -17,7 +17,7 @@ pub(super) enum Extent {
 }
 
 impl Extent {
-    /// The extent of a parameter; `None` for others, such as ED 3, which is about scrollback.
+    /// The extent of a parameter; `None` for others, such as ED 3, which empties the history.
     pub(super) fn from_number(number: u16) -> Option<Self> {
         match number {
             0 => Some(Self::ToEnd),

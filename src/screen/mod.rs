@@ -5,7 +5,7 @@
 //! when the child dies ([`Screen::undo`]).
 //!
 //! It is pure: no I/O, no clock; the same bytes and sizes give the same screen, however the bytes are cut. No input can make
-//! it panic or grow without bound. It keeps no scrollback, does not reflow, and knows nothing of Claude.
+//! it panic or grow without bound. It knows nothing of Claude.
 
 mod ahead;
 mod alternate;
@@ -17,9 +17,11 @@ mod edit;
 mod extras;
 mod former;
 mod grid;
+mod history;
 mod input;
 mod keyboard;
 mod latch;
+mod line;
 mod look;
 mod marks;
 mod modes;

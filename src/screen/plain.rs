@@ -8,9 +8,6 @@ use vte::Perform;
 use super::terminal::Terminal;
 use super::utf8::{Decoded, decode};
 
-/// Lines above the screen that are kept.
-const HISTORY: usize = 0;
-
 impl Terminal {
     /// Carries out `bytes` up to the first escape, or to a character that is cut at their end, and says how many that were.
     pub(super) fn plain(&mut self, bytes: &[u8]) -> usize {
@@ -27,7 +24,7 @@ impl Terminal {
                     self.execute(b'\n');
                     lines += 1;
                     // From here on the whole screen scrolls, if it does at all. It is tried once.
-                    if lines == self.rows { 1 + self.run_ahead(&rest[1..], HISTORY) } else { 1 }
+                    if lines == self.rows { 1 + self.run_ahead(&rest[1..]) } else { 1 }
                 }
                 byte @ ..0x80 => {
                     self.control(byte);

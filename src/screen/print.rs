@@ -1,5 +1,6 @@
 //! Writing text: wrapping, insert mode, combining marks, REP.
 
+use super::line::End;
 use super::modes::Mode;
 use super::terminal::Terminal;
 use super::width::width;
@@ -17,7 +18,7 @@ impl Terminal {
         self.changed = true;
         loop {
             if self.caret.pending {
-                self.wrap();
+                self.wrap(End::Wrap);
             }
             let col = self.caret.col;
             let fit = run.len().min(self.cols - col);
@@ -81,7 +82,7 @@ impl Terminal {
     #[inline]
     fn put_narrow(&mut self, ch: char) {
         if self.caret.pending {
-            self.wrap();
+            self.wrap(End::Wrap);
         }
         let (col, look) = (self.caret.col, self.caret.look);
         let insert = self.modes.is_on(Mode::Insert);
@@ -102,7 +103,7 @@ impl Terminal {
             return;
         }
         if self.caret.pending {
-            self.wrap();
+            self.wrap(End::Wrap);
         }
         let look = self.caret.look;
         if self.caret.col + 2 > self.cols {
@@ -111,7 +112,7 @@ impl Terminal {
                 if let Some(row) = self.page.grid.row_mut(self.caret.row) {
                     row.erase(col, col + 1, blank);
                 }
-                self.wrap();
+                self.wrap(End::Gap);
             } else {
                 self.caret.col = self.cols - 2;
             }
@@ -136,17 +137,22 @@ impl Terminal {
         if self.caret.col >= self.cols {
             self.caret.col = self.cols - 1;
             self.caret.pending = self.modes.is_on(Mode::AutoWrap);
+            // What was there before went on in the next row; this does not yet.
+            if let Some(row) = self.page.grid.row_mut(self.caret.row) {
+                row.wrapped = false;
+            }
         }
     }
 
     /// Goes on in the next row. A wait from before autowrap was switched off is dropped.
-    fn wrap(&mut self) {
+    fn wrap(&mut self, end: End) {
         self.caret.pending = false;
         if !self.is_on(Mode::AutoWrap) {
             return;
         }
         if let Some(row) = self.page.grid.row_mut(self.caret.row) {
             row.wrapped = true;
+            row.gap = end == End::Gap;
         }
         self.index();
         self.caret.col = 0;

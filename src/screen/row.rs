@@ -31,6 +31,8 @@ pub(super) struct Row {
     cols: u16,
     /// Whether the text goes on in the next row because it did not fit (autowrap), not because of a line feed.
     pub(super) wrapped: bool,
+    /// It goes on because a wide character did not fit, for which the last column was left empty.
+    pub(super) gap: bool,
 }
 
 /// Stored blanks at the end, and marks without a cell, take no part.
@@ -38,7 +40,7 @@ impl PartialEq for Row {
     fn eq(&self, other: &Self) -> bool {
         let marks = |row: &Self, at: usize| row.marks.get(at).to_owned();
         self.cols == other.cols
-            && self.wrapped == other.wrapped
+            && self.end() == other.end()
             && self.written() == other.written()
             && (0..).zip(self.written()).all(|(at, cell)| !cell.is_marked() || marks(self, at) == marks(other, at))
     }
@@ -47,10 +49,17 @@ impl PartialEq for Row {
 impl Row {
     /// An empty row of `cols` cells.
     pub(super) fn new(cols: usize) -> Self {
-        Self { cells: Vec::new(), marks: Marks::default(), cols: u16::try_from(cols).unwrap_or(u16::MAX), wrapped: false }
+        let cols = u16::try_from(cols).unwrap_or(u16::MAX);
+        Self { cells: Vec::new(), marks: Marks::default(), cols, wrapped: false, gap: false }
     }
 
-    fn cols(&self) -> usize {
+    /// One cell; a blank where none is stored.
+    pub(super) fn cell(&self, col: usize) -> Cell {
+        self.cells.get(col).copied().unwrap_or(Cell::BLANK)
+    }
+
+    /// How many cells it has, stored or not.
+    pub(super) fn cols(&self) -> usize {
         usize::from(self.cols)
     }
 

@@ -9,6 +9,7 @@ use super::cursor::{Caret, CursorShape};
 use super::extras::Extras;
 use super::former::Former;
 use super::grid::Grid;
+use super::history::History;
 use super::keyboard::{KeyOption, KeyOptions, Keyboard};
 use super::look::Look;
 use super::modes::{Mode, Modes};
@@ -47,6 +48,8 @@ pub(super) struct Terminal {
     pub(super) page: Page,
     /// The other one.
     pub(super) hidden: Page,
+    /// What has left the primary screen at the top.
+    pub(super) history: History,
     /// How the alternate screen was entered; `None` while the primary one is shown.
     pub(super) alternate: Option<Alternate>,
     /// The cursor.
@@ -97,6 +100,7 @@ impl Terminal {
             rows,
             page: Page { grid, ..Page::default() },
             hidden: Page::default(),
+            history: History::default(),
             alternate: None,
             caret: Caret::default(),
             region: Region { top: 0, bottom: rows - 1 },
@@ -209,6 +213,10 @@ impl Terminal {
     /// Scrolls the rows of `region` up.
     pub(super) fn scroll_up(&mut self, region: Region, count: usize) {
         let blank = self.blank();
+        if region.top == 0 && self.alternate.is_none() {
+            let leaving = count.min(region.bottom + 1);
+            self.page.grid.rows().range(..leaving).for_each(|row| self.history.push(row));
+        }
         self.page.grid.scroll_up(region.top, region.bottom, count, blank);
         self.changed = true;
     }
@@ -230,7 +238,7 @@ impl Terminal {
         self.caret = self.page.saved.clamped(self.cols, self.rows);
     }
 
-    /// RIS: all as new, but for titles, which terminals keep. The rows are used again: two bytes must not cost an
+    /// RIS: all as new, but for titles, which terminals keep; the history is emptied, as in xterm. The rows are used again: two bytes must not cost an
     /// allocation of the whole screen.
     pub(super) fn reset(&mut self) {
         let mut grid = std::mem::take(&mut self.page.grid);
@@ -238,6 +246,8 @@ impl Terminal {
         let fresh = Self::with_grid(self.cols, self.rows, grid);
         let old = std::mem::replace(self, fresh);
         self.titles = old.titles;
+        self.history = old.history;
+        self.history.clear();
         self.queries = old.queries;
         self.colors = old.colors;
         self.extras = old.extras.reset();

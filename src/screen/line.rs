@@ -1,0 +1,129 @@
+//! A line that has left the screen: its text, and the looks of its parts, packed.
+//!
+//! A row holds 16 bytes for every cell, because cells are overwritten one by one. What has left the screen is only read, so
+//! it takes the bytes of its text, and 16 for each stretch of one look; a line that looks like nothing has none of those.
+
+use super::look::{CELL_BITS, Look};
+use super::row::Row;
+use super::text::Run;
+
+/// How a line ends.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(super) enum End {
+    /// With a line feed, or the cursor went elsewhere.
+    #[default]
+    Break,
+    /// The text goes on in the next line.
+    Wrap,
+    /// The same, and the last column was left empty, because a wide character did not fit.
+    Gap,
+}
+
+impl Row {
+    /// How it ends. A gap that was written to since is none.
+    pub(super) fn end(&self) -> End {
+        match (self.wrapped, self.gap && self.cell(self.cols() - 1).ch() == ' ') {
+            (false, _) => End::Break,
+            (true, false) => End::Wrap,
+            (true, true) => End::Gap,
+        }
+    }
+}
+
+/// Neighbouring characters of one look: the look, and in the bits that a cell has its character in, the bytes of text.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+struct Stretch(Look);
+
+impl Stretch {
+    fn new(look: Look, bytes: usize) -> Self {
+        Self(Look { first: look.first | bytes as u64, second: look.second })
+    }
+
+    fn bytes(self) -> usize {
+        (self.0.first & ((1 << CELL_BITS) - 1)) as usize
+    }
+
+    fn look(self) -> Look {
+        Look { first: self.0.first >> CELL_BITS << CELL_BITS, second: self.0.second }
+    }
+}
+
+/// A line of at most as many cells as a screen has columns.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(super) struct Line {
+    text: Box<str>,
+    /// All of the text from the left; empty when none of it looks like anything.
+    stretches: Box<[Stretch]>,
+    /// How it ends.
+    pub(super) end: End,
+}
+
+impl Line {
+    /// Bytes of memory that it takes, roughly: what an allocation costs beside its content is counted, too.
+    pub(super) fn size(&self) -> usize {
+        const ALLOCATION: usize = 16;
+        size_of::<Self>() + 2 * ALLOCATION + self.text.len() + size_of_val(&*self.stretches)
+    }
+
+    /// Its text in parts of one look.
+    pub(super) fn parts(&self) -> impl Iterator<Item = (&str, Look)> {
+        let plain = (self.stretches.is_empty() && !self.text.is_empty()).then_some((&*self.text, Look::default()));
+        let mut rest = &*self.text;
+        let parts = self.stretches.iter().map_while(move |stretch| {
+            let (part, behind) = rest.split_at_checked(stretch.bytes())?;
+            rest = behind;
+            Some((part, stretch.look()))
+        });
+        plain.into_iter().chain(parts)
+    }
+
+    /// Its text in runs of one style.
+    pub(super) fn runs(&self) -> Vec<Run> {
+        self.parts().map(|(text, look)| Run { text: text.to_owned(), style: look.style() }).collect()
+    }
+}
+
+/// A line that is being put together. Its room is used again for the next one.
+#[derive(Clone, Debug, Default)]
+pub(super) struct Draft {
+    text: String,
+    stretches: Vec<Stretch>,
+}
+
+impl Draft {
+    fn extend_look(&mut self, bytes: usize, look: Look) {
+        match self.stretches.last_mut() {
+            Some(last) if last.look() == look => *last = Stretch::new(look, last.bytes() + bytes),
+            _ => self.stretches.push(Stretch::new(look, bytes)),
+        }
+    }
+
+    /// Appends what a row shows, blanks at its end are left out, unless it goes on in the next row.
+    pub(super) fn push_row(&mut self, row: &Row) -> End {
+        let end = row.end();
+        let cells = match end {
+            End::Break => row.written().len(),
+            End::Wrap => row.cols(),
+            End::Gap => row.cols() - 1,
+        };
+        for col in 0..cells {
+            let cell = row.cell(col);
+            let before = self.text.len();
+            row.push_text(col, &mut self.text);
+            if !cell.is_spacer() {
+                self.extend_look(self.text.len() - before, cell.look());
+            }
+        }
+        end
+    }
+
+    /// The line, and a new draft.
+    pub(super) fn finish(&mut self, end: End) -> Line {
+        let plain = self.stretches.iter().all(|stretch| stretch.look() == Look::default());
+        let stretches = if plain { Box::default() } else { self.stretches.as_slice().into() };
+        let line = Line { text: self.text.as_str().into(), stretches, end };
+        self.text.clear();
+        self.stretches.clear();
+        line
+    }
+}
