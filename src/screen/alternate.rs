@@ -227,6 +227,6 @@ mod tests {
         let mut screen = screen("abcdefgh\r\nx\x1b[?1049h");
         screen.resize(4, 5);
         screen.feed(b"\x1b[?1049l");
-        assert_eq!(screen.lines(), ["abcd", "x", "", "", ""]);
+        assert_eq!(screen.lines(), ["abcd", "efgh", "x", "", ""]);
     }
 }

@@ -45,6 +45,12 @@ impl Grid {
         self.rows.resize_with(rows, || Row::new(cols));
     }
 
+    /// Puts other rows in the place of all; where there are fewer than `rows`, empty ones follow.
+    pub(super) fn replace(&mut self, cols: usize, rows: usize, with: impl Iterator<Item = Row>) {
+        self.rows = with.collect();
+        self.rows.resize_with(rows, || Row::new(cols));
+    }
+
     /// Blanks whole rows `from..to`, cut to the grid.
     pub(super) fn erase_rows(&mut self, from: usize, to: usize, look: Look) {
         let to = to.min(self.rows.len());

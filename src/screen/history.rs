@@ -42,7 +42,7 @@ impl History {
 
     fn set_limit(&mut self, limit: usize) {
         self.limit = limit;
-        self.trim();
+        self.trim(limit);
         self.lines.shrink_to(limit);
     }
 
@@ -52,11 +52,14 @@ impl History {
         if self.limit == 0 {
             return;
         }
-        let end = self.draft.push_row(row);
+        let end = self.draft.push_row(row, 0);
         let line = self.draft.finish(end);
         self.bytes += line.size();
         self.lines.push_back(line);
-        self.trim();
+        self.trim(self.limit);
+        if self.lines.capacity() > 4 * self.limit.max(16) {
+            self.lines.shrink_to(self.limit);
+        }
     }
 
     /// Counts lines that would not be kept when all is done, and were left out.
@@ -71,8 +74,36 @@ impl History {
         self.bytes = 0;
     }
 
-    fn trim(&mut self) {
-        while self.lines.len() > self.limit || self.bytes > self.limit.saturating_mul(LINE_BYTES) {
+    /// All lines, to be cut anew.
+    pub(super) fn take_lines(&mut self) -> VecDeque<Line> {
+        std::mem::take(&mut self.lines)
+    }
+
+    /// Lines that were cut anew, and of these the first one of the screen, before and after.
+    ///
+    /// A narrow screen can make more lines of them than the limit. Those are not told, but kept until the next line comes: a
+    /// window that is dragged to be small and large again loses nothing.
+    pub(super) fn put_lines(&mut self, lines: VecDeque<Line>, old_top: usize, new_top: usize) {
+        self.total = (self.total + new_top as u64).saturating_sub(old_top as u64);
+        if self.limit > 0 {
+            self.lines = lines;
+            self.bytes = self.lines.iter().map(Line::size).sum();
+            self.trim(usize::MAX);
+        }
+    }
+
+    /// How many of the oldest lines are above the limit.
+    fn surplus(&self) -> usize {
+        self.lines.len().saturating_sub(self.limit)
+    }
+
+    /// One line that is told.
+    pub(super) fn line(&self, at: usize) -> Option<&Line> {
+        self.lines.get(self.surplus() + at)
+    }
+
+    fn trim(&mut self, limit: usize) {
+        while self.lines.len() > limit || self.bytes > self.limit.saturating_mul(LINE_BYTES) {
             let Some(line) = self.lines.pop_front() else { return };
             self.bytes -= line.size();
         }
@@ -97,24 +128,25 @@ impl Screen {
     /// How many lines of history there are: at most as many as the limit, and fewer where they take more than 4 KiB each.
     #[must_use]
     pub fn history_len(&self) -> usize {
-        self.terminal.history.lines.len()
+        self.terminal.history.lines.len() - self.terminal.history.surplus()
     }
 
     /// One line of history, 0 = the oldest, as runs from the left. Unstyled blanks at the end are left out, unless the line
     /// goes on in the next one; a line that does not exist has no runs.
     #[must_use]
     pub fn history_row_runs(&self, line: usize) -> Vec<Run> {
-        self.terminal.history.lines.get(line).map(Line::runs).unwrap_or_default()
+        self.terminal.history.line(line).map(Line::runs).unwrap_or_default()
     }
 
     /// Whether a line of history goes on in the next one, or the last one in the first row of the primary screen: it ran over
     /// the right edge (autowrap) and was not ended by a line feed.
     #[must_use]
     pub fn history_row_wrapped(&self, line: usize) -> bool {
-        self.terminal.history.lines.get(line).is_some_and(|line| line.end != End::Break)
+        self.terminal.history.line(line).is_some_and(|line| line.end != End::Break)
     }
 
-    /// Whether a row of the screen that is shown goes on in the next row, for the same reason.
+    /// Whether a row of the screen that is shown goes on in the next row, for the same reason. The blanks at its end, which
+    /// [`Screen::row_runs`] leaves out, are text then.
     #[must_use]
     pub fn row_wrapped(&self, row: u16) -> bool {
         self.terminal.page.grid.rows().get(usize::from(row)).is_some_and(|row| row.wrapped)

@@ -6,6 +6,9 @@ use proptest::prelude::*;
 use super::ahead::WORTH;
 use super::{SIDE_MAX, Screen};
 
+/// Lines of history.
+pub(super) const KEPT: usize = 7;
+
 fn parameter() -> impl Strategy<Value = String> {
     prop_oneof![
         4 => (0u32..12).prop_map(|n| n.to_string()),
@@ -138,16 +141,16 @@ fn piece() -> impl Strategy<Value = Vec<u8>> {
     ]
 }
 
-fn input() -> impl Strategy<Value = Vec<u8>> {
+pub(super) fn input() -> impl Strategy<Value = Vec<u8>> {
     vec(piece(), 0..40).prop_map(|pieces| pieces.concat())
 }
 
-fn size() -> impl Strategy<Value = (u16, u16)> {
+pub(super) fn size() -> impl Strategy<Value = (u16, u16)> {
     prop_oneof![4 => (1u16..12, 1u16..8), 1 => (1u16..3, 1u16..3), 1 => (0u16..200, 0u16..60)]
 }
 
 /// What holds for every screen at every moment.
-fn check(screen: &Screen) {
+pub(super) fn check(screen: &Screen) {
     let (cols, rows) = screen.size();
     assert!((1..=SIDE_MAX).contains(&cols) && (1..=SIDE_MAX).contains(&rows));
     let cursor = screen.cursor();
@@ -160,6 +163,8 @@ fn check(screen: &Screen) {
         assert_eq!(joined.trim_end_matches(' '), line);
         assert!(runs.windows(2).all(|pair| pair[0].style != pair[1].style));
     }
+    assert!(screen.history_len() <= KEPT);
+    assert!((0..screen.history_len()).all(|at| screen.history_row_runs(at).windows(2).all(|pair| pair[0].style != pair[1].style)));
     assert!(screen.title().len() <= 1024);
     let terminal = &screen.terminal;
     assert!(terminal.region.top <= terminal.region.bottom && terminal.region.bottom < usize::from(rows));
@@ -171,13 +176,13 @@ fn check(screen: &Screen) {
 }
 
 /// Twice the usual number of inputs for each law; `PROPTEST_CASES` gives another.
-fn config() -> ProptestConfig {
+pub(super) fn config() -> ProptestConfig {
     let usual = ProptestConfig::default();
     ProptestConfig { failure_persistence: None, cases: 2 * usual.cases, ..usual }
 }
 
 /// Many lines, most of which leave the screen: some of them with what must not be skipped.
-fn flood() -> impl Strategy<Value = Vec<u8>> {
+pub(super) fn flood() -> impl Strategy<Value = Vec<u8>> {
     let line = prop_oneof![
         10 => "[ -~]{0,30}".prop_map(String::into_bytes),
         3 => vec(text(), 0..4).prop_map(|pieces| pieces.concat()),
@@ -195,14 +200,14 @@ proptest! {
 
     #[test]
     fn input_may_be_cut_anywhere((cols, rows) in size(), bytes in input(), cuts in vec(any::<prop::sample::Index>(), 0..6)) {
-        let mut whole = Screen::new(cols, rows);
+        let mut whole = Screen::with_history(cols, rows, KEPT);
         whole.feed(&bytes);
-        let mut single = Screen::new(cols, rows);
+        let mut single = Screen::with_history(cols, rows, KEPT);
         bytes.iter().for_each(|byte| single.feed(std::slice::from_ref(byte)));
         prop_assert!(whole == single, "byte by byte: {:?} against {:?}", whole, single);
         let mut places: Vec<_> = cuts.iter().map(|cut| cut.index(bytes.len() + 1)).collect();
         places.sort_unstable();
-        let mut pieces = Screen::new(cols, rows);
+        let mut pieces = Screen::with_history(cols, rows, KEPT);
         let mut from = 0;
         for to in places {
             pieces.feed(&bytes[from..to]);
@@ -214,9 +219,9 @@ proptest! {
 
     #[test]
     fn the_short_way_leads_where_the_parser_leads((cols, rows) in size(), bytes in input()) {
-        let mut short = Screen::new(cols, rows);
+        let mut short = Screen::with_history(cols, rows, KEPT);
         short.feed(&bytes);
-        let mut long = Screen::new(cols, rows);
+        let mut long = Screen::with_history(cols, rows, KEPT);
         let mut parser = vte::Parser::<1024>::default();
         parser.advance(&mut long.terminal, &bytes);
         (long.terminal.heard, long.terminal.grounded) = (false, false);
@@ -226,10 +231,10 @@ proptest! {
 
     #[test]
     fn what_is_skipped_leaves_no_trace((cols, rows) in size(), before in input(), bytes in flood()) {
-        let mut skipped = Screen::new(cols, rows);
+        let mut skipped = Screen::with_history(cols, rows, KEPT);
         skipped.feed(&before);
         skipped.feed(&bytes);
-        let mut written = Screen::new(cols, rows);
+        let mut written = Screen::with_history(cols, rows, KEPT);
         written.feed(&before);
         bytes.chunks(WORTH - 1).for_each(|piece| written.feed(piece));
         prop_assert!(skipped == written, "{:?} against {:?}", skipped, written);
@@ -237,7 +242,7 @@ proptest! {
 
     #[test]
     fn nothing_panics_and_all_stays_in_bounds((cols, rows) in size(), steps in vec((input(), size()), 0..6)) {
-        let mut screen = Screen::new(cols, rows);
+        let mut screen = Screen::with_history(cols, rows, KEPT);
         for (bytes, (cols, rows)) in steps {
             screen.feed(&bytes);
             check(&screen);
@@ -248,7 +253,7 @@ proptest! {
 
     #[test]
     fn random_bytes_do_no_harm((cols, rows) in size(), bytes in vec(any::<u8>(), 0..600)) {
-        let mut screen = Screen::new(cols, rows);
+        let mut screen = Screen::with_history(cols, rows, KEPT);
         screen.feed(&bytes);
         check(&screen);
     }

@@ -6,6 +6,7 @@
 use super::look::{CELL_BITS, Look};
 use super::row::Row;
 use super::text::Run;
+use super::width::width;
 
 /// How a line ends.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -54,6 +55,7 @@ pub(super) struct Line {
     text: Box<str>,
     /// All of the text from the left; empty when none of it looks like anything.
     stretches: Box<[Stretch]>,
+    cells: u16,
     /// How it ends.
     pub(super) end: End,
 }
@@ -63,6 +65,11 @@ impl Line {
     pub(super) fn size(&self) -> usize {
         const ALLOCATION: usize = 16;
         size_of::<Self>() + 2 * ALLOCATION + self.text.len() + size_of_val(&*self.stretches)
+    }
+
+    /// Columns of its text.
+    pub(super) fn cells(&self) -> usize {
+        usize::from(self.cells)
     }
 
     /// Its text in parts of one look.
@@ -81,6 +88,26 @@ impl Line {
     pub(super) fn runs(&self) -> Vec<Run> {
         self.parts().map(|(text, look)| Run { text: text.to_owned(), style: look.style() }).collect()
     }
+
+    /// The row that it was, `cols` cells long; what does not fit is cut.
+    pub(super) fn row(&self, cols: usize) -> Row {
+        let mut row = Row::new(cols);
+        let mut col = 0;
+        for (text, look) in self.parts() {
+            for ch in text.chars() {
+                match width(ch) {
+                    Some(1) => row.put_narrow(col, ch, look),
+                    Some(2) => row.put_wide(col, ch, look),
+                    _ if col > 0 => row.combine(col - 1, ch),
+                    _ => {}
+                }
+                col += width(ch).unwrap_or(0);
+            }
+        }
+        row.wrapped = self.end != End::Break;
+        row.gap = self.end == End::Gap;
+        row
+    }
 }
 
 /// A line that is being put together. Its room is used again for the next one.
@@ -88,9 +115,23 @@ impl Line {
 pub(super) struct Draft {
     text: String,
     stretches: Vec<Stretch>,
+    /// Columns so far.
+    pub(super) cells: usize,
 }
 
 impl Draft {
+    /// Whether nothing was appended.
+    pub(super) fn is_empty(&self) -> bool {
+        self.text.is_empty()
+    }
+
+    /// Appends a character that takes `cells` columns.
+    pub(super) fn push(&mut self, ch: char, cells: usize, look: Look) {
+        self.text.push(ch);
+        self.cells += cells;
+        self.extend_look(ch.len_utf8(), look);
+    }
+
     fn extend_look(&mut self, bytes: usize, look: Look) {
         match self.stretches.last_mut() {
             Some(last) if last.look() == look => *last = Stretch::new(look, last.bytes() + bytes),
@@ -98,11 +139,11 @@ impl Draft {
         }
     }
 
-    /// Appends what a row shows, blanks at its end are left out, unless it goes on in the next row.
-    pub(super) fn push_row(&mut self, row: &Row) -> End {
+    /// Appends what a row shows, at least `cells` of it: blanks at its end are left out, unless it goes on in the next row.
+    pub(super) fn push_row(&mut self, row: &Row, cells: usize) -> End {
         let end = row.end();
         let cells = match end {
-            End::Break => row.written().len(),
+            End::Break => row.written().len().max(cells),
             End::Wrap => row.cols(),
             End::Gap => row.cols() - 1,
         };
@@ -114,6 +155,7 @@ impl Draft {
                 self.extend_look(self.text.len() - before, cell.look());
             }
         }
+        self.cells += cells;
         end
     }
 
@@ -121,9 +163,10 @@ impl Draft {
     pub(super) fn finish(&mut self, end: End) -> Line {
         let plain = self.stretches.iter().all(|stretch| stretch.look() == Look::default());
         let stretches = if plain { Box::default() } else { self.stretches.as_slice().into() };
-        let line = Line { text: self.text.as_str().into(), stretches, end };
+        let line = Line { text: self.text.as_str().into(), stretches, cells: u16::try_from(self.cells).unwrap_or(u16::MAX), end };
         self.text.clear();
         self.stretches.clear();
+        self.cells = 0;
         line
     }
 }

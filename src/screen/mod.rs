@@ -31,6 +31,7 @@ mod params;
 mod perform;
 mod plain;
 mod print;
+mod reflow;
 mod reply;
 mod row;
 mod sequence;
@@ -48,6 +49,8 @@ mod width;
 mod claude_tests;
 #[cfg(test)]
 mod law_tests;
+#[cfg(test)]
+mod reflow_tests;
 
 use std::fmt;
 
@@ -141,7 +144,8 @@ impl Screen {
         self.open.feed(bytes);
     }
 
-    /// Changes the size of both screens, cut as in [`Screen::new`]. The content stays at the top left.
+    /// Changes the size of both screens, cut as in [`Screen::new`]. Lines of the primary screen and of the history that ran over
+    /// are joined and cut anew, and lines go to the history or come back from it; the alternate screen is cropped or extended.
     pub fn resize(&mut self, cols: u16, rows: u16) {
         self.terminal.resize(side(cols), side(rows));
         if self.terminal.changed {

@@ -127,14 +127,17 @@ impl Terminal {
         if (cols, rows) == (self.cols, self.rows) {
             return;
         }
+        self.resize_primary(cols, rows);
         self.cols = cols;
         self.rows = rows;
-        self.page.grid.resize(cols, rows);
-        if !self.hidden.grid.is_unused() {
-            self.hidden.grid.resize(cols, rows);
+        let alternate = if self.alternate.is_some() { &mut self.page } else { &mut self.hidden };
+        if !alternate.grid.is_unused() {
+            alternate.grid.resize(cols, rows);
         }
-        self.caret.pending = false;
-        self.caret = self.caret.clamped(cols, rows);
+        if self.alternate.is_some() {
+            self.caret.pending = false;
+            self.caret = self.caret.clamped(cols, rows);
+        }
         self.region = self.whole();
         self.tabs.resize(cols);
         self.changed = true;
@@ -347,7 +350,7 @@ mod tests {
         let mut screen = screen(10, 6, "\x1b[6;10H\x1b7");
         screen.resize(3, 2);
         screen.feed(b"\x1b8x");
-        assert_eq!(screen.lines(), ["", "  x"]);
+        assert_eq!(screen.lines(), ["", "x"]);
     }
 
     #[test]
@@ -367,11 +370,11 @@ mod tests {
     }
 
     #[test]
-    fn resizing_resets_margins_and_keeps_the_top_left() {
-        let mut screen = screen(6, 4, "abcdef\r\nghi\x1b[2;3r\x1b[4;6H");
+    fn resizing_resets_margins() {
+        let mut screen = screen(6, 4, "abcdef\r\nghi\x1b[2;3r\x1b[3;1H");
         screen.resize(3, 3);
-        assert_eq!(screen.lines(), ["abc", "ghi", ""]);
-        assert_eq!((screen.cursor().col, screen.cursor().row), (2, 2));
+        assert_eq!(screen.lines(), ["def", "ghi", ""]);
+        assert_eq!((screen.cursor().col, screen.cursor().row), (0, 2));
         screen.feed(b"\n");
         assert_eq!(screen.lines(), ["ghi", "", ""]);
     }
