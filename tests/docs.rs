@@ -273,37 +273,26 @@ fn every_variable_is_there() {
 /// A row of the table of cases: its name, and whether it runs on the stand-in and on the real Claude.
 type Case = [String; 3];
 
-/// The cases of a test file: those in the list that makes two tests of each, and those on one agent alone, which say why in
+/// The cases of the main job: those in the list that makes two tests of each, and those on one agent alone, which say why in
 /// the comment above them.
-fn cases(file: &str) -> Vec<Case> {
-    let content = text(file);
-    let Some((_, list)) = content.split_once("\nboth! {\n") else { return Vec::new() };
+fn cases() -> Vec<Case> {
+    let main = text("tests/chain/main.rs");
+    let (_, list) = main.split_once("\nboth! {\n").unwrap();
     let shown = |name: &str| name.trim().replace('_', " ");
     let yes = || "yes".to_owned();
     let mut found: Vec<Case> =
         list.lines().take_while(|line| *line != "}").map(|name| [shown(name.trim_end_matches(',')), yes(), yes()]).collect();
-    let lines: Vec<&str> = content.lines().collect();
-    // The comment above a test, or above the module that it stands in.
-    let (mut why, mut above) = (Vec::new(), Vec::new());
-    for (n, line) in lines.iter().enumerate() {
-        let text = line.trim_start();
-        if let Some(comment) = text.strip_prefix("/// ") {
-            why.push(comment);
-        } else if let Some(name) = text.strip_prefix("fn ").filter(|_| lines[n - 1].trim_start() == "#[test]") {
-            let why = if why.is_empty() { &above } else { &why };
+    for file in files("tests/chain", ".rs") {
+        let content = text(&file);
+        let lines: Vec<&str> = content.lines().collect();
+        for (n, _) in lines.iter().enumerate().filter(|(_, line)| **line == "#[test]") {
+            let name = lines[n + 1].trim_start_matches("fn ").split('(').next().unwrap();
+            let why: Vec<&str> = lines[..n].iter().rev().map_while(|line| line.strip_prefix("/// ")).collect();
             assert!(!why.is_empty(), "{file}: `{name}` runs on one agent alone and does not say why");
-            let no = format!("no: {}", why.join(" "));
-            let end = format!("{}}}", &line[..line.len() - text.len()]);
-            let real = lines[n..].iter().take_while(|line| **line != end).any(|line| line.contains("Kind::Real"));
+            let no = format!("no: {}", why.into_iter().rev().collect::<Vec<_>>().join(" "));
+            let real = lines[n..].iter().take_while(|line| **line != "}").any(|line| line.contains("Kind::Real"));
             let (stand_in, real) = if real { (no, yes()) } else { (yes(), no) };
-            found.push([shown(name.split('(').next().unwrap_or_default()), stand_in, real]);
-        } else if line.starts_with("mod ") {
-            above = std::mem::take(&mut why);
-        } else if text != "#[test]" {
-            why.clear();
-            if *line == "}" {
-                above.clear();
-            }
+            found.push([shown(name), stand_in, real]);
         }
     }
     found
@@ -311,7 +300,7 @@ fn cases(file: &str) -> Vec<Case> {
 
 #[test]
 fn the_table_of_cases_is_the_list_of_cases() {
-    let all: Vec<Case> = files("tests", ".rs").iter().flat_map(|file| cases(file)).collect();
+    let all = cases();
     let both = all.iter().filter(|[_, stand_in, real]| stand_in == "yes" && real == "yes").count();
     assert!(both >= 15, "at least 15 cases run on both");
     let rows: String = all.iter().map(|case| format!("| {} |\n", case.join(" | "))).collect();

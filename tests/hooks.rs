@@ -7,7 +7,6 @@ mod support;
 use hopty::standin::request::Kind as Asks;
 use hopty::standin::script::{Reply, Script};
 use support::claude::Kind;
-use support::term::Term;
 use support::wait_for;
 use support::world::{World, tools};
 
@@ -86,28 +85,13 @@ fn long_turn() -> Script {
     })
 }
 
-fn submit(term: &Term, text: &str) {
-    term.send(text);
-    term.wait_text(text);
-    term.send("\r");
-}
-
-fn leave(world: &World, mut term: Term) {
-    world.wait_state("idle");
-    submit(&term, "/exit");
-    assert_eq!(term.wait_exit(), 0);
-    term.assert_whole();
-    world.assert_replays();
-    world.assert_nothing_left();
-}
-
 fn hands_over_without_hooks(world: &World, flags: &[&str], told: &str) {
     let term = world.start(flags);
     term.wait_box();
     let said = String::from_utf8_lossy(&term.bytes()).into_owned();
     assert_eq!(said.matches("hopty: ").count(), 1, "said once:\n{said}");
     assert!(said.contains(told), "the person is told why:\n{said}");
-    submit(&term, "Do the three things.");
+    term.submit("Do the three things.");
     world.wait_decision("handoff.consumed", 1);
     let named = |kind: &str, field: &str| world.wait_decision(kind, 1)[field].as_str().unwrap().to_owned();
     assert!(named("degraded", "sentence").contains(told));
@@ -128,7 +112,7 @@ fn hands_over_without_hooks(world: &World, flags: &[&str], told: &str) {
     let times: usize = first.texts().iter().map(|(_, text)| text.matches(&prompt).count()).sum();
     assert_eq!(times, 1, "the prompt is there exactly once");
     assert!(world.decisions().iter().filter(|d| d["kind"] == "conversation.changed").count() == 0);
-    leave(world, term);
+    world.leave(term);
 }
 
 fn a_person_is_told_why_a_hand_over_is_held(kind: Kind) {
@@ -140,13 +124,13 @@ fn a_person_is_told_why_a_hand_over_is_held(kind: Kind) {
     let Some(world) = World::new(kind, script) else { return };
     let term = world.start(&[]);
     term.wait_box();
-    submit(&term, "Plant a variable.");
+    term.submit("Plant a variable.");
     world.wait_decision("restart.cancelled", 1);
     term.wait_text("hopty restart");
     term.wait_text("Done with it.");
     let told = world.api.main_requests().iter().any(|request| request.contains("does not happen"));
     assert!(!told, "the word is for the person, not for the model");
-    leave(&world, term);
+    world.leave(term);
 }
 
 /// Hooks in the user's and the project's settings, in `--settings` and in two plugins, of which one has the name that
@@ -180,7 +164,7 @@ fn the_persons_own_hooks_and_plugins_go_on_working(kind: Kind) {
     let flags: Vec<&str> = flags.iter().map(String::as_str).collect();
     let term = world.start(&flags);
     term.wait_box();
-    submit(&term, "Count the stars.");
+    term.submit("Count the stars.");
     let all = ["flag", "plugin-hopty", "plugin-theirs", "project", "user"];
     let marked = || all.iter().all(|name| marks.join(name).exists()).then_some(());
     wait_for("every hook of the person's own", marked);
@@ -190,5 +174,5 @@ fn the_persons_own_hooks_and_plugins_go_on_working(kind: Kind) {
     world.wait_decision("handoff.consumed", 1);
     wait_for("every hook of the person's own in the next run too", marked);
     assert_eq!([&user, &project].map(|path| std::fs::read(path).unwrap()), before, "their files are left alone");
-    leave(&world, term);
+    world.leave(term);
 }

@@ -24,7 +24,7 @@ fn fifty_restarts_leave_nothing_behind() {
     });
     let Some(mut world) = World::new(Kind::StandIn, script) else { return };
     world.set("HOPTY_RESTART_MAX_RESTARTS", "1000");
-    let mut term = world.start(&[]);
+    let term = world.start(&[]);
     term.wait_box();
     term.send("Say hello.\r");
     term.wait_text("Hello.");
@@ -41,14 +41,7 @@ fn fifty_restarts_leave_nothing_behind() {
     println!("before: {before:?}\nafter {RESTARTS} restarts: {after:?}");
     assert_eq!((&after.descriptors, after.watches, after.processes), (&before.descriptors, before.watches, before.processes));
     assert!(after.resident_kb < before.resident_kb + 4096, "before {before:?}, after {after:?}");
-    world.wait_state("idle");
-    term.send("/exit");
-    term.wait_text("/exit");
-    term.send("\r");
-    assert_eq!(term.wait_exit(), 0);
-    term.assert_whole();
-    world.assert_replays();
-    world.assert_nothing_left();
+    world.leave(term);
     let temporary = temporary_files(&world.home);
     assert!(temporary.is_empty(), "left: {temporary:?}");
     assert!(!world.session_dir().join("plugin").exists());

@@ -79,16 +79,6 @@ fn prompt(world: &World, term: &Term, text: &str) {
     });
 }
 
-fn leave(world: &World, mut term: Term) {
-    term.send("/exit");
-    term.wait_text("/exit");
-    term.send("\r");
-    assert_eq!(term.wait_exit(), 0);
-    term.assert_whole();
-    world.assert_replays();
-    world.assert_nothing_left();
-}
-
 fn main_requests(world: &World, conversation: &str) -> Vec<Arc<Request>> {
     world.api.requests_of(conversation).into_iter().filter(|request| request.kind == Asks::Main).collect()
 }
@@ -100,7 +90,7 @@ fn answers_and_ends(program: PathBuf) {
     prompt(&world, &term, "what is the answer?");
     term.wait_text("The answer is 42.");
     world.wait_state("idle");
-    leave(&world, term);
+    world.leave(term);
     assert_eq!(std::fs::read(world.claude_dir().join("settings.json")).unwrap(), settings, "settings are left alone");
 }
 
@@ -121,7 +111,7 @@ fn hands_over_at_a_tool_boundary(program: PathBuf) {
     let times: usize = first.texts().iter().map(|(_, text)| text.matches(&prompt).count()).sum();
     assert_eq!(times, 1, "the prompt is there exactly once");
     world.wait_state("idle");
-    leave(&world, term);
+    world.leave(term);
 }
 
 /// Two tools at once, over the hard level: the turn is cut after both, their results are kept, no request follows.
@@ -141,7 +131,7 @@ fn hands_over_after_a_tool(program: PathBuf) {
     assert_eq!(tools(&world.transcript(&old)), (6, 6), "no tool result is lost");
     assert_eq!(main_requests(&world, &old).len(), 3, "not one more request from the old conversation");
     assert!(main_requests(&world, &new)[0].contains("=== HANDOFF LOADED"), "the frame is there");
-    leave(&world, term);
+    world.leave(term);
 }
 
 fn hands_over_at_the_end_of_a_turn(program: PathBuf) {
@@ -151,7 +141,7 @@ fn hands_over_at_the_end_of_a_turn(program: PathBuf) {
     let (old, new) = handed_over(&world);
     assert_eq!(tools(&world.transcript(&old)), (1, 1));
     assert!(main_requests(&world, &new)[0].contains("=== HANDOFF LOADED"), "the frame is there");
-    leave(&world, term);
+    world.leave(term);
 }
 
 fn hands_over_without_hooks(program: PathBuf) {
@@ -161,7 +151,7 @@ fn hands_over_without_hooks(program: PathBuf) {
     let (old, new) = handed_over(&world);
     assert_eq!(tools(&world.transcript(&old)), (1, 1));
     assert!(main_requests(&world, &new)[0].contains("handoff.md first."), "the prompt names the document");
-    leave(&world, term);
+    world.leave(term);
 }
 
 fn one_turn() -> Script {

@@ -3,21 +3,21 @@
 //!
 //! It is no Rust parser: it knows `use` trees, `mod`, `impl`, `enum` and brackets, which is enough to hold an arrow.
 
-#![allow(dead_code, reason = "each test file uses its half")]
+#![allow(dead_code, unused_imports, reason = "each test file uses its half")]
 
-use std::collections::{BTreeMap, BTreeSet};
-use std::path::{Path, PathBuf};
+use std::collections::BTreeSet;
+use std::path::Path;
 
-/// A piece of source.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub enum Token {
-    Word(String),
-    /// The content of a string literal.
-    Text(String),
-    /// `::`
-    Sep,
-    Sign(char),
-}
+mod checkout;
+mod markdown;
+mod names;
+mod tokens;
+
+pub use checkout::{files, root, text};
+pub use markdown::{blocks, quoted};
+pub use names::Names;
+pub use tokens::{Token, tokens};
+use tokens::{closing, item_end, sign, word};
 
 /// One file below `src`, without its tests.
 #[derive(Debug)]
@@ -32,33 +32,6 @@ pub struct Source {
 
 /// A path that is used, resolved from the crate's root: `crate::fs::session`, `std::fs`, `serde_json::json`.
 pub type UsedPath = Vec<String>;
-
-pub fn root() -> PathBuf {
-    PathBuf::from(env!("CARGO_MANIFEST_DIR"))
-}
-
-/// A file of the checkout.
-pub fn text(file: &str) -> String {
-    std::fs::read_to_string(root().join(file)).unwrap_or_else(|e| panic!("{file}: {e}"))
-}
-
-/// Every file below `dir` whose name ends in `end`, as paths below the crate.
-pub fn files(dir: &str, end: &str) -> Vec<String> {
-    let mut found = Vec::new();
-    let mut dirs = vec![root().join(dir)];
-    while let Some(dir) = dirs.pop() {
-        for entry in std::fs::read_dir(&dir).unwrap().flatten() {
-            let path = entry.path();
-            if path.is_dir() {
-                dirs.push(path);
-            } else if path.to_string_lossy().ends_with(end) {
-                found.push(path.strip_prefix(root()).unwrap().display().to_string());
-            }
-        }
-    }
-    found.sort();
-    found
-}
 
 /// The crate without its tests: `#[cfg(test)]` items are cut out of the files, and files that are such modules are left out.
 pub fn sources() -> Vec<Source> {
@@ -91,136 +64,10 @@ pub fn sources() -> Vec<Source> {
     all
 }
 
-/// The tokens of a text.
-pub fn tokens(text: &str) -> Vec<Token> {
-    let chars: Vec<char> = text.chars().collect();
-    let at = |n: usize| chars.get(n).copied().unwrap_or('\0');
-    let is_word = |c: char| c.is_alphanumeric() || c == '_';
-    let (mut out, mut i) = (Vec::new(), 0);
-    while i < chars.len() {
-        let c = at(i);
-        if c == '/' && at(i + 1) == '/' {
-            while i < chars.len() && at(i) != '\n' {
-                i += 1;
-            }
-        } else if c == '/' && at(i + 1) == '*' {
-            let mut depth = 0;
-            loop {
-                match (at(i), at(i + 1)) {
-                    ('/', '*') => (depth, i) = (depth + 1, i + 2),
-                    ('*', '/') => (depth, i) = (depth - 1, i + 2),
-                    _ => i += 1,
-                }
-                if depth == 0 || i >= chars.len() {
-                    break;
-                }
-            }
-        } else if c == '"' {
-            let from = i + 1;
-            i = from;
-            while i < chars.len() && at(i) != '"' {
-                i += if at(i) == '\\' { 2 } else { 1 };
-            }
-            out.push(Token::Text(chars[from..i.min(chars.len())].iter().collect()));
-            i += 1;
-        } else if c == 'r' && (at(i + 1) == '"' || (at(i + 1) == '#' && matches!(at(i + 2), '#' | '"'))) {
-            let hashes = chars[i + 1..].iter().take_while(|c| **c == '#').count();
-            let from = i + 2 + hashes;
-            i = from;
-            let ends = |i: usize| at(i) == '"' && (1..=hashes).all(|n| at(i + n) == '#');
-            while i < chars.len() && !ends(i) {
-                i += 1;
-            }
-            out.push(Token::Text(chars[from..i.min(chars.len())].iter().collect()));
-            i += 1 + hashes;
-        } else if c == '\'' {
-            // A character, or a lifetime.
-            if at(i + 1) == '\\' {
-                i += 3;
-                while i < chars.len() && at(i) != '\'' {
-                    i += 1;
-                }
-                i += 1;
-            } else if at(i + 2) == '\'' {
-                i += 3;
-            } else {
-                i += 1;
-                while is_word(at(i)) {
-                    i += 1;
-                }
-            }
-        } else if c == 'b'
-            && matches!(at(i + 1), '"' | '\'' | 'r')
-            && !is_word(at(i.wrapping_sub(1)))
-            && (at(i + 1) != 'r' || matches!(at(i + 2), '"' | '#'))
-        {
-            i += 1;
-        } else if is_word(c) {
-            let from = i;
-            while is_word(at(i)) {
-                i += 1;
-            }
-            out.push(Token::Word(chars[from..i].iter().collect()));
-        } else if c == ':' && at(i + 1) == ':' {
-            out.push(Token::Sep);
-            i += 2;
-        } else {
-            if !c.is_whitespace() {
-                out.push(Token::Sign(c));
-            }
-            i += 1;
-        }
-    }
-    out
-}
-
 /// A module that was declared in test code.
 enum Cut {
     Module(String),
     Path(String),
-}
-
-fn word(token: Option<&Token>) -> &str {
-    match token {
-        Some(Token::Word(word)) => word,
-        _ => "",
-    }
-}
-
-fn sign(token: Option<&Token>, c: char) -> bool {
-    token == Some(&Token::Sign(c))
-}
-
-/// Where the bracket that opens at `at` closes.
-fn closing(tokens: &[Token], at: usize) -> usize {
-    let Some(Token::Sign(open)) = tokens.get(at) else { return at };
-    let close = match open {
-        '{' => '}',
-        '[' => ']',
-        _ => ')',
-    };
-    let mut depth = 0;
-    for (n, token) in tokens.iter().enumerate().skip(at) {
-        depth += i32::from(sign(Some(token), *open)) - i32::from(sign(Some(token), close));
-        if depth == 0 {
-            return n;
-        }
-    }
-    tokens.len()
-}
-
-/// The end of the item that begins at `at`: behind its `;` or its block.
-fn item_end(tokens: &[Token], mut at: usize) -> usize {
-    while at < tokens.len() {
-        match &tokens[at] {
-            Token::Sign(';') => return at + 1,
-            Token::Sign('{') => return closing(tokens, at) + 1,
-            Token::Sign('(' | '[') => at = closing(tokens, at),
-            _ => {}
-        }
-        at += 1;
-    }
-    at
 }
 
 fn without_tests(tokens: &[Token]) -> (Vec<Token>, Vec<Cut>) {
@@ -347,131 +194,5 @@ fn resolve(module: &[String], path: UsedPath) -> UsedPath {
     let mut out = vec!["crate".to_owned()];
     out.extend(base);
     out.extend(rest.iter().cloned());
-    out
-}
-
-/// The names that a document may name as `Type::name` or `module::name`.
-#[derive(Debug, Default)]
-pub struct Names {
-    /// Functions and variants by the last name of the type.
-    pub types: BTreeMap<String, BTreeSet<String>>,
-    /// Variants by whole path, `core::supervisor::event::Event`.
-    pub enums: BTreeMap<String, Vec<String>>,
-    /// Functions by whole module path, `host::start::main`.
-    pub functions: BTreeSet<String>,
-}
-
-impl Names {
-    pub fn read(sources: &[Source]) -> Names {
-        let mut names = Names::default();
-        for source in sources {
-            names.items(&source.tokens, &source.module);
-        }
-        names
-    }
-
-    fn items(&mut self, tokens: &[Token], module: &[String]) {
-        let mut i = 0;
-        while i < tokens.len() {
-            match word(tokens.get(i)) {
-                "impl" => {
-                    let open = (i..tokens.len()).find(|n| sign(tokens.get(*n), '{')).unwrap_or(tokens.len());
-                    let of = type_name(&tokens[i + 1..open]);
-                    let end = closing(tokens, open);
-                    let known = self.types.entry(of).or_default();
-                    for (n, token) in tokens[open..end].iter().enumerate() {
-                        if word(Some(token)) == "fn" {
-                            known.insert(word(tokens.get(open + n + 1)).to_owned());
-                        }
-                    }
-                    i = end;
-                }
-                "enum" => {
-                    let name = word(tokens.get(i + 1)).to_owned();
-                    let open = (i..tokens.len()).find(|n| sign(tokens.get(*n), '{')).unwrap_or(tokens.len());
-                    let end = closing(tokens, open);
-                    let found = variants(&tokens[open + 1..end]);
-                    self.enums.insert(format!("{}::{name}", module.join("::")), found.clone());
-                    self.types.entry(name).or_default().extend(found);
-                    i = end;
-                }
-                "fn" => {
-                    let name = word(tokens.get(i + 1));
-                    self.functions.insert(module.iter().map(String::as_str).chain([name]).collect::<Vec<_>>().join("::"));
-                    i = item_end(tokens, i) - 1;
-                }
-                _ => {}
-            }
-            i += 1;
-        }
-    }
-
-    /// Whether `path` (`Host::typed`, `hooks::read`) is there.
-    pub fn has(&self, path: &str) -> bool {
-        let Some((of, name)) = path.rsplit_once("::") else { return false };
-        let of_type = of.rsplit("::").next().is_some_and(|of| self.types.get(of).is_some_and(|known| known.contains(name)));
-        of_type || self.functions.iter().any(|f| f == path || f.ends_with(&format!("::{path}")))
-    }
-}
-
-/// The last word of the type that `impl ... {` is for.
-fn type_name(head: &[Token]) -> String {
-    let mut depth = 0;
-    let mut name = "";
-    for token in head {
-        match token {
-            Token::Sign('<') => depth += 1,
-            Token::Sign('>') => depth -= 1,
-            Token::Word(word) if depth == 0 && word == "where" => break,
-            Token::Word(word) if depth == 0 && word != "for" => name = word,
-            _ => {}
-        }
-    }
-    name.to_owned()
-}
-
-fn variants(body: &[Token]) -> Vec<String> {
-    let (mut out, mut i, mut fresh) = (Vec::new(), 0, true);
-    while i < body.len() {
-        match &body[i] {
-            Token::Sign('#') => i = closing(body, i + 1),
-            Token::Sign('{' | '(') => i = closing(body, i),
-            Token::Sign(',') => fresh = true,
-            Token::Word(name) if fresh => {
-                out.push(name.clone());
-                fresh = false;
-            }
-            _ => {}
-        }
-        i += 1;
-    }
-    out
-}
-
-/// What stands between backticks in a document, code blocks left out.
-pub fn quoted(markdown: &str) -> Vec<String> {
-    let mut out = Vec::new();
-    let mut in_block = false;
-    for line in markdown.lines() {
-        if line.trim_start().starts_with("```") {
-            in_block = !in_block;
-        } else if !in_block {
-            out.extend(line.split('`').skip(1).step_by(2).map(str::to_owned));
-        }
-    }
-    out
-}
-
-/// The lines of the fenced blocks of a kind: ```` ```json ````.
-pub fn blocks(markdown: &str, kind: &str) -> Vec<String> {
-    let mut out = Vec::new();
-    let mut inside = false;
-    for line in markdown.lines() {
-        match line.strip_prefix("```") {
-            Some(of) => inside = !inside && of == kind,
-            None if inside => out.push(line.to_owned()),
-            None => {}
-        }
-    }
     out
 }

@@ -65,6 +65,13 @@ impl Term {
         }
     }
 
+    /// Types a line, sees its begin stand there, and ends it with Enter.
+    pub fn submit(&self, text: &str) {
+        self.send(text);
+        self.wait_text(&text.chars().take(40).collect::<String>());
+        self.send("\r");
+    }
+
     /// Types until nothing more is taken for a while, and gives how many bytes that was.
     pub fn fill(&self, most: usize) -> usize {
         use hopty::io::poll::{Interest, wait_for};

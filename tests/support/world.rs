@@ -192,6 +192,16 @@ impl World {
         );
     }
 
+    /// Ends an idle session by `/exit`: the terminal is whole, the journal replays, and nothing is left.
+    pub fn leave(&self, mut term: Term) {
+        self.wait_state("idle");
+        term.submit("/exit");
+        assert_eq!(term.wait_exit(), 0, "{}", self.story());
+        term.assert_whole();
+        self.assert_replays();
+        self.assert_nothing_left();
+    }
+
     /// Processes that still carry this world's home in their environment.
     pub fn processes(&self) -> Vec<(i32, String)> {
         let mark = format!("HOME={}", self.home.display());

@@ -185,9 +185,7 @@ fn the_agent_is_suspended_and_comes_back(kind: Kind) {
         world.wait_state("idle");
         term.wait_box();
     }
-    term.send("/exit");
-    term.wait_text("/exit");
-    term.send("\r");
+    term.submit("/exit");
     wait_prompt(&term);
     leave(&mut term, &world, 0);
 }

@@ -342,9 +342,7 @@ fn the_agent_comes_back(kind: Kind) {
         term.wait_box();
         support::wait_for("the agent", || (!stat(child(&world)).is_stopped()).then_some(()));
     });
-    term.send("/exit");
-    term.wait_text("/exit");
-    term.send("\r");
+    term.submit("/exit");
     wait_prompt(&term);
     leave(&mut term, &world, 0);
 }

@@ -1,0 +1,62 @@
+//! What a person typed and did not send, or what waits to be read.
+
+use hopty::standin::script::{Reply, Script};
+
+use super::steps::{assert_handed_over, main_requests, submit, talk, text_of};
+use super::support::claude::Kind;
+use super::support::wait_for;
+use super::support::world::World;
+
+pub fn a_draft_and_keys_typed_meanwhile_are_carried_over(kind: Kind) {
+    let script = Script::each(|request, _| match request.continued_handoff() {
+        Some(id) if request.assistant_messages() == 0 => Reply::text(format!("Continuing from handoff {id}.")).filling(3000),
+        _ => Reply::text("Hello.").filling(3000),
+    });
+    let Some(world) = World::new(kind, script) else { return };
+    let (term, _) = talk(&world);
+    term.send("half a tho");
+    term.wait_text("half a tho");
+    world.ask(&["restart", "proj", "--now"]);
+    world.wait_decision("stop.sent", 1);
+    term.send("ught, typed meanwhile");
+    let (_, new) = assert_handed_over(&world, 1, "Say hello to me.");
+    term.wait_text("half a thought, typed meanwhile");
+    world.wait_state("idle");
+    term.send("\r");
+    wait_for("the prompt", || (main_requests(&world, &new).len() >= 2).then_some(()));
+    let last = main_requests(&world, &new).pop().unwrap();
+    let prompts = last.texts().iter().filter(|(_, t)| t.contains("half a thought, typed meanwhile")).count();
+    assert_eq!(prompts, 1, "the draft was submitted as it stood");
+    world.leave(term);
+}
+
+pub fn a_queued_prompt_is_carried_over(kind: Kind) {
+    let script = Script::each(|request, _| {
+        if let Some(id) = request.continued_handoff() {
+            return Reply::text(format!("Continuing from handoff {id}.")).filling(3000).after_ms(300);
+        }
+        let step = request.assistant_messages() as u64 + 1;
+        Reply::bash("until [ -e go-on ]; do sleep 0.05; done").filling(step * 95_000)
+    });
+    let Some(world) = World::new(kind, script) else { return };
+    let term = world.start(&[]);
+    submit(&term, "Work for long.");
+    let conversation = {
+        wait_for("the tool to run", || (world.api.main_requests().len() == 1).then_some(()));
+        text_of(&world.status(), "conversation")
+    };
+    world.wait_state("busy");
+    submit(&term, "a prompt that waits in the queue");
+    wait_for("the queue", || {
+        world.transcript(&conversation).iter().any(|l| l["type"] == "queue-operation" && l["operation"] == "enqueue").then_some(())
+    });
+    // The second response is over the hard level; the prompt is absorbed by its request or still queued: nothing is lost.
+    std::fs::write(world.project.join("go-on"), "").unwrap();
+    world.wait_decision("handoff.consumed", 1);
+    let new = text_of(&world.wait_decision("delivery.submitted", 1), "conversation");
+    wait_for("the queued prompt to be somewhere", || {
+        let seen = |id: &str| main_requests(&world, id).iter().any(|r| r.contains("a prompt that waits in the queue"));
+        (seen(&conversation) || seen(&new)).then_some(())
+    });
+    world.leave(term);
+}

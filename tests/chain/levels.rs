@@ -1,0 +1,89 @@
+//! Hand-overs because the context is nearly full.
+
+use hopty::standin::script::{Reply, Script};
+use serde_json::{Value, json};
+
+use super::steps::{assert_handed_over, main_requests, quiet_talk, submit, talk};
+use super::support::claude::Kind;
+use super::support::wait_for;
+use super::support::world::{World, tools};
+
+pub fn a_tool_loop_over_the_hard_level_hands_over_at_a_tool_boundary(kind: Kind) {
+    let Some(world) = World::new(kind, Script::filling_loop("echo step", 40_000)) else { return };
+    let term = world.start(&[]);
+    let goal = "Count the stars, one by one, and never stop.";
+    submit(&term, goal);
+    let (old, new) = assert_handed_over(&world, 1, goal);
+    assert_ne!(old, new);
+    assert_eq!(tools(&world.transcript(&old)), (5, 5), "no tool result is lost");
+    assert_eq!(main_requests(&world, &old).len(), 5, "not one more request from the old conversation");
+    world.leave(term);
+}
+
+pub fn hand_overs_in_a_row_lose_nothing(kind: Kind) {
+    let rounds: usize = std::env::var("HOPTY_TEST_ROUNDS").ok().and_then(|n| n.parse().ok()).unwrap_or(5);
+    let wanted = format!("handed over {rounds} times");
+    let said = wanted.clone();
+    let script = Script::each(move |request, _| {
+        let done = request.first_prompt().is_some_and(|p| p.starts_with("Continue from handoff")) && request.contains(&said);
+        if done {
+            return Reply::text("All done.").filling(1000);
+        }
+        let step = request.assistant_messages() as u64 + 1;
+        Reply::bash(format!("echo step {step}")).filling(step * 60_000)
+    });
+    let Some(mut world) = World::new(kind, script) else { return };
+    world.set("HOPTY_RESTART_MAX_RESTARTS", "100");
+    let term = world.start(&[]);
+    let goal = "Count the stars again and again.";
+    submit(&term, goal);
+    for n in 1..=rounds {
+        let (old, _) = assert_handed_over(&world, n, goal);
+        assert_eq!(main_requests(&world, &old).len(), 3, "not one request after the hard level\n{}", world.story());
+    }
+    drop(term);
+    world.wait_decision("client.detached", 1);
+    world.ask(&["stop", "proj"]);
+    world.assert_replays();
+    world.assert_nothing_left();
+}
+
+pub fn a_turn_that_ends_over_the_handoff_level_hands_over(kind: Kind) {
+    let script = Script::each(|request, _| {
+        if let Some(id) = request.continued_handoff() {
+            return Reply::text(format!("Continuing from handoff {id}.")).filling(2000);
+        }
+        Reply::text("That was a lot of work.").filling(165_000)
+    });
+    let Some(world) = World::new(kind, script) else { return };
+    let term = world.start(&[]);
+    submit(&term, "Do a lot of work.");
+    let (old, _) = assert_handed_over(&world, 1, "Do a lot of work.");
+    assert_eq!(main_requests(&world, &old).len(), 1);
+    assert!(
+        world
+            .decisions()
+            .iter()
+            .any(|d| d["kind"] == "safe_point.reached" && d["sentence"].as_str().unwrap().contains("turn is over")),
+        "{}",
+        world.story()
+    );
+    world.leave(term);
+}
+
+/// The stand-in agent cannot play it: it has no status line.
+#[test]
+fn the_window_is_what_claude_reports_and_the_persons_status_line_is_shown() {
+    let Some(world) = World::new(Kind::Real, quiet_talk()) else { return };
+    let path = world.claude_dir().join("settings.json");
+    let mut settings: Value = serde_json::from_slice(&std::fs::read(&path).unwrap()).unwrap();
+    settings["statusLine"] = json!({"type": "command", "command": "echo status of \"$(cat | wc -c | grep -c .)\" mine"});
+    std::fs::write(&path, settings.to_string()).unwrap();
+    let before = std::fs::read(&path).unwrap();
+    let (term, _) = talk(&world);
+    term.wait_text("status of 1 mine");
+    wait_for("the window from the status line", || (world.status()["context"]["window_from"] == "statusline").then_some(()));
+    assert_eq!(world.status()["context"]["window"], 200_000);
+    assert_eq!(std::fs::read(&path).unwrap(), before);
+    world.leave(term);
+}

@@ -1,0 +1,61 @@
+//! The main job, end to end, with the stand-in agent and with the real Claude Code: the same cases for both, so that the
+//! stand-in cannot drift into fiction. `docs/TESTING.md` has the table.
+
+#![allow(clippy::unwrap_used)]
+
+#[path = "../support/mod.rs"]
+mod support;
+
+mod commands;
+mod conversations;
+mod drafts;
+mod frames;
+mod interrupts;
+mod levels;
+mod permissions;
+mod signals;
+mod steps;
+
+use commands::*;
+use conversations::*;
+use drafts::*;
+use frames::*;
+use interrupts::*;
+use levels::*;
+use permissions::*;
+use signals::*;
+use support::claude::Kind;
+
+/// Each case becomes two tests, `stand_in::NAME` and `real::NAME`.
+macro_rules! both {
+    ($($name:ident),* $(,)?) => {
+        mod stand_in {
+            $(#[test] fn $name() { super::$name(super::Kind::StandIn); })*
+        }
+        mod real {
+            $(#[test] fn $name() { super::$name(super::Kind::Real); })*
+        }
+    };
+}
+
+both! {
+    a_prompt_is_answered_and_exit_leaves_a_whole_terminal,
+    a_tool_loop_over_the_hard_level_hands_over_at_a_tool_boundary,
+    hand_overs_in_a_row_lose_nothing,
+    a_turn_that_ends_over_the_handoff_level_hands_over,
+    a_signal_file_hands_over,
+    foreign_stale_and_malformed_signals_are_left_alone,
+    hopty_restart_hands_over_an_idle_session,
+    a_restart_from_inside_claudes_own_bash,
+    a_late_hook_approves_no_permission,
+    a_long_goal_many_tasks_and_files_fit_the_frame,
+    ctrl_c_twice_ends_it_in_every_encoding,
+    ctrl_c_during_a_hand_over_wins,
+    a_kill_from_outside_is_resumed,
+    a_draft_and_keys_typed_meanwhile_are_carried_over,
+    a_queued_prompt_is_carried_over,
+    changed_settings_hold_an_automatic_hand_over,
+    a_pending_handoff_is_loaded_on_request,
+    clear_begins_another_conversation,
+    a_claude_inside_a_claude_writes_its_transcript,
+}
