@@ -17,6 +17,8 @@ pub struct Said {
     pub status: Option<AgentStatus>,
     /// The conversation.
     pub conversation: Option<ConversationId>,
+    /// While it waits for a person: for what, in Claude's words, at most 40 characters and none that moves a cursor.
+    pub waiting_for: Option<String>,
 }
 
 #[derive(Deserialize)]
@@ -25,6 +27,8 @@ struct Raw {
     status: Option<AgentStatus>,
     #[serde(default, rename = "sessionId")]
     session_id: Option<String>,
+    #[serde(default, rename = "waitingFor")]
+    waiting_for: Option<String>,
 }
 
 /// Reads it; `None` when it is not there, torn or not Claude's.
@@ -35,5 +39,6 @@ pub fn read(path: &Path) -> Option<Said> {
         return None;
     }
     let raw: Raw = serde_json::from_slice(&std::fs::read(path).ok()?).ok()?;
-    Some(Said { status: raw.status, conversation: raw.session_id.and_then(|id| id.parse().ok()) })
+    let waiting_for = raw.waiting_for.map(|words| words.chars().filter(|c| !c.is_control()).take(40).collect());
+    Some(Said { status: raw.status, conversation: raw.session_id.and_then(|id| id.parse().ok()), waiting_for })
 }

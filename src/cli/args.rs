@@ -5,6 +5,8 @@ use std::path::PathBuf;
 
 use clap::{Args, Parser, Subcommand};
 
+use crate::core::config::Span;
+
 /// hopty: run it in place of claude, and Claude Code never runs out of context.
 ///
 /// `hopty [CLAUDE ARGS...]` is `claude [CLAUDE ARGS...]`, supervised. `hopty -- ARGS...` gives ARGS to Claude even when the
@@ -96,6 +98,21 @@ pub(super) enum Verb {
         #[arg(long)]
         json: bool,
     },
+    /// Wait until a session is idle, busy, blocked or over, or shows a text
+    Wait {
+        /// The session, when more than one may be meant, and then one of idle, busy, blocked, exit, text=REGEX
+        #[arg(required = true, num_args = 1..=2, value_names = ["NAME", "CONDITION"])]
+        words: Vec<String>,
+        /// How long
+        #[arg(long, default_value = "30s", value_name = "TIME")]
+        timeout: Span,
+        /// Only a state that began after this line of the journal, as `send --submit --json` names it
+        #[arg(long, default_value_t = 0, value_name = "SEQ")]
+        since: u64,
+        /// The session as JSON, once it is so
+        #[arg(long)]
+        json: bool,
+    },
     /// Show one session in full
     Status {
         /// The session
@@ -155,6 +172,7 @@ impl Verb {
             | Verb::Detach { json, .. }
             | Verb::Restart { json, .. }
             | Verb::Stop { json, .. }
+            | Verb::Wait { json, .. }
             | Verb::Status { json, .. }
             | Verb::Events { json, .. }
             | Verb::Why { json, .. }

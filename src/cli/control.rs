@@ -139,6 +139,11 @@ impl Control {
         Ok(control)
     }
 
+    /// How long the next answer may take.
+    pub fn patience(&self, limit: Duration) -> std::io::Result<()> {
+        self.reader.get_ref().set_read_timeout(Some(limit))
+    }
+
     fn write(&mut self, value: &Value) -> std::io::Result<()> {
         // One write, so that a signal cannot come between a line and its end.
         self.writer.write_all(format!("{value}\n").as_bytes())

@@ -15,6 +15,7 @@ mod run;
 mod session;
 mod settings;
 mod statusline;
+mod wait;
 
 use std::ffi::OsString;
 
@@ -25,10 +26,9 @@ use args::{Cli, Verb};
 use error::Failed;
 
 /// The verbs of DESIGN 4 that this version does not have yet.
-const LATER: [&str; 20] = [
+const LATER: [&str; 19] = [
     "send",
     "screen",
-    "wait",
     "context",
     "handoff",
     "channel",
@@ -49,8 +49,8 @@ const LATER: [&str; 20] = [
 ];
 
 /// The verbs of this version.
-const NOW: [&str; 14] =
-    ["run", "ls", "attach", "detach", "restart", "stop", "events", "log", "why", "status", "replay", "hook", "demo", "help"];
+const NOW: [&str; 15] =
+    ["run", "ls", "attach", "detach", "restart", "stop", "events", "log", "why", "status", "replay", "hook", "demo", "help", "wait"];
 
 /// Everything: from the arguments (without the program's name) to the exit code.
 #[must_use]
@@ -121,6 +121,7 @@ fn verb(verb: Verb, host: Option<Forked>) -> Result<u8, Failed> {
         Verb::Detach { name, client, json } => session::detach(name.as_deref(), client, json),
         Verb::Restart { name, now, no_handoff, wait, json } => session::restart(name.as_deref(), now, no_handoff, wait, json),
         Verb::Stop { name, kill, .. } => session::stop(name.as_deref(), kill),
+        Verb::Wait { words, timeout, since, json } => wait::wait(&wait::Wish { words: &words, timeout, since, as_json: json }),
         Verb::Status { name, json } => session::status(name.as_deref(), json),
         Verb::Events { name, follow, .. } => events::events(name.as_deref(), follow),
         Verb::Log { name, follow } => events::log(name.as_deref(), follow),

@@ -96,6 +96,7 @@ impl Host {
             self.turn_deadline(now),
             self.unread_deadline(now),
             self.picture_deadline(),
+            self.waits_deadline(now),
             self.run.as_ref().and_then(|run| run.deadline(now)),
             self.connections.values().filter_map(Connection::deadline).min(),
             self.goodbye.filter(|at| *at > now),

@@ -9,6 +9,7 @@ use crate::core::draft::{Draft, Unit, units};
 use crate::core::input::{Class, Classifier, Piece};
 use crate::core::supervisor::Agent;
 use crate::core::supervisor::event::{Event, KeyClass};
+use crate::core::supervisor::state::State;
 use crate::core::time::Stamp;
 use crate::fs::atomic;
 
@@ -383,7 +384,8 @@ impl Host {
             return true;
         }
         let (now, view) = (self.clock.now(), self.view());
-        let asked = view.as_ref().is_some_and(|view| view.dialog.is_some()) || self.recorder.supervisor.state().0 == "blocked";
+        let asked =
+            view.as_ref().is_some_and(|view| view.dialog.is_some()) || self.recorder.supervisor.state().state == State::Blocked;
         if asked || view.is_none_or(|view| view.prompt_box.is_none()) {
             let since = *self.kept.boxless.get_or_insert(now);
             self.kept.blocked = asked || now >= since.after(BOX_MS);

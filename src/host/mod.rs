@@ -19,6 +19,7 @@
 //! | `statusline` | the window, from Claude's own status line |
 //! | `turn` | when a turn began and ended, where no hook tells |
 //! | `watching`, `signal_file` | transcript, sessions file; `.restart-session` |
+//! | `waits` | those who wait for a state, an end or a change of the screen |
 //! | `perform` | every action of the supervisor |
 //! | `save` | the worker's jobs: handoffs and their transcripts |
 //! | `report` | the session object of CONTRACT C3 |
@@ -43,6 +44,7 @@ pub mod start;
 mod statusline;
 mod terminals;
 mod turn;
+mod waits;
 mod watching;
 
 use std::cell::OnceCell;
@@ -77,6 +79,7 @@ use requests::HookCall;
 use run::Run;
 use save::{Done, Frame};
 use start::{Launch, Lent, Ready};
+use waits::Waits;
 use watching::Watching;
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -125,6 +128,7 @@ pub struct Host {
     hooks: BTreeMap<u64, HookCall>,
     /// Requests that the supervisor has not answered: connection and id there.
     asked: BTreeMap<u64, (u64, u64)>,
+    waits: Waits,
     watching: Watching,
     /// The handoff whose prompt is on its way, with the text that the new conversation is given.
     frame: Option<Frame>,
@@ -211,6 +215,7 @@ impl Host {
             kept: Kept::default(),
             hooks: BTreeMap::new(),
             asked: BTreeMap::new(),
+            waits: Waits::default(),
             watching,
             frame: None,
             requeue: Vec::new(),
@@ -262,6 +267,7 @@ impl Host {
     pub fn run(mut self) -> i32 {
         loop {
             self.settle();
+            self.answer_waits();
             if self.is_done() {
                 break;
             }

@@ -47,7 +47,7 @@ impl Host {
     pub(super) fn status(&self) -> Value {
         let supervisor = &self.recorder.supervisor;
         let at = |stamp: crate::core::time::Stamp| WallTime(self.began.0).after(stamp.0).rfc3339_ms();
-        let (state, since, from) = supervisor.state();
+        let standing = supervisor.state();
         let fill = supervisor.fill();
         let following = self.watching.following.as_ref();
         let (window, window_from) = self.watching.window(self.launch.config.context.window);
@@ -65,8 +65,8 @@ impl Host {
         let mut command = vec![self.launch.called.clone()];
         command.extend(self.args.iter().map(|a| a.to_string_lossy().into_owned()));
         json!({
-            "name": self.claim.name, "state": state, "state_since": at(since), "state_from": from,
-            "waiting_for": if state == "blocked" { json!("a person") } else { Value::Null },
+            "name": self.claim.name, "state": standing.state, "state_since": at(supervisor.entered().0), "state_from": standing.from,
+            "waiting_for": standing.waiting_for,
             "phase": supervisor.phase().word(), "dir": self.dir, "agent": self.launch.agent, "command": command,
             "run": supervisor.run(), "restarts": supervisor.restarts(), "pid": supervisor.pid(),
             "host_pid": std::process::id(), "started_at": self.began.rfc3339_ms(),

@@ -106,9 +106,13 @@ impl Host {
         let name = self.claim.name.clone();
         match wanted {
             Request::Status => {
+                // What Claude shows is evidence too, and is read when somebody wants to know.
+                self.look_at_screen();
+                self.settle();
                 let status = self.status();
                 self.send(id, &ok_line(request, &status));
             }
+            Request::Wait(wanted) => self.wait(id, request, wanted),
             Request::Events => {
                 let path = self.claim.dir.join("journal.jsonl");
                 self.send(id, &ok_line(request, &json!({"journal": path})));

@@ -3,7 +3,7 @@
 use super::run::Run;
 use super::terminals::ANSWER_MS;
 use super::{Host, repaint};
-use crate::core::claude::view::{BoxMode, Rules, ScreenText, View};
+use crate::core::claude::view::{BoxMode, Rules, ScreenText, TitleState, View};
 use crate::core::supervisor::Agent;
 use crate::core::supervisor::event::{Event, PromptBox, ScreenFacts};
 use crate::core::supervisor::phase::{Phase, StopStep};
@@ -127,6 +127,11 @@ impl Host {
         self.run.as_mut().map(|run| rules.read(&run.text()))
     }
 
+    /// How to read what Claude shows and says.
+    pub(super) fn rules(&self) -> Option<&Rules> {
+        self.rules.get_or_init(|| Rules::builtin().ok()).as_ref()
+    }
+
     /// Nothing else tells when the child has read what was typed, and an Enter may wait for that.
     pub(super) fn unread_deadline(&self, now: Stamp) -> Option<Stamp> {
         let waits = matches!(self.phase(), Phase::Delivering { .. }) && self.run.as_ref().is_some_and(|run| run.facts.unread);
@@ -139,11 +144,20 @@ impl Host {
         let delivering = matches!(phase, Phase::Delivering { .. });
         let settling = matches!(phase, Phase::Stopping { step: StopStep::Settle { .. }, .. });
         // A hook call may lead to a stop, which a draft postpones; and who was told of a dialog must hear of its end.
-        let matters = delivering || settling || matches!(phase, Phase::Waiting { .. }) || !self.hooks.is_empty();
+        let matters =
+            delivering || settling || matches!(phase, Phase::Waiting { .. }) || !self.hooks.is_empty() || self.waits.for_state();
         let told = self.run.as_ref().is_some_and(|run| run.facts.dialog.is_some());
-        if self.launch.agent == Agent::Plain || !(matters || told) {
+        if matters || told {
+            self.look_at_screen();
+        }
+    }
+
+    /// Tells the supervisor what stands on the screen, if that has changed.
+    pub(super) fn look_at_screen(&mut self) {
+        if self.launch.agent == Agent::Plain {
             return;
         }
+        let delivering = matches!(self.phase(), Phase::Delivering { .. });
         let now = self.clock.now();
         // What a run that has ended shows is not what the next one shows.
         let Some(run) = self.run.as_mut().filter(|run| !run.at_end) else { return };
@@ -164,7 +178,13 @@ impl Host {
             Some(shown) if shown.text.is_empty() && shown.mode == BoxMode::Prompt => PromptBox::Empty,
             Some(_) => PromptBox::Draft,
         };
-        let facts = ScreenFacts { prompt, dialog: view.dialog.map(|dialog| dialog.name), paste, unread };
+        let title_busy = match view.title_state {
+            TitleState::Busy => Some(true),
+            TitleState::Idle => Some(false),
+            TitleState::Unknown => None,
+        };
+        let dialog = view.dialog.map(|dialog| dialog.name);
+        let facts = ScreenFacts { prompt, dialog, paste, unread, busy: view.busy_hint, title_busy };
         let Some(run) = &mut self.run else { return };
         if facts != run.facts {
             run.facts = facts.clone();

@@ -254,8 +254,9 @@ impl Host {
             return;
         }
         self.watching.said.clone_from(&said);
-        if let Some(Said { status: Some(status), conversation }) = said {
-            self.events.push_back(Event::Status { status, conversation });
+        if let Some(Said { status: Some(status), conversation, waiting_for }) = said {
+            let waiting_for = waiting_for.map(|words| self.rules().map_or(words.clone(), |rules| rules.waiting_for(&words)));
+            self.events.push_back(Event::Status { status, conversation, waiting_for });
         }
     }
 

@@ -126,6 +126,8 @@ pub enum Request {
         #[serde(default)]
         kill: bool,
     },
+    /// Answer when something is so, or when the time is over.
+    Wait(Wait),
     /// Become a client.
     Attach(Attach),
     /// Send clients away; the session goes on.
@@ -145,6 +147,58 @@ pub enum Request {
         #[serde(default)]
         run: Option<u32>,
     },
+}
+
+/// What is waited for.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum WaitFor {
+    /// Claude waits for a prompt.
+    Idle,
+    /// Claude works.
+    Busy,
+    /// Claude waits for a person's answer.
+    Blocked,
+    /// The session is over.
+    Exit,
+    /// The screen has changed: its rows are the answer. Who asks looks for a text in them.
+    Text,
+}
+
+impl WaitFor {
+    /// The word of the command line.
+    #[must_use]
+    pub fn word(self) -> &'static str {
+        match self {
+            WaitFor::Idle => "idle",
+            WaitFor::Busy => "busy",
+            WaitFor::Blocked => "blocked",
+            WaitFor::Exit => "exit",
+            WaitFor::Text => "text",
+        }
+    }
+}
+
+/// A `wait` request.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Wait {
+    /// What for.
+    #[serde(rename = "for")]
+    pub wanted: WaitFor,
+    /// States: only one that was entered after this line of the journal.
+    #[serde(default)]
+    pub since: u64,
+    /// Text: the revision of the screen that is known already; without it the rows come at once.
+    #[serde(default)]
+    pub after: Option<u64>,
+    /// How long, in milliseconds.
+    #[serde(default = "half_a_minute")]
+    pub timeout_ms: u64,
+}
+
+/// How long is waited where nothing else is said (DESIGN 4), in ms.
+fn half_a_minute() -> u64 {
+    30_000
 }
 
 /// What a client says of itself.
@@ -192,7 +246,7 @@ pub fn parse_request(line: &[u8]) -> Result<(u64, Request), (u64, Failure)> {
     let Some(name) = value.get("do").and_then(Value::as_str) else {
         return Err((id, Failure::new(Code::BadRequest, "the request has no `do`", hint)));
     };
-    let known = ["status", "events", "restart", "stop", "attach", "detach", "hook"];
+    let known = ["status", "events", "restart", "stop", "attach", "detach", "hook", "wait"];
     if !known.contains(&name) {
         let shown: String = name.chars().filter(|c| !c.is_control()).take(40).collect();
         return Err((id, Failure::new(Code::UnknownRequest, format!("unknown request `{shown}`"), hint)));

@@ -13,6 +13,7 @@ mod peers;
 mod protocol;
 mod restarts;
 mod sockets;
+mod waiting;
 
 use std::process::Output;
 

@@ -3,6 +3,7 @@
 //! What may change between Claude releases lies in `screens.toml`, with a recorded screen for each form. The reading itself
 //! is in [`super::view`].
 
+use std::collections::BTreeMap;
 use std::ops::Range;
 
 use serde::Deserialize;
@@ -32,6 +33,7 @@ pub struct Rules {
     pub(super) over_box: Vec<String>,
     pub(super) asking: Vec<String>,
     pub(super) answer_foot: String,
+    pub(super) waiting: BTreeMap<String, String>,
     pub(super) busy: BusyRule,
     pub(super) title: TitleRule,
     #[serde(rename = "box")]
@@ -106,6 +108,12 @@ impl Rules {
     /// When it is not TOML, has an unknown key or lacks one.
     pub fn parse(text: &str) -> Result<Self, RulesError> {
         Ok(toml::from_str(text)?)
+    }
+
+    /// The name of what the sessions file says that a person is waited for; its own words where it has none.
+    #[must_use]
+    pub fn waiting_for(&self, words: &str) -> String {
+        self.waiting.get(words).map_or(words, String::as_str).to_owned()
     }
 }
 

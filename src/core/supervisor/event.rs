@@ -131,6 +131,12 @@ pub struct ScreenFacts {
     pub paste: bool,
     /// Bytes that were typed and that the child has not read yet.
     pub unread: bool,
+    /// Whether the lines round the prompt box say that a turn runs.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub busy: Option<bool>,
+    /// Whether the window's title does.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub title_busy: Option<bool>,
 }
 
 /// What the prompt box holds.
@@ -293,6 +299,9 @@ pub enum Event {
         status: AgentStatus,
         /// The conversation that it names.
         conversation: Option<ConversationId>,
+        /// What it waits for a person to do: a name as of a dialog, or Claude's own words, cut to 40 characters.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        waiting_for: Option<String>,
     },
     /// A `.restart-session` file appeared or changed.
     Signal {

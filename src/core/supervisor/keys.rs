@@ -4,7 +4,6 @@ use serde::{Deserialize, Serialize};
 
 use super::Supervisor;
 use super::action::Action;
-use super::event::AgentStatus;
 use super::phase::Phase;
 
 /// Where a person's keys go.
@@ -59,12 +58,9 @@ impl Supervisor {
         }
     }
 
-    /// What must be answered by a person first: the name of the dialog on the screen, `unknown` when only the sessions
-    /// file knows of one.
+    /// What must be answered by a person first: the name of the dialog on the screen, or what hooks or the sessions file
+    /// say; `unknown` when nothing does.
     pub(super) fn obstacle(&self) -> Option<&str> {
-        match &self.screen.dialog {
-            Some(name) => Some(name),
-            None => (self.status == Some(AgentStatus::Waiting)).then_some("unknown"),
-        }
+        self.asks().map(|(_, what)| what)
     }
 }

@@ -32,7 +32,7 @@ pub mod phase;
 mod restart;
 mod run;
 mod save;
-mod state;
+pub mod state;
 mod stop;
 
 #[cfg(test)]
@@ -51,6 +51,7 @@ use action::{Action, DecisionKind, HookAnswer, Reply, Target};
 use event::{AgentStatus, Event, KeyClass, PromptBox, ScreenFacts};
 use keys::Keys;
 use phase::{DeliverStep, Phase, StopFor, StopStep};
+use state::Entered;
 
 /// The version of these rules: a journal is replayed only by the same number (CONTRACT C7).
 pub const CORE: u32 = 1;
@@ -152,6 +153,14 @@ pub struct Supervisor {
     held: Option<Held>,
     status: Option<AgentStatus>,
     status_since: Stamp,
+    /// What a person is waited for, by the sessions file.
+    #[serde(default)]
+    waiting_for: Option<String>,
+    /// A hook said that a permission is asked for, and nothing has happened since.
+    #[serde(default)]
+    asking: bool,
+    #[serde(default)]
+    entered: Entered,
     screen: ScreenFacts,
     dialog_since: Stamp,
     /// When an empty prompt box was first seen in this run.
@@ -221,6 +230,9 @@ impl Supervisor {
             held: None,
             status: None,
             status_since: Stamp(0),
+            waiting_for: None,
+            asking: false,
+            entered: Entered::default(),
             screen: ScreenFacts::default(),
             dialog_since: Stamp(0),
             box_since: None,
@@ -264,6 +276,7 @@ impl Supervisor {
         } else if let Event::Restart { id, .. } | Event::Stop { id, .. } = event {
             out.push(Action::Reply { id: *id, with: Reply::Ended });
         }
+        self.note_state(now);
         self.seq += u64::try_from(out.len() - before).unwrap_or(0);
     }
 
@@ -304,7 +317,10 @@ impl Supervisor {
             Event::Answered { conversation } => self.answered(conversation, out),
             Event::Queued { prompts } => self.queued = *prompts,
             Event::Screen { facts } => self.look(now, facts),
-            Event::Status { status, conversation } => self.status(now, *status, conversation.as_ref(), out),
+            Event::Status { status, conversation, waiting_for } => {
+                self.waiting_for.clone_from(waiting_for);
+                self.status(now, *status, conversation.as_ref(), out);
+            }
             Event::Signal { file, fresh, sessions, dir_ok } => self.signal(now, file, *fresh, *sessions, *dir_ok, out),
             Event::Restart { id, by, now: at_once, handoff } => self.restart(now, *id, *by, *at_once, *handoff, out),
             Event::Stop { id, kill } => self.stop(now, *id, *kill, out),
@@ -368,6 +384,7 @@ impl Supervisor {
             Phase::Stopping { step: StopStep::Kill, .. } | Phase::Cold | Phase::Spawning { .. } | Phase::Closed { .. } => {}
         }
         due.extend(self.held_deadline());
+        due.extend(self.idle_settles());
         due.into_iter().filter(|at| *at > self.ticked).min()
     }
 
@@ -414,6 +431,7 @@ impl Supervisor {
     fn set_turn(&mut self, now: Stamp, turn: Turn) {
         self.turn = turn;
         self.turn_since = now;
+        self.asking = false;
     }
 
     /// Ctrl+C was pressed in this phase. By numbers: two events may share a millisecond.

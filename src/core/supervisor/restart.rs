@@ -210,6 +210,16 @@ impl Supervisor {
         }
     }
 
+    /// When a file that says idle is believed against hooks that say busy, while it does.
+    pub(super) fn idle_settles(&self) -> Option<Stamp> {
+        let differ = self.turn == Turn::Busy && matches!(self.status, Some(AgentStatus::Idle | AgentStatus::Shell));
+        (differ && self.pid.is_some()).then(|| self.idle_outweighs_hooks())
+    }
+
+    pub(super) fn idle_has_settled(&self) -> bool {
+        self.ticked >= self.idle_outweighs_hooks()
+    }
+
     fn busy_is_stale(&self) -> Stamp {
         self.status_since.max(self.turn_since).after(IDLE_STABLE_MS)
     }

@@ -38,6 +38,8 @@ impl Supervisor {
         self.frame_sent = false;
         self.held = None;
         self.status = None;
+        self.waiting_for = None;
+        self.asking = false;
         self.screen = ScreenFacts::default();
         self.box_since = None;
         self.typed = None;

@@ -1,11 +1,70 @@
 //! What others may ask the supervisor: its state as the host and `hopty status` show it.
 
+use serde::{Deserialize, Serialize};
+
 use super::event::AgentStatus;
 use super::phase::Phase;
 use super::{Agent, Policy, Supervisor, Turn};
 use crate::core::context::{Fill, Level};
 use crate::core::ids::{ConversationId, HandoffId};
 use crate::core::time::Stamp;
+
+/// What a session does, in the words of CONTRACT C3 but for `unresponsive`, which only others can say of it.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum State {
+    /// The program is on its way.
+    #[default]
+    Starting,
+    /// Claude waits for a prompt.
+    Idle,
+    /// Claude is at work.
+    Busy,
+    /// Claude waits for a person's answer.
+    Blocked,
+    /// The program is stopped (SIGTSTP).
+    Stopped,
+    /// The session is over.
+    Ended,
+    /// It is no agent: what it does is not known.
+    Unknown,
+}
+
+/// How a state is known (`state_from`).
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Evidence {
+    /// A hook of Claude's, or where there is none its transcript.
+    Hook,
+    /// Claude's sessions file.
+    SessionsFile,
+    /// The window's title.
+    Title,
+    /// What stands on the screen.
+    Screen,
+    /// hopty's own doing, or nothing.
+    #[default]
+    None,
+}
+
+/// A state with its evidence.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Standing {
+    /// What the session does.
+    pub state: State,
+    /// How that is known.
+    pub from: Evidence,
+    /// While it is blocked: on what, `unknown` where no rule knows it.
+    pub waiting_for: Option<String>,
+}
+
+/// The state that was last entered.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub(super) struct Entered {
+    state: State,
+    at: Stamp,
+    seq: u64,
+}
 
 /// How long after its start a Claude that was given hooks may take to call the first one, in ms.
 const HOOKS_MS: u64 = 10_000;
@@ -102,36 +161,77 @@ impl Supervisor {
         self.active.as_ref()
     }
 
-    /// What the session does, in the words of CONTRACT C3, since when, and how that is known.
+    /// What the session does, and how that is known.
+    ///
+    /// The later word counts where two sources differ, because each is silent about something: an interrupt calls no hook,
+    /// and the sessions file lags behind hooks.
     #[must_use]
-    pub fn state(&self) -> (&'static str, Stamp, &'static str) {
+    pub fn state(&self) -> Standing {
+        let known = |state, from| Standing { state, from, waiting_for: None };
         if matches!(self.phase, Phase::Closed { .. }) {
-            return ("ended", self.phase_since, "none");
+            return known(State::Ended, Evidence::None);
         }
         if self.stopped {
-            return ("stopped", self.stopped_since, "none");
+            return known(State::Stopped, Evidence::None);
         }
         if self.pid.is_none() {
-            return ("starting", self.phase_since, "none");
+            return known(State::Starting, Evidence::None);
         }
         if self.policy.agent == Agent::Plain {
-            return ("unknown", self.run_started, "none");
+            return known(State::Unknown, Evidence::None);
         }
-        if self.screen.dialog.is_some() {
-            return ("blocked", self.dialog_since, "screen");
+        if let Some((from, what)) = self.asks() {
+            return Standing { state: State::Blocked, from, waiting_for: Some(what.to_owned()) };
         }
-        let by_hook = |word| (word, self.turn_since, "hook");
-        let by_file = |word| (word, self.status_since, "sessions_file");
+        let hook = |state| known(state, Evidence::Hook);
+        let file = |state| known(state, Evidence::SessionsFile);
         match (self.status, self.turn) {
-            (Some(AgentStatus::Waiting), _) => by_file("blocked"),
-            (Some(AgentStatus::Busy | AgentStatus::Shell), _) => by_file("busy"),
-            // A prompt was just submitted and the file does not say so yet; or the person interrupted the turn, which
-            // fires no hook: the later one is right.
-            (Some(AgentStatus::Idle), Turn::Busy) if self.status_since <= self.turn_since => by_hook("busy"),
-            (Some(AgentStatus::Idle), _) => by_file("idle"),
-            (_, Turn::Idle) => by_hook("idle"),
-            (_, Turn::Busy) => by_hook("busy"),
-            (_, Turn::Unknown) => ("starting", self.run_started, "none"),
+            (Some(AgentStatus::Busy | AgentStatus::Waiting), _) => file(State::Busy),
+            // It says idle and hooks say busy: a prompt was just submitted, the word is about the turn before, or an
+            // interrupt ended this one. Time tells.
+            (Some(AgentStatus::Idle | AgentStatus::Shell), Turn::Busy) if !self.idle_has_settled() => hook(State::Busy),
+            // A background shell keeps nobody from the prompt.
+            (Some(AgentStatus::Idle | AgentStatus::Shell), _) => file(State::Idle),
+            (_, Turn::Idle) => hook(State::Idle),
+            (_, Turn::Busy) => hook(State::Busy),
+            (_, Turn::Unknown) => self.state_by_looks(),
+        }
+    }
+
+    /// Neither a hook nor the file has spoken: the window's title, then what stands round the prompt box.
+    fn state_by_looks(&self) -> Standing {
+        let known = |busy, from| Standing { state: if busy { State::Busy } else { State::Idle }, from, waiting_for: None };
+        match (self.screen.title_busy, self.screen.busy) {
+            (Some(busy), _) => known(busy, Evidence::Title),
+            (None, Some(busy)) => known(busy, Evidence::Screen),
+            (None, None) => Standing { state: State::Starting, from: Evidence::None, waiting_for: None },
+        }
+    }
+
+    /// Who says that a person is asked something, and for what.
+    pub(super) fn asks(&self) -> Option<(Evidence, &str)> {
+        if let Some(name) = &self.screen.dialog {
+            return Some((Evidence::Screen, name));
+        }
+        // The file follows the hook by a tenth of a second, and from then on it knows better.
+        if self.asking && self.status.is_some() && self.status_since <= self.turn_since {
+            return Some((Evidence::Hook, "permission"));
+        }
+        let waits = self.status == Some(AgentStatus::Waiting);
+        waits.then(|| (Evidence::SessionsFile, self.waiting_for.as_deref().unwrap_or("unknown")))
+    }
+
+    /// Since when the state is as it is, and the number of the journal line that made it so.
+    #[must_use]
+    pub fn entered(&self) -> (Stamp, u64) {
+        (self.entered.at, self.entered.seq)
+    }
+
+    /// Notes the line at which a state began, so that one can wait for the next one.
+    pub(super) fn note_state(&mut self, now: Stamp) {
+        let state = self.state().state;
+        if self.entered.state != state {
+            self.entered = Entered { state, at: now, seq: self.event_seq };
         }
     }
 }

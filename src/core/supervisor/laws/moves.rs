@@ -130,7 +130,7 @@ impl World {
             },
             Phase::Stopping { .. } => match dice.what {
                 0..70 => self.end(dice),
-                70..110 => Event::Status { status: AgentStatus::Idle, conversation: None },
+                70..110 => Event::Status { status: AgentStatus::Idle, conversation: None, waiting_for: None },
                 110..150 => Event::Tick,
                 150..190 => ctrl_c(),
                 190..205 => stop(dice),
@@ -284,7 +284,8 @@ impl World {
             _ => PromptBox::Ours,
         };
         let dialog = (dice.wild % 8 == 3).then(|| ["trust", "permission", "unknown"][dice.with as usize % 3].to_owned());
-        Event::Screen { facts: ScreenFacts { prompt, dialog, paste: dice.wild % 9 != 4, unread: dice.wild % 7 == 5 } }
+        let (paste, unread) = (dice.wild % 9 != 4, dice.wild % 7 == 5);
+        Event::Screen { facts: ScreenFacts { prompt, dialog, paste, unread, ..ScreenFacts::default() } }
     }
 
     fn signal_file(&self, dice: Dice) -> Event {
@@ -351,5 +352,5 @@ fn a_status(dice: Dice) -> Event {
         6 => AgentStatus::Waiting,
         _ => AgentStatus::Shell,
     };
-    Event::Status { status, conversation: None }
+    Event::Status { status, conversation: None, waiting_for: None }
 }

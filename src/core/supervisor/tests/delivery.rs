@@ -13,7 +13,7 @@ fn pasted() -> Session {
 }
 
 fn facts(prompt: PromptBox) -> ScreenFacts {
-    ScreenFacts { prompt, dialog: None, paste: true, unread: false }
+    ScreenFacts { prompt, paste: true, ..ScreenFacts::default() }
 }
 
 #[test]

@@ -13,6 +13,7 @@ mod waiting;
 use super::action::{Action, DecisionKind, HookAnswer, Reply, Typing};
 use super::event::{AgentStatus, Asker, Event, Hook, HookEvent, KeyClass, PromptBox, PromptOf, ScreenFacts, Source};
 use super::phase::{Cause, Phase, StartKind};
+use super::state::{Evidence, State};
 use super::{Agent, Policy, Supervisor};
 use crate::core::config::{Config, Span};
 use crate::core::ids::{ConversationId, HandoffId};
@@ -241,15 +242,15 @@ impl Session {
     }
 
     pub fn status(&mut self, status: AgentStatus) -> String {
-        self.feed(Event::Status { status, conversation: None })
+        self.feed(Event::Status { status, conversation: None, waiting_for: None })
     }
 
     pub fn screen(&mut self, prompt: PromptBox) -> String {
-        self.feed(Event::Screen { facts: ScreenFacts { prompt, dialog: None, paste: true, unread: false } })
+        self.feed(Event::Screen { facts: ScreenFacts { prompt, paste: true, ..ScreenFacts::default() } })
     }
 
     pub fn dialog(&mut self, name: &str) -> String {
-        let facts = ScreenFacts { prompt: PromptBox::None, dialog: Some(name.to_owned()), paste: true, unread: false };
+        let facts = ScreenFacts { dialog: Some(name.to_owned()), paste: true, ..ScreenFacts::default() };
         self.feed(Event::Screen { facts })
     }
 

@@ -141,7 +141,7 @@ fn job_control_is_never_an_end() {
     for mut s in [Session::busy(claude()), waiting(), saving(), Session::stopping(claude()), Session::delivering(claude())] {
         let phase = s.phase();
         assert_eq!(s.end(ProcessEnd::Stopped(Signal(20))), "suspend");
-        assert_eq!(s.sup.state().0, "stopped");
+        assert_eq!(s.sup.state().state, State::Stopped);
         assert_eq!(s.end(ProcessEnd::Continued), "");
         assert_eq!(s.phase(), phase);
     }

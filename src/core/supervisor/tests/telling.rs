@@ -2,37 +2,115 @@
 
 use super::*;
 
+/// State, evidence, and since when.
+fn stands(s: &Session) -> (State, Evidence, Stamp) {
+    let standing = s.sup.state();
+    assert_eq!(standing.waiting_for.is_some(), standing.state == State::Blocked);
+    (standing.state, standing.from, s.sup.entered().0)
+}
+
 #[test]
 fn states_are_those_of_the_later_witness() {
     let mut s = Session::started(claude());
-    assert_eq!(s.sup.state(), ("starting", Stamp(0), "none"));
+    assert_eq!(stands(&s), (State::Starting, Evidence::None, Stamp(0)));
     s.session_start(Source::Startup, None);
-    assert_eq!(s.sup.state().0, "idle");
+    assert_eq!(stands(&s), (State::Idle, Evidence::Hook, Stamp(0)));
     s.after(5);
     s.status(AgentStatus::Idle);
-    assert_eq!(s.sup.state(), ("idle", Stamp(5), "sessions_file"));
+    assert_eq!(stands(&s), (State::Idle, Evidence::SessionsFile, Stamp(0)), "it was idle before");
     s.after(5);
     s.prompt(PromptOf::Person);
-    assert_eq!(s.sup.state(), ("busy", Stamp(10), "hook"), "the file does not say so yet");
+    assert_eq!(stands(&s), (State::Busy, Evidence::Hook, Stamp(10)), "the file does not say so yet");
     s.after(5);
     s.status(AgentStatus::Busy);
-    assert_eq!(s.sup.state(), ("busy", Stamp(15), "sessions_file"));
+    assert_eq!(stands(&s), (State::Busy, Evidence::SessionsFile, Stamp(10)));
     s.after(5);
-    s.status(AgentStatus::Idle);
-    assert_eq!(s.sup.state(), ("idle", Stamp(20), "sessions_file"), "interrupted: no hook fires");
     s.status(AgentStatus::Waiting);
-    assert_eq!(s.sup.state().0, "blocked");
-    s.status(AgentStatus::Idle);
-    s.after(5);
-    s.dialog("trust");
-    assert_eq!(s.sup.state(), ("blocked", Stamp(25), "screen"));
+    assert_eq!(stands(&s), (State::Blocked, Evidence::SessionsFile, Stamp(20)));
     s.end(ProcessEnd::Stopped(Signal(20)));
-    assert_eq!(s.sup.state(), ("stopped", Stamp(25), "none"));
+    assert_eq!(stands(&s), (State::Stopped, Evidence::None, Stamp(20)));
     s.end(ProcessEnd::Continued);
     s.end(ProcessEnd::Exited(0));
-    assert_eq!(s.sup.state().0, "ended");
-    assert_eq!(Session::cooling(claude()).sup.state().0, "starting");
-    assert_eq!(Session::started(plain()).sup.state().0, "unknown");
+    assert_eq!(stands(&s).0, State::Ended);
+    assert_eq!(stands(&Session::cooling(claude())).0, State::Starting);
+    assert_eq!(stands(&Session::started(plain())).0, State::Unknown);
+}
+
+/// A prompt right behind the end of a turn: the file still tells of that end.
+#[test]
+fn an_idle_of_the_turn_before_ends_no_turn() {
+    let mut s = Session::busy(claude());
+    s.call(HookEvent::Stop);
+    s.after(10);
+    s.prompt(PromptOf::Person);
+    let (_, submitted) = s.sup.entered();
+    s.after(10);
+    s.status(AgentStatus::Idle);
+    assert_eq!(stands(&s).0, State::Busy);
+    s.after(90);
+    s.status(AgentStatus::Busy);
+    s.pass(10_000);
+    assert_eq!(stands(&s).0, State::Busy);
+    s.call(HookEvent::Stop);
+    s.status(AgentStatus::Idle);
+    assert_eq!(stands(&s).0, State::Idle);
+    assert!(s.sup.entered().1 > submitted);
+}
+
+#[test]
+fn an_interrupt_fires_no_hook_and_the_file_is_believed_when_it_stays() {
+    let mut s = Session::busy(claude());
+    s.status(AgentStatus::Idle);
+    assert_eq!(stands(&s).0, State::Busy);
+    s.pass(1000);
+    assert_eq!((stands(&s).0, stands(&s).1), (State::Idle, Evidence::SessionsFile));
+    // A prompt that a hook of the person's own blocks never moves the file.
+    s.prompt(PromptOf::Person);
+    s.pass(4000);
+    assert_eq!(stands(&s).0, State::Busy);
+    s.pass(1000);
+    assert_eq!(stands(&s).0, State::Idle);
+}
+
+#[test]
+fn a_permission_is_known_from_the_hook_on_and_named_by_the_screen() {
+    let mut s = Session::busy(claude());
+    s.after(50);
+    s.call(HookEvent::PermissionRequest);
+    let standing = s.sup.state();
+    assert_eq!((standing.state, standing.from), (State::Blocked, Evidence::Hook));
+    assert_eq!(standing.waiting_for.as_deref(), Some("permission"));
+    s.after(50);
+    let waiting_for = Some("input needed".to_owned());
+    s.feed(Event::Status { status: AgentStatus::Waiting, conversation: None, waiting_for });
+    assert_eq!(s.sup.state().waiting_for.as_deref(), Some("input needed"));
+    s.dialog("question");
+    assert_eq!(s.sup.state().waiting_for.as_deref(), Some("question"));
+    s.screen(PromptBox::Empty);
+    s.status(AgentStatus::Busy);
+    assert_eq!(stands(&s).0, State::Busy);
+}
+
+#[test]
+fn a_background_shell_keeps_nobody_from_the_prompt() {
+    let mut s = Session::busy(claude());
+    s.call(HookEvent::Stop);
+    s.status(AgentStatus::Shell);
+    assert_eq!(stands(&s).0, State::Idle);
+}
+
+#[test]
+fn where_nothing_else_speaks_title_and_screen_do() {
+    let mut s = Session::started(Policy { hooks: false, ..claude() });
+    let mut looks = |busy, title_busy| {
+        let facts = ScreenFacts { busy, title_busy, ..ScreenFacts::default() };
+        s.feed(Event::Screen { facts });
+        (s.sup.state().state, s.sup.state().from)
+    };
+    assert_eq!(looks(None, None), (State::Starting, Evidence::None));
+    assert_eq!(looks(Some(true), None), (State::Busy, Evidence::Screen));
+    assert_eq!(looks(Some(true), Some(false)), (State::Idle, Evidence::Title));
+    assert_eq!(looks(Some(false), None), (State::Idle, Evidence::Screen));
 }
 
 #[test]

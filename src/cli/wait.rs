@@ -1,0 +1,148 @@
+//! `hopty wait`: until a session is idle, busy or blocked, until it has ended, until a text stands on its screen.
+//!
+//! A text is looked for here and not in the host, which sends its rows whenever they have changed: so the host carries no
+//! search engine, and a pattern that takes long takes the time of who asked.
+
+use std::time::{Duration, Instant};
+
+use regex_lite::{Regex, RegexBuilder};
+use serde_json::{Value, json};
+
+use super::control::{Control, Rule, any, live, paths};
+use super::error::{Failed, say};
+use super::session::{ANSWER, object};
+use crate::core::config::Span;
+use crate::core::ids::SessionName;
+use crate::fs::paths::Paths;
+use crate::fs::session;
+use crate::ipc::message::{Code, Failure, WaitFor};
+
+/// The largest compiled pattern, in bytes.
+const PATTERN_MAX: usize = 1 << 20;
+/// How long a host that has ended may take to leave.
+const FAREWELL: Duration = Duration::from_secs(5);
+/// How long a host whose connections broke may take to be gone.
+const DYING: Duration = Duration::from_millis(500);
+
+/// What the verb was given.
+#[derive(Debug)]
+pub(super) struct Wish<'a> {
+    /// NAME and the condition, or the condition alone.
+    pub words: &'a [String],
+    /// How long to wait.
+    pub timeout: Span,
+    /// The line of the journal after which the state must have begun.
+    pub since: u64,
+    /// The session object is wanted.
+    pub as_json: bool,
+}
+
+pub(super) fn wait(wish: &Wish<'_>) -> Result<u8, Failed> {
+    let (given, condition) = match wish.words {
+        [condition] => (None, condition),
+        [name, condition, ..] => (Some(name.as_str()), condition),
+        [] => return Err(unclear("")),
+    };
+    let (wanted, pattern) = condition_of(condition)?;
+    let paths = paths()?;
+    if wanted == WaitFor::Exit && given.is_some() {
+        let name = any(&paths, given)?;
+        if !session::is_alive(&paths.session(&name)) {
+            return over(&paths, &name, wish.as_json);
+        }
+    }
+    let name = live(&paths, given, Rule::Any)?;
+    let limit = Duration::from_millis(wish.timeout.ms());
+    let mut asked = Asked { control: Control::connect(&paths, &name, Some(ANSWER))?, until: Instant::now().checked_add(limit) };
+    let answer = match &pattern {
+        Some(pattern) => asked.for_text(pattern),
+        None => asked.ask(wanted, wish.since, None),
+    };
+    match answer {
+        Err(_) if wanted == WaitFor::Exit && is_gone(&paths, &name) => over(&paths, &name, wish.as_json),
+        Err(failed) => Err(failed),
+        Ok(answer) if wanted == WaitFor::Exit && answer["met"] == true => {
+            asked.control.patience(FAREWELL)?;
+            asked.control.wait_for_end();
+            over(&paths, &name, wish.as_json)
+        }
+        Ok(answer) => {
+            let session = if answer["session"].is_object() { answer["session"].clone() } else { object(&paths, &name)? };
+            if answer["met"] != true {
+                let state = session["state"].as_str().unwrap_or("unknown");
+                let message = format!("{condition}: not so within {}, it is {state}", wish.timeout);
+                return Err(Failed::from(Failure::new(Code::Busy, message, "`--timeout` sets how long to wait")).about(&name));
+            }
+            if wish.as_json {
+                say(format_args!("{session}"))?;
+            }
+            Ok(0)
+        }
+    }
+}
+
+fn unclear(word: &str) -> Failed {
+    Failed::new(2, "not something to wait for").about(word).hint("one of idle, busy, blocked, exit and text=REGEX")
+}
+
+fn condition_of(word: &str) -> Result<(WaitFor, Option<Regex>), Failed> {
+    if let Some(pattern) = word.strip_prefix("text=") {
+        let built = RegexBuilder::new(pattern).multi_line(true).size_limit(PATTERN_MAX).build();
+        return built.map(|regex| (WaitFor::Text, Some(regex))).map_err(|e| {
+            Failed::new(2, e.to_string()).about(word).hint("`\\` before a sign takes it as it is; see `hopty wait --help`")
+        });
+    }
+    let known = [WaitFor::Idle, WaitFor::Busy, WaitFor::Blocked, WaitFor::Exit];
+    known.into_iter().find(|wanted| wanted.word() == word).map(|wanted| (wanted, None)).ok_or_else(|| unclear(word))
+}
+
+/// One conversation in which something is waited for.
+struct Asked {
+    control: Control,
+    /// Until when; `None` for ever.
+    until: Option<Instant>,
+}
+
+impl Asked {
+    fn ask(&mut self, wanted: WaitFor, since: u64, after: Option<u64>) -> Result<Value, Failed> {
+        let left = self.until.map(|until| until.saturating_duration_since(Instant::now()));
+        let ms = left.map_or(u64::MAX, |left| u64::try_from(left.as_millis()).unwrap_or(u64::MAX));
+        // The host keeps the time; one that is stopped keeps none.
+        self.control.patience(left.unwrap_or(Duration::MAX).saturating_add(ANSWER))?;
+        self.control.ask(json!({"do": "wait", "for": wanted, "since": since, "after": after, "timeout_ms": ms}))
+    }
+
+    /// The rows as they change, until the pattern is found in them. Rows are lines: `^` and `$` are the edges of a row.
+    fn for_text(&mut self, pattern: &Regex) -> Result<Value, Failed> {
+        let mut after = None;
+        loop {
+            let answer = self.ask(WaitFor::Text, 0, after)?;
+            let Some(rows) = answer["rows"].as_array() else { return Ok(answer) };
+            let rows: Vec<&str> = rows.iter().filter_map(Value::as_str).collect();
+            if pattern.is_match(&rows.join("\n")) {
+                return Ok(json!({"met": true}));
+            }
+            after = answer["revision"].as_u64();
+        }
+    }
+}
+
+/// Whether the session is over. A host that was killed loses its connections before it loses its name.
+fn is_gone(paths: &Paths, name: &SessionName) -> bool {
+    let until = Instant::now() + DYING;
+    loop {
+        let alive = session::is_alive(&paths.session(name));
+        if !alive || Instant::now() >= until {
+            return !alive;
+        }
+        std::thread::sleep(Duration::from_millis(5));
+    }
+}
+
+/// The session has ended.
+fn over(paths: &Paths, name: &SessionName, as_json: bool) -> Result<u8, Failed> {
+    if as_json {
+        say(format_args!("{}", object(paths, name)?))?;
+    }
+    Ok(0)
+}

@@ -1,0 +1,120 @@
+//! Those who wait for something: a state, the end, a change of the screen (`hopty wait`).
+//!
+//! Nobody polls: whoever waits is looked at when an event was taken or the screen was fed, which is when it may have become
+//! so. A text is not looked for here. The rows of a changed screen go to who asked, at most one answer in [`SCREEN_MS`], and
+//! the search is theirs: what a pattern costs is then never paid by the process that forwards a person's keys.
+
+use serde_json::{Value, json};
+
+use super::Host;
+use crate::core::supervisor::Agent;
+use crate::core::supervisor::state::State;
+use crate::core::time::Stamp;
+use crate::ipc::message::{Code, Failure, Wait, WaitFor, error_line, ok_line};
+
+/// How long after its request a changed screen is shown at the earliest, in ms.
+const SCREEN_MS: u64 = 20;
+
+/// One who waits.
+#[derive(Debug)]
+struct Waiting {
+    connection: u64,
+    request: u64,
+    wanted: Wait,
+    /// The screen is not shown before this.
+    from: Stamp,
+    /// It is told that it is not so.
+    until: Stamp,
+}
+
+/// All who wait: at most one on each connection.
+#[derive(Debug, Default)]
+pub(super) struct Waits(Vec<Waiting>);
+
+impl Waits {
+    /// Whether somebody waits for what Claude does, so that its screen is to be read.
+    pub fn for_state(&self) -> bool {
+        self.0.iter().any(|waiting| !matches!(waiting.wanted.wanted, WaitFor::Exit | WaitFor::Text))
+    }
+}
+
+impl Host {
+    pub(super) fn wait(&mut self, connection: u64, request: u64, wanted: Wait) {
+        let refused = if self.waits.0.iter().any(|waiting| waiting.connection == connection) {
+            Some(Failure::new(Code::Busy, "this connection waits already", "open another one"))
+        } else if self.launch.agent == Agent::Plain && !matches!(wanted.wanted, WaitFor::Exit | WaitFor::Text) {
+            let message =
+                format!("what {} does is not known: it is no agent, so it is never {}", self.launch.called, wanted.wanted.word());
+            Some(Failure::new(Code::BadRequest, message, "wait for `text=REGEX` on its screen, or for `exit`"))
+        } else {
+            None
+        };
+        if let Some(failure) = refused {
+            self.send(connection, &error_line(request, &failure));
+            return;
+        }
+        let now = self.clock.now();
+        let from = if wanted.after.is_some() { now.after(SCREEN_MS) } else { now };
+        self.waits.0.push(Waiting { connection, request, wanted, from, until: now.after(wanted.timeout_ms) });
+    }
+
+    /// Answers those for whom it is so, or whose time is over.
+    pub(super) fn answer_waits(&mut self) {
+        if self.waits.0.is_empty() {
+            return;
+        }
+        let now = self.clock.now();
+        for waiting in std::mem::take(&mut self.waits.0) {
+            if !self.connections.contains_key(&waiting.connection) {
+                continue;
+            }
+            match self.look_for(&waiting, now) {
+                Some(line) => self.send(waiting.connection, &line),
+                None => self.waits.0.push(waiting),
+            }
+        }
+    }
+
+    /// The answer, if there is one.
+    fn look_for(&mut self, waiting: &Waiting, now: Stamp) -> Option<String> {
+        let Waiting { request, wanted, from, until, .. } = waiting;
+        let ended = self.exit.is_some();
+        let is = |state| self.recorder.supervisor.state().state == state && self.recorder.supervisor.entered().1 > wanted.since;
+        let met = match wanted.wanted {
+            WaitFor::Idle => is(State::Idle),
+            WaitFor::Busy => is(State::Busy),
+            WaitFor::Blocked => is(State::Blocked),
+            WaitFor::Exit => ended,
+            WaitFor::Text => {
+                if let Some(answer) = self.changed_screen(wanted.after).filter(|_| now >= *from || ended) {
+                    return Some(ok_line(*request, &answer));
+                }
+                false
+            }
+        };
+        if met || now >= *until {
+            return Some(ok_line(*request, &json!({"met": met, "session": self.status()})));
+        }
+        ended.then(|| {
+            let message = format!("the session has ended and will not be {} any more", wanted.wanted.word());
+            error_line(*request, &Failure::new(Code::Ended, message, "`hopty why` tells how it ended"))
+        })
+    }
+
+    /// The screen's rows, when they are not those of revision `known`.
+    fn changed_screen(&mut self, known: Option<u64>) -> Option<Value> {
+        let ended = self.exit.is_some();
+        let run = self.run.as_mut()?;
+        // In a burst the model is fed when it is due, and not for everybody who looks.
+        let screen = if known.is_none() || ended { run.model.screen() } else { run.model.so_far() };
+        // Another run has another screen, whose revisions begin anew.
+        let revision = screen.revision().wrapping_add(u64::from(run.number) << 40);
+        (known != Some(revision)).then(|| json!({"met": true, "revision": revision, "rows": screen.lines()}))
+    }
+
+    /// When somebody is to be answered although nothing happens.
+    pub(super) fn waits_deadline(&self, now: Stamp) -> Option<Stamp> {
+        let shows = |waiting: &Waiting| waiting.wanted.wanted == WaitFor::Text && waiting.from > now;
+        self.waits.0.iter().map(|waiting| if shows(waiting) { waiting.from } else { waiting.until }).min()
+    }
+}

@@ -1,0 +1,156 @@
+//! `wait`: answered when it is so, at the latest when the time is over, and never for what was so before.
+
+use std::process::{Child, Command, Stdio};
+
+use hopty::standin::script::{Reply, Script};
+use serde_json::Value;
+
+use super::support::claude::{Kind, hopty};
+use super::support::wait::{LIMIT, end_of};
+use super::support::world::World;
+use super::support::{kill, wait_for};
+use super::{assert_fails, detached, end_all, list, text, world};
+
+/// A verb that runs beside the test.
+fn beside(world: &World, args: &[&str]) -> Child {
+    let mut command = Command::new(hopty());
+    command.args(args).env_clear().envs(world.env.iter().cloned()).current_dir(&world.project);
+    command.stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap()
+}
+
+fn code(mut child: Child) -> i32 {
+    let status = end_of(&mut child, LIMIT).expect("it ends");
+    status.code().unwrap()
+}
+
+/// Waits until `n` verbs have a connection to the only session's host.
+fn connected(world: &World, n: usize) {
+    let fds = format!("/proc/{}/fd", list(world)[0]["host_pid"]);
+    let sockets = || {
+        let fds = std::fs::read_dir(&fds).unwrap().flatten();
+        fds.filter_map(|fd| std::fs::read_link(fd.path()).ok()).filter(|to| to.to_string_lossy().starts_with("socket:")).count()
+    };
+    // Beside its listener, and the two ends by which it hears of signals.
+    wait_for("the verbs to wait", || (sockets() >= n + 3).then_some(()));
+}
+
+#[test]
+fn what_cannot_be_waited_for_is_said_at_once() {
+    let world = world();
+    detached(&world, "one", &["sleep", "1000"]);
+    for (args, exit, words) in [
+        (&["wait", "one", "tired"][..], 2, "tired: not something to wait for"),
+        (&["wait", "one", "text=("], 2, "text=("),
+        (&["wait", "one", "idle", "--timeout", "soon"], 2, "not a duration"),
+        (&["wait", "one", "idle"], 2, "it is no agent"),
+        (&["wait", "one", "blocked"], 2, "it is no agent"),
+        (&["wait", "nosuch", "exit"], 3, "there is no such session"),
+        (&["wait", "one", "exit", "--timeout", "10ms"], 1, "not so within 10ms, it is unknown"),
+        (&["wait", "one", "text=x", "--timeout", "10ms"], 1, "not so within 10ms"),
+    ] {
+        assert_fails(&world.hopty(args), exit, words);
+    }
+    let failed = world.hopty(&["wait", "one", "exit", "--timeout", "10ms", "--json"]);
+    let error: Value = serde_json::from_slice(&failed.stdout).unwrap();
+    assert_eq!((failed.status.code(), &error["error"]["code"]), (Some(1), &"busy".into()));
+    end_all(&world);
+}
+
+#[test]
+fn an_end_is_waited_for_and_known_afterwards() {
+    let world = world();
+    detached(&world, "one", &["sh", "-c", "read line; exit 7"]);
+    let waits = beside(&world, &["wait", "one", "exit", "--json"]);
+    world.ask(&["wait", "one", "text=^$"]);
+    world.ask(&["stop", "one"]);
+    let output = waits.wait_with_output().unwrap();
+    assert_eq!(output.status.code(), Some(0), "{}", text(&output.stderr));
+    let session: Value = serde_json::from_slice(&output.stdout).unwrap();
+    assert_eq!((&session["state"], &session["exit"]["cause"]), (&"ended".into(), &"stopped".into()));
+    // At once, and with the same answer.
+    assert_eq!(world.ask(&["wait", "one", "exit", "--json"]), text(&output.stdout));
+    assert_fails(&world.hopty(&["wait", "one", "text=x"]), 1, "the session has ended");
+    world.assert_nothing_left();
+}
+
+/// Who waits for something that the end makes impossible is not left waiting.
+#[test]
+fn an_end_is_told_to_who_waits_for_something_else() {
+    let world = world();
+    detached(&world, "one", &["sleep", "1000"]);
+    let waits = beside(&world, &["wait", "one", "text=never", "--timeout", "1h"]);
+    let killed = beside(&world, &["wait", "one", "exit"]);
+    connected(&world, 2);
+    // The host is killed: nothing is answered, and whoever waits for the end knows it all the same.
+    kill(i32::try_from(list(&world)[0]["host_pid"].as_i64().unwrap()).unwrap(), nix::libc::SIGKILL);
+    assert_eq!(code(killed), 0);
+    assert_eq!(code(waits), 1);
+}
+
+#[test]
+fn a_text_is_found_when_it_comes_and_where_it_stands() {
+    let world = world();
+    let script = "printf 'a\\r\\n  b'; read line; printf '\\033[2J\\033[5;3Hready 42\\033[H'; exec sleep 1000";
+    detached(&world, "one", &["sh", "-c", script]);
+    world.ask(&["wait", "one", "text=^a$"]);
+    world.ask(&["wait", "one", "text=a\\n +b$"]);
+    let waits = beside(&world, &["wait", "one", "text=^  ready [0-9]+$", "--json"]);
+    let mut term = world.terminal(&["attach", "one"]);
+    term.send("\r");
+    let output = waits.wait_with_output().unwrap();
+    assert_eq!(output.status.code(), Some(0), "{}", text(&output.stderr));
+    assert_eq!(serde_json::from_slice::<Value>(&output.stdout).unwrap()["name"], "one");
+    assert_fails(&world.hopty(&["wait", "one", "text=^a$", "--timeout", "50ms"]), 1, "not so within 50ms");
+    end_all(&world);
+    term.wait_exit();
+}
+
+/// The last words of a program that ends are on its screen.
+#[test]
+fn a_text_that_comes_with_the_end_is_found() {
+    let world = world();
+    detached(&world, "one", &["sh", "-c", "read line; echo last words"]);
+    let waits = beside(&world, &["wait", "one", "text=last words"]);
+    connected(&world, 1);
+    let mut term = world.terminal(&["attach", "one"]);
+    term.send("\r");
+    term.wait_exit();
+    assert_eq!(code(waits), 0);
+    world.assert_nothing_left();
+}
+
+/// A program that draws without a pause costs who waits an answer in 20 ms, and the host not more than that.
+#[test]
+fn a_screen_that_never_rests_is_looked_at_now_and_then() {
+    let world = world();
+    detached(&world, "one", &["sh", "-c", "while :; do echo spinning $((n += 1)); done"]);
+    world.ask(&["wait", "one", "text=spinning [0-9]{4}"]);
+    end_all(&world);
+}
+
+#[test]
+fn idle_and_busy_are_of_after_a_line_of_the_journal() {
+    let script = Script::each(|_, _| Reply::text("Done.").after_ms(300).filling(1000));
+    let Some(world) = World::new(Kind::StandIn, script) else { return };
+    let term = world.start(&[]);
+    term.wait_box();
+    world.ask(&["wait", "idle"]);
+    let session = |line: &str| serde_json::from_str::<Value>(line).unwrap();
+    let idle = session(&world.ask(&["wait", "proj", "idle", "--json"]));
+    assert_eq!(idle["state"], "idle");
+    let seq = idle["seq"].to_string();
+    assert_fails(&world.hopty(&["wait", "proj", "idle", "--since", &seq, "--timeout", "20ms"]), 1, "not so within 20ms, it is idle");
+    let busy = beside(&world, &["wait", "proj", "busy", "--since", &seq, "--json"]);
+    let again = beside(&world, &["wait", "proj", "idle", "--since", &seq, "--json"]);
+    term.send("go on");
+    term.wait_text("go on");
+    term.send("\r");
+    let busy = session(&text(&busy.wait_with_output().unwrap().stdout));
+    let again = session(&text(&again.wait_with_output().unwrap().stdout));
+    assert!(busy["state"] == "busy" && again["state"] == "idle");
+    assert!(again["seq"].as_u64() > busy["seq"].as_u64());
+    assert!(term.lines().iter().any(|line| line.contains("Done.")), "the turn is over: {:?}", term.lines());
+    drop(term);
+    world.wait_decision("client.detached", 1);
+    end_all(&world);
+}
