@@ -4,7 +4,6 @@
 //! lost. What the terminal shows is known from a second model that is fed what is sent: only rows that differ are sent, and
 //! what is left on is that model's to undo. Modes that make a terminal report (mouse, focus) stay off: nobody listens.
 
-use super::repaint::sgr;
 use crate::core::terminal::Size;
 use crate::core::time::Stamp;
 use crate::screen::{Mode, Screen};
@@ -63,7 +62,7 @@ impl Follower {
             }
             out.push_str(&format!("\x1b[{};1H\x1b[m\x1b[2K", row + 1));
             for run in wanted {
-                out.push_str(&sgr(&run.style));
+                out.push_str(&run.style.sgr());
                 out.push_str(&run.text);
             }
         }

@@ -6,7 +6,7 @@
 use std::ops::Range;
 
 use super::run::Run;
-use crate::screen::{Attr, Color, Screen, Style, Underline};
+use crate::screen::{Screen, Style};
 
 /// Modes that are not sent: a frame that is held back (2026), addressing relative to a region that is not sent (6).
 const LEFT_OUT: [&str; 2] = ["2026", "6"];
@@ -51,7 +51,7 @@ pub(super) fn rows(screen: &Screen, rows: Range<usize>) -> Vec<u8> {
     for row in rows {
         out.push('\r');
         for run in screen.row_runs(u16::try_from(row).unwrap_or(u16::MAX)) {
-            out.push_str(&sgr(&run.style));
+            out.push_str(&run.style.sgr());
             out.push_str(&run.text);
         }
         out.push_str("\x1b[m\r\n");
@@ -91,7 +91,7 @@ pub(super) fn picture(screen: &Screen, found: Found) -> Vec<u8> {
         out.push_str(&format!("\x1b[{};1H", row + 1));
         for run in runs {
             if run.style != pen {
-                out.push_str(&sgr(&run.style));
+                out.push_str(&run.style.sgr());
                 pen = run.style;
             }
             out.push_str(&run.text);
@@ -130,47 +130,6 @@ fn write_modes(screen: &Screen, found: Found, out: &mut String) {
     }
     if !screen.title().is_empty() {
         out.push_str(&format!("\x1b]2;{}\x1b\\", screen.title()));
-    }
-}
-
-pub(super) fn sgr(style: &Style) -> String {
-    let mut codes = vec!["0".to_owned()];
-    for (attr, code) in [
-        (Attr::Bold, "1"),
-        (Attr::Dim, "2"),
-        (Attr::Italic, "3"),
-        (Attr::Blink, "5"),
-        (Attr::Reverse, "7"),
-        (Attr::Hidden, "8"),
-        (Attr::Strike, "9"),
-        (Attr::Overline, "53"),
-    ] {
-        if style.has(attr) {
-            codes.push(code.to_owned());
-        }
-    }
-    match style.underline {
-        Underline::None => {}
-        Underline::Single => codes.push("4".to_owned()),
-        Underline::Double => codes.push("4:2".to_owned()),
-        Underline::Curly => codes.push("4:3".to_owned()),
-        Underline::Dotted => codes.push("4:4".to_owned()),
-        Underline::Dashed => codes.push("4:5".to_owned()),
-    }
-    for (color, base) in [(style.fg, 30), (style.bg, 40), (style.underline_color, 50)] {
-        codes.extend(color_code(color, base));
-    }
-    format!("\x1b[{}m", codes.join(";"))
-}
-
-/// `base` is 30 for the text, 40 for what is behind it, 50 for the underline, which has no named colours.
-fn color_code(color: Color, base: u16) -> Option<String> {
-    match color {
-        Color::Default => None,
-        Color::Indexed(n @ 0..=7) if base < 50 => Some((base + u16::from(n)).to_string()),
-        Color::Indexed(n @ 8..=15) if base < 50 => Some((base + 52 + u16::from(n)).to_string()),
-        Color::Indexed(n) => Some(format!("{};5;{n}", base + 8)),
-        Color::Rgb(r, g, b) => Some(format!("{};2;{r};{g};{b}", base + 8)),
     }
 }
 

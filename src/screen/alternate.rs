@@ -46,6 +46,16 @@ impl Alternate {
         self == Self::Saving
     }
 
+    /// The sequences that lead there from the primary screen.
+    pub(super) fn way_in(self) -> &'static str {
+        match self {
+            Self::Plain => "\x1b[?47h",
+            Self::Clearing => "\x1b[?1047h",
+            Self::Saving => "\x1b[?1049h",
+            Self::Mixed => "\x1b[?47h\x1b[?1049h",
+        }
+    }
+
     /// The sequences that lead back. In the mixed case some terminals are led back by the first and others by the second;
     /// the cursor is saved between, because the second restores it even where it leads nowhere.
     pub(super) fn way_back(self) -> String {

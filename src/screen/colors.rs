@@ -1,14 +1,16 @@
 //! Colours of the terminal itself that the child changed: the palette, text, background, cursor and others (OSC 4, 5, 10 to
 //! 19, kitty's 21), and what it put on the stack of colours.
 //!
-//! Which colour it chose is not kept, only that there is something to put back. The model draws no colours.
+//! The model draws no colours: it keeps them to put them back, and to bring another terminal to them.
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeMap;
 
 /// Most colours of kitty's OSC 21 that are kept by name.
 const NAMES_MAX: usize = 32;
 /// Longest name, in bytes.
 const NAME_MAX: usize = 40;
+/// Longest description of a colour, in bytes. No terminal takes a longer one for a colour.
+const VALUE_MAX: usize = 64;
 /// Most pushes that are kept: xterm keeps 10.
 const DEPTH: usize = 10;
 
@@ -55,23 +57,47 @@ impl ColorId {
 /// The colours that are not as they were.
 #[derive(Clone, Debug, Default, PartialEq)]
 struct Set {
-    numbered: BTreeSet<ColorId>,
-    named: BTreeSet<String>,
+    numbered: BTreeMap<ColorId, String>,
+    named: BTreeMap<String, String>,
 }
 
 impl Set {
     fn undo(&self, before: &BTreeMap<ColorId, String>, out: &mut String) {
-        for color in &self.numbered {
+        for color in self.numbered.keys() {
             match before.get(color) {
                 Some(value) => out.push_str(&format!("\x1b]{};{value}\x07", color.command())),
                 None => out.push_str(&color.reset()),
             }
         }
         if !self.named.is_empty() {
-            let names: Vec<&str> = self.named.iter().map(String::as_str).collect();
+            let names: Vec<&str> = self.named.keys().map(String::as_str).collect();
             out.push_str(&format!("\x1b]21;{}\x07", names.join(";")));
         }
     }
+
+    /// The sequences that lead here from `before`.
+    fn from(&self, before: &Self) -> String {
+        let mut out = String::new();
+        for color in before.numbered.keys().filter(|color| !self.numbered.contains_key(color)) {
+            out.push_str(&color.reset().replace('\x07', "\x1b\\"));
+        }
+        for (color, value) in self.numbered.iter().filter(|(color, value)| before.numbered.get(color) != Some(*value)) {
+            out.push_str(&format!("\x1b]{};{value}\x1b\\", color.command()));
+        }
+        for name in before.named.keys().filter(|name| !self.named.contains_key(*name)) {
+            out.push_str(&format!("\x1b]21;{name}\x1b\\"));
+        }
+        for (name, value) in self.named.iter().filter(|(name, value)| before.named.get(*name) != Some(*value)) {
+            out.push_str(&format!("\x1b]21;{name}={value}\x1b\\"));
+        }
+        out
+    }
+}
+
+/// What may be a colour: printable, and not too long.
+fn color_value(value: &[u8]) -> Option<&str> {
+    let plain = value.len() <= VALUE_MAX && !value.is_empty() && value.iter().all(|byte| matches!(byte, b' '..=b'~'));
+    std::str::from_utf8(value).ok().filter(|_| plain)
 }
 
 /// The changed colours now, and at every push.
@@ -105,7 +131,7 @@ impl Colors {
             }
             Some(21) => rest.iter().for_each(|pair| self.name(pair)),
             Some(command @ (104 | 105)) if rest.iter().all(|number| number.is_empty()) => {
-                self.now.numbered.retain(|color| ColorId::of_pair(command - 100, 0).is_none_or(|of| !same_kind(of, *color)));
+                self.now.numbered.retain(|color, _| ColorId::of_pair(command - 100, 0).is_none_or(|of| !same_kind(of, *color)));
             }
             Some(command @ (104 | 105)) => {
                 for color in rest.iter().filter_map(|n| number(n)).filter_map(|n| ColorId::of_pair(command - 100, n)) {
@@ -113,7 +139,7 @@ impl Colors {
                 }
             }
             Some(command @ 110..=119) => {
-                self.now.numbered.retain(|color| u8::try_from(command - 100).map(ColorId::Dynamic) != Ok(*color));
+                self.now.numbered.retain(|color, _| u8::try_from(command - 100).map(ColorId::Dynamic) != Ok(*color));
             }
             _ => {}
         }
@@ -126,10 +152,12 @@ impl Colors {
             Some(color) if before.get(&color).is_some_and(|known| known.as_bytes() == value) => {
                 self.now.numbered.remove(&color);
             }
-            Some(color) if !value.is_empty() => {
-                self.now.numbered.insert(color);
+            Some(color) => {
+                if let Some(value) = color_value(value) {
+                    self.now.numbered.insert(color, value.to_owned());
+                }
             }
-            _ => {}
+            None => {}
         }
     }
 
@@ -146,16 +174,18 @@ impl Colors {
                 self.now.named.remove(name);
             }
             Some("?") => {}
-            Some(_) if self.now.named.len() < NAMES_MAX => {
-                self.now.named.insert(name.to_owned());
+            Some(value) => {
+                let room = self.now.named.len() < NAMES_MAX || self.now.named.contains_key(name);
+                if let Some(value) = color_value(value.as_bytes()).filter(|_| room) {
+                    self.now.named.insert(name.to_owned(), value.to_owned());
+                }
             }
-            Some(_) => {}
         }
     }
 
     /// Whether the child has changed this colour, or may have.
     pub(super) fn is_touched(&self, color: ColorId) -> bool {
-        self.now.numbered.contains(&color) || self.pushed.iter().any(|set| set.numbered.contains(&color))
+        self.now.numbered.contains_key(&color) || self.pushed.iter().any(|set| set.numbered.contains_key(&color))
     }
 
     /// XTPUSHCOLORS, `CSI # P`.
@@ -170,6 +200,19 @@ impl Colors {
         if let Some(set) = self.pushed.pop() {
             self.now = set;
         }
+    }
+
+    /// The sequences that bring a fresh terminal to these colours, and to the stack of them.
+    pub(super) fn redo(&self) -> String {
+        let mut out = String::new();
+        let fresh = Set::default();
+        let mut shown = &fresh;
+        for set in &self.pushed {
+            out.push_str(&set.from(shown));
+            out.push_str("\x1b[#P");
+            shown = set;
+        }
+        out + &self.now.from(shown)
     }
 
     /// The sequences that take everything back. What is changed is reset before the pops, for terminals that have no such

@@ -79,8 +79,9 @@ pub(super) enum Charset {
     British,
     /// DEC special graphics: lines and boxes in the place of small letters.
     Graphics,
-    /// One that is not drawn here but must be undone: national and supplemental sets.
-    Other,
+    /// One that is not drawn here but must be undone and found again: national and supplemental sets. What designated it: two
+    /// bytes, the second 0 if there was but one, and the last byte.
+    Other([u8; 3]),
 }
 
 /// What DEC graphics shows for 0x5f to 0x7e (VT100 user guide, table 3-9).
@@ -90,13 +91,26 @@ const GRAPHICS: [char; 32] = [
 ];
 
 impl Charset {
-    /// The set that the final byte of `ESC (` names.
-    pub(super) fn from_final(byte: u8) -> Self {
-        match byte {
-            b'B' => Self::Ascii,
-            b'0' => Self::Graphics,
-            b'A' => Self::British,
-            _ => Self::Other,
+    /// The set that `ESC`, these bytes and the last one name. For the second family (`-`, `.`, `/`) the sets have other names.
+    fn designated(first: u8, rest: &[u8], last: u8) -> Self {
+        match (rest.first(), last) {
+            (None, b'B') if first <= b'+' => Self::Ascii,
+            (None, b'0') if first <= b'+' => Self::Graphics,
+            (None, b'A') if first <= b'+' => Self::British,
+            (second, _) => Self::Other([first, second.copied().unwrap_or(0), last]),
+        }
+    }
+
+    /// The sequence that designates it as G0 to G3: `which` is the byte for that.
+    fn designation(self, which: char) -> String {
+        match self {
+            Self::Ascii => format!("\x1b{which}B"),
+            Self::British => format!("\x1b{which}A"),
+            Self::Graphics => format!("\x1b{which}0"),
+            Self::Other(bytes) => {
+                let bytes = bytes.into_iter().filter(|byte| *byte != 0).map(char::from);
+                std::iter::once('\x1b').chain(bytes).collect()
+            }
         }
     }
 
@@ -130,21 +144,17 @@ impl Charsets {
         self.sets[usize::from(self.shown & 3)].map(ch)
     }
 
-    /// `ESC (`, `)`, `*`, `+` and the like: the set of G0 to G3. For the second family (`-`, `.`, `/`) the sets have other
-    /// names. False when `intermediates` are no designation.
+    /// `ESC (`, `)`, `*`, `+` and the like: the set of G0 to G3. False when `intermediates` are no designation.
     pub(super) fn designate(&mut self, intermediates: &[u8], last: u8) -> bool {
         let Some((first, rest)) = intermediates.split_first() else { return false };
-        let (at, known) = match first {
-            b'(' => (0, true),
-            b')' => (1, true),
-            b'*' => (2, true),
-            b'+' => (3, true),
-            b'-' => (1, false),
-            b'.' => (2, false),
-            b'/' => (3, false),
+        let at = match first {
+            b'(' => 0,
+            b')' | b'-' => 1,
+            b'*' | b'.' => 2,
+            b'+' | b'/' => 3,
             _ => return false,
         };
-        self.sets[at] = if known && rest.is_empty() { Charset::from_final(last) } else { Charset::Other };
+        self.sets[at] = Charset::designated(*first, rest, last);
         true
     }
 
@@ -153,10 +163,18 @@ impl Charsets {
         self.shown = to & 3;
     }
 
+    /// The sequences that bring a fresh terminal to these sets.
+    pub(super) fn redo(self) -> String {
+        let changed = "()*+".chars().zip(self.sets).filter(|(_, set)| *set != Charset::Ascii);
+        let mut bytes: String = changed.map(|(which, set)| set.designation(which)).collect();
+        bytes.push_str(["", "\x0e", "\x1bn", "\x1bo"][usize::from(self.shown & 3)]);
+        bytes
+    }
+
     /// The sequences that bring ASCII back everywhere.
     pub(super) fn undo(self) -> String {
         let changed = "()*+".chars().zip(self.sets).filter(|(_, set)| *set != Charset::Ascii);
-        let mut bytes: String = changed.map(|(which, _)| format!("\x1b{which}B")).collect();
+        let mut bytes: String = changed.map(|(which, _)| Charset::Ascii.designation(which)).collect();
         if self.shown != 0 {
             bytes.push('\x0f');
         }
@@ -182,11 +200,9 @@ pub(super) struct Caret {
 }
 
 impl Caret {
-    /// The same caret moved into a screen of this size.
-    pub(super) fn clamped(mut self, cols: usize, rows: usize) -> Self {
-        if self.col >= cols {
-            self.pending = false;
-        }
+    /// The same caret in a screen of another size. Where it stood at the edge there may be none now: it waits no more.
+    pub(super) fn cropped(mut self, cols: usize, rows: usize) -> Self {
+        self.pending = false;
         self.col = self.col.min(cols.saturating_sub(1));
         self.row = self.row.min(rows.saturating_sub(1));
         self
@@ -203,7 +219,7 @@ mod tests {
         assert_eq!(shown, "^ ◆▒─│·\u{7f}é");
         assert_eq!(Charset::British.map('#'), '£');
         assert_eq!(Charset::Ascii.map('q'), 'q');
-        assert_eq!(Charset::Other.map('q'), 'q');
+        assert_eq!(Charset::Other(*b"(\0K").map('q'), 'q');
     }
 
     #[test]
@@ -216,15 +232,15 @@ mod tests {
         }
         assert_eq!(sets.undo(), "\x1b(B\x1b)B\x1b*B\x1b+B\x0f");
         assert!(sets.designate(b"-", b'A') && sets.designate(b"(%", b'5') && !sets.designate(b"#", b'8'));
-        assert_eq!((sets.sets[1], sets.sets[0]), (Charset::Other, Charset::Other));
+        assert_eq!((sets.sets[1], sets.sets[0]), (Charset::Other(*b"-\0A"), Charset::Other(*b"(%5")));
+        assert_eq!(sets.redo(), "\x1b(%5\x1b-A\x1b*0\x1b+0\x1bo");
     }
 
     #[test]
     fn a_caret_outside_is_moved_in_and_waits_no_more() {
         let caret = Caret { col: 9, row: 9, pending: true, ..Caret::default() };
-        let moved = caret.clamped(5, 3);
+        let moved = caret.cropped(5, 3);
         assert_eq!((moved.col, moved.row, moved.pending), (4, 2, false));
-        assert_eq!(caret.clamped(10, 10), caret);
     }
 
     #[test]

@@ -25,6 +25,11 @@ impl Grid {
         self.rows.is_empty()
     }
 
+    /// Whether nothing stands on it.
+    pub(super) fn is_blank(&self) -> bool {
+        self.rows.iter().all(|row| row.written().is_empty() && !row.wrapped)
+    }
+
     /// The rows from the top.
     pub(super) fn rows(&self) -> &VecDeque<Row> {
         &self.rows

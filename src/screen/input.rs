@@ -63,7 +63,13 @@ impl Input {
         terminal.grounded = false;
     }
 
-    fn waiting(&self) -> &[u8] {
+    /// Whether the last byte left a sequence or a string open. It may also be over already.
+    pub(super) fn is_inside(&self) -> bool {
+        self.inside || self.skipping
+    }
+
+    /// The beginning of a character.
+    pub(super) fn waiting(&self) -> &[u8] {
         self.partial.get(..self.len).unwrap_or_default()
     }
 

@@ -83,7 +83,7 @@ impl Keyboard {
 
     /// The sequences that bring a terminal with no flags to these.
     pub(super) fn redo(&self) -> String {
-        let base = self.base.filter(|base| *base != 0).map(|base| format!("\x1b[={base};1u"));
+        let base = self.base.map(|base| format!("\x1b[={base};1u"));
         base.into_iter().chain(self.pushed.iter().map(|flags| format!("\x1b[>{flags}u"))).collect()
     }
 }
@@ -136,6 +136,22 @@ impl KeyOptions {
     /// The level of modifyOtherKeys; 0 = off. `None` when the child has not touched it.
     pub(super) fn other_keys(&self) -> Option<u16> {
         self.modify[OTHER_KEYS]
+    }
+
+    /// The sequences that bring a fresh terminal to these options.
+    pub(super) fn redo(&self) -> String {
+        let mut out = String::new();
+        for (option, value) in self.modify.iter().enumerate() {
+            match value {
+                None => {}
+                Some(u16::MAX) => out.push_str(&format!("\x1b[>{option}n")),
+                Some(value) => out.push_str(&format!("\x1b[>{option};{value}m")),
+            }
+        }
+        for (option, value) in self.format.iter().enumerate() {
+            value.iter().for_each(|value| out.push_str(&format!("\x1b[>{option};{value}f")));
+        }
+        out
     }
 
     /// The sequences that take everything back; `before` is the level of modifyOtherKeys that the child found, where it is

@@ -9,10 +9,12 @@
 
 mod ahead;
 mod alternate;
+mod begun;
 mod cell;
 mod colors;
 mod csi;
 mod cursor;
+mod dump;
 mod edit;
 mod extras;
 mod former;
@@ -55,6 +57,7 @@ mod reflow_tests;
 use std::fmt;
 
 pub use cursor::{Cursor, CursorShape};
+pub use dump::Dump;
 pub use former::Former;
 pub use modes::{Mode, ModeSpace};
 pub use reply::{DynamicColor, Identity, ModeState, Query, StringEnd, reply};
@@ -62,6 +65,7 @@ pub use style::{Attr, Color, Style, Underline};
 pub use text::Run;
 pub use undo::{UNDONE, Undone};
 
+use begun::Begun;
 use former::Listener;
 use input::Input;
 use latch::Latch;
@@ -76,6 +80,7 @@ pub struct Screen {
     terminal: Terminal,
     input: Input,
     open: Open,
+    begun: Begun,
     listener: Listener,
     revision: u64,
     undo_revision: u64,
@@ -110,6 +115,7 @@ impl Screen {
             terminal,
             input: Input::default(),
             open: Open::default(),
+            begun: Begun::default(),
             listener: Listener::default(),
             revision: 0,
             undo_revision: 0,
@@ -125,7 +131,7 @@ impl Screen {
             self.take(before);
             // The parser would carry out the half of a command that is cancelled here.
             if self.open == Open::Command {
-                (self.input, self.open) = (Input::default(), Open::default());
+                (self.input, self.open, self.begun) = (Input::default(), Open::default(), Begun::default());
             } else {
                 self.take(&after[..1]);
             }
@@ -142,6 +148,7 @@ impl Screen {
     fn take(&mut self, bytes: &[u8]) {
         self.input.feed(&mut self.terminal, bytes);
         self.open.feed(bytes);
+        self.begun.feed(bytes, if self.input.is_inside() { self.open } else { Open::Nothing });
     }
 
     /// Changes the size of both screens, cut as in [`Screen::new`]. Lines of the primary screen and of the history that ran over

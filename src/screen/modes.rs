@@ -208,11 +208,19 @@ impl Mode {
     }
 }
 
+/// Modes of which terminals keep one only: the one that was set last, and none when any was reset.
+const CHOICES: [&[Mode]; 2] = [
+    &[Mode::MouseX10, Mode::MouseButtons, Mode::MouseHighlight, Mode::MouseDrag, Mode::MouseMotion],
+    &[Mode::MouseUtf8, Mode::MouseSgr, Mode::MouseUrxvt, Mode::MousePixels],
+];
+
 /// Which modes are not as in a fresh terminal, and which of them the child has ever set or reset.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(super) struct Modes {
     changed: u64,
     touched: u64,
+    /// Of each of the [`CHOICES`], the one that is in force.
+    chosen: [Option<Mode>; 2],
     /// What XTSAVE saved: which modes, and how `changed` and `touched` were then.
     saved: (u64, u64, u64),
 }
@@ -238,11 +246,25 @@ impl Modes {
         } else {
             self.changed |= mode.bit();
         }
+        self.choose(mode, on);
+    }
+
+    fn choose(&mut self, mode: Mode, on: bool) {
+        if let Some(chosen) = CHOICES.iter().position(|choice| choice.contains(&mode)).and_then(|at| self.chosen.get_mut(at)) {
+            *chosen = on.then_some(mode);
+        }
     }
 
     /// The child did something to `mode`.
     pub(super) fn touch(&mut self, mode: Mode) {
         self.touched |= mode.bit();
+    }
+
+    /// As [`Modes::redo`] leaves a frame that is held back.
+    #[cfg(test)]
+    pub(super) fn show_frames(&mut self) {
+        self.changed &= !Mode::Synchronized.bit();
+        self.saved.1 &= !Mode::Synchronized.bit();
     }
 
     /// XTSAVE, `CSI ? n s`.
@@ -259,7 +281,51 @@ impl Modes {
         if which & bit != 0 {
             self.changed = self.changed & !bit | changed & bit;
             self.touched = self.touched & !bit | touched & bit;
+            self.choose(mode, self.is_on(mode));
         }
+    }
+
+    /// The sequences that bring a fresh terminal to these modes: what was saved is saved again, then all that was touched is
+    /// set to what it is, those of `last` at the very end. A frame that is held back (2026) is not held back again.
+    pub(super) fn redo(self, last: &[Mode]) -> [String; 3] {
+        let (mut saves, mut first, mut end) = (String::new(), String::new(), String::new());
+        let (which, changed, touched) = self.saved;
+        let shown = |mode: Mode, bits: u64| mode != Mode::Synchronized && (bits & mode.bit() != 0) != mode.initially_on();
+        for mode in Mode::ALL.into_iter().filter(|mode| which & mode.bit() != 0) {
+            if touched & mode.bit() != 0 {
+                saves.push_str(&mode.sequence(shown(mode, changed)));
+            }
+            saves.push_str(&format!("\x1b[?{}s", mode.number().1));
+            if mode == Mode::AutoWrap && touched & mode.bit() != 0 {
+                saves.push_str(&mode.sequence(true));
+            }
+        }
+        let chosen = |mode: Mode| self.chosen.contains(&Some(mode));
+        let set: Vec<Mode> = Mode::ALL.into_iter().filter(|mode| self.is_touched(*mode) && !last.contains(mode)).collect();
+        let choice = |mode: Mode| CHOICES.iter().position(|choice| choice.contains(&mode));
+        for mode in set.iter().filter(|mode| choice(**mode).is_none()) {
+            first.push_str(&mode.sequence(shown(*mode, self.changed)));
+        }
+        for (at, modes) in CHOICES.iter().enumerate() {
+            let is_on = |on: bool| set.iter().filter(move |mode| choice(**mode) == Some(at) && self.is_on(**mode) == on);
+            let (on, off) = (is_on(true), is_on(false).map(|mode| mode.sequence(false)).collect::<String>());
+            let (on, in_force): (Vec<Mode>, Vec<Mode>) = on.partition(|mode| !chosen(**mode));
+            let on: String = on.into_iter().map(|mode| mode.sequence(true)).collect();
+            match in_force.first() {
+                Some(mode) => first.push_str(&(off + &on + &mode.sequence(true))),
+                // None is in force, although some were set: one was reset after them, or restored from before it was touched.
+                None if off.is_empty() && !on.is_empty() => {
+                    let restored = modes.iter().find(|mode| which & !touched & mode.bit() != 0 && !self.is_touched(**mode));
+                    first.push_str(&on);
+                    restored.iter().for_each(|mode| first.push_str(&format!("\x1b[?{}r", mode.number().1)));
+                }
+                None => first.push_str(&(on + &off)),
+            }
+        }
+        for mode in last.iter().filter(|mode| self.is_touched(**mode)) {
+            end.push_str(&mode.sequence(shown(*mode, self.changed)));
+        }
+        [saves, first, end]
     }
 
     /// What brings `mode` back to what it was before the child: `before` where that is known; else as in a fresh terminal, if

@@ -25,6 +25,10 @@ impl Perform for Terminal {
     #[inline]
     fn execute(&mut self, byte: u8) {
         self.heard = true;
+        // The others of the parser's are bytes of 0x80 to 0x9f, which mean nothing here.
+        if byte < b' ' {
+            self.last = None;
+        }
         match byte {
             0x08 => self.backspace(),
             b'\t' => self.go(self.tabs.next(self.caret.col), self.caret.row),
@@ -45,6 +49,7 @@ impl Perform for Terminal {
 
     fn hook(&mut self, _params: &vte::Params, intermediates: &[u8], _ignore: bool, action: char) {
         self.heard = true;
+        self.last = None;
         self.request = (intermediates == b"$" && action == 'q').then(Vec::new);
     }
 
@@ -64,6 +69,7 @@ impl Perform for Terminal {
 
     fn osc_dispatch(&mut self, params: &[&[u8]], bell_terminated: bool) {
         self.heard = true;
+        self.last = None;
         if !params.first().is_some_and(|number| Self::latch_holds_osc(number)) {
             self.touched = true;
         }
@@ -75,7 +81,9 @@ impl Perform for Terminal {
     fn csi_dispatch(&mut self, params: &vte::Params, intermediates: &[u8], ignore: bool, action: char) {
         self.heard = true;
         self.grounded = true;
-        if !ignore {
+        if ignore {
+            self.last = None;
+        } else {
             self.control_sequence(&params.into(), intermediates, action);
         }
     }
@@ -83,6 +91,7 @@ impl Perform for Terminal {
     fn esc_dispatch(&mut self, intermediates: &[u8], ignore: bool, byte: u8) {
         self.heard = true;
         self.grounded = true;
+        self.last = None;
         if ignore {
             return;
         }
@@ -132,6 +141,9 @@ impl Terminal {
         if !Self::latch_holds_csi(intermediates, action) {
             self.touched = true;
         }
+        if action != 'b' || !intermediates.is_empty() {
+            self.last = None;
+        }
         self.csi(params, intermediates, action);
     }
 
@@ -140,7 +152,7 @@ impl Terminal {
         let (col, row) = (self.caret.col, self.caret.row);
         if col > 0 {
             self.go(col - 1, row);
-        } else if row > 0 && self.is_on(Mode::ReverseWrap) && self.is_on(Mode::AutoWrap) {
+        } else if row > self.top_of_caret() && self.is_on(Mode::ReverseWrap) && self.is_on(Mode::AutoWrap) {
             self.go(self.cols - 1, row - 1);
         }
     }

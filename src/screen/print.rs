@@ -242,7 +242,8 @@ mod tests {
         assert_eq!(lines(6, 2, "漢\x1b[b"), ["漢漢", ""]);
         assert_eq!(lines(4, 2, "a\x1b[65535b"), ["aaaa", "a"]);
         assert_eq!(lines(4, 2, "\x1b[5b"), ["", ""]);
-        assert_eq!(lines(4, 1, "\x1b(0q\x1b(B\x1b[2b"), ["───"]);
+        assert_eq!(lines(4, 1, "\x1b(0q\x1b[2b"), ["───"]);
+        assert_eq!(lines(4, 1, "a\x1b[m\x1b[2b"), ["a"]);
     }
 
     #[test]

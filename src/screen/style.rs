@@ -123,6 +123,43 @@ impl Style {
         self.attrs &= !attr.bit();
     }
 
+    /// The sequence that gives a terminal this pen, whatever it had before.
+    #[must_use]
+    pub fn sgr(&self) -> String {
+        let mut out = "\x1b[".to_owned();
+        let mut code = |code: &str| {
+            out.push_str(if out.len() > 2 { ";" } else { "" });
+            out.push_str(code);
+        };
+        if *self != Self::default() {
+            code("0");
+        }
+        const CODES: [&str; 8] = ["1", "2", "3", "5", "7", "8", "9", "53"];
+        Attr::ALL.into_iter().zip(CODES).filter(|(attr, _)| self.has(*attr)).for_each(|(_, attr)| code(attr));
+        match self.underline {
+            Underline::None => {}
+            Underline::Single => code("4"),
+            kind => code(&format!("4:{}", kind as u8)),
+        }
+        for (color, base) in [(self.fg, 30), (self.bg, 40)] {
+            match color {
+                Color::Default => {}
+                Color::Indexed(n @ 0..=7) => code(&(base + n).to_string()),
+                Color::Indexed(n @ 8..=15) => code(&(base + 52 + n).to_string()),
+                Color::Indexed(n) => code(&format!("{};5;{n}", base + 8)),
+                Color::Rgb(r, g, b) => code(&format!("{};2;{r};{g};{b}", base + 8)),
+            }
+        }
+        // With colons: a terminal that does not know it must not take its numbers for others.
+        match self.underline_color {
+            Color::Default => {}
+            Color::Indexed(n) => code(&format!("58:5:{n}")),
+            Color::Rgb(r, g, b) => code(&format!("58:2::{r}:{g}:{b}")),
+        }
+        out.push('m');
+        out
+    }
+
     /// Names of all that is on, `underline` last (CONTRACT C4, `attrs`).
     #[must_use]
     pub fn attr_names(&self) -> Vec<&'static str> {

@@ -20,6 +20,15 @@ impl Tabs {
         col > 0 && col.is_multiple_of(EVERY)
     }
 
+    /// The sequences that bring a fresh terminal to these stops. They move the cursor along its row.
+    pub(super) fn redo(&self, cols: usize) -> String {
+        if *self == Self::new(cols) {
+            return String::new();
+        }
+        let stops = self.stops.iter().enumerate().filter(|(_, stop)| **stop);
+        std::iter::once("\x1b[3g".to_owned()).chain(stops.map(|(col, _)| format!("\x1b[{}G\x1bH", col + 1))).collect()
+    }
+
     /// Keeps the stops that there are; new columns get default ones.
     pub(super) fn resize(&mut self, cols: usize) {
         self.stops.truncate(cols);

@@ -18,7 +18,7 @@ use super::tabs::Tabs;
 use super::title::Titles;
 
 /// One of the two screens, with what belongs to it alone.
-#[derive(Clone, Debug, Default, PartialEq)]
+#[derive(Clone, Debug, Default)]
 pub(super) struct Page {
     /// The rows.
     pub(super) grid: Grid,
@@ -26,6 +26,18 @@ pub(super) struct Page {
     pub(super) saved: Caret,
     /// The kitty keyboard flags.
     pub(super) keyboard: Keyboard,
+}
+
+/// A screen that was never shown is like one that is blank.
+impl PartialEq for Page {
+    fn eq(&self, other: &Self) -> bool {
+        let same_rows = match (self.grid.is_unused(), other.grid.is_unused()) {
+            (true, false) => other.grid.is_blank(),
+            (false, true) => self.grid.is_blank(),
+            _ => self.grid == other.grid,
+        };
+        same_rows && self.saved == other.saved && self.keyboard == other.keyboard
+    }
 }
 
 /// Rows that scroll, both ends included.
@@ -74,7 +86,7 @@ pub(super) struct Terminal {
     pub(super) shape: Option<CursorShape>,
     /// Title and saved titles.
     pub(super) titles: Titles,
-    /// The last character written, for REP.
+    /// The character that was just written, for REP: as in xterm and tmux, anything that is no text makes it forgotten.
     pub(super) last: Option<char>,
     /// What the child asked and nobody has taken yet.
     pub(super) queries: Vec<Query>,
@@ -135,11 +147,13 @@ impl Terminal {
             alternate.grid.resize(cols, rows);
         }
         if self.alternate.is_some() {
-            self.caret.pending = false;
-            self.caret = self.caret.clamped(cols, rows);
+            self.caret = self.caret.cropped(cols, rows);
         }
+        let saved = if self.alternate.is_some() { &mut self.page.saved } else { &mut self.hidden.saved };
+        *saved = saved.cropped(cols, rows);
         self.region = self.whole();
         self.tabs.resize(cols);
+        self.last = None;
         self.changed = true;
         self.touched = true;
     }
@@ -178,6 +192,11 @@ impl Terminal {
         } else {
             self.go(col, row);
         }
+    }
+
+    /// The row above which nothing can be reached.
+    pub(super) fn top_of_caret(&self) -> usize {
+        if self.caret.origin { self.region.top } else { 0 }
     }
 
     /// Moves up, not over the top margin when it starts below it.
@@ -236,9 +255,12 @@ impl Terminal {
         self.page.saved = self.caret;
     }
 
-    /// DECRC. Without a DECSC before it this is home, with a plain pen.
+    /// DECRC. Without a DECSC before it this is home, with a plain pen. In origin mode it is inside the margins.
     pub(super) fn restore_caret(&mut self) {
-        self.caret = self.page.saved.clamped(self.cols, self.rows);
+        self.caret = self.page.saved;
+        if self.caret.origin {
+            self.caret.row = self.caret.row.clamp(self.region.top, self.region.bottom);
+        }
     }
 
     /// RIS: all as new, but for titles, which terminals keep; the history is emptied, as in xterm. The rows are used again: two bytes must not cost an

@@ -1,6 +1,6 @@
 //! The window title and the stack that `CSI 22 t` and `CSI 23 t` keep.
 //!
-//! Icon names are not kept, only that one was set: nobody shows them, but they must be taken back.
+//! Icon names are kept, too: nobody shows them, but they must be taken back, and found again by the next terminal.
 
 /// Most bytes of a title.
 const TITLE_MAX: usize = 1024;
@@ -43,12 +43,21 @@ impl Part {
 #[derive(Clone, Debug, Default, PartialEq)]
 struct Names {
     window: String,
-    icon_set: bool,
+    icon: String,
 }
 
 impl Names {
     fn are_empty(&self) -> bool {
-        self.window.is_empty() && !self.icon_set
+        self.window.is_empty() && self.icon.is_empty()
+    }
+
+    /// The sequences that lead here from `before`.
+    fn from(&self, before: &Self) -> String {
+        if self.icon == self.window && self.icon != before.icon && self.window != before.window {
+            return format!("\x1b]0;{}\x1b\\", self.window);
+        }
+        let part = |number: u8, now: &str, then: &str| if now == then { String::new() } else { format!("\x1b]{number};{now}\x1b\\") };
+        part(1, &self.icon, &before.icon) + &part(2, &self.window, &before.window)
     }
 }
 
@@ -75,7 +84,7 @@ impl Titles {
             clean.push(ch);
         }
         if part != Part::Window {
-            self.now.icon_set = !clean.is_empty();
+            self.now.icon.clone_from(&clean);
         }
         if part != Part::Icon {
             self.now.window = clean;
@@ -96,11 +105,24 @@ impl Titles {
             return;
         };
         if part != Part::Window {
-            self.now.icon_set = names.icon_set;
+            self.now.icon = names.icon;
         }
         if part != Part::Icon {
             self.now.window = names.window;
         }
+    }
+
+    /// The sequences that bring a fresh terminal to these titles.
+    pub(super) fn redo(&self) -> String {
+        let mut out = String::new();
+        let mut shown = &Names::default();
+        for (part, names) in &self.saved {
+            out.push_str(&names.from(shown));
+            out.push_str(&format!("\x1b[22;{}t", part.number()));
+            shown = names;
+        }
+        out.push_str(&self.now.from(shown));
+        out
     }
 
     /// The sequences that take titles back; empty when none was set or saved.

@@ -178,7 +178,7 @@ pub const UNDONE: &[Undone] = &[
         what: "progress",
         why: "",
         examples: &[("\x1b]9;4;1;50\x07", "\x1b]9;4;0;0\x07")],
-        undo: |terminal, out| out.push_str(if terminal.extras.progress { "\x1b]9;4;0;0\x07" } else { "" }),
+        undo: |terminal, out| out.push_str(if terminal.extras.progress.is_some() { "\x1b]9;4;0;0\x07" } else { "" }),
     },
     Undone {
         what: "title",
@@ -269,7 +269,7 @@ impl Terminal {
     /// The cursor as it is when the alternate screen is left: leaving by 1049 restores it.
     fn caret_afterwards(&self) -> Caret {
         match self.alternate {
-            Some(how) if how.restores() => self.hidden.saved.clamped(self.cols, self.rows),
+            Some(how) if how.restores() => self.hidden.saved,
             _ => self.caret,
         }
     }
