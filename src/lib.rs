@@ -22,7 +22,7 @@
 //! # The modules, and who may use whom
 //!
 //! ```text
-//! main -> cli -> { host, client, standin, demo }    the shell: owns descriptors and loops, performs actions
+//! main -> cli -> { host, client, dashboard, standin, demo }    the shell: owns descriptors and loops, performs actions
 //!                      |
 //!                      v
 //!         { pty tty ipc fs git io claude }           edges: one outside thing each, no decisions
@@ -43,6 +43,7 @@
 //! | [`fs`] [`git`] [`claude`] | files, the work tree, Claude as a program on this machine |
 //! | [`io`] | descriptors, signals, clocks, processes, the worker thread |
 //! | [`host`] [`client`] [`cli`] | the two processes, the verbs |
+//! | [`dashboard`] | all sessions on one screen |
 //! | [`standin`] | a stand-in for Claude and for its API, for tests and for people without an account |
 //! | [`demo`] | the whole loop on the stand-ins, for people to look at |
 
@@ -50,6 +51,7 @@ pub mod claude;
 pub mod cli;
 pub mod client;
 pub mod core;
+pub mod dashboard;
 pub mod demo;
 pub mod fs;
 pub mod git;

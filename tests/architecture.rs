@@ -15,9 +15,10 @@ const SHELL: &[(&str, &[&str])] = &[
     ("host", &[]),
     // The client starts hosts, so it knows what a host is told at its start.
     ("client", &["host"]),
+    ("dashboard", &[]),
     ("standin", &[]),
     ("demo", &["standin"]),
-    ("cli", &["host", "client", "standin", "demo"]),
+    ("cli", &["host", "client", "dashboard", "standin", "demo"]),
     ("main", &["cli"]),
     ("lib", &[]),
 ];
@@ -49,6 +50,7 @@ const HOMES: &[(&str, &[&str])] = &[
     ("crossterm", &["tty"]),
     ("flate2", &["fs"]),
     ("portable_pty", &["pty"]),
+    ("ratatui", &["dashboard"]),
     // The stand-in agent is a program of its own with a loop of its own.
     ("signal_hook", &["io", "standin"]),
     ("vte", &["screen"]),

@@ -148,6 +148,8 @@ pub(super) enum Verb {
         #[arg(long)]
         json: bool,
     },
+    /// All sessions on one screen
+    Dash,
     /// Run the events of a journal through the supervisor again
     Replay {
         /// A journal.jsonl
@@ -177,7 +179,7 @@ impl Verb {
             | Verb::Events { json, .. }
             | Verb::Why { json, .. }
             | Verb::Replay { json, .. } => *json,
-            Verb::Run(_) | Verb::Attach { .. } | Verb::Log { .. } | Verb::Demo { .. } => false,
+            Verb::Run(_) | Verb::Attach { .. } | Verb::Log { .. } | Verb::Dash | Verb::Demo { .. } => false,
         }
     }
 }

@@ -1,0 +1,36 @@
+//! `hopty dash`.
+
+use std::io::IsTerminal;
+use std::panic::{AssertUnwindSafe, catch_unwind};
+
+use super::control::paths;
+use super::error::Failed;
+use crate::dashboard::paint::Colors;
+use crate::dashboard::{self, Left};
+
+pub(super) fn dash() -> Result<u8, Failed> {
+    let paths = paths()?;
+    if !std::io::stdin().is_terminal() || !std::io::stdout().is_terminal() {
+        return Err(Failed::new(2, "it needs a terminal on standard input and output").hint("`hopty ls` needs none"));
+    }
+    let term = std::env::var("TERM").unwrap_or_default();
+    if matches!(term.as_str(), "" | "dumb") {
+        return Err(Failed::new(2, "this terminal cannot draw a full screen")
+            .about(format!("TERM={term}"))
+            .hint("`hopty ls` lists the sessions"));
+    }
+    // Any value but none at all, as no-color.org has it.
+    let colors = if std::env::var_os("NO_COLOR").is_some_and(|value| !value.is_empty()) { Colors::Off } else { Colors::On };
+    match catch_unwind(AssertUnwindSafe(|| dashboard::run(&paths, colors))) {
+        Ok(Ok(Left::Quit)) => Ok(0),
+        Ok(Ok(Left::Signal(signal))) => Ok(u8::try_from(128 + signal).unwrap_or(1)),
+        Ok(Err(error)) => Err(because(&error.to_string())),
+        Err(_) => Err(because("it failed")),
+    }
+}
+
+/// The words of a panic, where there was one.
+fn because(cause: &str) -> Failed {
+    let words = crate::tty::raw::last_words().unwrap_or_else(|| cause.to_owned());
+    Failed::new(125, words.split_whitespace().collect::<Vec<_>>().join(" ")).hint("the sessions go on: `hopty ls` lists them")
+}

@@ -1,0 +1,274 @@
+//! Questions to hosts, each in a thread of its own, so that a host that does not answer holds up neither the keys nor the
+//! others. Answers come back through a channel, and a byte on a socket pair says that there is one.
+
+use std::collections::{BTreeSet, VecDeque};
+use std::io::{self, Read, Write};
+use std::os::fd::{AsFd, BorrowedFd};
+use std::os::unix::net::UnixStream;
+use std::panic::{AssertUnwindSafe, catch_unwind};
+use std::sync::Arc;
+use std::sync::mpsc::{Receiver, Sender, channel};
+use std::time::{Duration, Instant};
+
+use serde_json::{Value, json};
+
+use super::preview::Preview;
+use super::row::Row;
+use super::verb;
+use crate::core::ids::SessionName;
+use crate::fs::paths::Paths;
+use crate::fs::session;
+use crate::ipc::address;
+use crate::ipc::message::{Answer, ClientHello, MAX_LINE, PROTOCOL};
+
+/// How long a host gets for connection and answer together; after that it is `unresponsive` (CONTRACT C3).
+const PATIENCE: Duration = Duration::from_millis(200);
+/// The same for what is asked for by a key, which may have to be written down first.
+const PATIENCE_OF_A_PERSON: Duration = Duration::from_secs(5);
+/// Questions under way at once; the others wait for their turn.
+const AT_ONCE: usize = 64;
+
+/// What is asked.
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub enum Ask {
+    /// Which sessions live.
+    List,
+    /// The session object.
+    Status(SessionName),
+    /// The screen.
+    Screen(SessionName),
+    /// A hand-over.
+    Restart(SessionName),
+    /// The end.
+    Stop(SessionName),
+    /// A line for the agent.
+    Send(SessionName, String),
+}
+
+/// What came back.
+#[derive(Debug)]
+pub enum Told {
+    /// These sessions live.
+    Listed(Vec<SessionName>),
+    /// A session as it is, or as it was last known.
+    Status(Row),
+    /// A session's screen, or why there is none.
+    Screen(SessionName, Preview),
+    /// What became of a wish, in words.
+    Done(String),
+    /// There is nothing to tell: the session is gone, for instance.
+    Nothing,
+    /// The thread that asked panicked, and the terminal was put back for it.
+    Failed,
+}
+
+/// Questions under way and answers that came.
+#[derive(Debug)]
+pub struct Asks {
+    paths: Arc<Paths>,
+    under_way: BTreeSet<Ask>,
+    waiting: VecDeque<Ask>,
+    answers: Receiver<(Ask, Told)>,
+    answer: Sender<(Ask, Told)>,
+    bell: UnixStream,
+    ring: Arc<UnixStream>,
+}
+
+impl Asks {
+    /// Nothing is asked yet.
+    ///
+    /// # Errors
+    /// When there are no descriptors left.
+    pub fn new(paths: &Paths) -> io::Result<Asks> {
+        let (bell, ring) = UnixStream::pair()?;
+        bell.set_nonblocking(true)?;
+        ring.set_nonblocking(true)?;
+        let (answer, answers) = channel();
+        let (paths, ring) = (Arc::new(paths.clone()), Arc::new(ring));
+        Ok(Asks { paths, under_way: BTreeSet::new(), waiting: VecDeque::new(), answers, answer, bell, ring })
+    }
+
+    /// Asks, unless the same is being asked already.
+    pub fn begin(&mut self, ask: Ask) {
+        if self.under_way.contains(&ask) || self.waiting.contains(&ask) {
+            return;
+        }
+        self.waiting.push_back(ask);
+        self.start_waiting();
+    }
+
+    fn start_waiting(&mut self) {
+        while self.under_way.len() < AT_ONCE {
+            let Some(ask) = self.waiting.pop_front() else { return };
+            let (paths, answer, ring) = (Arc::clone(&self.paths), self.answer.clone(), Arc::clone(&self.ring));
+            let asked = ask.clone();
+            let thread = std::thread::Builder::new().name("hopty-ask".to_owned()).spawn(move || {
+                let told = catch_unwind(AssertUnwindSafe(|| answer_to(&paths, &asked))).unwrap_or(Told::Failed);
+                let _ = answer.send((asked, told));
+                // A full pair has rung already.
+                let _ = (&*ring).write(&[0]);
+            });
+            // Where no thread is to be had it is asked again when it is due.
+            if thread.is_ok() {
+                self.under_way.insert(ask);
+            }
+        }
+    }
+
+    /// The answers so far.
+    pub fn take(&mut self) -> Vec<Told> {
+        let mut rung = [0; 256];
+        while (&self.bell).read(&mut rung).is_ok_and(|n| n > 0) {}
+        let mut all = Vec::new();
+        while let Ok((ask, told)) = self.answers.try_recv() {
+            self.under_way.remove(&ask);
+            all.push(told);
+        }
+        self.start_waiting();
+        all
+    }
+}
+
+/// Readable when there are answers.
+impl AsFd for Asks {
+    fn as_fd(&self) -> BorrowedFd<'_> {
+        self.bell.as_fd()
+    }
+}
+
+fn answer_to(paths: &Paths, asked: &Ask) -> Told {
+    let home = paths.home.display().to_string();
+    match asked {
+        Ask::List => Told::Listed(session::list(paths).into_iter().filter(|(_, alive)| *alive).map(|(name, _)| name).collect()),
+        Ask::Status(name) => match ask(paths, name, &json!({"do": "status"}), PATIENCE) {
+            Ok(object) => Told::Status(Row::read(name, &object, &home)),
+            Err(_) => last_known(paths, name).map_or(Told::Nothing, |object| Told::Status(Row::read(name, &object, &home))),
+        },
+        Ask::Screen(name) => Told::Screen(name.clone(), screen(paths, name)),
+        Ask::Restart(name) => Told::Done(match ask(paths, name, &json!({"do": "restart"}), PATIENCE_OF_A_PERSON) {
+            Ok(_) => format!("restart of {name} requested: waiting for a safe point"),
+            Err(why) => format!("restart: {name}: {why}"),
+        }),
+        Ask::Stop(name) => Told::Done(match ask(paths, name, &json!({"do": "stop"}), PATIENCE_OF_A_PERSON) {
+            Ok(_) => format!("{name} is being stopped"),
+            Err(why) => format!("stop: {name}: {why}"),
+        }),
+        Ask::Send(name, text) => Told::Done(verb::send(name, text)),
+    }
+}
+
+/// The session's file, of one whose host lives and does not answer.
+fn last_known(paths: &Paths, name: &SessionName) -> Option<Value> {
+    let dir = paths.session(name);
+    if !session::is_alive(&dir) {
+        return None;
+    }
+    let text = std::fs::read(dir.join("session.json")).unwrap_or_default();
+    let mut object: Value = serde_json::from_slice(&text).ok().filter(Value::is_object).unwrap_or_else(|| json!({}));
+    object["state"] = json!("unresponsive");
+    Some(object)
+}
+
+fn screen(paths: &Paths, name: &SessionName) -> Preview {
+    let object = match ask(paths, name, &json!({"do": "screen"}), PATIENCE) {
+        Ok(object) => object,
+        Err(why) => return Preview::Missing(why),
+    };
+    let side = |key: &str| u16::try_from(object[key].as_u64().unwrap_or(0)).unwrap_or(u16::MAX);
+    let dump = object["dump"].as_str().unwrap_or_default();
+    Preview::read(name, (side("cols"), side("rows")), dump, object["degraded"] == json!(true))
+}
+
+/// One question: hello, request, and the answer that is no error.
+fn ask(paths: &Paths, name: &SessionName, request: &Value, patience: Duration) -> Result<Value, String> {
+    let until = Instant::now() + patience;
+    let silent = |e: io::Error| match e.kind() {
+        io::ErrorKind::WouldBlock | io::ErrorKind::TimedOut => "its host does not answer".to_owned(),
+        io::ErrorKind::NotFound | io::ErrorKind::ConnectionRefused | io::ErrorKind::UnexpectedEof => "its host is gone".to_owned(),
+        _ => format!("its host does not answer: {e}"),
+    };
+    let mut socket = address::connect(&paths.socket(name), patience).map_err(silent)?;
+    let hello = ClientHello { hopty: PROTOCOL, version: env!("CARGO_PKG_VERSION").to_owned(), role: "control".to_owned() };
+    let mut request = request.clone();
+    request["id"] = json!(1);
+    socket.set_write_timeout(Some(patience)).map_err(silent)?;
+    // A host that closes at once has said why before.
+    let _ = socket.write_all(format!("{}\n{request}\n", json!(hello)).as_bytes());
+    let mut lines = Lines { socket, read: Vec::new(), until };
+    let theirs: Value = serde_json::from_slice(&lines.next().map_err(silent)?).unwrap_or_default();
+    if theirs["hopty"] != json!(PROTOCOL) {
+        return Err("its host was started by another version of hopty".to_owned());
+    }
+    let answer: Answer =
+        serde_json::from_slice(&lines.next().map_err(silent)?).map_err(|_| "its host's answer cannot be read".to_owned())?;
+    match answer.error {
+        Some(failure) => Err(failure.message),
+        None => Ok(answer.ok.unwrap_or_default()),
+    }
+}
+
+/// Lines from a socket until a certain moment.
+struct Lines {
+    socket: UnixStream,
+    read: Vec<u8>,
+    until: Instant,
+}
+
+impl Lines {
+    fn next(&mut self) -> io::Result<Vec<u8>> {
+        let mut looked = 0;
+        loop {
+            if let Some(end) = self.read[looked..].iter().position(|byte| *byte == b'\n').map(|at| looked + at) {
+                let rest = self.read.split_off(end + 1);
+                return Ok(std::mem::replace(&mut self.read, rest));
+            }
+            looked = self.read.len();
+            if looked > MAX_LINE {
+                return Err(io::ErrorKind::InvalidData.into());
+            }
+            let left = self.until.saturating_duration_since(Instant::now());
+            if left.is_zero() {
+                return Err(io::ErrorKind::TimedOut.into());
+            }
+            self.socket.set_read_timeout(Some(left))?;
+            let mut part = [0; 16384];
+            match self.socket.read(&mut part) {
+                Ok(0) => return Err(io::ErrorKind::UnexpectedEof.into()),
+                Ok(n) => self.read.extend_from_slice(&part[..n]),
+                Err(e) if e.kind() == io::ErrorKind::Interrupted => {}
+                Err(e) => return Err(e),
+            }
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_peer_that_dribbles_is_given_up_in_time() {
+        let (ours, mut theirs) = UnixStream::pair().unwrap();
+        let dribble = std::thread::spawn(move || while theirs.write_all(b"x").is_ok() {});
+        let mut lines = Lines { socket: ours, read: Vec::new(), until: Instant::now() + Duration::from_millis(100) };
+        let error = lines.next().unwrap_err();
+        assert!(matches!(error.kind(), io::ErrorKind::TimedOut | io::ErrorKind::InvalidData | io::ErrorKind::WouldBlock), "{error}");
+        drop(lines);
+        dribble.join().unwrap();
+    }
+
+    #[test]
+    fn the_same_is_asked_once_at_a_time() {
+        let home = tempfile::tempdir().unwrap();
+        let paths = Paths::from_env(|name| (name == "HOME").then(|| home.path().into())).unwrap();
+        let mut asks = Asks::new(&paths).unwrap();
+        (0..3).for_each(|_| asks.begin(Ask::List));
+        let bell = asks.bell.try_clone().unwrap();
+        assert!(crate::io::poll::wait_for(&bell, crate::io::poll::Interest::Read, 5000).unwrap());
+        let told = asks.take();
+        assert!(matches!(told.as_slice(), [Told::Listed(names)] if names.is_empty()), "{told:?}");
+        asks.begin(Ask::List);
+        assert!(crate::io::poll::wait_for(&bell, crate::io::poll::Interest::Read, 5000).unwrap());
+        assert_eq!(asks.take().len(), 1);
+    }
+}

@@ -1,0 +1,307 @@
+//! `hopty dash`: all sessions on one screen, with a live picture of the chosen one.
+//!
+//! It only looks and asks: what a key wants is asked of the session's host as any verb asks it, and a host's refusal is
+//! shown. It holds no state of its own that a session could lose.
+//!
+//! | file | what |
+//! |---|---|
+//! | [`keys`] [`row`] [`preview`] [`model`] [`view`] | pure: bytes to keys, an answer to a row, a dump to lines, a key to an action, all of it to cells |
+//! | [`asks`] [`verb`] | questions to hosts in threads; hopty's own verbs as programs |
+//! | [`paint`] [`stage`] | cells to bytes; the terminal, taken and given back |
+//!
+//! Everything that comes from sessions (names, titles, pictures, reasons) is cleaned where it comes in ([`row::clean`]) and
+//! looked at once more where it goes out ([`paint`]).
+
+pub mod asks;
+pub mod keys;
+pub mod model;
+pub mod paint;
+pub mod preview;
+pub mod row;
+pub mod stage;
+pub mod verb;
+pub mod view;
+#[cfg(test)]
+mod view_tests;
+
+use std::collections::BTreeMap;
+use std::io::{self, Stdin, Stdout};
+use std::os::fd::AsFd;
+use std::time::{Duration, Instant};
+
+use nix::libc;
+use ratatui::Terminal;
+use ratatui::layout::Size;
+
+use crate::core::ids::SessionName;
+use crate::fs::paths::Paths;
+use crate::fs::watch::Watcher;
+use crate::io::fd::read_some;
+use crate::io::poll::{Interest, PollSet};
+use crate::io::signals::{self, Signals, stop_group};
+use crate::tty::raw;
+use asks::{Ask, Asks, Told};
+use keys::{Key, Keys};
+use model::{Action, Model};
+use paint::{Colors, Paint};
+use preview::Preview;
+use stage::Stage;
+use verb::Back;
+
+/// Signals that end it, in order.
+const ENDS: [i32; 4] = [libc::SIGTERM, libc::SIGHUP, libc::SIGINT, libc::SIGQUIT];
+/// How often the chosen session's picture is asked for, and changed journals are looked at.
+const OFTEN: Duration = Duration::from_millis(250);
+/// How often all are asked whose journals say nothing: those that are unresponsive, for instance.
+const SELDOM: Duration = Duration::from_secs(2);
+/// How long after an escape the rest of a sequence may come, in ms.
+const ESCAPE_MS: u64 = 50;
+
+/// How it ended.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Left {
+    /// By a key.
+    Quit,
+    /// By a signal; a terminal that is gone counts as SIGHUP.
+    Signal(i32),
+}
+
+/// Runs the dashboard in the terminal on standard input and output.
+///
+/// # Errors
+/// When that is no terminal, or is gone.
+pub fn run(paths: &Paths, colors: Colors) -> io::Result<Left> {
+    let caught: Vec<i32> = ENDS.into_iter().chain([libc::SIGWINCH, libc::SIGCONT]).collect();
+    signals::unblock_all();
+    let signals = Signals::catch(&caught)?;
+    let stage = Stage::enter()?;
+    let size: fn() -> Size = terminal_size;
+    let terminal = Terminal::new(Paint::new(io::stdout(), size, colors))?;
+    let mut dashboard = Dashboard {
+        paths,
+        signals,
+        stage,
+        terminal,
+        asks: Asks::new(paths)?,
+        watcher: Watcher::new(),
+        model: Model::default(),
+        keys: Keys::default(),
+        stdin: io::stdin(),
+        journals: BTreeMap::new(),
+        often: Instant::now(),
+        seldom: Instant::now(),
+    };
+    let left = dashboard.turn_until_left();
+    let given_back = dashboard.stage.leave();
+    let left = left?;
+    if left == Left::Quit {
+        given_back?;
+    }
+    Ok(left)
+}
+
+/// The terminal's size; one that does not know its own is taken for the usual one.
+fn terminal_size() -> Size {
+    let size = raw::size();
+    Size::new(if size.cols == 0 { 80 } else { size.cols }, if size.rows == 0 { 24 } else { size.rows })
+}
+
+struct Dashboard<'a> {
+    paths: &'a Paths,
+    signals: Signals,
+    stage: Stage,
+    terminal: Terminal<Paint<Stdout, fn() -> Size>>,
+    asks: Asks,
+    watcher: Watcher,
+    model: Model,
+    keys: Keys,
+    stdin: Stdin,
+    /// Length of each session's journal when its host was asked last, in bytes.
+    journals: BTreeMap<SessionName, u64>,
+    /// When the next look is due.
+    often: Instant,
+    seldom: Instant,
+}
+
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Source {
+    Keys,
+    Signals,
+    Answers,
+    Files,
+}
+
+impl Dashboard<'_> {
+    fn turn_until_left(&mut self) -> io::Result<Left> {
+        loop {
+            self.ask_what_is_due();
+            let model = &self.model;
+            self.terminal.draw(|frame| view::draw(model, frame))?;
+            let ready = self.wait()?;
+            if ready.contains(&Source::Answers) {
+                self.take_answers()?;
+            }
+            if ready.contains(&Source::Files) && self.watcher.drain() {
+                self.asks.begin(Ask::List);
+            }
+            if ready.contains(&Source::Signals) {
+                for signal in self.signals.take() {
+                    if ENDS.contains(&signal) {
+                        return Ok(Left::Signal(signal));
+                    }
+                    if signal == libc::SIGCONT {
+                        self.come_back()?;
+                    }
+                }
+            }
+            let keys = match self.read_keys(&ready)? {
+                Some(keys) => keys,
+                None => return Ok(Left::Signal(libc::SIGHUP)),
+            };
+            for key in keys {
+                if let Some(left) = self.take_key(key)? {
+                    return Ok(left);
+                }
+            }
+        }
+    }
+
+    /// What is ready within the time until something is due.
+    fn wait(&mut self) -> io::Result<Vec<Source>> {
+        let mut set = PollSet::default();
+        set.add(Source::Keys, self.stdin.as_fd(), Interest::Read);
+        set.add(Source::Signals, self.signals.as_fd(), Interest::Read);
+        set.add(Source::Answers, self.asks.as_fd(), Interest::Read);
+        if let Some(fd) = self.watcher.fd() {
+            set.add(Source::Files, fd, Interest::Read);
+        }
+        let due = self.often.min(self.seldom).saturating_duration_since(Instant::now());
+        let mut timeout = u64::try_from(due.as_millis()).unwrap_or(u64::MAX).max(1);
+        if self.keys.waits() {
+            timeout = timeout.min(ESCAPE_MS);
+        }
+        Ok(set.wait(Some(timeout))?.into_iter().map(|(source, _)| source).collect())
+    }
+
+    /// `None` when the terminal is gone.
+    fn read_keys(&mut self, ready: &[Source]) -> io::Result<Option<Vec<Key>>> {
+        if !ready.contains(&Source::Keys) {
+            return Ok(Some(self.keys.settle().into_iter().collect()));
+        }
+        let mut bytes = [0; 4096];
+        Ok(match read_some(&self.stdin, &mut bytes)? {
+            Some(0) => None,
+            Some(n) => Some(self.keys.feed(&bytes[..n])),
+            None => Some(Vec::new()),
+        })
+    }
+
+    fn ask_what_is_due(&mut self) {
+        let now = Instant::now();
+        if now >= self.seldom {
+            self.seldom = now + SELDOM;
+            self.journals.clear();
+            self.asks.begin(Ask::List);
+        }
+        if now >= self.often {
+            self.often = now + OFTEN;
+            if let Some((_, row)) = self.model.chosen() {
+                self.asks.begin(Ask::Screen(row.name.clone()));
+            }
+        }
+    }
+
+    fn take_answers(&mut self) -> io::Result<()> {
+        for told in self.asks.take() {
+            match told {
+                Told::Listed(names) => self.listed(&names),
+                Told::Status(row) => {
+                    let first = self.model.chosen().is_none();
+                    self.model.told(row);
+                    if first {
+                        // Its picture need not wait for the next turn.
+                        self.often = Instant::now();
+                    }
+                }
+                Told::Screen(of, preview) => {
+                    let chosen = self.model.chosen().is_some_and(|(_, row)| row.name == of);
+                    // One answer that is late is no reason to take the picture away.
+                    let keeps = matches!((&preview, &self.model.preview), (Preview::Missing(_), Preview::Shown { of: shown, .. }) if *shown == of);
+                    if chosen && !keeps {
+                        self.model.preview = preview;
+                    }
+                }
+                Told::Done(words) => {
+                    self.model.say(&words);
+                    self.seldom = Instant::now();
+                }
+                Told::Nothing => {}
+                Told::Failed => return Err(io::Error::other("a question to a host failed")),
+            }
+        }
+        Ok(())
+    }
+
+    /// These sessions live: those are asked whose journals have grown.
+    fn listed(&mut self, names: &[SessionName]) {
+        self.model.listed(names);
+        self.watcher.add(&self.paths.sessions());
+        self.journals.retain(|name, _| names.contains(name));
+        for name in names {
+            let dir = self.paths.session(name);
+            self.watcher.add(&dir);
+            let length = std::fs::metadata(dir.join("journal.jsonl")).map_or(0, |meta| meta.len());
+            if self.journals.insert(name.clone(), length) != Some(length) {
+                self.asks.begin(Ask::Status(name.clone()));
+            }
+        }
+    }
+
+    fn take_key(&mut self, key: Key) -> io::Result<Option<Left>> {
+        let before = self.model.chosen().map(|(_, row)| row.name.clone());
+        let action = self.model.key(key);
+        if before != self.model.chosen().map(|(_, row)| row.name.clone()) {
+            self.often = Instant::now();
+        }
+        match action {
+            None => {}
+            Some(Action::Quit) => return Ok(Some(Left::Quit)),
+            Some(Action::Redraw) => self.terminal.clear()?,
+            Some(Action::Suspend) => {
+                self.stage.leave()?;
+                stop_group();
+                self.come_back()?;
+            }
+            Some(Action::Attach(name)) => return self.attach(&name),
+            Some(Action::Restart(name)) => self.wish(Ask::Restart(name), "asking for a restart"),
+            Some(Action::Stop(name)) => self.wish(Ask::Stop(name), "stopping it"),
+            Some(Action::Send(name, text)) => self.wish(Ask::Send(name, text), "sending it"),
+        }
+        Ok(None)
+    }
+
+    fn wish(&mut self, ask: Ask, words: &str) {
+        self.asks.begin(ask);
+        self.model.say(words);
+    }
+
+    fn attach(&mut self, name: &SessionName) -> io::Result<Option<Left>> {
+        self.stage.leave()?;
+        match verb::attach(name, &mut self.signals) {
+            Ok(Back::Said(words)) => self.model.say(&words),
+            Ok(Back::Told(signal)) => return Ok(Some(Left::Signal(signal))),
+            Err(e) => self.model.say(&format!("attach: {name}: {e}")),
+        }
+        self.come_back()?;
+        Ok(None)
+    }
+
+    /// The terminal was somebody else's: everything is drawn and asked again.
+    fn come_back(&mut self) -> io::Result<()> {
+        self.stage.leave()?;
+        self.stage.resume()?;
+        self.terminal.clear()?;
+        (self.often, self.seldom) = (Instant::now(), Instant::now());
+        Ok(())
+    }
+}

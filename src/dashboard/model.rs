@@ -1,0 +1,395 @@
+//! What the dashboard knows and what a key means: state and key in, action out. Pure; it draws nothing and asks nobody.
+
+use super::keys::Key;
+use super::preview::Preview;
+use super::row::{Row, clean};
+use crate::core::ids::SessionName;
+
+/// The longest line that can be written to a session from here, in characters.
+const LINE_MAX: usize = 4000;
+
+/// What the keys go to.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Mode {
+    /// The list.
+    List,
+    /// The page of keys.
+    Help,
+    /// The text that narrows the list down.
+    Filter,
+    /// A line to a session.
+    Line {
+        /// Which session.
+        to: SessionName,
+        /// What stands there so far.
+        text: String,
+    },
+    /// Whether a session is to be stopped.
+    Stop(SessionName),
+}
+
+/// What is to be done about a key.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Action {
+    /// Bring the session into this terminal.
+    Attach(SessionName),
+    /// Hand over and start fresh.
+    Restart(SessionName),
+    /// End it.
+    Stop(SessionName),
+    /// Give its agent a line.
+    Send(SessionName, String),
+    /// Draw everything again.
+    Redraw,
+    /// Stop this process, as the shell's Ctrl+Z does.
+    Suspend,
+    /// Leave.
+    Quit,
+}
+
+/// The state.
+#[derive(Debug)]
+pub struct Model {
+    rows: Vec<Row>,
+    chosen: Option<SessionName>,
+    /// What the list is narrowed down to; empty: nothing.
+    pub filter: String,
+    /// What the keys go to.
+    pub mode: Mode,
+    /// The last word, shown until the next key.
+    pub notice: String,
+    /// The chosen session's screen.
+    pub preview: Preview,
+    /// Whether the sessions have been looked for.
+    pub looked: bool,
+}
+
+impl Default for Model {
+    fn default() -> Self {
+        Model {
+            rows: Vec::new(),
+            chosen: None,
+            filter: String::new(),
+            mode: Mode::List,
+            notice: String::new(),
+            preview: Preview::None,
+            looked: false,
+        }
+    }
+}
+
+impl Model {
+    /// The rows that the filter lets through, by name.
+    #[must_use]
+    pub fn shown(&self) -> Vec<&Row> {
+        self.rows.iter().filter(|row| row.matches(&self.filter)).collect()
+    }
+
+    /// How many sessions there are, filter or not.
+    #[must_use]
+    pub fn count(&self) -> usize {
+        self.rows.len()
+    }
+
+    /// The chosen row and its place among those that are shown.
+    #[must_use]
+    pub fn chosen(&self) -> Option<(usize, &Row)> {
+        self.shown().into_iter().enumerate().find(|(_, row)| Some(&row.name) == self.chosen.as_ref())
+    }
+
+    /// These sessions live, and no other.
+    pub fn listed(&mut self, names: &[SessionName]) {
+        self.looked = true;
+        let gone: Vec<String> =
+            self.rows.iter().filter(|row| !names.contains(&row.name)).map(|row| row.name.as_str().to_owned()).collect();
+        if !gone.is_empty() {
+            self.notice = format!("{} ended", gone.join(", "));
+        }
+        let at = self.chosen().map(|(at, _)| at);
+        self.rows.retain(|row| names.contains(&row.name));
+        self.choose_again(at);
+    }
+
+    /// What a session says of itself.
+    pub fn told(&mut self, row: Row) {
+        match self.rows.binary_search_by(|known| known.name.cmp(&row.name)) {
+            Ok(at) => self.rows[at] = row,
+            Err(at) => self.rows.insert(at, row),
+        }
+        self.choose_again(None);
+    }
+
+    /// The word that an action ended with.
+    pub fn say(&mut self, words: &str) {
+        self.notice = clean(words);
+    }
+
+    /// One row is always chosen where there is one: the same as before, else the one that is now at its place.
+    fn choose_again(&mut self, at: Option<usize>) {
+        if self.chosen().is_none() {
+            let shown = self.shown();
+            let place = at.unwrap_or(0).min(shown.len().saturating_sub(1));
+            self.chosen = shown.get(place).map(|row| row.name.clone());
+            self.preview = Preview::None;
+        }
+    }
+
+    fn go(&mut self, to: impl FnOnce(usize) -> usize) {
+        let at = self.chosen().map_or(0, |(at, _)| at);
+        let shown = self.shown();
+        let name = shown.get(to(at).min(shown.len().saturating_sub(1))).map(|row| row.name.clone());
+        if name != self.chosen {
+            self.chosen = name;
+            self.preview = Preview::None;
+        }
+    }
+
+    /// What a key does.
+    pub fn key(&mut self, key: Key) -> Option<Action> {
+        self.notice.clear();
+        match key {
+            Key::Suspend => return Some(Action::Suspend),
+            Key::Redraw => return Some(Action::Redraw),
+            _ => {}
+        }
+        match std::mem::replace(&mut self.mode, Mode::List) {
+            Mode::List => self.key_in_list(&key),
+            Mode::Help => matches!(key, Key::Cancel).then_some(Action::Quit),
+            Mode::Filter => {
+                let at = self.chosen().map(|(at, _)| at);
+                match edit(&mut self.filter, &key) {
+                    Edited::On => self.mode = Mode::Filter,
+                    Edited::Done => {}
+                    Edited::Given => self.filter.clear(),
+                }
+                self.choose_again(at);
+                // Also while one types.
+                match key {
+                    Key::Up => self.go(|at| at.saturating_sub(1)),
+                    Key::Down => self.go(|at| at + 1),
+                    _ => {}
+                }
+                None
+            }
+            Mode::Line { to, mut text } => match edit(&mut text, &key) {
+                Edited::On => {
+                    self.mode = Mode::Line { to, text };
+                    None
+                }
+                Edited::Done if !text.trim().is_empty() => Some(Action::Send(to, text)),
+                Edited::Done | Edited::Given => None,
+            },
+            Mode::Stop(name) => match key {
+                Key::Char('y' | 'Y') => Some(Action::Stop(name)),
+                _ => {
+                    self.notice = format!("{name} goes on");
+                    None
+                }
+            },
+        }
+    }
+
+    fn key_in_list(&mut self, key: &Key) -> Option<Action> {
+        let name = self.chosen().map(|(_, row)| row.name.clone());
+        match key {
+            Key::Char('q') | Key::Cancel => return Some(Action::Quit),
+            Key::Escape if !self.filter.is_empty() => {
+                self.filter.clear();
+                self.choose_again(None);
+            }
+            Key::Char('?' | 'h') => self.mode = Mode::Help,
+            Key::Char('/') => self.mode = Mode::Filter,
+            Key::Up | Key::Char('k') => self.go(|at| at.saturating_sub(1)),
+            Key::Down | Key::Char('j') => self.go(|at| at + 1),
+            Key::PageUp => self.go(|at| at.saturating_sub(10)),
+            Key::PageDown => self.go(|at| at + 10),
+            Key::Home | Key::Char('g') => self.go(|_| 0),
+            Key::End | Key::Char('G') => self.go(|_| usize::MAX),
+            Key::Enter => return name.map(Action::Attach),
+            Key::Char('r') => return name.map(Action::Restart),
+            Key::Char('s') => {
+                if let Some(name) = name {
+                    self.mode = Mode::Stop(name);
+                }
+            }
+            Key::Char(':' | 'i') => self.begin_line(),
+            _ => {}
+        }
+        None
+    }
+
+    fn begin_line(&mut self) {
+        let Some((_, row)) = self.chosen() else { return };
+        if row.agent {
+            self.mode = Mode::Line { to: row.name.clone(), text: String::new() };
+        } else {
+            self.notice = format!("{} runs no agent that takes a prompt: attach to type into it", row.name);
+        }
+    }
+}
+
+/// What became of a line by a key.
+enum Edited {
+    /// It is still written.
+    On,
+    /// It is done.
+    Done,
+    /// It is given up.
+    Given,
+}
+
+fn edit(text: &mut String, key: &Key) -> Edited {
+    let mut add = |c: char| {
+        if text.chars().count() < LINE_MAX {
+            text.push(c);
+        }
+    };
+    match key {
+        Key::Char(c) => add(*c),
+        // One line it stays, whatever was pasted.
+        Key::Paste(pasted) => clean(&pasted.trim_end().replace(['\r', '\n', '\t'], " ")).chars().for_each(add),
+        Key::Backspace if text.is_empty() => return Edited::Given,
+        Key::Backspace => drop(text.pop()),
+        Key::Clear => text.clear(),
+        Key::Enter => return Edited::Done,
+        Key::Escape | Key::Cancel => return Edited::Given,
+        _ => {}
+    }
+    Edited::On
+}
+
+#[cfg(test)]
+pub(super) mod tests {
+    use serde_json::json;
+
+    use super::*;
+
+    pub fn name(text: &str) -> SessionName {
+        text.parse().unwrap()
+    }
+
+    /// A model with these sessions; those that end in `v` run vim.
+    pub fn model(names: &[&str]) -> Model {
+        let mut model = Model::default();
+        let all: Vec<SessionName> = names.iter().map(|n| name(n)).collect();
+        model.listed(&all);
+        for name in all {
+            let vim = name.as_str().ends_with('v');
+            let object = json!({"state": "idle", "agent": if vim { "plain" } else { "claude" }, "dir": format!("/home/u/{name}"),
+                "command": [if vim { "vim" } else { "claude" }], "why": "It began.", "restarts": 2, "clients": [{}],
+                "context": {"tokens_from": "transcript", "percent": 40, "level": "ok"}});
+            model.told(Row::read(&name, &object, "/home/u"));
+        }
+        model
+    }
+
+    fn chosen(model: &Model) -> &str {
+        model.chosen().map_or("", |(_, row)| row.name.as_str())
+    }
+
+    fn type_in(model: &mut Model, text: &str) -> Option<Action> {
+        text.chars().map(|c| model.key(Key::Char(c))).last().flatten()
+    }
+
+    #[test]
+    fn the_choice_moves_and_stays_within_the_list() {
+        let mut model = model(&["b", "a", "cv"]);
+        assert_eq!(chosen(&model), "b", "who was there first stays chosen");
+        for (key, at) in [(Key::Up, "a"), (Key::Up, "a"), (Key::End, "cv"), (Key::Down, "cv"), (Key::Char('k'), "b"), (Key::Home, "a")]
+        {
+            assert_eq!((model.key(key.clone()), chosen(&model)), (None, at), "{key:?}");
+        }
+        assert_eq!(model.key(Key::Enter), Some(Action::Attach(name("a"))));
+        assert_eq!(model.key(Key::Char('r')), Some(Action::Restart(name("a"))));
+        assert_eq!(model.key(Key::Char('q')), Some(Action::Quit));
+    }
+
+    #[test]
+    fn a_session_is_stopped_only_after_a_yes() {
+        let mut model = model(&["a"]);
+        for key in [Key::Enter, Key::Char('n'), Key::Escape, Key::Paste("y".to_owned())] {
+            assert_eq!(model.key(Key::Char('s')), None);
+            assert_eq!(model.mode, Mode::Stop(name("a")));
+            assert_eq!((model.key(key), model.notice.as_str()), (None, "a goes on"));
+        }
+        model.key(Key::Char('s'));
+        assert_eq!(model.key(Key::Char('y')), Some(Action::Stop(name("a"))));
+        assert_eq!(model.mode, Mode::List);
+    }
+
+    #[test]
+    fn a_question_is_about_the_session_that_it_was_asked_for() {
+        let mut model = model(&["a", "b"]);
+        model.key(Key::Char('s'));
+        model.listed(&[name("b")]);
+        assert_eq!(chosen(&model), "b");
+        assert_eq!(model.key(Key::Char('y')), Some(Action::Stop(name("a"))));
+    }
+
+    #[test]
+    fn a_line_goes_to_an_agent_and_to_nothing_else() {
+        let mut model = model(&["a", "bv"]);
+        model.key(Key::Char(':'));
+        type_in(&mut model, "go on quickly");
+        model.key(Key::Paste("\nwith\u{1b}[31m this\n".to_owned()));
+        let Some(Action::Send(to, text)) = model.key(Key::Enter) else { panic!("{:?}", model.mode) };
+        assert_eq!((to, text.as_str()), (name("a"), "go on quickly with\u{fffd}[31m this"));
+        for empty in ["", "  "] {
+            model.key(Key::Char('i'));
+            type_in(&mut model, empty);
+            assert_eq!((model.key(Key::Enter), &model.mode), (None, &Mode::List));
+        }
+        model.key(Key::Down);
+        assert_eq!((model.key(Key::Char('i')), &model.mode), (None, &Mode::List));
+        assert!(model.notice.starts_with("bv runs no agent"), "{}", model.notice);
+        assert_eq!((model.key(Key::Down), model.notice.as_str()), (None, ""), "a notice lasts until the next key");
+    }
+
+    #[test]
+    fn a_filter_narrows_the_list_and_the_choice_follows() {
+        let mut model = model(&["alpha", "beta", "gammav"]);
+        model.key(Key::Char('/'));
+        type_in(&mut model, "VIM");
+        assert_eq!((model.shown().len(), chosen(&model)), (1, "gammav"));
+        assert_eq!(model.key(Key::Enter), None, "it is kept");
+        assert_eq!((model.filter.as_str(), model.count()), ("VIM", 3));
+        model.key(Key::Escape);
+        assert_eq!((model.filter.as_str(), model.shown().len()), ("", 3));
+        model.key(Key::Char('/'));
+        type_in(&mut model, "nothing like it");
+        assert_eq!(chosen(&model), "");
+        assert_eq!(model.key(Key::Down), None);
+        model.key(Key::Escape);
+        assert_eq!((model.key(Key::Enter), model.shown().len()), (Some(Action::Attach(name("alpha"))), 3));
+    }
+
+    #[test]
+    fn one_that_ended_is_named_and_its_neighbour_is_chosen() {
+        let mut model = model(&["a", "b", "c"]);
+        model.key(Key::Down);
+        model.listed(&[name("a"), name("c")]);
+        assert_eq!((chosen(&model), model.notice.as_str()), ("c", "b ended"));
+        model.listed(&[]);
+        assert_eq!(chosen(&model), "");
+        assert_eq!((model.key(Key::Enter), model.key(Key::Char('s'))), (None, None));
+    }
+
+    #[test]
+    fn help_closes_with_any_key() {
+        let mut model = model(&["a"]);
+        model.key(Key::Char('?'));
+        assert_eq!(model.mode, Mode::Help);
+        assert_eq!((model.key(Key::Char('s')), &model.mode), (None, &Mode::List));
+    }
+
+    proptest::proptest! {
+        #[test]
+        fn no_keys_break_it(bytes in proptest::collection::vec(proptest::prelude::any::<u8>(), 0..200)) {
+            let mut model = model(&["a", "b", "cv"]);
+            for key in crate::dashboard::keys::Keys::default().feed(&bytes) {
+                model.key(key);
+                if model.shown().is_empty() { assert!(model.chosen().is_none()); } else { assert!(model.chosen().is_some()); }
+            }
+        }
+    }
+}

@@ -1,0 +1,125 @@
+//! The picture of the chosen session: its screen, fed into a model of hopty's own, as lines with looks. Pure.
+
+use ratatui::style::{Color, Modifier, Style};
+use ratatui::text::{Line, Span};
+
+use super::row::clean;
+use crate::core::ids::SessionName;
+use crate::screen::{self, Attr, Screen, Underline};
+
+/// What is there to be shown of the chosen session.
+#[derive(Debug, Default)]
+pub enum Preview {
+    /// Nothing yet.
+    #[default]
+    None,
+    /// Its screen.
+    Shown {
+        /// Whose.
+        of: SessionName,
+        /// The screen.
+        screen: Box<Screen>,
+        /// Whether its host has given up following what the program draws.
+        degraded: bool,
+    },
+    /// No screen, and why.
+    Missing(String),
+}
+
+impl Preview {
+    /// A screen as a host describes it: its size in cells, and what a fresh terminal of that size must be fed with.
+    #[must_use]
+    pub fn read(of: &SessionName, size: (u16, u16), dump: &str, degraded: bool) -> Preview {
+        let mut screen = Screen::new(size.0, size.1);
+        screen.feed(dump.as_bytes());
+        Preview::Shown { of: of.clone(), screen: Box::new(screen), degraded }
+    }
+
+    /// The last lines that hold something, at most `height` of them; the cursor is among them. Empty without a screen.
+    #[must_use]
+    pub fn lines(&self, height: u16) -> Vec<Line<'static>> {
+        let Preview::Shown { screen, .. } = self else { return Vec::new() };
+        let rows: Vec<Vec<screen::Run>> = (0..screen.size().1).map(|row| screen.row_runs(row)).collect();
+        let cursor = screen.cursor();
+        let mut end = rows.iter().rposition(|runs| !runs.is_empty()).map_or(0, |last| last + 1);
+        if cursor.visible {
+            end = end.max(usize::from(cursor.row) + 1);
+        }
+        let mut begin = end.saturating_sub(usize::from(height));
+        if cursor.visible {
+            begin = begin.min(usize::from(cursor.row));
+        }
+        rows.into_iter().skip(begin).take(usize::from(height).min(end - begin)).map(line).collect()
+    }
+}
+
+fn line(runs: Vec<screen::Run>) -> Line<'static> {
+    runs.into_iter().map(|run| Span::styled(clean(&run.text), style(&run.style))).collect()
+}
+
+fn style(of: &screen::Style) -> Style {
+    let mut style = Style::new();
+    if let Some(fg) = color(of.fg) {
+        style = style.fg(fg);
+    }
+    if let Some(bg) = color(of.bg) {
+        style = style.bg(bg);
+    }
+    let modifiers = [
+        (of.has(Attr::Bold), Modifier::BOLD),
+        (of.has(Attr::Dim), Modifier::DIM),
+        (of.has(Attr::Italic), Modifier::ITALIC),
+        (of.has(Attr::Reverse), Modifier::REVERSED),
+        (of.has(Attr::Hidden), Modifier::HIDDEN),
+        (of.has(Attr::Strike), Modifier::CROSSED_OUT),
+        (of.underline != Underline::None, Modifier::UNDERLINED),
+    ];
+    modifiers.into_iter().filter(|(on, _)| *on).fold(style, |style, (_, modifier)| style.add_modifier(modifier))
+}
+
+fn color(of: screen::Color) -> Option<Color> {
+    match of {
+        screen::Color::Default => None,
+        screen::Color::Indexed(index) => Some(Color::Indexed(index)),
+        screen::Color::Rgb(r, g, b) => Some(Color::Rgb(r, g, b)),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn preview(dump: &str) -> Preview {
+        Preview::read(&"a".parse().unwrap(), (20, 6), dump, false)
+    }
+
+    fn texts(preview: &Preview, height: u16) -> Vec<String> {
+        preview.lines(height).iter().map(|line| line.spans.iter().map(|span| span.content.as_ref()).collect()).collect()
+    }
+
+    #[test]
+    fn the_lines_around_the_end_and_the_cursor_are_shown() {
+        let all = preview("one\r\ntwo\r\nthree");
+        assert_eq!(texts(&all, 10), ["one", "two", "three"]);
+        assert_eq!(texts(&all, 2), ["two", "three"]);
+        assert_eq!(texts(&preview("one\r\n\n\n\nfive\x1b[H"), 2), ["one", ""], "the cursor is more than the end");
+        assert_eq!(texts(&preview("one\r\n\n\n\nfive\x1b[H\x1b[?25l"), 2), ["", "five"]);
+        assert_eq!(texts(&preview(""), 3), [""]);
+        assert!(texts(&Preview::None, 3).is_empty() && texts(&all, 0).is_empty());
+    }
+
+    #[test]
+    fn looks_are_kept() {
+        let shown = preview("\x1b[1;31mred\x1b[0;48;2;1;2;3;4mdeep").lines(1);
+        assert_eq!(shown[0].spans[0].style, Style::new().fg(Color::Indexed(1)).add_modifier(Modifier::BOLD));
+        assert_eq!(shown[0].spans[1].style, Style::new().bg(Color::Rgb(1, 2, 3)).add_modifier(Modifier::UNDERLINED));
+    }
+
+    #[test]
+    fn a_dump_of_any_size_is_taken() {
+        let huge = Preview::read(&"a".parse().unwrap(), (u16::MAX, u16::MAX), "x", true);
+        assert!(huge.lines(5).len() <= 5);
+        let tiny = Preview::read(&"a".parse().unwrap(), (0, 0), "\x1b[999;999Hx", true);
+        assert_eq!(tiny.lines(5).len(), 1);
+    }
+}

@@ -1,0 +1,137 @@
+//! One session as the dashboard shows it, from the session object (CONTRACT C3). All of its text is fit to be shown: it
+//! comes from files, programs and peers. Pure.
+
+use serde_json::Value;
+
+use crate::core::ids::SessionName;
+
+/// The longest text that is kept, in characters; no screen is wider.
+const TEXT_MAX: usize = 1000;
+
+/// One session.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Row {
+    /// Its name.
+    pub name: SessionName,
+    /// `idle`, `busy` and so on, or `unresponsive`.
+    pub state: String,
+    /// What a blocked one waits for; empty when nothing.
+    pub waits_for: String,
+    /// How full the context is, 0 to 100; `None` while it is not known.
+    pub percent: Option<u8>,
+    /// The level that was reached: `ok`, `ask`, `warn`, `handoff`, `hard`.
+    pub level: String,
+    /// Restarts so far.
+    pub restarts: u64,
+    /// Terminals that are attached.
+    pub clients: usize,
+    /// The working directory, `~` for the home directory.
+    pub dir: String,
+    /// Whether the program is an agent that can be given a prompt.
+    pub agent: bool,
+    /// The program and its arguments.
+    pub command: String,
+    /// The last decision, in words.
+    pub last: String,
+}
+
+impl Row {
+    /// Reads a session object; what is missing is empty. `home` is shown as `~`.
+    #[must_use]
+    pub fn read(name: &SessionName, object: &Value, home: &str) -> Row {
+        let text = |key: &str| clean(object[key].as_str().unwrap_or_default());
+        let context = &object["context"];
+        let known = context["tokens_from"].as_str().is_some_and(|from| from != "none");
+        let percent = context["percent"].as_u64().map(|percent| percent.min(100) as u8);
+        let words: Vec<String> = object["command"].as_array().into_iter().flatten().filter_map(Value::as_str).map(clean).collect();
+        Row {
+            name: name.clone(),
+            state: text("state"),
+            waits_for: text("waiting_for"),
+            percent: percent.filter(|_| known),
+            level: clean(context["level"].as_str().unwrap_or_default()),
+            restarts: object["restarts"].as_u64().unwrap_or(0),
+            clients: object["clients"].as_array().map_or(0, Vec::len),
+            dir: below_home(&text("dir"), home),
+            agent: object["agent"].as_str().is_some_and(|agent| agent != "plain"),
+            command: clean(&words.join(" ")),
+            last: text("why"),
+        }
+    }
+
+    /// Whether a filter lets it through: any part of what its line shows, whatever the case.
+    #[must_use]
+    pub fn matches(&self, filter: &str) -> bool {
+        let filter = filter.to_lowercase();
+        [self.name.as_str(), &self.state, &self.dir, &self.command].iter().any(|text| text.to_lowercase().contains(&filter))
+    }
+}
+
+fn below_home(dir: &str, home: &str) -> String {
+    match dir.strip_prefix(home).filter(|_| home.len() > 1) {
+        Some("") => "~".to_owned(),
+        Some(rest) if rest.starts_with('/') => format!("~{rest}"),
+        _ => dir.to_owned(),
+    }
+}
+
+/// Text of others with everything replaced that a terminal would act on, or that turns the direction of what follows.
+#[must_use]
+pub fn clean(text: &str) -> String {
+    text.chars().take(TEXT_MAX).map(|c| if is_harmless(c) { c } else { char::REPLACEMENT_CHARACTER }).collect()
+}
+
+/// Whether a character is only drawn.
+#[must_use]
+pub fn is_harmless(c: char) -> bool {
+    let turns = matches!(c, '\u{61c}' | '\u{200e}' | '\u{200f}' | '\u{2028}'..='\u{202e}' | '\u{2066}'..='\u{2069}' | '\u{feff}');
+    !c.is_control() && !turns
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use super::*;
+
+    fn name() -> SessionName {
+        "proj".parse().unwrap()
+    }
+
+    #[test]
+    fn a_session_object_becomes_a_row() {
+        let object = json!({"state": "blocked", "waiting_for": "a person", "dir": "/home/u/proj", "agent": "claude",
+            "command": ["claude", "--model", "opus"], "restarts": 3, "clients": [{}, {}], "why": "It waits.",
+            "context": {"tokens_from": "transcript", "percent": 82, "level": "handoff"}});
+        let row = Row::read(&name(), &object, "/home/u");
+        assert_eq!((row.percent, row.restarts, row.clients, row.agent), (Some(82), 3, 2, true));
+        assert_eq!((row.dir.as_str(), row.command.as_str(), row.last.as_str()), ("~/proj", "claude --model opus", "It waits."));
+        assert!(row.matches("BLOCK") && row.matches("~/pro") && row.matches("opus") && !row.matches("vim"));
+    }
+
+    #[test]
+    fn a_context_that_nobody_knows_has_no_percent() {
+        let object = json!({"context": {"tokens_from": "none", "percent": 0}});
+        assert_eq!(Row::read(&name(), &object, "").percent, None);
+    }
+
+    #[test]
+    fn anything_can_be_read_and_nothing_moves_a_cursor() {
+        for object in [json!(null), json!([1]), json!({"command": "x", "clients": 7, "context": [], "restarts": -1, "why": {}})] {
+            assert_eq!(Row::read(&name(), &object, "/").percent, None);
+        }
+        let object = json!({"state": "a\u{1b}[2J", "dir": "/x\u{202e}\u{7}\n", "why": "\u{9b}31m", "command": ["\r", "\u{2028}"]});
+        let row = Row::read(&name(), &object, "/home/u");
+        for text in [&row.state, &row.dir, &row.last, &row.command] {
+            assert!(text.contains('\u{fffd}') && text.chars().all(is_harmless), "{text:?}");
+        }
+        assert_eq!(clean(&"x".repeat(5000)).len(), TEXT_MAX);
+    }
+
+    #[test]
+    fn the_home_directory_is_a_tilde_and_its_neighbours_are_not() {
+        assert_eq!(below_home("/home/u", "/home/u"), "~");
+        assert_eq!(below_home("/home/uwe", "/home/u"), "/home/uwe");
+        assert_eq!(below_home("/x", "/"), "/x");
+    }
+}

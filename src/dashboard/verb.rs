@@ -1,0 +1,109 @@
+//! hopty's own verbs, run as a person would: `attach` with the terminal in its hands, `send` beside it. What they say is
+//! shown afterwards.
+
+use std::io::{self, Read, Write};
+use std::os::fd::AsFd;
+use std::os::unix::process::CommandExt;
+use std::path::Path;
+use std::process::{Child, Command, Stdio};
+
+use nix::libc;
+
+use crate::core::ids::SessionName;
+use crate::io::poll::{Interest, PollSet};
+use crate::io::signals::Signals;
+
+/// How much of a verb's last words is read, in bytes.
+const WORDS_MAX: u64 = 16 * 1024;
+
+/// The running program, also when its file has been replaced meanwhile.
+fn hopty(args: &[&str]) -> Command {
+    let own = Path::new("/proc/self/exe");
+    let program = if own.exists() { own.to_owned() } else { std::env::current_exe().unwrap_or_else(|_| "hopty".into()) };
+    let mut command = Command::new(program);
+    command.arg0("hopty").args(args);
+    command
+}
+
+/// How an attached terminal came back.
+#[derive(Debug, PartialEq, Eq)]
+pub enum Back {
+    /// The client ended, with these words.
+    Said(String),
+    /// This process was told to end meanwhile, by this signal; the client has left.
+    Told(i32),
+}
+
+/// `hopty attach NAME` in this terminal, until it ends. A signal that ends this process ends the client first.
+///
+/// # Errors
+/// When it cannot be started.
+pub fn attach(name: &SessionName, signals: &mut Signals) -> io::Result<Back> {
+    let mut child = hopty(&["attach", name.as_str()]).stderr(Stdio::piped()).spawn()?;
+    let Some(mut errors) = child.stderr.take() else { return Ok(Back::Said(String::new())) };
+    let (mut words, mut told) = (Vec::new(), None);
+    loop {
+        let mut set = PollSet::default();
+        set.add(Source::Errors, errors.as_fd(), Interest::Read);
+        set.add(Source::Signals, signals.as_fd(), Interest::Read);
+        let ready = set.wait(None)?;
+        let is_ready = |source| ready.iter().any(|(which, _)| *which == source);
+        if is_ready(Source::Signals) {
+            for signal in signals.take().into_iter().filter(|signal| super::ENDS.contains(signal)) {
+                told = Some(signal);
+                hang_up(&child);
+            }
+        }
+        if is_ready(Source::Errors) {
+            let mut part = [0; 1024];
+            match errors.read(&mut part) {
+                Ok(0) => break,
+                Ok(n) if words.len() < WORDS_MAX as usize => words.extend_from_slice(&part[..n]),
+                Err(e) if e.kind() != io::ErrorKind::Interrupted => break,
+                _ => {}
+            }
+        }
+    }
+    child.wait()?;
+    Ok(told.map_or_else(|| Back::Said(first_line(&words)), Back::Told))
+}
+
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Source {
+    Errors,
+    Signals,
+}
+
+/// Makes the client leave; the session goes on. Any other signal would be passed on to the session's program.
+fn hang_up(child: &Child) {
+    if let Ok(pid) = i32::try_from(child.id()) {
+        // SAFETY: kill takes two numbers; the child has not been waited for, so its id is its own.
+        unsafe { libc::kill(pid, libc::SIGHUP) };
+    }
+}
+
+/// `hopty send NAME --submit`, the text on its standard input, where nobody else sees it. Gives its answer in words.
+pub fn send(name: &SessionName, text: &str) -> String {
+    let piped = || Stdio::piped();
+    let mut command = hopty(&["send", name.as_str(), "--submit", "--stdin"]);
+    let spawned = command.stdin(piped()).stdout(piped()).stderr(piped()).spawn();
+    let done = spawned.and_then(|mut child| {
+        if let Some(mut input) = child.stdin.take() {
+            let _ = input.write_all(text.as_bytes());
+        }
+        child.wait_with_output()
+    });
+    match done {
+        Ok(output) if output.status.success() => format!("{name}: {}", first_line(&output.stdout)),
+        Ok(output) if !output.stderr.is_empty() => first_line(&output.stderr),
+        Ok(output) => format!("send: {name}: {}", first_line(&output.stdout)),
+        Err(e) => format!("send: {name}: {e}"),
+    }
+}
+
+/// The first line, without the name of the program that says it.
+fn first_line(words: &[u8]) -> String {
+    let text = String::from_utf8_lossy(words);
+    let line = text.lines().map(str::trim).find(|line| !line.is_empty()).unwrap_or_default();
+    line.strip_prefix("hopty: ").unwrap_or(line).to_owned()
+}

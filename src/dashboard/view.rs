@@ -1,0 +1,281 @@
+//! What the model looks like on a terminal of any size. Pure: a model and a frame in, cells out.
+
+use ratatui::Frame;
+use ratatui::layout::{Alignment, Constraint, Layout, Position, Rect};
+use ratatui::style::{Color, Modifier, Style};
+use ratatui::text::{Line, Span};
+use ratatui::widgets::{Block, Borders, Clear, Paragraph, Wrap};
+use unicode_width::UnicodeWidthStr;
+
+use super::model::{Mode, Model};
+use super::preview::Preview;
+use super::row::Row;
+
+/// Rows below which the preview has a line above it instead of a frame around it.
+const LOW: u16 = 16;
+
+const KEYS: [(&str, &str); 9] = [
+    ("up, down, j, k", "choose a session"),
+    ("Enter", "attach: bring it into this terminal"),
+    ("r", "restart: hand over and start fresh"),
+    ("s", "stop it for good, after a question"),
+    ("i or :", "send a line to its agent"),
+    ("/", "show only what matches; Escape shows all"),
+    ("Ctrl+L", "draw everything again"),
+    ("?", "this page"),
+    ("q", "leave; the sessions go on"),
+];
+
+/// Draws the model.
+pub fn draw(model: &Model, frame: &mut Frame<'_>) {
+    let area = frame.area();
+    let [head, body, foot] = Layout::vertical([Constraint::Length(1), Constraint::Min(0), Constraint::Length(1)]).areas(area);
+    frame.render_widget(header(model, head.width), head);
+    if model.count() == 0 {
+        let text = if model.looked {
+            vec!["No session is running.", "", "`hopty` in a project starts one,", "`hopty run -- PROGRAM` any other."]
+        } else {
+            vec![]
+        };
+        let lines: Vec<Line<'_>> = text.into_iter().map(Line::raw).collect();
+        frame.render_widget(Paragraph::new(lines).alignment(Alignment::Center), middle(body, 34, 4));
+    } else {
+        // The heading, and never more than half of what is there.
+        let wanted = u16::try_from(model.shown().len()).unwrap_or(u16::MAX).saturating_add(1).max(2);
+        let list = wanted.min((body.height / 2).max(2));
+        let [list, preview] = Layout::vertical([Constraint::Length(list), Constraint::Min(0)]).areas(body);
+        draw_list(model, frame, list);
+        draw_preview(model, frame, preview);
+    }
+    draw_foot(model, frame, foot);
+    if model.mode == Mode::Help {
+        draw_help(frame, area);
+    }
+}
+
+fn bold() -> Style {
+    Style::new().add_modifier(Modifier::BOLD)
+}
+
+fn dim() -> Style {
+    Style::new().add_modifier(Modifier::DIM)
+}
+
+fn header(model: &Model, width: u16) -> Line<'static> {
+    let (count, shown) = (model.count(), model.shown().len());
+    let what = if count == 1 { "1 session".to_owned() } else { format!("{count} sessions") };
+    let mut text = format!(" hopty  {what}");
+    if !model.filter.is_empty() {
+        text.push_str(&format!(", {shown} with \"{}\"", model.filter));
+    }
+    Line::styled(fit(&text, width), bold().add_modifier(Modifier::REVERSED))
+}
+
+/// The columns of the list, by what there is room for: heading, width, and what of a row stands there.
+type Column = (&'static str, u16, fn(&Row) -> Vec<Span<'static>>);
+
+fn columns(model: &Model, width: u16) -> Vec<Column> {
+    let widest = |text: fn(&Row) -> &str, heading: &str, most: u16| {
+        let widths = model.shown().into_iter().map(|row| text(row).width());
+        u16::try_from(widths.max().unwrap_or(0).max(heading.len())).unwrap_or(most).min(most)
+    };
+    let name = widest(|row| row.name.as_str(), "SESSION", if width < 60 { 14 } else { 24 });
+    let state = widest(|row| row.state.as_str(), "STATE", 12);
+    let mut all: Vec<Column> = vec![
+        ("SESSION", name, |row| vec![Span::raw(row.name.to_string())]),
+        ("STATE", state, |row| vec![Span::styled(row.state.clone(), state_style(&row.state))]),
+    ];
+    all.push(if width < 60 { ("FULL", 5, |row| meter(row, 0)) } else { ("CONTEXT", 15, |row| meter(row, 10)) });
+    if width >= 50 {
+        all.push(("RESTARTS", 8, |row| vec![Span::raw(row.restarts.to_string())]));
+    }
+    if width >= 70 {
+        all.push(("CLIENTS", 7, |row| vec![Span::raw(row.clients.to_string())]));
+    }
+    let used = |all: &[Column]| all.iter().map(|(_, width, _)| width + 2).sum::<u16>() + 1;
+    let dir = widest(|row| row.dir.as_str(), "DIRECTORY", 40);
+    if let Some(left) = width.checked_sub(used(&all)).filter(|left| *left >= 12) {
+        all.push(("DIRECTORY", left.min(dir), |row| vec![Span::raw(row.dir.clone())]));
+    }
+    if let Some(left) = width.checked_sub(used(&all)).filter(|left| *left >= 30) {
+        all.push(("LAST", left, |row| vec![Span::raw(row.last.clone())]));
+    }
+    all
+}
+
+fn state_style(state: &str) -> Style {
+    match state {
+        "busy" => Style::new().fg(Color::Yellow),
+        "blocked" => bold().fg(Color::Magenta),
+        "idle" => Style::new().fg(Color::Green),
+        "unresponsive" => bold().fg(Color::Red),
+        _ => Style::new(),
+    }
+}
+
+/// The context as a bar of so many cells and in percent; a bar of 0 is none.
+fn meter(row: &Row, cells: usize) -> Vec<Span<'static>> {
+    let Some(percent) = row.percent else { return vec![Span::styled(format!("{:>1$}", "-", if cells == 0 { 4 } else { 1 }), dim())] };
+    let color = match row.level.as_str() {
+        "hard" | "handoff" => Color::Red,
+        "warn" | "ask" => Color::Yellow,
+        _ => Color::Green,
+    };
+    let full = (usize::from(percent) * cells).div_ceil(100).min(cells);
+    let mut spans = Vec::new();
+    if cells > 0 {
+        spans.push(Span::styled("█".repeat(full), Style::new().fg(color)));
+        spans.push(Span::styled("░".repeat(cells - full), dim()));
+    }
+    spans.push(Span::styled(format!("{percent:>3}%"), if cells == 0 { Style::new().fg(color) } else { Style::new() }));
+    spans
+}
+
+fn draw_list(model: &Model, frame: &mut Frame<'_>, area: Rect) {
+    let columns = columns(model, area.width);
+    let heading = columns.iter().map(|(heading, width, _)| Span::raw(format!("{}  ", pad(heading, *width))));
+    let heading: Vec<Span<'_>> = std::iter::once(Span::raw(" ")).chain(heading).collect();
+    let shown = model.shown();
+    let height = usize::from(area.height.saturating_sub(1));
+    let chosen = model.chosen().map_or(0, |(at, _)| at);
+    // The chosen one in the middle, as far as the ends of the list allow.
+    let first = chosen.saturating_sub(height / 2).min(shown.len().saturating_sub(height));
+    let mut lines = vec![Line::from(heading).style(dim())];
+    for (at, row) in shown.iter().enumerate().skip(first).take(height) {
+        let mut spans = vec![Span::raw(if at == chosen { "›" } else { " " })];
+        for (_, width, cell) in &columns {
+            spans.extend(cut(cell(row), *width));
+            spans.push(Span::raw("  "));
+        }
+        let used: usize = spans.iter().map(Span::width).sum();
+        spans.push(Span::raw(" ".repeat(usize::from(area.width).saturating_sub(used))));
+        let style = if at == chosen { Style::new().add_modifier(Modifier::REVERSED) } else { Style::new() };
+        lines.push(Line::from(spans).style(style));
+    }
+    if shown.is_empty() {
+        lines.push(Line::styled(" nothing matches; Escape shows all", dim()));
+    }
+    frame.render_widget(Paragraph::new(lines), area);
+}
+
+fn draw_preview(model: &Model, frame: &mut Frame<'_>, area: Rect) {
+    let Some((_, row)) = model.chosen() else { return };
+    let title = match &model.preview {
+        Preview::Shown { screen, .. } if !screen.title().is_empty() => {
+            format!(" {}: {} ", row.name, super::row::clean(screen.title()))
+        }
+        _ => format!(" {}: {} ", row.name, row.command),
+    };
+    let borders = if area.height < LOW { Borders::TOP } else { Borders::ALL };
+    let block =
+        Block::new().borders(borders).border_style(dim()).title(Span::styled(fit(&title, area.width.saturating_sub(2)), bold()));
+    let inner = block.inner(area);
+    frame.render_widget(block, area);
+    // What happened last is said here unless the list has a column for it.
+    let told = if columns(model, area.width).iter().any(|(heading, ..)| *heading == "LAST") { 0 } else { 1 };
+    let [last, picture] = Layout::vertical([Constraint::Length(told), Constraint::Min(0)]).areas(inner);
+    let waits = if row.waits_for.is_empty() { String::new() } else { format!("waits for {}. ", row.waits_for) };
+    frame.render_widget(Line::styled(fit(&format!("{waits}{}", row.last), last.width), dim()), last);
+    let lines = match &model.preview {
+        Preview::Missing(why) => vec![Line::styled(format!("no picture: {}", super::row::clean(why)), dim())],
+        Preview::Shown { of, degraded: true, .. } if *of == row.name => {
+            vec![Line::styled("no picture: the host has stopped following what the program draws", dim())]
+        }
+        Preview::Shown { of, .. } if *of == row.name => model.preview.lines(picture.height),
+        _ => Vec::new(),
+    };
+    frame.render_widget(Paragraph::new(lines), picture);
+}
+
+fn draw_foot(model: &Model, frame: &mut Frame<'_>, area: Rect) {
+    let mut input = |head: String, text: &str, hint: &str| {
+        // The end of what is typed stays in sight.
+        let room = usize::from(area.width).saturating_sub(head.width() + 1);
+        let mut seen = text;
+        while seen.width() > room {
+            seen = seen.char_indices().nth(1).map_or("", |(at, _)| &seen[at..]);
+        }
+        let col = u16::try_from(head.width() + seen.width()).unwrap_or(u16::MAX);
+        let rest = usize::from(area.width).saturating_sub(usize::from(col) + 3);
+        let hint = if hint.width() <= rest { format!("   {hint}") } else { String::new() };
+        let line = Line::from(vec![Span::styled(head, bold()), Span::raw(seen.to_owned()), Span::styled(hint, dim())]);
+        frame.render_widget(line, area);
+        frame.set_cursor_position(Position::new(area.x + col.min(area.width.saturating_sub(1)), area.y));
+    };
+    match &model.mode {
+        Mode::Filter => input("/".to_owned(), &model.filter, "Enter keeps it, Escape shows all"),
+        Mode::Line { to, text } => input(format!("to {to}: "), text, "Enter sends it, Escape does not"),
+        Mode::Stop(name) => {
+            let line = Line::styled(fit(&format!("Stop {name} for good? y / n"), area.width), bold().fg(Color::Red));
+            frame.render_widget(line, area);
+        }
+        _ if !model.notice.is_empty() => frame.render_widget(Line::styled(fit(&model.notice, area.width), bold()), area),
+        _ => {
+            let words = ["q leave", "? keys", "Enter attach", "/ filter", "r restart", "s stop", "i send"];
+            let mut text = String::new();
+            for word in words {
+                let gap = if text.is_empty() { "" } else { "   " };
+                if text.width() + gap.len() + word.len() < usize::from(area.width) {
+                    text.push_str(gap);
+                    text.push_str(word);
+                }
+            }
+            frame.render_widget(Line::styled(text, dim()), area);
+        }
+    }
+}
+
+fn draw_help(frame: &mut Frame<'_>, area: Rect) {
+    let lines = KEYS.iter().map(|(key, what)| Line::from(vec![Span::styled(format!("{key:<15}"), bold()), Span::raw(*what)]));
+    let height = u16::try_from(KEYS.len()).unwrap_or(u16::MAX);
+    let wide = area.width >= 60;
+    let area = middle(area, if wide { 60 } else { area.width }, if wide { height + 2 } else { area.height });
+    let block = if wide { Block::bordered().title(" keys, any of which closes this ") } else { Block::new() };
+    frame.render_widget(Clear, area);
+    frame.render_widget(Paragraph::new(lines.collect::<Vec<_>>()).wrap(Wrap { trim: false }).block(block), area);
+}
+
+/// An area of this size in the middle of another, cut to it.
+fn middle(of: Rect, width: u16, height: u16) -> Rect {
+    let (width, height) = (width.min(of.width), height.min(of.height));
+    Rect { x: of.x + (of.width - width) / 2, y: of.y + (of.height - height) / 2, width, height }
+}
+
+/// A text cut to `width` columns, an ellipsis where something was cut, blanks behind it.
+fn pad(text: &str, width: u16) -> String {
+    let text = fit(text, width);
+    let missing = usize::from(width).saturating_sub(text.width());
+    text + &" ".repeat(missing)
+}
+
+fn fit(text: &str, width: u16) -> String {
+    let width = usize::from(width);
+    if text.width() <= width {
+        return text.to_owned();
+    }
+    let mut cut = String::new();
+    for c in text.chars() {
+        let mut buf = [0; 4];
+        if cut.width() + c.encode_utf8(&mut buf).width() + 1 > width {
+            break;
+        }
+        cut.push(c);
+    }
+    if width > 0 {
+        cut.push('…');
+    }
+    cut
+}
+
+/// Spans cut and padded to `width` columns together.
+fn cut(spans: Vec<Span<'static>>, width: u16) -> Vec<Span<'static>> {
+    let mut left = width;
+    let mut out = Vec::new();
+    for span in spans {
+        let text = fit(&span.content, left);
+        left = left.saturating_sub(u16::try_from(text.width()).unwrap_or(u16::MAX));
+        out.push(Span::styled(text, span.style));
+    }
+    out.push(Span::raw(" ".repeat(usize::from(left))));
+    out
+}

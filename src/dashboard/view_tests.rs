@@ -1,0 +1,164 @@
+//! What the dashboard shows, on ratatui's own test terminal.
+
+use ratatui::Terminal;
+use ratatui::backend::TestBackend;
+use serde_json::json;
+
+use super::keys::Key;
+use super::model::Model;
+use super::model::tests::{model, name};
+use super::preview::Preview;
+use super::row::{Row, is_harmless};
+use super::view;
+
+fn rows(model: &Model, cols: u16, height: u16) -> Vec<String> {
+    let mut terminal = Terminal::new(TestBackend::new(cols, height)).unwrap();
+    terminal.draw(|frame| view::draw(model, frame)).unwrap();
+    let buffer = terminal.backend().buffer();
+    let cells = buffer.content().chunks(usize::from(cols));
+    cells.map(|row| row.iter().map(ratatui::buffer::Cell::symbol).collect::<String>().trim_end().to_owned()).collect()
+}
+
+fn shown(model: &Model, cols: u16, height: u16) -> String {
+    rows(model, cols, height).join("\n")
+}
+
+/// Two sessions, the first chosen and with a picture.
+fn two() -> Model {
+    let mut model = model(&["proj", "notes-v"]);
+    let busy = json!({"state": "blocked", "waiting_for": "a person", "agent": "claude", "dir": "/home/u/proj", "command": ["claude"],
+        "why": "Context is at 82 % of 200000 tokens; a hand-over was requested.", "restarts": 3, "clients": [{}, {}],
+        "context": {"tokens_from": "transcript", "percent": 82, "level": "handoff"}});
+    model.told(Row::read(&name("proj"), &busy, "/home/u"));
+    model.preview = Preview::read(&name("proj"), (80, 24), "\x1b]0;My title\x07● Working.\r\n\r\n❯ a draft", false);
+    model
+}
+
+#[test]
+fn a_usual_terminal_shows_the_list_and_the_picture() {
+    let want = " hopty  2 sessions
+ SESSION  STATE    CONTEXT          RESTARTS  CLIENTS  DIRECTORY
+ notes-v  idle     ████░░░░░░ 40%   2         1        ~/notes-v
+›proj     blocked  █████████░ 82%   3         2        ~/proj
+┌ proj: My title ──────────────────────────────────────────────────────────────┐
+│waits for a person. Context is at 82 % of 200000 tokens; a hand-over was requ…│
+│● Working.                                                                    │
+│                                                                              │
+│❯ a draft                                                                     │";
+    let rows = rows(&two(), 80, 24);
+    assert_eq!(rows[..9].join("\n"), want);
+    assert_eq!(rows[23], "q leave   ? keys   Enter attach   / filter   r restart   s stop   i send");
+}
+
+#[test]
+fn a_small_terminal_shows_what_matters_most() {
+    let want = " hopty  2 sessions
+ SESSION  STATE    FULL   DIRECTORY
+ notes-v  idle      40%   ~/notes-v
+›proj     blocked   82%   ~/proj
+ proj: My title ────────────────────────
+waits for a person. Context is at 82 % …
+● Working.
+
+❯ a draft
+q leave   ? keys   Enter attach";
+    assert_eq!(shown(&two(), 40, 10), want);
+}
+
+#[test]
+fn a_large_terminal_shows_everything() {
+    let rows = rows(&two(), 200, 60);
+    for (row, words) in [
+        (1, &["SESSION", "CONTEXT", "RESTARTS", "CLIENTS", "DIRECTORY", "LAST"][..]),
+        (3, &["›proj", "blocked", "█████████░ 82%", "~/proj", "a hand-over was requested."]),
+        (4, &["┌ proj: My title"]),
+        (58, &["┘"]),
+    ] {
+        assert!(words.iter().all(|word| rows[row].contains(word)), "{}", rows[row]);
+    }
+}
+
+#[test]
+fn every_size_is_drawn() {
+    let mut help = two();
+    help.key(Key::Char('?'));
+    let mut line = two();
+    line.key(Key::Char('i'));
+    line.key(Key::Paste("漢字 ".repeat(200)));
+    for model in [&Model::default(), &two(), &help, &line] {
+        for (cols, height) in [(1, 1), (2, 3), (7, 2), (12, 40), (39, 9), (41, 11), (61, 13), (300, 4), (500, 200)] {
+            rows(model, cols, height);
+        }
+    }
+}
+
+#[test]
+fn a_long_list_shows_the_part_around_the_choice() {
+    let names: Vec<String> = (0..200).map(|n| format!("s{n:03}")).collect();
+    let mut model = model(&names.iter().map(String::as_str).collect::<Vec<_>>());
+    let marked = |model: &Model| rows(model, 80, 24).into_iter().find(|row| row.starts_with('›')).unwrap();
+    for (key, name) in [(Key::End, "s199"), (Key::PageUp, "s189"), (Key::Home, "s000"), (Key::Down, "s001")] {
+        model.key(key);
+        assert!(marked(&model).starts_with(&format!("›{name}")));
+    }
+    model.key(Key::End);
+    assert!(shown(&model, 80, 24).contains(" s198"), "and its neighbours");
+}
+
+#[test]
+fn without_a_session_it_says_how_to_start_one() {
+    let mut model = Model::default();
+    assert!(!shown(&model, 80, 24).contains("No session"), "nobody has looked yet");
+    model.listed(&[]);
+    for (cols, height) in [(40, 10), (200, 60)] {
+        let shown = shown(&model, cols, height);
+        assert!(shown.contains("No session is running.") && shown.contains("`hopty` in a project starts one"), "{shown}");
+    }
+}
+
+#[test]
+fn questions_lines_filters_and_refusals_are_shown() {
+    let mut model = two();
+    model.key(Key::Char('s'));
+    assert!(shown(&model, 40, 10).ends_with("Stop proj for good? y / n"));
+    model.key(Key::Char('n'));
+    assert!(shown(&model, 40, 10).ends_with("proj goes on"));
+    model.key(Key::Char('i'));
+    model.key(Key::Paste("a line that is longer than there is room".to_owned()));
+    assert!(shown(&model, 30, 10).ends_with("to proj: r than there is room"), "{}", shown(&model, 30, 10));
+    model.key(Key::Escape);
+    model.key(Key::Char('/'));
+    model.key(Key::Char('x'));
+    assert!(shown(&model, 60, 10).contains("2 sessions, 0 with \"x\"") && shown(&model, 60, 10).contains("nothing matches"));
+    model.say("stop: proj: a descendant of the session may not stop it");
+    model.key(Key::Escape);
+    model.say("stop: proj: a descendant of the session may not stop it");
+    assert!(shown(&model, 80, 10).ends_with("stop: proj: a descendant of the session may not stop it"));
+}
+
+#[test]
+fn no_picture_is_explained() {
+    let mut model = two();
+    model.preview = Preview::Missing("unknown request `screen`".to_owned());
+    assert!(shown(&model, 80, 24).contains("no picture: unknown request `screen`"));
+    model.preview = Preview::read(&name("proj"), (80, 24), "x", true);
+    assert!(shown(&model, 80, 24).contains("no picture: the host has stopped"));
+}
+
+#[test]
+fn text_of_sessions_never_reaches_the_terminal_raw() {
+    let mut model = model(&["proj"]);
+    let evil = "\u{1b}[2J\u{1b}]0;x\u{7}\u{9b}31m\r\n\u{202e}\u{7f}";
+    let object = json!({"state": evil, "waiting_for": evil, "agent": evil, "dir": evil, "command": [evil], "why": evil,
+        "context": {"tokens_from": "transcript", "percent": 900, "level": evil}});
+    model.told(Row::read(&name("proj"), &object, "/"));
+    model.preview = Preview::read(&name("proj"), (80, 24), "\u{1b}]0;a\u{202e}b\u{7}x\u{202e}\u{85}y", false);
+    for (cols, height) in [(40, 10), (80, 24), (200, 60)] {
+        model.say(evil);
+        assert!(rows(&model, cols, height).join("").chars().all(is_harmless));
+        model.key(Key::Char('/'));
+        model.key(Key::Paste(evil.to_owned()));
+        assert!(rows(&model, cols, height).join("").chars().all(is_harmless));
+        model.key(Key::Escape);
+    }
+}
