@@ -5,6 +5,7 @@
 use std::os::fd::AsFd;
 
 use super::keys::Typing;
+use super::seen::Window;
 use super::sight::Sight;
 use super::terminals::{Goal, Via};
 use super::{Host, Token};
@@ -41,6 +42,7 @@ pub(super) struct Client {
     pub read_only: bool,
     pub typing: Typing,
     pub tty: Option<String>,
+    pub window: Option<Window>,
     /// The modes of its terminal before it made it raw, and after.
     pub found: Option<Modes>,
     pub raw: Option<Modes>,
@@ -278,6 +280,7 @@ impl Host {
                 read_only: attach.read_only,
                 typing: Typing::new(self.launch.config.terminal.prefix.byte()),
                 tty: attach.tty.clone(),
+                window: Window::of(attach.tty.as_deref(), connection.pid),
                 found: attach.termios.clone(),
                 raw: attach.raw.clone(),
                 via: Via::Waiting,

@@ -37,6 +37,7 @@ mod report;
 mod requests;
 mod run;
 mod save;
+mod seen;
 mod shown;
 mod sight;
 mod signal_file;
@@ -122,6 +123,7 @@ pub struct Host {
     /// The connection of who started this host and has not attached yet.
     launcher: Option<u64>,
     leader: Option<u64>,
+    seen: seen::Seen,
     /// What the next run takes from the clients' environment (`program.update_env`).
     lent_env: BTreeMap<String, String>,
     kept: Kept,
@@ -211,6 +213,7 @@ impl Host {
             next_client: 1,
             launcher: None,
             leader: None,
+            seen: seen::Seen::default(),
             lent_env: BTreeMap::new(),
             kept: Kept::default(),
             hooks: BTreeMap::new(),

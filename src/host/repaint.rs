@@ -1,12 +1,13 @@
 //! What a terminal is sent so that it shows the session's picture: for who attaches, and after a suspension.
 //!
 //! It is made from the screen model, never from old output: no query is asked again, nothing rings or sets a clipboard.
-//! Scroll region, tab stops and saved cursors are not sent; the program draws itself anew when it is told the size.
+//! Who comes gets the whole state ([`whole`]); a terminal that was only lent to the shell gets its modes back and, of a
+//! full-screen program, the picture.
 
 use std::ops::Range;
 
 use super::run::Run;
-use crate::screen::{Screen, Style};
+use crate::screen::Screen;
 
 /// Modes that are not sent: a frame that is held back (2026), addressing relative to a region that is not sent (6).
 const LEFT_OUT: [&str; 2] = ["2026", "6"];
@@ -14,7 +15,7 @@ const ALTERNATE: [&str; 3] = ["47", "1047", "1049"];
 
 /// How the terminal is found that the picture is for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Found {
+enum Found {
     /// Nothing of the program's is on: another terminal, or one where it was undone.
     Plain,
     /// As the program left it, as far as nobody has changed it meanwhile.
@@ -66,42 +67,48 @@ pub(super) fn last_lines(screen: &Screen) -> Vec<u8> {
     last.filter(|_| !screen.alternate()).map(|last| rows(screen, 0..last + 1)).unwrap_or_default()
 }
 
-/// The whole picture.
+/// Everything, for a terminal on which nothing of the program's is on: the last `unseen` lines of the history, then the
+/// screen's whole state. What the terminal shows now goes into its history, not away.
 #[must_use]
-pub(super) fn picture(screen: &Screen, found: Found) -> Vec<u8> {
+pub(super) fn whole(screen: &Screen, unseen: usize) -> Vec<u8> {
+    let mut out = "\r".to_owned();
+    let lines = screen.history_len();
+    for line in lines.saturating_sub(unseen)..lines {
+        for run in screen.history_row_runs(line) {
+            out.push_str(&run.style.sgr());
+            out.push_str(&run.text);
+        }
+        out.push_str("\x1b[m");
+        if !screen.history_row_wrapped(line) {
+            out.push_str("\r\n");
+        }
+    }
+    let dump = screen.dump();
+    out.push_str(&"\r\n".repeat(usize::from(screen.size().1)));
+    [out.as_bytes(), b"\x1b[m\x1b[H\x1b[2J", &dump.screen, &dump.begun].concat()
+}
+
+/// A full-screen picture for a terminal that is as the program left it, but for what a shell has written there.
+#[must_use]
+pub(super) fn again(screen: &Screen) -> Vec<u8> {
     let mut out = String::new();
-    if found == Found::Plain && screen.alternate() {
-        out.push_str(&screen.keyboard_redo()[0]);
-    }
-    let (_, rows) = screen.size();
-    if !screen.alternate() {
-        // What the terminal shows now goes into its history, not away.
-        out.push_str(&"\r\n".repeat(usize::from(rows)));
-    }
     for mode in screen.modes().iter().filter(|mode| ALTERNATE.contains(&mode.as_str())) {
         out.push_str(&format!("\x1b[?{mode}h"));
     }
     out.push_str("\x1b[m\x1b[H\x1b[2J");
-    let mut pen = Style::default();
-    for row in 0..rows {
+    for row in 0..screen.size().1 {
         let runs = screen.row_runs(row);
-        if runs.is_empty() {
-            continue;
+        if !runs.is_empty() {
+            out.push_str(&format!("\x1b[{};1H", row + 1));
         }
-        out.push_str(&format!("\x1b[{};1H", row + 1));
         for run in runs {
-            if run.style != pen {
-                out.push_str(&run.style.sgr());
-                pen = run.style;
-            }
+            out.push_str(&run.style.sgr());
             out.push_str(&run.text);
         }
     }
-    if pen != Style::default() {
-        out.push_str("\x1b[m");
-    }
+    out.push_str("\x1b[m");
+    write_modes(screen, Found::AsLeft, &mut out);
     let cursor = screen.cursor();
-    write_modes(screen, found, &mut out);
     out.push_str(&format!("\x1b[{};{}H", cursor.row + 1, cursor.col + 1));
     out.into_bytes()
 }
@@ -137,51 +144,38 @@ fn write_modes(screen: &Screen, found: Found, out: &mut String) {
 mod tests {
     use super::*;
 
-    fn redrawn(bytes: &str) -> (Screen, Screen, String) {
+    #[test]
+    fn a_terminal_that_shows_something_else_then_shows_the_session() {
         let mut before = Screen::new(20, 4);
-        before.feed(bytes.as_bytes());
-        let sent = picture(&before, Found::Plain);
+        before.set_history_limit(100);
+        let mut text: String = (1..=9).map(|n| format!("line {n}\r\n")).collect();
+        text.push_str(&"long ".repeat(6));
+        before.feed(text.as_bytes());
         let mut after = Screen::new(20, 4);
-        after.feed("something else\r\nstands here\x1b[4;4H".as_bytes());
-        after.feed(&sent);
-        (before, after, String::from_utf8(sent).unwrap())
+        after.set_history_limit(100);
+        after.feed("$ hopty attach\r\n".as_bytes());
+        after.feed(&whole(&before, before.history_len()));
+        assert_eq!(after.lines(), before.lines());
+        let all = |screen: &Screen| -> Vec<String> {
+            let rows = (0..screen.history_len()).map(|line| screen.history_row_runs(line));
+            let text = rows.map(|runs| runs.into_iter().map(|run| run.text).collect::<String>());
+            text.filter(|line| !line.is_empty()).collect()
+        };
+        let mut wanted = vec!["$ hopty attach".to_owned()];
+        wanted.extend(all(&before));
+        assert_eq!(all(&after), wanted);
+        let sent = whole(&before, 0);
+        assert!(!String::from_utf8_lossy(&sent).contains("line 1"));
     }
 
     #[test]
-    fn the_picture_is_the_same_on_another_terminal() {
-        for bytes in [
-            "plain\r\ntext 漢字 e\u{301}",
-            "\x1b[1;31mred\x1b[m \x1b[4:3;58;5;9mcurly\x1b[m \x1b[38;2;1;2;3;48;5;200mrgb\x1b[m\x1b[93;104mbright",
-            "\x1b[?1049h\x1b[?1000h\x1b[?1006h\x1b[?2004h\x1b[?25l\x1b[>5u\x1b[>4;2mfull screen",
-            "\x1b]0;a title\x07\x1b[?7l\x1b[4h\x1b[5 qx\x1b[2;3H",
-        ] {
-            let (before, after, sent) = redrawn(bytes);
-            for row in 0..4 {
-                assert_eq!(after.row_runs(row), before.row_runs(row), "{bytes:?} {sent:?}");
-            }
-            let place = |screen: &Screen| (screen.cursor().row, screen.cursor().col, screen.cursor().visible);
-            assert_eq!(place(&after), place(&before), "{bytes:?}");
-            assert_eq!(after.modes(), before.modes(), "{bytes:?}");
-            assert_eq!((after.keyboard_flags(), after.modify_other_keys()), (before.keyboard_flags(), before.modify_other_keys()));
-            assert_eq!((after.title(), after.alternate()), (before.title(), before.alternate()));
-        }
-    }
-
-    #[test]
-    fn as_much_is_pushed_as_will_be_popped() {
-        let bytes = "\x1b[>1u\x1b[>3u\x1b[?1049h\x1b[=9u\x1b[>5u";
-        let (before, after, _) = redrawn(bytes);
-        let undo = String::from_utf8(before.undo()).unwrap();
-        assert_eq!(String::from_utf8(after.undo()).unwrap(), undo);
-        assert!(undo.contains("\x1b[<2u"), "{undo:?}");
-        let again = String::from_utf8(picture(&before, Found::AsLeft)).unwrap();
-        assert!(again.contains("\x1b[=5;1u") && !again.contains("\x1b[>5u"), "{again:?}");
-    }
-
-    #[test]
-    fn no_question_is_asked_again_and_nothing_rings() {
-        let (_, mut after, sent) = redrawn("\x1b[c\x1b[6n\x1b[>0q\x07\x1b]52;c;aGk=\x07text\x1b[?2026h");
-        assert!(after.take_queries().is_empty());
-        assert!(!sent.contains('\x07') && !sent.contains("]52") && !sent.contains("2026"), "{sent:?}");
+    fn a_picture_drawn_again_changes_no_modes() {
+        let mut before = Screen::new(20, 4);
+        before.feed(b"\x1b[?1049h\x1b[?2004h\x1b[>1u\x1b[>5u\x1b[31mred\x1b[m\x1b[3;2H");
+        let mut after = Screen::new(20, 4);
+        after.feed(b"\x1b[?1049h\x1b[?2004h\x1b[>1u\x1b[>5u\x1b[Hrubbish of the shell's\x1b[m");
+        after.feed(&again(&before));
+        assert_eq!((after.lines(), after.cursor(), after.modes()), (before.lines(), before.cursor(), before.modes()));
+        assert_eq!(after.keyboard_redo(), before.keyboard_redo());
     }
 }

@@ -8,7 +8,7 @@
 use super::Host;
 use super::clients::{Client, OUT_HIGH};
 use super::follower::Follower;
-use super::repaint::{self, Found};
+use super::repaint;
 use crate::core::config::SizePolicy;
 use crate::core::process::Signal;
 use crate::core::terminal::Size;
@@ -72,6 +72,17 @@ impl Host {
         if let Some(client) = self.client_mut(id) {
             client.typed = now;
         }
+    }
+
+    /// Takes everything off a client's terminal, and gives what that took. If it got the child's bytes it has seen all of them.
+    pub(super) fn put_away(&mut self, id: u64) -> Vec<u8> {
+        let client = self.connections.get(&id).and_then(|c| c.client.as_ref());
+        if let (Some(client), Some(run)) = (client.filter(|client| client.gets_bytes()), &mut self.run) {
+            self.seen.saw(client.window.as_ref(), run.model.screen().history_total());
+        }
+        let undo = self.undo_for(id);
+        self.put(id, &undo);
+        undo
     }
 
     /// A client leaves: of those that stay, the one whose person typed last leads.
@@ -162,8 +173,7 @@ impl Host {
 
     /// Takes everything off a terminal and draws what its client is to see.
     pub(super) fn redraw(&mut self, id: u64) {
-        let undo = self.undo_for(id);
-        self.put(id, &undo);
+        self.put_away(id);
         if !self.may_have_bytes(id) {
             self.draw_first(id);
             return;
@@ -175,7 +185,10 @@ impl Host {
     pub(super) fn draw_bytes(&mut self, id: u64, former: Former) {
         let Some(run) = &mut self.run else { return };
         run.model.screen().set_former(former);
-        let mut picture = repaint::picture(run.model.screen(), Found::Plain);
+        let screen = run.model.screen();
+        let window = self.connections.get(&id).and_then(|c| c.client.as_ref()).and_then(|client| client.window.clone());
+        let unseen = self.seen.unseen(window.as_ref(), screen.history_total());
+        let mut picture = repaint::whole(screen, usize::try_from(unseen).unwrap_or(usize::MAX));
         if run.end.is_some() {
             // What it left on was turned off at its end.
             picture.extend(run.model.undo());
@@ -258,15 +271,15 @@ impl Host {
 
     /// Sets a client's terminal aside for a text of hopty's own, until its person presses a key.
     pub(super) fn show_text(&mut self, id: u64, text: &[u8]) {
-        let undo = self.undo_for(id);
-        self.put(id, &[&undo, &b"\x1b[?1049h\x1b[m\x1b[H\x1b[2J"[..], text].concat());
+        self.put_away(id);
+        self.put(id, &[b"\x1b[?1049h\x1b[m\x1b[H\x1b[2J", text].concat());
         if let Some(client) = self.client_mut(id) {
             client.sight = Sight::Apart { undo: b"\x1b[?1049l".to_vec(), until: Until::Key };
         }
     }
 
     /// What takes everything off a client's terminal again.
-    pub(super) fn undo_for(&mut self, id: u64) -> Vec<u8> {
+    fn undo_for(&mut self, id: u64) -> Vec<u8> {
         match self.client_mut(id).map(|client| &client.sight) {
             Some(Sight::Picture(follower)) => follower.undo(),
             Some(Sight::Apart { undo, .. }) => undo.clone(),

@@ -5,7 +5,6 @@
 //! the terminal has taken everything.
 
 use super::clients::Client;
-use super::repaint::Found;
 use super::run::Run;
 use super::sight::Sight;
 use super::{Host, repaint, report};
@@ -262,10 +261,9 @@ impl Host {
 
     /// The client is about to stop: its terminal is whole again before the answer.
     pub(super) fn release(&mut self, id: u64) {
-        let undo = self.undo_for(id);
         let bytes = self.client_mut(id).is_some_and(|client| client.gets_bytes());
+        let undo = self.put_away(id);
         let redo = self.run.as_mut().filter(|_| bytes).and_then(|run| repaint::redo(run, &undo));
-        self.put(id, &undo);
         let now = self.clock.now();
         let Some(client) = self.client_mut(id) else { return };
         client.sight = Sight::Bytes;
@@ -298,7 +296,7 @@ impl Host {
                 client.paused = None;
                 let Some(run) = &mut self.run else { return };
                 let screen = run.model.screen();
-                let picture = if screen.alternate() { repaint::picture(screen, Found::AsLeft) } else { repaint::modes(screen) };
+                let picture = if screen.alternate() { repaint::again(screen) } else { repaint::modes(screen) };
                 let _ = run.pty.signal_foreground(Signal(nix::libc::SIGWINCH));
                 self.put(id, &picture);
             }
@@ -319,8 +317,7 @@ impl Host {
         if ended {
             self.last_picture(id);
         } else {
-            let undo = self.undo_for(id);
-            self.put(id, &undo);
+            self.put_away(id);
         }
         let now = self.clock.now();
         let Some(client) = self.client_mut(id) else { return };
@@ -402,8 +399,7 @@ impl Host {
     /// A client's terminal went away, or the client was told so by SIGHUP: the session goes on without it.
     pub(super) fn hung_up(&mut self, id: u64) {
         let now = self.clock.now();
-        let undo = self.undo_for(id);
-        self.put(id, &undo);
+        self.put_away(id);
         let Some(connection) = self.connections.get_mut(&id) else { return };
         let Some(client) = &mut connection.client else { return };
         if client.leaving {

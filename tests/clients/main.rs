@@ -6,6 +6,7 @@
 #[path = "../support/mod.rs"]
 mod support;
 
+mod history;
 mod leader;
 mod orders;
 mod slow;

@@ -1,0 +1,71 @@
+//! How much of the session's history each terminal has been shown, so that it is shown once and not at each attach.
+
+use nix::unistd::{Pid, getsid};
+
+use crate::io::process::start_time;
+
+/// Terminals that are remembered; of more, the oldest is shown the history again.
+const MOST: usize = 64;
+
+/// A terminal: its name, and the process that leads the session in it. Names are used again, together they are not.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(super) struct Window {
+    tty: String,
+    leader: i32,
+    start: Option<u64>,
+}
+
+impl Window {
+    /// The terminal of a client process; `None` when it does not say, or is gone.
+    pub fn of(tty: Option<&str>, client: i32) -> Option<Self> {
+        let leader = getsid(Some(Pid::from_raw(client))).ok()?.as_raw();
+        Some(Window { tty: tty?.to_owned(), leader, start: start_time(leader) })
+    }
+}
+
+/// What they have seen: lines that had left the screen by then ([`crate::screen::Screen::history_total`]).
+#[derive(Debug, Default)]
+pub(super) struct Seen {
+    windows: Vec<(Window, u64)>,
+}
+
+impl Seen {
+    /// How many of `total` lines this one has not seen.
+    pub fn unseen(&self, window: Option<&Window>, total: u64) -> u64 {
+        let seen = self.windows.iter().find(|(known, _)| Some(known) == window).map_or(0, |(_, seen)| *seen);
+        total.saturating_sub(seen)
+    }
+
+    /// It has seen all of them.
+    pub fn saw(&mut self, window: Option<&Window>, total: u64) {
+        let Some(window) = window else { return };
+        self.windows.retain(|(known, _)| known != window);
+        self.windows.push((window.clone(), total));
+        if self.windows.len() > MOST {
+            self.windows.remove(0);
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_line_is_unseen_once() {
+        let window = |n| Window { tty: format!("/dev/pts/{n}"), leader: 5, start: Some(7) };
+        let mut seen = Seen::default();
+        assert_eq!(seen.unseen(Some(&window(1)), 9), 9);
+        seen.saw(Some(&window(1)), 9);
+        assert_eq!(
+            [seen.unseen(Some(&window(1)), 9), seen.unseen(Some(&window(1)), 12), seen.unseen(Some(&window(2)), 12)],
+            [0, 3, 12]
+        );
+        // Lines came back, because the screen became higher.
+        assert_eq!(seen.unseen(Some(&window(1)), 4), 0);
+        seen.saw(None, 9);
+        assert_eq!(seen.unseen(None, 9), 9);
+        (0..2 * MOST).for_each(|n| seen.saw(Some(&window(n)), 1));
+        assert_eq!(seen.windows.len(), MOST);
+    }
+}
