@@ -215,14 +215,7 @@ impl Dashboard<'_> {
         for told in self.asks.take() {
             match told {
                 Told::Listed(names) => self.listed(&names),
-                Told::Status(row) => {
-                    let first = self.model.chosen().is_none();
-                    self.model.told(row);
-                    if first {
-                        // Its picture need not wait for the next turn.
-                        self.often = Instant::now();
-                    }
-                }
+                Told::Status(row) => self.model.told(row),
                 Told::Screen(of, preview) => {
                     let chosen = self.model.chosen().is_some_and(|(_, row)| row.name == of);
                     // One answer that is late is no reason to take the picture away.
@@ -244,7 +237,9 @@ impl Dashboard<'_> {
 
     /// These sessions live: those are asked whose journals have grown.
     fn listed(&mut self, names: &[SessionName]) {
+        let before = self.chosen();
         self.model.listed(names);
+        self.look_soon_if_not(before.as_ref());
         self.watcher.add(&self.paths.sessions());
         self.journals.retain(|name, _| names.contains(name));
         for name in names {
@@ -257,16 +252,29 @@ impl Dashboard<'_> {
         }
     }
 
-    fn take_key(&mut self, key: Key) -> io::Result<Option<Left>> {
-        let before = self.model.chosen().map(|(_, row)| row.name.clone());
-        let action = self.model.key(key);
-        if before != self.model.chosen().map(|(_, row)| row.name.clone()) {
+    fn chosen(&self) -> Option<SessionName> {
+        self.model.chosen().map(|(_, row)| row.name.clone())
+    }
+
+    /// The picture of one that has just been chosen need not wait for the next turn.
+    fn look_soon_if_not(&mut self, before: Option<&SessionName>) {
+        if self.chosen().as_ref() != before {
             self.often = Instant::now();
         }
+    }
+
+    fn take_key(&mut self, key: Key) -> io::Result<Option<Left>> {
+        let before = self.chosen();
+        let action = self.model.key(key);
+        self.look_soon_if_not(before.as_ref());
         match action {
             None => {}
             Some(Action::Quit) => return Ok(Some(Left::Quit)),
-            Some(Action::Redraw) => self.terminal.clear()?,
+            Some(Action::Redraw) => {
+                #[cfg(debug_assertions)]
+                panic_when_asked();
+                self.terminal.clear()?;
+            }
             Some(Action::Suspend) => {
                 self.stage.leave()?;
                 stop_group();
@@ -304,4 +312,10 @@ impl Dashboard<'_> {
         (self.often, self.seldom) = (Instant::now(), Instant::now());
         Ok(())
     }
+}
+
+/// For tests: a panic while the terminal shows the dashboard.
+#[cfg(debug_assertions)]
+fn panic_when_asked() {
+    assert!(std::env::var_os("HOPTY_TEST_PANIC").is_none(), "a panic was asked for");
 }

@@ -1,5 +1,7 @@
 //! What the dashboard knows and what a key means: state and key in, action out. Pure; it draws nothing and asks nobody.
 
+use serde_json::Value;
+
 use super::keys::Key;
 use super::preview::Preview;
 use super::row::{Row, clean};
@@ -107,16 +109,25 @@ impl Model {
         }
         let at = self.chosen().map(|(at, _)| at);
         self.rows.retain(|row| names.contains(&row.name));
+        for name in names {
+            // Until its host has answered, it has a name and nothing else.
+            if let Err(at) = self.place(name) {
+                self.rows.insert(at, Row::read(name, &Value::Null, ""));
+            }
+        }
         self.choose_again(at);
     }
 
-    /// What a session says of itself.
+    /// What a session says of itself; one that is not listed any more is not heard.
     pub fn told(&mut self, row: Row) {
-        match self.rows.binary_search_by(|known| known.name.cmp(&row.name)) {
-            Ok(at) => self.rows[at] = row,
-            Err(at) => self.rows.insert(at, row),
+        if let Ok(at) = self.place(&row.name) {
+            self.rows[at] = row;
+            self.choose_again(None);
         }
-        self.choose_again(None);
+    }
+
+    fn place(&self, name: &SessionName) -> Result<usize, usize> {
+        self.rows.binary_search_by(|row| row.name.cmp(name))
     }
 
     /// The word that an action ended with.
@@ -294,8 +305,12 @@ pub(super) mod tests {
     #[test]
     fn the_choice_moves_and_stays_within_the_list() {
         let mut model = model(&["b", "a", "cv"]);
-        assert_eq!(chosen(&model), "b", "who was there first stays chosen");
-        for (key, at) in [(Key::Up, "a"), (Key::Up, "a"), (Key::End, "cv"), (Key::Down, "cv"), (Key::Char('k'), "b"), (Key::Home, "a")]
+        assert_eq!(chosen(&model), "a");
+        model.listed(&[name("0"), name("a"), name("b"), name("cv")]);
+        assert_eq!(chosen(&model), "a", "another does not take its place");
+        model.listed(&[name("a"), name("b"), name("cv")]);
+        for (key, at) in
+            [(Key::Up, "a"), (Key::Down, "b"), (Key::End, "cv"), (Key::Down, "cv"), (Key::Char('k'), "b"), (Key::Home, "a")]
         {
             assert_eq!((model.key(key.clone()), chosen(&model)), (None, at), "{key:?}");
         }

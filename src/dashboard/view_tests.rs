@@ -25,7 +25,8 @@ fn shown(model: &Model, cols: u16, height: u16) -> String {
 
 /// Two sessions, the first chosen and with a picture.
 fn two() -> Model {
-    let mut model = model(&["proj", "notes-v"]);
+    let mut model = model(&["notes-v", "proj"]);
+    model.key(Key::Down);
     let busy = json!({"state": "blocked", "waiting_for": "a person", "agent": "claude", "dir": "/home/u/proj", "command": ["claude"],
         "why": "Context is at 82 % of 200000 tokens; a hand-over was requested.", "restarts": 3, "clients": [{}, {}],
         "context": {"tokens_from": "transcript", "percent": 82, "level": "handoff"}});

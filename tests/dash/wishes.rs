@@ -1,0 +1,138 @@
+//! What the keys do to sessions, and what a host says to that.
+
+use hopty::standin::script::{Reply, Script};
+
+use super::support::claude::{Kind, hopty};
+use super::support::world::World;
+use super::{dash, detached, end_all, leave, wait_chosen, wait_clients, world};
+
+#[test]
+fn attach_and_come_back_by_detach_and_by_the_programs_end() {
+    let world = world();
+    detached(&world, "one", "while read line; do [ \"$line\" = end ] && exit 3; echo \"got $line\"; done");
+    detached(&world, "two", "exec sleep 1000");
+    let term = dash(&world);
+    wait_chosen(&term, "one");
+    term.send("\r");
+    term.wait_for("the primary screen", |screen| !screen.alternate());
+    wait_clients(&world, "one", 1);
+    term.send("hello\r");
+    term.wait_text("got hello");
+    world.ask(&["detach", "one"]);
+    wait_chosen(&term, "one");
+    term.wait_text("the session goes on");
+    assert!(term.look(hopty::screen::Screen::alternate));
+    term.send("\r");
+    term.wait_for("the primary screen", |screen| !screen.alternate());
+    wait_clients(&world, "one", 1);
+    term.send("end\r");
+    wait_chosen(&term, "two");
+    leave(term);
+    end_all(&world);
+}
+
+#[test]
+fn a_session_is_stopped_after_a_question() {
+    let world = world();
+    detached(&world, "one", "exec sleep 1000");
+    detached(&world, "two", "exec sleep 1000");
+    let term = dash(&world);
+    wait_chosen(&term, "one");
+    term.send("s");
+    term.wait_text("Stop one for good? y / n");
+    term.send("n");
+    term.wait_text("one goes on");
+    term.send("sy");
+    wait_chosen(&term, "two");
+    term.wait_text("1 session");
+    leave(term);
+    let list = world.ask(&["ls"]);
+    assert!(!list.contains("one") && list.contains("two"), "{list}");
+    end_all(&world);
+}
+
+#[test]
+fn a_filter_leaves_what_matches() {
+    let world = world();
+    for name in ["alpha", "beta", "betas"] {
+        detached(&world, name, "exec sleep 1000");
+    }
+    let term = dash(&world);
+    term.wait_text("3 sessions");
+    term.send("/bet");
+    wait_chosen(&term, "beta");
+    term.wait_text("3 sessions, 2 with \"bet\"");
+    // The row of the filter is left, what it lets through stays.
+    term.send("\rj");
+    wait_chosen(&term, "betas");
+    assert!(!term.lines().iter().any(|line| line.contains("alpha")));
+    term.send("\x1b");
+    term.wait_text("alpha");
+    leave(term);
+    end_all(&world);
+}
+
+#[test]
+fn the_keys_are_explained() {
+    let world = world();
+    let term = dash(&world);
+    term.send("?");
+    term.wait_text("bring it into this terminal");
+    term.send("x");
+    term.wait_for("the list again", |screen| !screen.lines().iter().any(|line| line.contains("bring it into this terminal")));
+    leave(term);
+}
+
+#[test]
+fn a_program_that_is_no_agent_is_given_no_prompt() {
+    let world = world();
+    detached(&world, "one", "exec sleep 1000");
+    let term = dash(&world);
+    wait_chosen(&term, "one");
+    term.send(":");
+    term.wait_text("one runs no agent that takes a prompt: attach to type into it");
+    leave(term);
+    end_all(&world);
+}
+
+#[test]
+fn an_agent_is_restarted_from_here() {
+    let script = Script::each(|request, _| match request.continued_handoff() {
+        Some(id) => Reply::text(format!("Continuing from handoff {id}.")).filling(3000),
+        None => Reply::text("Hello.").filling(90_000),
+    });
+    let world = World::new(Kind::StandIn, script).unwrap();
+    let claude = world.start(&[]);
+    claude.wait_box();
+    claude.submit("Say hello.");
+    claude.wait_text("Hello.");
+    world.wait_state("idle");
+    let term = dash(&world);
+    wait_chosen(&term, "proj");
+    term.wait_text("45%");
+    term.send("r");
+    term.wait_text("restart of proj requested");
+    world.wait_decision("handoff.consumed", 1);
+    term.wait_for("a row with one restart", |screen| {
+        screen.lines().iter().any(|line| line.starts_with("›proj") && line.split_whitespace().any(|word| word == "1"))
+    });
+    leave(term);
+    world.wait_state("idle");
+    world.leave(claude);
+}
+
+#[test]
+fn inside_a_session_it_looks_and_the_host_refuses_the_rest() {
+    let world = world();
+    let own = hopty().display().to_string();
+    let mut term = world.terminal(&["run", "--name", "outer", "--", &own, "dash"]);
+    wait_chosen(&term, "outer");
+    term.send("sy");
+    term.wait_text("a descendant of the session may not stop it");
+    term.send("\r");
+    term.wait_text("this terminal is inside the session outer already");
+    term.send("q");
+    assert_eq!(term.wait_exit(), 0);
+    term.assert_whole();
+    world.assert_nothing_left();
+}
