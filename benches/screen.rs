@@ -4,10 +4,11 @@
 //! cargo bench --bench screen                  # 80x24, 15 rounds
 //! cargo bench --bench screen -- 160x50 30     # another size, more rounds
 //! cargo bench --bench screen -- dense hopty   # one workload, one model
+//! cargo bench --bench screen -- history=0     # no lines above the screen; 2000 otherwise
 //! ```
 //!
 //! Every model is fed the same 4 MiB, each in turn, the order rotating, and the best round counts: a shared machine measures
-//! its neighbours too. None keeps a history, so of a backlog of lines this one lays out the last only. Nothing is asserted.
+//! its neighbours too. This one and alacritty_terminal keep the same history. Nothing is asserted.
 
 #![allow(clippy::unwrap_used, reason = "as in tests: what is not as expected ends it")]
 
@@ -40,14 +41,21 @@ type Model = fn(Size, &[u8], usize) -> usize;
 struct Size {
     cols: u16,
     rows: u16,
+    history: usize,
 }
 
 fn main() {
     let args: Vec<String> = std::env::args().skip(1).filter(|arg| !arg.starts_with("--")).collect();
     let size = args.iter().find_map(|arg| arg.split_once('x')).unwrap_or(("80", "24"));
-    let size = Size { cols: size.0.parse().unwrap(), rows: size.1.parse().unwrap() };
+    let history = args.iter().find_map(|arg| arg.strip_prefix("history=")).map_or(2000, |lines| lines.parse().unwrap());
+    let size = Size { cols: size.0.parse().unwrap(), rows: size.1.parse().unwrap(), history };
     let rounds: usize = args.iter().find_map(|arg| arg.parse().ok()).unwrap_or(15);
-    println!("| {}x{}, MB/s | {} | to alacritty_terminal |", size.cols, size.rows, MODELS.map(|(name, _)| name).join(" | "));
+    println!(
+        "| {}x{} and {history}, MB/s | {} | to alacritty_terminal |",
+        size.cols,
+        size.rows,
+        MODELS.map(|(name, _)| name).join(" | ")
+    );
     println!("|---|{}---|", "---|".repeat(MODELS.len()));
     let workloads = [plain(), dense(size), wide(), agent()];
     for (piece, (name, bytes)) in
@@ -80,7 +88,7 @@ fn main() {
 }
 
 fn hopty(size: Size, bytes: &[u8], piece: usize) -> usize {
-    let mut screen = Screen::new(size.cols, size.rows);
+    let mut screen = Screen::with_history(size.cols, size.rows, size.history);
     bytes.chunks(piece).for_each(|piece| screen.feed(piece));
     usize::from(screen.cursor().col)
 }
@@ -98,7 +106,7 @@ fn alacritty(size: Size, bytes: &[u8], piece: usize) -> usize {
             usize::from(self.0.cols)
         }
     }
-    let config = Config { scrolling_history: 0, ..Config::default() };
+    let config = Config { scrolling_history: size.history, ..Config::default() };
     let mut terminal = Term::new(config, &Cells(size), VoidListener);
     let mut parser: Processor = Processor::new();
     bytes.chunks(piece).for_each(|piece| parser.advance(&mut terminal, piece));

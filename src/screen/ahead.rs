@@ -4,23 +4,35 @@
 //! do more than write and scroll, the model goes on at the first line that stays. The state is the same as when each had been
 //! written: that is a law, with a test.
 
+use std::collections::VecDeque;
+
+use super::line::Line;
+use super::look::Look;
+use super::modes::Mode;
+use super::plain::printable;
 use super::terminal::Terminal;
+use super::width::width;
 
 /// Fewer bytes than these are written as they come.
 pub(super) const WORTH: usize = 2048;
 
 impl Terminal {
-    /// How many of `bytes`, which follow a line feed, need not be looked at, because what they write leaves the screen, and
-    /// the history, before the bytes end. The caret is then where they would have left it.
-    ///
-    /// The bytes are sure to scroll when the caret is in the last row and there are no margins. What is left over must begin
-    /// after `\r\n`, or the column would depend on what is skipped; must scroll all rows out, so that they matter to nobody;
-    /// and must have a character for REP.
-    pub(super) fn run_ahead(&mut self, bytes: &[u8]) -> usize {
-        let bottom = self.rows - 1;
-        if bytes.len() < WORTH || self.caret.row != bottom || self.region != self.whole() {
+    /// How many of `bytes`, which follow a line feed, need not be laid out, because what they write leaves the screen before
+    /// the bytes end. What the history keeps of them it is given. The state is then as if they had been written.
+    pub(super) fn look_ahead(&mut self, bytes: &[u8]) -> usize {
+        // The bytes are sure to scroll when the caret is in the last row and there are no margins.
+        if bytes.len() < WORTH || self.caret.row + 1 != self.rows || self.region != self.whole() {
             return 0;
         }
+        let skipped = self.run_ahead(bytes);
+        skipped + self.write_history(&bytes[skipped..])
+    }
+
+    /// Skips what leaves the history, too.
+    ///
+    /// What is left over must begin after `\r\n`, or the column would depend on what is skipped; must scroll all rows out, so
+    /// that they matter to nobody; and must have a character for REP.
+    fn run_ahead(&mut self, bytes: &[u8]) -> usize {
         let kept = if self.alternate.is_none() { self.history.limit() } else { 0 };
         let text = &bytes[..only_scrolling(bytes)];
         let Some(start) = last_lines(text, self.rows + kept) else { return 0 };
@@ -30,9 +42,70 @@ impl Terminal {
         if self.alternate.is_none() {
             self.history.skip(memchr::memchr_iter(b'\n', &text[..start]).count());
         }
-        self.go(0, bottom);
+        self.go(0, self.rows - 1);
         self.changed = true;
         start
+    }
+
+    /// Gives lines that fit into a row to the history without laying them out, all but the last ones, which stay on the
+    /// screen: it is emptied, and they are written to it from the top.
+    fn write_history(&mut self, bytes: &[u8]) -> usize {
+        let usual = self.caret.charsets.is_ascii() && !self.modes.is_on(Mode::Insert) && self.blank() == Look::default();
+        if self.alternate.is_some() || self.history.limit() == 0 || self.caret.col != 0 || !usual {
+            return 0;
+        }
+        let (mut at, mut start) = (0, 0);
+        // Text is written over what there is, and only a row that has come in below is sure to be empty.
+        if self.page.grid.rows().back().is_none_or(|row| row.wrapped || !row.written().is_empty()) {
+            return 0;
+        }
+        let mut staying = VecDeque::new();
+        while let Some(line) = Simple::read(&bytes[at..], self.cols) {
+            at += line.len;
+            staying.push_back(line);
+            if staying.len() < self.rows {
+                continue;
+            }
+            if start == 0 {
+                self.page.grid.rows().range(..self.rows - 1).for_each(|row| self.history.push(row));
+                self.page.grid.erase_rows(0, self.rows, Look::default());
+                self.go(0, 0);
+                self.changed = true;
+            }
+            if let Some(line) = staying.pop_front() {
+                start += line.len;
+                self.last = line.text.chars().next_back().or(self.last);
+                self.history.push_line(Line::new(line.text, self.caret.look, line.cells));
+            }
+        }
+        start
+    }
+}
+
+/// A line of text that does nothing but fill a part of a row.
+struct Simple<'a> {
+    text: &'a str,
+    cells: usize,
+    /// In bytes, with the return and the line feed at its end.
+    len: usize,
+}
+
+impl<'a> Simple<'a> {
+    fn read(bytes: &'a [u8], cols: usize) -> Option<Self> {
+        let plain = printable(bytes);
+        let (text, cells) = if bytes[plain..].starts_with(b"\r\n") {
+            (std::str::from_utf8(&bytes[..plain]).ok()?, plain)
+        } else {
+            // No character is longer than four bytes.
+            let line = &bytes[..bytes.len().min(4 * cols + 2)];
+            let text = std::str::from_utf8(line[..memchr::memchr(b'\n', line)?].strip_suffix(b"\r")?).ok()?;
+            let mut cells = 0;
+            for ch in text.chars() {
+                cells += width(ch).filter(|cells| *cells > 0)?;
+            }
+            (text, cells)
+        };
+        (cells <= cols).then_some(Self { text, cells, len: text.len() + 2 })
     }
 }
 
@@ -66,16 +139,58 @@ mod tests {
         assert_eq!(last_lines(b"a\nb\nc\nd", 1), None);
     }
 
+    /// The same bytes at once and in pieces that are too short to look ahead in.
+    fn both(cols: u16, rows: u16, before: &str, bytes: &str) -> [Screen; 2] {
+        [usize::MAX, 64].map(|piece| {
+            let mut screen = Screen::with_history(cols, rows, 500);
+            screen.feed(before.as_bytes());
+            bytes.as_bytes().chunks(piece).for_each(|piece| screen.feed(piece));
+            screen
+        })
+    }
+
     #[test]
     fn a_flood_of_lines_is_skipped_but_for_the_last() {
         let mut screen = Screen::new(20, 4);
         screen.feed(b"\n\n\n\n");
         let flood = "a line of text\r\n".repeat(1000);
-        let ahead = screen.terminal.run_ahead(flood.as_bytes());
+        let ahead = screen.terminal.look_ahead(flood.as_bytes());
         assert!(ahead > flood.len() - 16 * 12, "{ahead}");
         screen.set_history_limit(500);
         let with_history = screen.terminal.run_ahead(flood.as_bytes());
         assert!((16 * 480..16 * 500).contains(&with_history), "{with_history}");
+        assert_eq!(screen.terminal.look_ahead(flood.as_bytes()), 16 * 997);
+        assert_eq!((screen.history_len(), screen.cursor().row), (500, 0));
+    }
+
+    #[test]
+    fn the_history_is_the_same_without_layout() {
+        let lines = |line: &str| line.repeat(300);
+        for before in
+            ["", "\x1b[7m", "\x1b[41m", "\x1b[4h", "\x1b(0", "old\x1b[4;3Hold\x1b[3;1H", "\x1b[4;19Habcd\x1b[4;1H\x1b[18X\x1b[3;1H"]
+        {
+            for line in [
+                "text  \r\n",
+                "\r\n",
+                "漢字é\r\n",
+                "漢e\u{301}\r\n",
+                "twenty columns, no m\r\n",
+                "more than twenty columns\r\n",
+                "tab\t\r\n",
+            ] {
+                let [once, pieces] = both(20, 4, before, &("\n".to_owned() + &lines(line) + "end"));
+                assert!(once == pieces, "{before:?} {line:?} {once:?} {pieces:?}");
+                assert_eq!(once.history_total(), pieces.history_total());
+            }
+        }
+    }
+
+    #[test]
+    fn lines_after_others_are_given_to_the_history_too() {
+        let bytes = "\n".to_owned() + &"a line of text\r\n".repeat(200) + "a\tb\r\n\x1b[1mbold\x1b[m\r\n" + &"wide 漢\r\n".repeat(200);
+        let [once, pieces] = both(20, 4, "", &bytes);
+        assert_eq!(once, pieces);
+        assert_eq!(once.history_len(), 400);
     }
 
     #[test]
@@ -95,12 +210,12 @@ mod tests {
         for before in ["\x1b[H", "\x1b[2;3r\x1b[4H", "\x1b[1;3r\x1b[4H"] {
             let mut screen = Screen::new(20, 4);
             screen.feed(before.as_bytes());
-            assert_eq!(screen.terminal.run_ahead(flood.as_bytes()), 0, "{before:?}");
+            assert_eq!(screen.terminal.look_ahead(flood.as_bytes()), 0, "{before:?}");
         }
         let mut screen = Screen::new(20, 4);
         screen.feed(b"\x1b[4H");
         for text in ["x\n".repeat(4000), "\x08\r\n".repeat(4000), "\x0e\r\n".repeat(4000), "\r\n".repeat(4000), "x".repeat(9000)] {
-            assert_eq!(screen.terminal.run_ahead(text.as_bytes()), 0, "{:?}", &text[..4]);
+            assert_eq!(screen.terminal.look_ahead(text.as_bytes()), 0, "{:?}", &text[..4]);
         }
     }
 }

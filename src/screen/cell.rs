@@ -73,6 +73,18 @@ impl Cell {
         self.first & (WIDE | SPACER) != 0
     }
 
+    /// Whether it is a character of ASCII and of this look, without marks.
+    #[inline]
+    pub(super) fn is_ascii(self, look: Look) -> bool {
+        ((self.first ^ look.first) < 0x80) & (self.second == look.second)
+    }
+
+    /// Its character, if that is of ASCII.
+    #[inline]
+    pub(super) fn byte(self) -> u8 {
+        self.first as u8
+    }
+
     /// Its look.
     pub(super) fn look(self) -> Look {
         Look { first: self.first & !TEXT_MASK, second: self.second }

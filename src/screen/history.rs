@@ -54,6 +54,16 @@ impl History {
         }
         let end = self.draft.push_row(row, 0);
         let line = self.draft.finish(end);
+        self.keep(line);
+    }
+
+    /// Takes a line that was not on the screen.
+    pub(super) fn push_line(&mut self, line: Line) {
+        self.total += 1;
+        self.keep(line);
+    }
+
+    fn keep(&mut self, line: Line) {
         self.bytes += line.size();
         self.lines.push_back(line);
         self.trim(self.limit);

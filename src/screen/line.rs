@@ -3,6 +3,7 @@
 //! A row holds 16 bytes for every cell, because cells are overwritten one by one. What has left the screen is only read, so
 //! it takes the bytes of its text, and 16 for each stretch of one look; a line that looks like nothing has none of those.
 
+use super::cell::Cell;
 use super::look::{CELL_BITS, Look};
 use super::row::Row;
 use super::text::Run;
@@ -23,7 +24,7 @@ pub(super) enum End {
 impl Row {
     /// How it ends. A gap that was written to since is none.
     pub(super) fn end(&self) -> End {
-        match (self.wrapped, self.gap && self.cell(self.cols() - 1).ch() == ' ') {
+        match (self.wrapped, self.gap && self.stored().get(self.cols() - 1).is_none_or(|cell| cell.ch() == ' ')) {
             (false, _) => End::Break,
             (true, false) => End::Wrap,
             (true, true) => End::Gap,
@@ -61,6 +62,16 @@ pub(super) struct Line {
 }
 
 impl Line {
+    /// A line of one look that ends with a line feed. Blanks at its end that look like nothing are left out.
+    pub(super) fn new(text: &str, look: Look, cells: usize) -> Self {
+        let plain = look == Look::default();
+        let shown = if plain { text.trim_end_matches(' ') } else { text };
+        let cells = cells - (text.len() - shown.len());
+        let stretches =
+            if plain || shown.is_empty() { Box::default() } else { Box::new([Stretch::new(look, shown.len())]) as Box<[_]> };
+        Self { text: shown.into(), stretches, cells: u16::try_from(cells).unwrap_or(u16::MAX), end: End::Break }
+    }
+
     /// Bytes of memory that it takes, roughly: what an allocation costs beside its content is counted, too.
     pub(super) fn size(&self) -> usize {
         const ALLOCATION: usize = 16;
@@ -134,6 +145,7 @@ impl Draft {
 
     fn extend_look(&mut self, bytes: usize, look: Look) {
         match self.stretches.last_mut() {
+            _ if bytes == 0 => {}
             Some(last) if last.look() == look => *last = Stretch::new(look, last.bytes() + bytes),
             _ => self.stretches.push(Stretch::new(look, bytes)),
         }
@@ -147,14 +159,25 @@ impl Draft {
             End::Wrap => row.cols(),
             End::Gap => row.cols() - 1,
         };
-        for col in 0..cells {
-            let cell = row.cell(col);
-            let before = self.text.len();
-            row.push_text(col, &mut self.text);
-            if !cell.is_spacer() {
-                self.extend_look(self.text.len() - before, cell.look());
+        let stored = row.stored().get(..cells).unwrap_or(row.stored());
+        let (mut look, mut start) = (Look::default(), self.text.len());
+        let mut col = 0;
+        while let Some(cell) = stored.get(col) {
+            if let Some(text) = plain_text(&stored[col..], look) {
+                self.text.push_str(std::str::from_utf8(&text).unwrap_or_default());
+                col += text.len();
+                continue;
             }
+            if cell.look() != look {
+                self.extend_look(self.text.len() - start, look);
+                (look, start) = (cell.look(), self.text.len());
+            }
+            row.push_text(col, &mut self.text);
+            col += 1;
         }
+        self.extend_look(self.text.len() - start, look);
+        (stored.len()..cells).for_each(|_| self.text.push(' '));
+        self.extend_look(cells.saturating_sub(stored.len()), Look::default());
         self.cells += cells;
         end
     }
@@ -169,4 +192,11 @@ impl Draft {
         self.cells = 0;
         line
     }
+}
+
+/// The first eight characters, if they are ASCII and of this look.
+#[inline]
+fn plain_text(cells: &[Cell], look: Look) -> Option<[u8; 8]> {
+    let cells = cells.first_chunk::<8>()?;
+    cells.iter().fold(true, |all, cell| all & cell.is_ascii(look)).then(|| cells.map(Cell::byte))
 }

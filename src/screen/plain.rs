@@ -11,7 +11,8 @@ use super::utf8::{Decoded, decode};
 impl Terminal {
     /// Carries out `bytes` up to the first escape, or to a character that is cut at their end, and says how many that were.
     pub(super) fn plain(&mut self, bytes: &[u8]) -> usize {
-        let (mut at, mut lines) = (0, 0);
+        // It is looked ahead at the first line feed in the last row, and then once for each screenful.
+        let (mut at, mut lines, mut next_look) = (0, 0, 0);
         while let Some(rest) = bytes.get(at..).filter(|rest| !rest.is_empty()) {
             at += match rest[0] {
                 b' '..=b'~' => {
@@ -23,8 +24,12 @@ impl Terminal {
                 b'\n' => {
                     self.execute(b'\n');
                     lines += 1;
-                    // From here on the whole screen scrolls, if it does at all. It is tried once.
-                    if lines == self.rows { 1 + self.run_ahead(&rest[1..]) } else { 1 }
+                    if self.caret.row + 1 == self.rows && lines >= next_look {
+                        next_look = lines + self.rows;
+                        1 + self.look_ahead(&rest[1..])
+                    } else {
+                        1
+                    }
                 }
                 byte @ ..0x80 => {
                     self.control(byte);
@@ -62,7 +67,7 @@ impl Terminal {
 /// How many bytes from the first on are printable ASCII. Eight at a time: the borrows and carries of the sums go only
 /// upwards, so the lowest byte that is marked is rightly marked.
 #[inline]
-fn printable(bytes: &[u8]) -> usize {
+pub(super) fn printable(bytes: &[u8]) -> usize {
     const ONES: u64 = u64::from_ne_bytes([1; 8]);
     const HIGH: u64 = 0x80 * ONES;
     let (words, _) = bytes.as_chunks::<8>();

@@ -53,9 +53,10 @@ impl Row {
         Self { cells: Vec::new(), marks: Marks::default(), cols, wrapped: false, gap: false }
     }
 
-    /// One cell; a blank where none is stored.
-    pub(super) fn cell(&self, col: usize) -> Cell {
-        self.cells.get(col).copied().unwrap_or(Cell::BLANK)
+    /// The cells that are stored; all behind them are blank.
+    #[inline]
+    pub(super) fn stored(&self) -> &[Cell] {
+        &self.cells
     }
 
     /// How many cells it has, stored or not.
