@@ -11,9 +11,10 @@ use std::collections::VecDeque;
 
 use super::Screen;
 use super::alternate::Alternate;
-use super::cell::Cell;
 use super::cursor::Caret;
 use super::extras::Pointer;
+use super::history::History;
+use super::line::End;
 use super::look::Look;
 use super::modes::Mode;
 use super::open::Open;
@@ -43,7 +44,9 @@ impl Screen {
         if begun.is_empty() || !matches!(self.open, Open::Command | Open::Text) {
             begun.extend_from_slice(self.input.waiting());
         }
-        Dump { history: Vec::new(), screen: self.terminal.dump().into_bytes(), begun }
+        let mut history = Brush::default();
+        history.history(&self.terminal.history, self.terminal.rows);
+        Dump { history: history.out.into_bytes(), screen: self.terminal.dump().into_bytes(), begun }
     }
 }
 
@@ -77,7 +80,7 @@ impl Brush {
     /// The cells `from..to` of a row.
     fn cells(&mut self, row: &Row, from: usize, to: usize) {
         for col in from..to {
-            let cell = row.written().get(col).copied().unwrap_or(Cell::BLANK);
+            let cell = row.cell(col);
             if !cell.is_spacer() {
                 self.wear(cell.look());
                 row.push_text(col, &mut self.out);
@@ -85,37 +88,69 @@ impl Brush {
         }
     }
 
-    /// The rows of a blank screen. A row that runs over into the next one is made to do so.
-    fn rows(&mut self, rows: &VecDeque<Row>, cols: usize) {
-        let last = rows.len().saturating_sub(1);
-        // Below the last row is none to run over to, so it does that one row higher, and then everything is moved down.
-        let moved = rows.back().filter(|row| row.wrapped && last > 0);
-        if let Some(row) = moved {
-            self.go(0, last - 1);
-            self.cells(row, 0, cols);
+    /// Leaves the last column empty and runs over into the next row, as before a wide character that does not fit: there is one,
+    /// and is taken away again.
+    fn gap(&mut self, look: Look) {
+        self.wear(look);
+        self.push("\u{3000}\r");
+        self.wear(Look::default());
+        self.push("\x1b[K");
+    }
+
+    /// The lines above the screen, and then a blank screen.
+    fn history(&mut self, history: &History, rows: usize) {
+        let mut waiting = false;
+        for at in 0..history.len() {
+            let Some(line) = history.line(at) else { continue };
+            let mut parts: Vec<(&str, Look)> = line.parts().collect();
+            if let Some(last) = parts.last_mut().filter(|last| line.end == End::Break && last.1 == Look::default()) {
+                last.0 = last.0.trim_end_matches(' ');
+            }
+            parts.retain(|(text, _)| !text.is_empty());
+            match parts.first() {
+                None if waiting => self.push(" "),
+                // Scrolling fills the new row with the background of the pen.
+                Some((_, look)) if waiting && look.erased() != Look::default() => self.push(" \x08"),
+                _ => {}
+            }
+            waiting = line.end == End::Wrap;
+            for (text, look) in parts {
+                self.wear(look);
+                self.push(text);
+            }
             self.wear(Look::default());
-            self.push(" \x1b[T");
+            match line.end {
+                End::Break => self.push("\r\n"),
+                End::Wrap => {}
+                End::Gap => self.gap(Look::default()),
+            }
         }
+        if history.len() > 0 {
+            self.push(if waiting { " " } else { "" });
+            self.push(&"\r\n".repeat(rows - 1));
+            self.push("\x1b[H\x1b[J");
+        }
+    }
+
+    /// The rows of a blank screen. A row that runs over into the next one is made to do so, but for the one in which the caret
+    /// `waits`: it will when the next character comes.
+    fn rows(&mut self, rows: &VecDeque<Row>, cols: usize, waits: Option<usize>) {
         let mut running = false;
         for (at, row) in rows.iter().enumerate() {
-            let first = if row.written().get(1).is_some_and(|cell| cell.is_spacer()) { 2 } else { 1 };
-            if at == last && moved.is_some() {
-                if running {
-                    self.cells(row, 0, first);
-                }
-                break;
-            }
-            let next = rows.get(at + 1).filter(|_| row.wrapped);
-            let end = match next {
-                Some(next) => cols - usize::from(hangs(row, next, cols)),
-                None if running => row.written().len().max(first),
-                None => row.written().len(),
+            let end = if at + 1 < rows.len() && waits != Some(at) { row.end() } else { End::Break };
+            let cells = match end {
+                End::Break => row.written().len().max(usize::from(running)),
+                End::Wrap => cols,
+                End::Gap => cols - 1,
             };
-            if end > 0 && !running {
+            if cells > 0 && !running {
                 self.go(0, at);
             }
-            self.cells(row, 0, end);
-            running = next.is_some();
+            self.cells(row, 0, cells);
+            running = end != End::Break;
+            if end == End::Gap {
+                self.gap(row.cell(cols - 1).look());
+            }
         }
         self.wear(Look::default());
     }
@@ -165,15 +200,8 @@ impl Brush {
 
 /// The column where the character begins that covers `col`.
 fn start(row: &Row, col: usize) -> usize {
-    let spacer = row.written().get(col).is_some_and(|cell| cell.is_spacer());
+    let spacer = row.cell(col).is_spacer();
     col - usize::from(spacer)
-}
-
-/// Whether the last cell of `row` is blank because the wide character that `next` begins with did not fit there.
-fn hangs(row: &Row, next: &Row, cols: usize) -> bool {
-    let last = row.written().get(cols - 1).copied().unwrap_or(Cell::BLANK);
-    let wide = next.written().get(1).is_some_and(|cell| cell.is_spacer());
-    cols > 1 && wide && next.written().first().is_some_and(|first| last == Cell::blank(first.look().erased()))
 }
 
 impl Terminal {
@@ -234,7 +262,8 @@ impl Terminal {
             brush.push("\x1b7");
             brush.plain(&page.saved);
         }
-        brush.rows(page.grid.rows(), self.cols);
+        let waits = self.caret.pending && std::ptr::eq(page, &raw const self.page);
+        brush.rows(page.grid.rows(), self.cols, waits.then_some(self.caret.row));
     }
 
     /// The caret, and what has to be set behind everything that is drawn.
@@ -251,7 +280,7 @@ impl Terminal {
         // It may be repeated by the next bytes, so nothing may follow it.
         let place = brush.place(caret, self.region.top);
         let end = if caret.pending { self.cols } else { col + 1 };
-        let wide = row.written().get(col + 1).is_some_and(|cell| cell.is_spacer());
+        let wide = row.cell(col + 1).is_spacer();
         brush.go(col, place);
         brush.wear(caret.look);
         if self.is_on(Mode::Insert) {
@@ -271,7 +300,7 @@ impl Terminal {
         let at_the_edge = caret.pending || (caret.col + 1 == self.cols && !self.is_on(Mode::AutoWrap));
         let places = [at_the_edge.then_some(caret.col), caret.col.checked_sub(1)];
         places.into_iter().flatten().map(|col| start(row, col)).find(|col| {
-            let cell = row.written().get(*col).copied().unwrap_or(Cell::BLANK);
+            let cell = row.cell(*col);
             cell.ch() == ch && cell.look() == caret.look
         })
     }

@@ -102,6 +102,11 @@ impl History {
         }
     }
 
+    /// How many lines are told.
+    pub(super) fn len(&self) -> usize {
+        self.lines.len() - self.surplus()
+    }
+
     /// How many of the oldest lines are above the limit.
     fn surplus(&self) -> usize {
         self.lines.len().saturating_sub(self.limit)
@@ -138,7 +143,7 @@ impl Screen {
     /// How many lines of history there are: at most as many as the limit, and fewer where they take more than 4 KiB each.
     #[must_use]
     pub fn history_len(&self) -> usize {
-        self.terminal.history.lines.len() - self.terminal.history.surplus()
+        self.terminal.history.len()
     }
 
     /// One line of history, 0 = the oldest, as runs from the left. Unstyled blanks at the end are left out, unless the line
