@@ -98,6 +98,27 @@ pub(super) enum Verb {
         #[arg(long)]
         json: bool,
     },
+    /// Type into a session: a text, keys by name, or what is on standard input
+    ///
+    /// Keys are named enter, tab, escape, space, backspace, delete, insert, up, down, left, right, home, end, pageup, pagedown,
+    /// f1 to f12, ctrl-a to ctrl-z, shift-tab, shift-enter, alt- and a key, and every single character by itself.
+    Send {
+        /// The session, and the text; the session alone with --keys and --stdin
+        #[arg(num_args = 0..=2, value_names = ["NAME", "TEXT"])]
+        words: Vec<String>,
+        /// Names of keys, such as ctrl-c,enter
+        #[arg(long, value_delimiter = ',', value_name = "KEYS", conflicts_with = "stdin")]
+        keys: Vec<String>,
+        /// Take the text from standard input
+        #[arg(long)]
+        stdin: bool,
+        /// Submit the text as a prompt, and say what became of it: submitted, queued, unknown, or refused
+        #[arg(long, conflicts_with = "keys")]
+        submit: bool,
+        /// As JSON
+        #[arg(long)]
+        json: bool,
+    },
     /// Wait until a session is idle, busy, blocked or over, or shows a text
     Wait {
         /// The session, when more than one may be meant, and then one of idle, busy, blocked, exit, text=REGEX
@@ -174,6 +195,7 @@ impl Verb {
             | Verb::Detach { json, .. }
             | Verb::Restart { json, .. }
             | Verb::Stop { json, .. }
+            | Verb::Send { json, .. }
             | Verb::Wait { json, .. }
             | Verb::Status { json, .. }
             | Verb::Events { json, .. }

@@ -35,6 +35,11 @@ impl Failed {
         self
     }
 
+    /// Why it was refused, if it was.
+    pub fn refusal(&self) -> Option<&str> {
+        (self.word == Some(Code::Refused)).then_some(self.cause.as_str())
+    }
+
     /// The word of CONTRACT C12 for scripts.
     fn word(&self) -> Value {
         if let Some(code) = self.word {

@@ -13,6 +13,7 @@ mod hook;
 mod list;
 mod replay;
 mod run;
+mod send;
 mod session;
 mod settings;
 mod statusline;
@@ -28,7 +29,6 @@ use error::Failed;
 
 /// The verbs of DESIGN 4 that this version does not have yet.
 const LATER: &[&str] = &[
-    "send",
     "screen",
     "context",
     "handoff",
@@ -50,8 +50,8 @@ const LATER: &[&str] = &[
 
 /// The verbs of this version.
 const NOW: &[&str] = &[
-    "run", "ls", "dash", "attach", "detach", "restart", "stop", "events", "log", "why", "status", "replay", "hook", "demo", "help",
-    "wait",
+    "run", "ls", "dash", "attach", "detach", "restart", "stop", "send", "events", "log", "why", "status", "replay", "hook", "demo",
+    "help", "wait",
 ];
 
 /// Everything: from the arguments (without the program's name) to the exit code.
@@ -123,6 +123,7 @@ fn verb(verb: Verb, host: Option<Forked>) -> Result<u8, Failed> {
         Verb::Detach { name, client, json } => session::detach(name.as_deref(), client, json),
         Verb::Restart { name, now, no_handoff, wait, json } => session::restart(name.as_deref(), now, no_handoff, wait, json),
         Verb::Stop { name, kill, .. } => session::stop(name.as_deref(), kill),
+        Verb::Send { words, keys, stdin, submit, json } => send::send(&send::Wish { words, keys, stdin, submit, as_json: json }),
         Verb::Wait { words, timeout, since, json } => wait::wait(&wait::Wish { words: &words, timeout, since, as_json: json }),
         Verb::Status { name, json } => session::status(name.as_deref(), json),
         Verb::Events { name, follow, .. } => events::events(name.as_deref(), follow),

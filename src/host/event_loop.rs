@@ -97,6 +97,7 @@ impl Host {
             self.unread_deadline(now),
             self.picture_deadline(),
             self.waits_deadline(now),
+            self.sends_deadline(now),
             self.run.as_ref().and_then(|run| run.deadline(now)),
             self.connections.values().filter_map(Connection::deadline).min(),
             self.goodbye.filter(|at| *at > now),
@@ -156,6 +157,7 @@ impl Host {
         self.look_for_opened();
         self.finish_run();
         self.pump_typing();
+        self.pump_sends();
         self.end_leftovers();
         self.expire_connections();
         self.rebind_when_due();

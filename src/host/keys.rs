@@ -61,7 +61,7 @@ impl Kept {
     }
 
     /// Whether what is typed now must wait its turn.
-    fn must_wait(&self) -> bool {
+    pub fn must_wait(&self) -> bool {
         if self.holding { !self.passing } else { !self.items.is_empty() && !self.blocked }
     }
 
@@ -140,7 +140,7 @@ impl Typing {
     }
 }
 
-fn journal_class(class: Class) -> KeyClass {
+pub(super) fn journal_class(class: Class) -> KeyClass {
     match class {
         Class::Typed | Class::Submit | Class::Suspend | Class::Prefix => KeyClass::Typed,
         Class::Interrupt => KeyClass::Interrupt,
@@ -446,6 +446,6 @@ fn is_mouse(report: &[u8]) -> bool {
 
 /// A bracketed paste; nothing in the text can end it early.
 pub(super) fn paste(text: &str) -> Vec<u8> {
-    let clean: String = text.chars().filter(|c| !c.is_control() || *c == '\n').collect();
+    let clean: String = text.chars().filter(|c| !c.is_control() || matches!(c, '\n' | '\t')).collect();
     format!("\x1b[200~{clean}\x1b[201~").into_bytes()
 }

@@ -19,6 +19,7 @@
 //! | `statusline` | the window, from Claude's own status line |
 //! | `turn` | when a turn began and ended, where no hook tells |
 //! | `watching`, `signal_file` | transcript, sessions file; `.restart-session` |
+//! | `send` | what scripts type |
 //! | `waits` | those who wait for a state, an end or a change of the screen |
 //! | `perform` | every action of the supervisor |
 //! | `save` | the worker's jobs: handoffs and their transcripts |
@@ -38,6 +39,7 @@ mod requests;
 mod run;
 mod save;
 mod seen;
+mod send;
 mod shown;
 mod sight;
 mod signal_file;
@@ -79,6 +81,7 @@ use keys::Kept;
 use requests::HookCall;
 use run::Run;
 use save::{Done, Frame};
+use send::Sends;
 use start::{Launch, Lent, Ready};
 use waits::Waits;
 use watching::Watching;
@@ -131,6 +134,7 @@ pub struct Host {
     /// Requests that the supervisor has not answered: connection and id there.
     asked: BTreeMap<u64, (u64, u64)>,
     waits: Waits,
+    sends: Sends,
     watching: Watching,
     /// The handoff whose prompt is on its way, with the text that the new conversation is given.
     frame: Option<Frame>,
@@ -219,6 +223,7 @@ impl Host {
             hooks: BTreeMap::new(),
             asked: BTreeMap::new(),
             waits: Waits::default(),
+            sends: Sends::default(),
             watching,
             frame: None,
             requeue: Vec::new(),

@@ -49,6 +49,8 @@ impl Host {
                 frame.typed = Some(text.clone());
                 self.type_in(&paste(&text));
             }
+            Typing::Text { .. } => self.paste_sent(),
+            Typing::Enter if self.sends.is_submitting() && !matches!(self.phase(), Phase::Delivering { .. }) => self.enter_sent(),
             Typing::Enter => self.type_in(b"\r"),
             Typing::Interrupt => self.type_persons(b"\x03"),
             Typing::DialogKey { dialog } => {

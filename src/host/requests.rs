@@ -7,7 +7,7 @@ use serde_json::{Value, json};
 use super::Host;
 use crate::core::claude::hooks;
 use crate::core::supervisor::action::{HookAnswer, Reply};
-use crate::core::supervisor::event::{Asker, Event};
+use crate::core::supervisor::event::{Asker, Event, PromptOf};
 use crate::core::time::Stamp;
 use crate::io::process::is_below;
 use crate::ipc::message::{ClientHello, Code, Failure, HostHello, PROTOCOL, Request, error_line, ok_line, parse_request};
@@ -112,6 +112,10 @@ impl Host {
                 let status = self.status();
                 self.send(id, &ok_line(request, &status));
             }
+            Request::Send(_) if asker == Asker::Descendant => {
+                self.send(id, &refused("type into it", format!("a person can: hopty send {name}")));
+            }
+            Request::Send(wanted) => self.send_request(id, request, &wanted),
             Request::Wait(wanted) => self.wait(id, request, wanted),
             Request::Events => {
                 let path = self.claim.dir.join("journal.jsonl");
@@ -169,7 +173,7 @@ impl Host {
     }
 
     /// A number for the supervisor under which the answer finds its way back.
-    fn remember(&mut self, connection: u64, request: u64) -> u64 {
+    pub(super) fn remember(&mut self, connection: u64, request: u64) -> u64 {
         let number = self.next_id;
         self.next_id += 1;
         self.asked.insert(number, (connection, request));
@@ -177,10 +181,12 @@ impl Host {
     }
 
     pub(super) fn reply(&mut self, number: u64, with: &Reply) {
+        self.sent_settled(number);
         let Some((connection, request)) = self.asked.remove(&number) else { return };
         let seq = self.recorder.supervisor.seq();
         let line = match with {
             Reply::Accepted => ok_line(request, &json!({"request": seq, "state": "accepted"})),
+            Reply::Sent { result } => ok_line(request, &json!({"result": result, "seq": seq})),
             Reply::Refused { reason } => {
                 if let Some(c) = self.connections.get_mut(&connection) {
                     c.waits = None;
@@ -208,7 +214,10 @@ impl Host {
         // What Claude wrote before this call is known before the call is looked at.
         self.pump_transcript();
         let expected = self.frame.as_ref().map(|frame| frame.id.clone());
-        let call = hooks::read(event, payload, expected.as_ref());
+        let mut call = hooks::read(event, payload, expected.as_ref());
+        if call.hook.prompt == Some(PromptOf::Person) && payload["prompt"].as_str().is_some_and(|prompt| self.sends.is(prompt)) {
+            call.hook.prompt = Some(PromptOf::Sent);
+        }
         if let Some(model) = &call.model {
             self.watching.model = Some(model.clone());
         }

@@ -230,7 +230,7 @@ impl Host {
         }
     }
 
-    fn read_output(&mut self) -> bool {
+    pub(super) fn read_output(&mut self) -> bool {
         let Some(run) = &mut self.run else { return false };
         if run.at_end {
             return false;

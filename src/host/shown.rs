@@ -134,7 +134,8 @@ impl Host {
 
     /// Nothing else tells when the child has read what was typed, and an Enter may wait for that.
     pub(super) fn unread_deadline(&self, now: Stamp) -> Option<Stamp> {
-        let waits = matches!(self.phase(), Phase::Delivering { .. }) && self.run.as_ref().is_some_and(|run| run.facts.unread);
+        let types = matches!(self.phase(), Phase::Delivering { .. }) || self.sends.is_submitting();
+        let waits = types && self.run.as_ref().is_some_and(|run| run.facts.unread);
         waits.then(|| now.after(LOOK_MS))
     }
 
@@ -144,8 +145,12 @@ impl Host {
         let delivering = matches!(phase, Phase::Delivering { .. });
         let settling = matches!(phase, Phase::Stopping { step: StopStep::Settle { .. }, .. });
         // A hook call may lead to a stop, which a draft postpones; and who was told of a dialog must hear of its end.
-        let matters =
-            delivering || settling || matches!(phase, Phase::Waiting { .. }) || !self.hooks.is_empty() || self.waits.for_state();
+        let matters = delivering
+            || settling
+            || matches!(phase, Phase::Waiting { .. })
+            || !self.hooks.is_empty()
+            || self.waits.for_state()
+            || self.sends.is_submitting();
         let told = self.run.as_ref().is_some_and(|run| run.facts.dialog.is_some());
         if matters || told {
             self.look_at_screen();
@@ -158,10 +163,11 @@ impl Host {
             return;
         }
         let delivering = matches!(self.phase(), Phase::Delivering { .. });
+        let types = delivering || self.sends.is_submitting();
         let now = self.clock.now();
         // What a run that has ended shows is not what the next one shows.
         let Some(run) = self.run.as_mut().filter(|run| !run.at_end) else { return };
-        let unread = delivering && (!run.input.is_empty() || run.pty.unread());
+        let unread = types && (!run.input.is_empty() || run.pty.unread() || (!delivering && self.kept.deadline().is_some()));
         let changed = run.model.so_far().revision() != run.seen && now >= run.looked.after(LOOK_MS);
         if !changed && unread == run.facts.unread {
             return;
@@ -171,7 +177,8 @@ impl Host {
         run.looked = now;
         let paste = screen.is_on(Mode::BracketedPaste);
         let Some(view) = self.view() else { return };
-        let expected = self.frame.as_ref().and_then(|frame| frame.typed.clone());
+        let sent = self.sends.text().filter(|_| !delivering).map(str::to_owned);
+        let expected = sent.or_else(|| self.frame.as_ref().and_then(|frame| frame.typed.clone()));
         let prompt = match &view.prompt_box {
             None => PromptBox::None,
             Some(shown) if expected.as_ref().is_some_and(|text| shown.holds(text)) => PromptBox::Ours,

@@ -365,6 +365,7 @@ impl Host {
                 self.events.push_back(Event::Answered { conversation });
             }
         }
+        self.tell_sent();
         if self.watching.goal.is_none() {
             self.watching.goal = self.watching.following.as_ref().and_then(|f| f.facts.goal().map(str::to_owned));
         }

@@ -126,6 +126,8 @@ pub enum Request {
         #[serde(default)]
         kill: bool,
     },
+    /// Type into the child.
+    Send(Send),
     /// Answer when something is so, or when the time is over.
     Wait(Wait),
     /// Become a client.
@@ -147,6 +149,23 @@ pub enum Request {
         #[serde(default)]
         run: Option<u32>,
     },
+}
+
+/// A `send` request: one of `text`, `base64` and `keys`.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Send {
+    /// Typed as it is; with `submit`, the prompt.
+    #[serde(default)]
+    pub text: Option<String>,
+    /// Bytes that are no text.
+    #[serde(default)]
+    pub base64: Option<String>,
+    /// Names of keys, one after the other.
+    #[serde(default)]
+    pub keys: Option<Vec<String>>,
+    /// Type it as a delivery does, and answer when there is proof.
+    #[serde(default)]
+    pub submit: bool,
 }
 
 /// What is waited for.
@@ -246,7 +265,7 @@ pub fn parse_request(line: &[u8]) -> Result<(u64, Request), (u64, Failure)> {
     let Some(name) = value.get("do").and_then(Value::as_str) else {
         return Err((id, Failure::new(Code::BadRequest, "the request has no `do`", hint)));
     };
-    let known = ["status", "events", "restart", "stop", "attach", "detach", "hook", "wait"];
+    let known = ["status", "events", "restart", "stop", "send", "attach", "detach", "hook", "wait"];
     if !known.contains(&name) {
         let shown: String = name.chars().filter(|c| !c.is_control()).take(40).collect();
         return Err((id, Failure::new(Code::UnknownRequest, format!("unknown request `{shown}`"), hint)));

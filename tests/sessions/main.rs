@@ -12,6 +12,7 @@ mod names;
 mod peers;
 mod protocol;
 mod restarts;
+mod sending;
 mod sockets;
 mod waiting;
 

@@ -36,7 +36,12 @@ const WAYS: [(&str, &str); 5] = [
 ];
 
 /// Verbs and what they give to who hangs on the session.
-const VERBS: [(&str, &str); 8] = [
+const VERBS: [(&str, &str); 13] = [
+    ("send inner text", "4"),
+    ("send inner --keys enter", "4"),
+    ("send inner text --submit", "4"),
+    ("wait inner text=.*", "0"),
+    ("wait inner exit --timeout 1ms", "1"),
     ("stop inner", "4"),
     ("stop inner --kill", "4"),
     ("restart inner --wait", "4"),
@@ -69,7 +74,7 @@ fn what_runs_inside_may_ask_and_may_not_end_or_type() {
         let wanted: Vec<&str> = VERBS.iter().map(|(_, code)| *code).collect();
         let said = std::fs::read_to_string(&log).unwrap();
         assert_eq!(codes.lines().collect::<Vec<_>>(), wanted, "from {way}: {said}");
-        assert_eq!(said.matches("a descendant of the session may not").count(), 3, "from {way}: {said}");
+        assert_eq!(said.matches("a descendant of the session may not").count(), 7, "from {way}: {said}");
         let status: Value = serde_json::from_str(&world.ask(&["status", "inner", "--json"])).unwrap();
         assert_eq!((&status["state"], &status["run"]), (&"unknown".into(), &1.into()), "from {way}");
         end_all(&world);

@@ -6,6 +6,7 @@
 
 use super::memory::{Last, Recent, Touched};
 use super::reduce::is_typed;
+use super::sent::{Sent, Taken};
 use super::tasks::Tasks;
 use super::transcript::{Failure, ToolUse};
 use crate::core::ids::HandoffId;
@@ -95,6 +96,9 @@ pub struct Facts {
     pub(super) last_text: String,
     pub(super) last_block: usize,
     pub(super) continued: Option<(HandoffId, bool)>,
+    /// A prompt that is looked for, and how it was found.
+    pub(super) sought: Option<Sent>,
+    pub(super) found: Option<Taken>,
     pub(super) lines: u64,
     pub(super) bad: u64,
 }
@@ -104,6 +108,22 @@ impl Facts {
     #[must_use]
     pub fn new() -> Self {
         Self::default()
+    }
+
+    /// Looks for a prompt in the lines to come.
+    pub fn seek(&mut self, sent: Sent) {
+        self.sought = Some(sent);
+        self.found = None;
+    }
+
+    /// Looks no more.
+    pub fn forget_sought(&mut self) {
+        (self.sought, self.found) = (None, None);
+    }
+
+    /// How it was found, said once.
+    pub fn take_found(&mut self) -> Option<Taken> {
+        self.found.take()
     }
 
     /// Sets the goal of the chain's first conversation, which goes before this one's own (DESIGN 6.3).

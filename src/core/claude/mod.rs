@@ -14,6 +14,7 @@ pub mod prompt_box;
 mod record;
 mod reduce;
 pub mod screens;
+pub mod sent;
 pub mod settings;
 pub mod tasks;
 pub mod transcript;

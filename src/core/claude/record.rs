@@ -29,7 +29,9 @@ impl Raw {
         match self.r#type.0.as_deref() {
             Some("assistant") => Line::Assistant(Box::new(self.into_assistant())),
             Some("user") => Line::User(Box::new(self.into_user())),
-            Some("queue-operation") => Line::Queue { operation: self.operation.0.unwrap_or_default(), content: self.content.0 },
+            Some("queue-operation") => {
+                Line::Queue { operation: self.operation.0.unwrap_or_default(), content: self.content.0, timestamp: self.timestamp.0 }
+            }
             Some("permission-mode") => Line::PermissionMode(self.permission_mode.0.unwrap_or_default()),
             Some("system") if self.subtype.0.as_deref() == Some("compact_boundary") => {
                 Line::CompactBoundary { post_tokens: self.compact_metadata.0.and_then(|meta| meta.post_tokens.0) }

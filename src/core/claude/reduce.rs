@@ -4,6 +4,7 @@
 //! answer came, so that a refused edit is no touched file and a refused list no list of tasks.
 
 use super::facts::{Decision, EXCHANGE_CAP, Exchange, Facts, Fill, GOAL_CAP, Speaker, ToolError};
+use super::sent::Taken;
 use super::transcript::{Assistant, Line, ResultDetail, TEXT_CAP, ToolResult, ToolUse, Usage, User, UserKind};
 use crate::core::handoff::continuation::{handoff_of, unwrap_pasted};
 use crate::core::handoff::text::cut_bytes;
@@ -26,7 +27,12 @@ impl Facts {
         match line {
             Line::Assistant(line) if !line.sidechain => self.assistant(*line),
             Line::User(line) if !line.sidechain => self.user(*line),
-            Line::Queue { operation, content } => self.queued(&operation, content),
+            Line::Queue { operation, content, timestamp } => {
+                if operation == "enqueue" {
+                    self.look_for_sent(content.as_deref(), timestamp.as_deref(), Taken::Queued);
+                }
+                self.queued(&operation, content);
+            }
             Line::PermissionMode(mode) => self.permission_mode = Some(mode),
             Line::CompactBoundary { post_tokens } => {
                 // Claude writes the preserved tail again after the boundary: those lines carry the old figure.
@@ -98,6 +104,7 @@ impl Facts {
         }
         match line.kind {
             UserKind::Prompt(prompt) => {
+                self.look_for_sent(Some(&prompt), line.timestamp.as_deref(), Taken::Prompt);
                 // 2.1.197 writes a quick first answer before its prompt (measured): their times tell the true order.
                 let answered = !self.begun && self.fill.as_ref().is_some_and(|fill| fill.at > line.timestamp);
                 if !answered {
@@ -119,6 +126,12 @@ impl Facts {
                 self.turn_over = true;
             }
             UserKind::Meta => {}
+        }
+    }
+
+    fn look_for_sent(&mut self, prompt: Option<&str>, at: Option<&str>, taken: Taken) {
+        if prompt.is_some_and(|prompt| self.sought.as_ref().is_some_and(|sent| sent.is_line(prompt, at))) {
+            self.found.get_or_insert(taken);
         }
     }
 

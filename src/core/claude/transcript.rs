@@ -30,6 +30,8 @@ pub enum Line {
         operation: String,
         /// The prompt; `dequeue` has none.
         content: Option<String>,
+        /// When it was written (RFC 3339).
+        timestamp: Option<String>,
     },
     /// The permission mode from here on, as Claude spells it (`bypassPermissions`).
     PermissionMode(String),

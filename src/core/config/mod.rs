@@ -20,7 +20,7 @@ pub use duration::{BadSpan, Span};
 pub use keys::{KEYS, Key, Kind, ProjectMay};
 pub use layer::{File, FlagValue, Origin, Resolved, Sources, resolve};
 pub use level::{Level, Levels};
-pub use problem::{Problem, ProblemKind, Source};
+pub use problem::{Problem, ProblemKind, Source, distance};
 pub use schema::{
     AskDefault, Compat, Config, Context, Delivery, DeliveryMethod, GitPolicy, Handoff, Hooks, Journal, OnHangup, Profile, Program,
     Reap, Recovery, Restart, RestartMode, SizePolicy, SummaryMode, Terminal, View,

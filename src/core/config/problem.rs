@@ -107,7 +107,8 @@ pub(super) fn nearest(path: &str) -> String {
 }
 
 /// Edits (insert, delete, replace) between two short texts.
-fn distance(a: &str, b: &str) -> usize {
+#[must_use]
+pub fn distance(a: &str, b: &str) -> usize {
     let b: Vec<char> = b.chars().collect();
     let mut row: Vec<usize> = (0..=b.len()).collect();
     for (i, x) in a.chars().enumerate() {

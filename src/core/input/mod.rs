@@ -8,6 +8,7 @@
 //! single bytes) and mouse mode 1005 are not known: they cannot be told from UTF-8 text.
 
 mod keys;
+pub mod names;
 pub mod order;
 
 use std::ops::Range;

@@ -62,6 +62,11 @@ pub enum Typing {
         /// The new conversation was given the frame; else the prompt names the file to read.
         frame: bool,
     },
+    /// The text of a `send --submit` as a bracketed paste, without Enter.
+    Text {
+        /// The request.
+        id: u64,
+    },
     /// One Enter.
     Enter,
     /// The Ctrl+C that was held back.
@@ -71,6 +76,18 @@ pub enum Typing {
         /// Its name in the rules.
         dialog: String,
     },
+}
+
+/// What became of a prompt that was sent (CONTRACT C4).
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum SendResult {
+    /// Claude has it as a prompt; there is proof.
+    Submitted,
+    /// Claude is busy and has put it into its queue; there is proof.
+    Queued,
+    /// It was typed, and there is no proof.
+    Unknown,
 }
 
 /// What the person who asked gets to hear.
@@ -83,6 +100,11 @@ pub enum Reply {
     Refused {
         /// A whole sentence.
         reason: String,
+    },
+    /// A prompt was sent.
+    Sent {
+        /// What became of it.
+        result: SendResult,
     },
     /// There is nothing left to act on.
     Ended,

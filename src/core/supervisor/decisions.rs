@@ -43,6 +43,7 @@ impl Supervisor {
     }
 
     pub(super) fn close(&mut self, now: Stamp, cause: Cause, code: u8, mut sentence: String, because: &[u64], out: &mut Vec<Action>) {
+        self.submit_closes(out);
         if let Some(id) = &self.active {
             sentence.push_str(&format!(" Handoff {id} is waiting: `hopty --handoff` goes on from it."));
         }

@@ -78,6 +78,8 @@ pub enum Source {
 pub enum PromptOf {
     /// It equals the continuation prompt.
     Ours,
+    /// It equals the prompt that `hopty send --submit` types.
+    Sent,
     /// Claude's own: a task notification or an automatic continuation.
     Claude,
     /// Anything else: a person.
@@ -148,7 +150,7 @@ pub enum PromptBox {
     None,
     /// It is empty (a placeholder does not count).
     Empty,
-    /// The continuation prompt, or its fold sign.
+    /// What hopty types, the continuation prompt or one that was sent, or its fold sign.
     Ours,
     /// Something else: a person's draft.
     Draft,
@@ -324,6 +326,18 @@ pub enum Event {
         now: bool,
         /// Save and continue from a handoff.
         handoff: bool,
+    },
+    /// `hopty send --submit`.
+    Submit {
+        /// The request to be answered.
+        id: u64,
+        /// It is a slash command, which nothing will prove.
+        command: bool,
+    },
+    /// What it typed stands in the transcript.
+    Taken {
+        /// In Claude's queue, and not as a prompt.
+        queued: bool,
     },
     /// `hopty stop`.
     Stop {

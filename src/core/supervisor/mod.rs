@@ -15,6 +15,7 @@
 //! | `save` | from the safe point to a handoff on disk |
 //! | `stop`, `crash` | from SIGTERM to the end, and what follows an end that nobody asked for |
 //! | `deliver` | the continuation prompt: paste, echo, Enter, proof |
+//! | `submit` | a prompt that a person sends from outside, typed and proven in the same way |
 //! | `keys` | who gets what a person types meanwhile |
 //! | `decisions`, `state` | what is written down with its reasons, and what others may ask |
 
@@ -34,6 +35,7 @@ mod run;
 mod save;
 pub mod state;
 mod stop;
+mod submit;
 
 #[cfg(test)]
 mod laws;
@@ -52,6 +54,7 @@ use event::{AgentStatus, Event, KeyClass, PromptBox, ScreenFacts};
 use keys::Keys;
 use phase::{DeliverStep, Phase, StopFor, StopStep};
 use state::Entered;
+use submit::Submit;
 
 /// The version of these rules: a journal is replayed only by the same number (CONTRACT C7).
 pub const CORE: u32 = 1;
@@ -161,6 +164,8 @@ pub struct Supervisor {
     asking: bool,
     #[serde(default)]
     entered: Entered,
+    #[serde(default)]
+    submit: Option<Submit>,
     screen: ScreenFacts,
     dialog_since: Stamp,
     /// When an empty prompt box was first seen in this run.
@@ -233,6 +238,7 @@ impl Supervisor {
             waiting_for: None,
             asking: false,
             entered: Entered::default(),
+            submit: None,
             screen: ScreenFacts::default(),
             dialog_since: Stamp(0),
             box_since: None,
@@ -272,8 +278,9 @@ impl Supervisor {
             // A signal file that is left alone must not even seem to lead to anything.
             if !matches!(event, Event::Signal { .. }) {
                 self.look_again(now, out);
+                self.submit_ends(now, out);
             }
-        } else if let Event::Restart { id, .. } | Event::Stop { id, .. } = event {
+        } else if let Event::Restart { id, .. } | Event::Stop { id, .. } | Event::Submit { id, .. } = event {
             out.push(Action::Reply { id: *id, with: Reply::Ended });
         }
         self.note_state(now);
@@ -323,6 +330,8 @@ impl Supervisor {
             }
             Event::Signal { file, fresh, sessions, dir_ok } => self.signal(now, file, *fresh, *sessions, *dir_ok, out),
             Event::Restart { id, by, now: at_once, handoff } => self.restart(now, *id, *by, *at_once, *handoff, out),
+            Event::Submit { id, command } => self.submit(now, *id, *command, out),
+            Event::Taken { queued } => self.submit_read(now, *queued, out),
             Event::Stop { id, kill } => self.stop(now, *id, *kill, out),
             Event::Shutdown => self.end_for(now, StopFor::Shutdown, false, out),
             Event::Settings { changed } => self.settings(now, changed, out),
@@ -360,6 +369,7 @@ impl Supervisor {
         if self.pid.is_some() {
             self.ask_is_over(now, out);
             self.deliver(now, out);
+            self.submit_goes_on(now, out);
             self.try_safe_point(now, out);
             self.release_late(out);
         }
@@ -385,6 +395,7 @@ impl Supervisor {
         }
         due.extend(self.held_deadline());
         due.extend(self.idle_settles());
+        self.submit_deadlines(&mut due);
         due.into_iter().filter(|at| *at > self.ticked).min()
     }
 

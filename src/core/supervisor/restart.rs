@@ -132,7 +132,7 @@ impl Supervisor {
     /// Takes the safe point that there is, if there is one.
     pub(super) fn try_safe_point(&mut self, now: Stamp, out: &mut Vec<Action>) {
         let Phase::Waiting { request } = self.phase.clone() else { return };
-        if self.pid.is_none() {
+        if self.pid.is_none() || self.submit_is_typed(now) {
             return;
         }
         if let Some(held) = self.held.clone() {

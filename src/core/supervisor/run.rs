@@ -145,6 +145,7 @@ impl Supervisor {
     /// Ctrl+C: the person wins (CONTRACT C5).
     pub(super) fn interrupted(&mut self, now: Stamp, out: &mut Vec<Action>) {
         self.interrupt = Some((now, self.event_seq));
+        self.submit_interrupted(out);
         match &mut self.phase {
             Phase::Waiting { request } if !request.explicit => self.interrupt_request(now, out),
             Phase::Saving { request, .. } => {

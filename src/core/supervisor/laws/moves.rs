@@ -94,8 +94,9 @@ impl World {
                 192..210 => a_status(dice),
                 210..230 => self.answered(),
                 230..235 => ctrl_c(),
-                235..240 => self.end(dice),
-                240..244 => stop(dice),
+                235..238 => self.end(dice),
+                238..241 => stop(dice),
+                241..248 => self.submit(dice),
                 _ => self.screen(dice),
             },
             Phase::Waiting { .. } => match dice.what {
@@ -170,7 +171,7 @@ impl World {
     }
 
     fn anything(&mut self, dice: Dice) -> Event {
-        match dice.what % 33 {
+        match dice.what % 35 {
             0 => self.start(dice),
             1 => Event::Started { run: dice.with % 4, pid: 7, next: Some(self.new_conversation()) },
             2 => Event::CouldNotStart { run: dice.with % 4, code: 127 },
@@ -202,9 +203,16 @@ impl World {
             29 => Event::TurnBegan { conversation: self.current() },
             30 => self.call(HookEvent::PostToolUse, dice),
             31 => Event::Limited { what: "hooks are switched off".to_owned() },
+            32 => self.submit(dice),
+            33 => Event::Taken { queued: dice.wild.is_multiple_of(2) },
             28 => Event::Degraded { part: "screen model".to_owned() },
             _ => Event::Tick,
         }
+    }
+
+    fn submit(&mut self, dice: Dice) -> Event {
+        self.hooks += 1;
+        Event::Submit { id: 1_000_000 + self.hooks, command: dice.wild.is_multiple_of(5) }
     }
 
     fn start(&mut self, dice: Dice) -> Event {
@@ -234,7 +242,7 @@ impl World {
         let mut hook = Hook { agent: dice.wild % 16 == 2, lines: dice.with & 1 == 1, ..hook(event, &of) };
         match event {
             HookEvent::UserPromptSubmit => {
-                hook.prompt = Some([PromptOf::Ours, PromptOf::Person, PromptOf::Claude][dice.with as usize % 3]);
+                hook.prompt = Some([PromptOf::Ours, PromptOf::Person, PromptOf::Claude, PromptOf::Sent][dice.with as usize % 4]);
             }
             HookEvent::Stop => hook.background = u32::from(dice.with.is_multiple_of(5)),
             HookEvent::PostToolBatch => hook.started = u32::from(dice.with.is_multiple_of(7)),

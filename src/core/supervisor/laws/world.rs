@@ -40,6 +40,8 @@ struct Run {
     term_at: Option<Stamp>,
     killed: bool,
     frames: u32,
+    /// The `send --submit` whose text was typed and that is not answered.
+    sends: Option<u64>,
 }
 
 pub(super) struct World {
@@ -250,6 +252,7 @@ impl World {
                 self.keys = Keys::Free;
             }
             Action::Type { typing } => self.typed(event, before, typing),
+            Action::Reply { id, .. } if self.run.sends == Some(*id) => self.run.sends = None,
             Action::Save { .. } => {
                 self.saves_out += 1;
                 assert_eq!(self.saves_out, 1, "one save at a time");
@@ -303,6 +306,17 @@ impl World {
                 self.run.pastes += 1;
                 assert_eq!(self.run.pastes, 1, "one paste a run");
             }
+            Typing::Text { id } => {
+                let may_type = nobody_is_asked && !self.run.stopped;
+                assert!(may_type && seen.prompt == PromptBox::Empty && seen.paste, "a paste into {:?}", self.run);
+                assert!(self.keys == Keys::Held && matches!(before, Phase::Running | Phase::Waiting { .. }));
+                assert_eq!(self.run.sends.replace(*id), None, "one at a time");
+            }
+            Typing::Enter if self.run.sends.is_some() => {
+                let may_type = nobody_is_asked && !self.run.stopped;
+                assert!(may_type && seen.prompt == PromptBox::Ours && !seen.unread, "an Enter into {:?}", self.run);
+                assert!(matches!(self.sup.phase(), Phase::Running | Phase::Waiting { .. }));
+            }
             Typing::Enter => {
                 assert!(may_type && seen.prompt == PromptBox::Ours && !seen.unread, "an Enter into {:?}", self.run);
                 assert!(self.keys == Keys::Held && self.run.pastes == 1, "an Enter without a paste");
@@ -348,7 +362,9 @@ impl World {
         }
         let held = self.keys == Keys::Held;
         match phase {
-            Phase::Cold | Phase::Running | Phase::Waiting { .. } => assert!(!held, "keys are kept in {phase:?}"),
+            Phase::Cold | Phase::Running | Phase::Waiting { .. } => {
+                assert!(!held || self.run.sends.is_some(), "keys are kept in {phase:?}");
+            }
             Phase::Saving { .. } | Phase::Cooling { .. } | Phase::Stopping { why: StopFor::Restart { .. }, .. } => {
                 assert!(held, "keys are not kept in {phase:?}");
             }

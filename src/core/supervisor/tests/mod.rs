@@ -73,6 +73,8 @@ pub(super) fn word(action: &Action) -> String {
         Action::Type { typing: Typing::Enter } => "enter".to_owned(),
         Action::Type { typing: Typing::Interrupt } => "ctrl-c".to_owned(),
         Action::Type { typing: Typing::DialogKey { dialog } } => format!("key for {dialog}"),
+        Action::Type { typing: Typing::Text { .. } } => "paste".to_owned(),
+        Action::Reply { with: Reply::Sent { result }, .. } => format!("{result:?}").to_lowercase(),
         Action::ReleaseKeys { draft } => format!("release keys{}", if *draft { " draft" } else { "" }),
         Action::HoldKeys => "hold keys".to_owned(),
         Action::PassKeys => "pass keys".to_owned(),

@@ -1,0 +1,90 @@
+//! `hopty send`: what a script types into a session.
+
+use std::io::Read;
+use std::time::Duration;
+
+use serde_json::{Value, json};
+
+use super::control::{Control, Rule, live, paths};
+use super::error::{Failed, say, visible};
+use super::session::ANSWER;
+use crate::core::base64;
+use crate::core::input::names::{self, CursorKeys};
+
+/// How long a submission may take (CONTRACT C4: 30 s), and the host's answer with it.
+const SUBMIT: Duration = Duration::from_secs(40);
+/// How long other keys may wait behind a hand-over, or behind a program that does not read.
+const TYPE: Duration = Duration::from_secs(300);
+/// How much is read from standard input, in bytes: more than any request may have.
+const STDIN_MAX: u64 = 1 << 20;
+
+/// What the verb was given.
+#[derive(Debug)]
+pub(super) struct Wish {
+    /// NAME and TEXT, or NAME alone.
+    pub words: Vec<String>,
+    /// Names of keys.
+    pub keys: Vec<String>,
+    /// The text is on standard input.
+    pub stdin: bool,
+    /// Submit it as a prompt.
+    pub submit: bool,
+    /// The answer as JSON.
+    pub as_json: bool,
+}
+
+pub(super) fn send(wish: &Wish) -> Result<u8, Failed> {
+    let elsewhere = wish.stdin || !wish.keys.is_empty();
+    let (given, text) = match (wish.words.as_slice(), elsewhere) {
+        ([name, text], false) => (Some(name.as_str()), Some(text.as_str())),
+        ([name], true) => (Some(name.as_str()), None),
+        ([], true) => (None, None),
+        ([_, _, ..], true) => return Err(Failed::new(2, "the text is given twice").hint("one of TEXT, --keys and --stdin")),
+        _ => return Err(Failed::new(2, "a name and a text are needed").hint("`hopty send NAME TEXT`, `hopty send NAME --keys enter`")),
+    };
+    let mut request = what(wish, text)?;
+    request["do"] = json!("send");
+    request["submit"] = json!(wish.submit);
+    let paths = paths()?;
+    let name = live(&paths, given, Rule::Careful)?;
+    let mut control = Control::connect(&paths, &name, Some(ANSWER))?;
+    control.patience(if wish.submit { SUBMIT } else { TYPE })?;
+    let done = control.ask(request).inspect_err(|failed| {
+        if let Some(reason) = failed.refusal().filter(|_| wish.submit && !wish.as_json) {
+            let _ = say(format_args!("refused: {}", visible(reason)));
+        }
+    })?;
+    let result = done["result"].as_str().unwrap_or_default();
+    if wish.as_json {
+        say(format_args!("{done}"))?;
+    } else if wish.submit {
+        say(format_args!("{}", visible(result)))?;
+    }
+    Ok(u8::from(wish.submit && !matches!(result, "submitted" | "queued")))
+}
+
+/// The request, without what every `send` has.
+fn what(wish: &Wish, text: Option<&str>) -> Result<Value, Failed> {
+    if !wish.keys.is_empty() {
+        for key in &wish.keys {
+            // The host knows which form the program wants; whether it is a key is known here, and said before anything is typed.
+            names::bytes(key, CursorKeys::Normal)
+                .map_err(|e| Failed::new(2, e.to_string()).hint("`hopty send --help` tells how keys are named"))?;
+        }
+        return Ok(json!({"keys": wish.keys}));
+    }
+    let bytes = match text {
+        Some(text) => text.as_bytes().to_vec(),
+        None => {
+            let mut bytes = Vec::new();
+            std::io::stdin().take(STDIN_MAX).read_to_end(&mut bytes)?;
+            bytes
+        }
+    };
+    // A line is bounded, and a control character takes six bytes of it.
+    let encoded = base64::encode(&bytes);
+    Ok(match String::from_utf8(bytes).map(|text| json!(text)) {
+        Ok(text) if text.to_string().len() <= encoded.len() + 2 => json!({"text": text}),
+        _ => json!({"base64": encoded}),
+    })
+}

@@ -1,0 +1,139 @@
+//! A prompt that `hopty send --submit` types: made fit for a paste, and known again where Claude says that it has it.
+
+use crate::core::handoff::continuation::unwrap_pasted;
+
+/// Why a text cannot be submitted as a prompt.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Unfit {
+    /// Nothing would be submitted.
+    Empty,
+    /// It would be run as a shell command, which nothing proves.
+    Shell,
+}
+
+/// How Claude took it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Taken {
+    /// It began a turn.
+    Prompt,
+    /// It waits in Claude's queue.
+    Queued,
+}
+
+/// A prompt on its way.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Sent {
+    text: String,
+    squeezed: String,
+    /// Written before this moment (RFC 3339 UTC), a line of the transcript is about an earlier prompt of the same words.
+    since: Option<String>,
+}
+
+impl Sent {
+    /// A prompt with this text: line ends become `\n`, control characters other than tabs go (DESIGN 8), white space
+    /// at its end too.
+    ///
+    /// # Errors
+    /// When it is not one that can be submitted and proven.
+    pub fn new(text: &str) -> Result<Self, Unfit> {
+        let text = text.replace("\r\n", "\n").replace('\r', "\n");
+        let mut text: String = text.chars().filter(|c| !c.is_control() || matches!(c, '\n' | '\t')).collect();
+        text.truncate(text.trim_end().len());
+        if text.trim_start().is_empty() {
+            return Err(Unfit::Empty);
+        }
+        if text.starts_with('!') {
+            return Err(Unfit::Shell);
+        }
+        // Behind a backslash Enter begins a new line, and behind the name of a file it takes what is offered.
+        let word = text.rsplit(char::is_whitespace).next().unwrap_or_default();
+        if text.ends_with('\\') || word.contains('@') {
+            text.push(' ');
+        }
+        let squeezed = squeeze(&text);
+        Ok(Sent { text, squeezed, since: None })
+    }
+
+    /// What is typed.
+    #[must_use]
+    pub fn text(&self) -> &str {
+        &self.text
+    }
+
+    /// Whether it is a slash command: Claude says nothing of those that it does itself.
+    #[must_use]
+    pub fn is_command(&self) -> bool {
+        let word = self.text.split_whitespace().next().unwrap_or_default();
+        word.strip_prefix('/').is_some_and(|rest| !rest.contains('/')) && self.text.starts_with('/')
+    }
+
+    /// Enter was pressed at this moment (RFC 3339 UTC): from here on lines of the transcript count.
+    pub fn entered(&mut self, at: String) {
+        self.since.get_or_insert(at);
+    }
+
+    /// Whether `prompt` is this one. White space is not compared: Claude trims it, and writes tabs as blanks.
+    #[must_use]
+    pub fn is(&self, prompt: &str) -> bool {
+        squeeze(&unwrap_pasted(prompt)) == self.squeezed
+    }
+
+    /// The same for a line of the transcript that was written at `at`.
+    #[must_use]
+    pub fn is_line(&self, prompt: &str, at: Option<&str>) -> bool {
+        let later = matches!((&self.since, at), (Some(since), Some(at)) if at >= since.as_str());
+        later && self.is(prompt)
+    }
+}
+
+fn squeeze(text: &str) -> String {
+    text.split_whitespace().collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn text(of: &str) -> String {
+        Sent::new(of).unwrap().text().to_owned()
+    }
+
+    #[test]
+    fn a_prompt_can_neither_end_its_paste_nor_move_a_cursor() {
+        assert_eq!(text("a\x1b[201~\rb\r\nc\u{9b}2J\x7f\x03\td \n"), "a[201~\nb\nc2J\td");
+    }
+
+    #[test]
+    fn enter_behind_it_submits() {
+        assert_eq!(text("ends with \\"), "ends with \\ ");
+        assert_eq!(text("look at @src/main.rs"), "look at @src/main.rs ");
+        assert_eq!(text("@a and b"), "@a and b");
+    }
+
+    #[test]
+    fn what_cannot_be_submitted_is_said() {
+        for empty in ["", " \n\t", "\x1b\x03"] {
+            assert_eq!(Sent::new(empty), Err(Unfit::Empty));
+        }
+        assert_eq!(Sent::new("!ls"), Err(Unfit::Shell));
+    }
+
+    #[test]
+    fn a_command_is_one_word_with_one_slash() {
+        let command = |of: &str| Sent::new(of).unwrap().is_command();
+        assert!(command("/clear") && command("/compact keep the plan"));
+        assert!(!command("/etc/hosts is a file") && !command("say /clear") && !command(" /clear"));
+    }
+
+    #[test]
+    fn it_is_known_again_and_an_earlier_one_of_the_same_words_is_not() {
+        let mut sent = Sent::new("one\n two\tthree").unwrap();
+        assert!(sent.is("one two three") && sent.is("one\n  two    three\n") && !sent.is("one two"));
+        assert!(sent.is("\n\n<pasted_content id=\"ab12\">\none\n two\tthree\n</pasted_content id=\"ab12\">\n"));
+        assert!(!sent.is_line("one two three", Some("2026-11-20T14:00:00.000Z")), "before Enter");
+        sent.entered("2026-11-20T14:00:00.500Z".to_owned());
+        assert!(!sent.is_line("one two three", Some("2026-11-20T14:00:00.499Z")));
+        assert!(!sent.is_line("one two three", None));
+        assert!(sent.is_line("one two three", Some("2026-11-20T14:00:00.500Z")));
+    }
+}
