@@ -1,0 +1,217 @@
+//! Driving Claude from outside: `send --submit` and `wait`, with both agents. What is answered is what happened.
+
+#![allow(clippy::unwrap_used)]
+
+mod support;
+
+use std::process::{Command, Output, Stdio};
+
+use hopty::standin::script::{Reply, Script};
+use serde_json::{Value, json};
+use support::claude::{Kind, hopty};
+use support::wait_for;
+use support::world::World;
+
+/// Each case becomes two tests, `stand_in::NAME` and `real::NAME`.
+macro_rules! both {
+    ($($name:ident),* $(,)?) => {
+        mod stand_in {
+            $(#[test] fn $name() { super::$name(super::Kind::StandIn); })*
+        }
+        mod real {
+            $(#[test] fn $name() { super::$name(super::Kind::Real); })*
+        }
+    };
+}
+
+both! {
+    idle_after_a_sent_prompt_is_never_early,
+    a_prompt_reaches_the_model_as_it_was_sent,
+    nothing_is_sent_into_a_permission_dialog,
+    nothing_is_sent_behind_a_draft,
+    a_busy_claude_queues_what_is_sent,
+    without_hooks_the_transcript_is_the_proof,
+}
+
+/// Starts Claude where nobody looks, with the world's arguments.
+fn start(world: &World, more: &[&str]) {
+    let mut args = vec!["--detached"];
+    args.extend(world.args.iter().map(String::as_str));
+    args.extend_from_slice(more);
+    // The drop-in form needs a terminal; it is gone as soon as the name is printed.
+    let mut term = world.terminal(&args);
+    assert_eq!(term.wait_exit(), 0);
+    world.ask(&["wait", "proj", "idle", "--timeout", "60s"]);
+}
+
+/// Runs a verb with `input` on its standard input.
+fn with_stdin(world: &World, args: &[&str], input: &str) -> Output {
+    let path = world.project.join("input");
+    std::fs::write(&path, input).unwrap();
+    let mut command = Command::new(hopty());
+    command.args(args).env_clear().envs(world.env.iter().cloned()).current_dir(&world.project);
+    command.stdin(std::fs::File::open(path).unwrap()).stderr(Stdio::piped()).output().unwrap()
+}
+
+/// Submits a text; what the verb says, and the number of the journal line.
+fn submit(world: &World, text: &str) -> (String, u64) {
+    let output = with_stdin(world, &["send", "proj", "--stdin", "--submit", "--json"], text);
+    let said: Value = serde_json::from_slice(&output.stdout)
+        .unwrap_or_else(|e| panic!("{e}: {}\n{}", String::from_utf8_lossy(&output.stderr), world.story()));
+    (said["result"].as_str().unwrap_or("refused").to_owned(), said["seq"].as_u64().unwrap_or_default())
+}
+
+fn submitted(world: &World, text: &str) -> u64 {
+    let (result, seq) = submit(world, text);
+    assert_eq!(result, "submitted", "{}", world.story());
+    seq
+}
+
+fn wait_idle(world: &World, since: u64) -> Value {
+    let since = since.to_string();
+    serde_json::from_str(&world.ask(&["wait", "proj", "idle", "--since", &since, "--timeout", "60s", "--json"])).unwrap()
+}
+
+fn end(world: &World) {
+    world.ask(&["stop", "proj"]);
+    world.assert_replays();
+    world.assert_nothing_left();
+}
+
+/// The texts of the last message of a person in the last request, and how often `text` stands in it.
+fn times_asked(world: &World, text: &str) -> usize {
+    let squeeze = |text: &str| text.split_whitespace().collect::<String>();
+    let wanted = squeeze(text);
+    let requests = world.api.main_requests();
+    let last = requests.last().expect("a request");
+    last.texts().iter().map(|(_, text)| squeeze(text).matches(&wanted).count()).sum()
+}
+
+fn idle_after_a_sent_prompt_is_never_early(kind: Kind) {
+    let rounds = std::env::var("HOPTY_TEST_ROUNDS").ok().and_then(|n| n.parse().ok());
+    let rounds: usize = rounds.unwrap_or(if kind == Kind::Real { 2 } else { 10 });
+    let turn_ms = std::env::var("HOPTY_TEST_TURN_MS").ok().and_then(|n| n.parse().ok()).unwrap_or(700);
+    let script = Script::each(move |_, n| Reply::text(format!("Answer {n}.")).after_ms(turn_ms).filling(1000));
+    let Some(world) = World::new(kind, script) else { return };
+    start(&world, &[]);
+    for n in 0..rounds {
+        let seq = submitted(&world, &format!("Question {n}?"));
+        assert_eq!(world.status()["state"], "busy", "{}", world.story());
+        let idle = wait_idle(&world, seq);
+        let conversation = idle["conversation"].as_str().unwrap();
+        let answered = |line: &Value| line["type"] == "assistant" && line.to_string().contains(&format!("Answer {n}."));
+        wait_for("the answer in the transcript", || world.transcript(conversation).iter().any(answered).then_some(()));
+        assert!(world.api.main_requests().len() == n + 1, "round {n}: one request a turn");
+        let screen = world.hopty(&["wait", "proj", &format!("text=Answer {n}\\."), "--timeout", "5s"]);
+        assert!(screen.status.success(), "round {n}: idle before the answer was shown");
+        assert_eq!(idle["seq"].as_u64().map(|at| at > seq), Some(true));
+    }
+    end(&world);
+}
+
+fn a_prompt_reaches_the_model_as_it_was_sent(kind: Kind) {
+    let Some(world) = World::new(kind, Script::each(|_, _| Reply::text("Read.").filling(1000))) else { return };
+    start(&world, &[]);
+    let lines: Vec<String> = (0..2500).map(|n| format!("line {n} of a long text that is sent")).collect();
+    for text in [
+        "one line",
+        "two lines\nof text",
+        "five\nlines\n\n  indented\n\tand a tab",
+        "it ends nothing: \u{1b}[201~ and goes on\u{3}\u{4}",
+        "ends with a backslash \\",
+        "umlauts äöü, wide 漢字, and a flag 🇩🇪",
+        &lines.join("\n"),
+        &"x".repeat(5000),
+    ] {
+        let clean: String = text.replace("\u{1b}[201~", "[201~").chars().filter(|c| !c.is_control() || c.is_whitespace()).collect();
+        let seq = submitted(&world, text);
+        wait_idle(&world, seq);
+        assert_eq!(times_asked(&world, &clean), 1, "{}", &clean[..clean.len().min(60)]);
+    }
+    for (text, words) in [(" \n", "the text is empty"), ("!ls", "shell command")] {
+        let output = with_stdin(&world, &["send", "proj", "--stdin", "--submit"], text);
+        assert!(!output.status.success() && String::from_utf8_lossy(&output.stderr).contains(words));
+    }
+    end(&world);
+}
+
+/// A tool that needs a permission.
+fn asks_for_permission() -> Script {
+    Script::each(|request, _| {
+        if request.assistant_messages() == 0 { Reply::bash("touch made").filling(1000) } else { Reply::text("Done.").filling(1000) }
+    })
+}
+
+fn nothing_is_sent_into_a_permission_dialog(kind: Kind) {
+    let Some(mut world) = World::new(kind, asks_for_permission()) else { return };
+    world.args.retain(|arg| arg != "--dangerously-skip-permissions");
+    start(&world, &[]);
+    let seq = submitted(&world, "Make the file.");
+    let blocked = world.ask(&["wait", "proj", "blocked", "--since", &seq.to_string(), "--json"]);
+    let blocked: Value = serde_json::from_str(&blocked).unwrap();
+    assert_eq!(blocked["waiting_for"], "permission");
+    world.ask(&["wait", "proj", "text=Do you want to proceed", "--timeout", "10s"]);
+    let refused = world.hopty(&["send", "proj", "More text", "--submit"]);
+    let said = String::from_utf8_lossy(&refused.stdout).into_owned();
+    assert_eq!(refused.status.code(), Some(4), "{said}{}", world.story());
+    assert_eq!(said, "refused: Claude shows a dialog (permission)\n");
+    assert_eq!(world.status()["state"], "blocked");
+    assert!(!world.project.join("made").exists(), "nothing was approved");
+    // A person's own key is a person's own.
+    let at = world.status()["seq"].as_u64().unwrap();
+    world.ask(&["send", "proj", "--keys", "enter"]);
+    wait_idle(&world, at);
+    assert!(world.project.join("made").exists());
+    submitted(&world, "And now?");
+    end(&world);
+}
+
+fn nothing_is_sent_behind_a_draft(kind: Kind) {
+    let Some(world) = World::new(kind, Script::each(|_, _| Reply::text("Hello.").filling(1000))) else { return };
+    start(&world, &[]);
+    world.ask(&["send", "proj", "half a thought"]);
+    world.ask(&["wait", "proj", "text=half a thought"]);
+    let refused = world.hopty(&["send", "proj", "More text", "--submit"]);
+    assert_eq!(String::from_utf8_lossy(&refused.stdout), "refused: a draft stands in the prompt box\n", "{}", world.story());
+    assert_eq!(refused.status.code(), Some(4));
+    world.ask(&["wait", "proj", "text=half a thought$"]);
+    assert!(world.api.main_requests().is_empty(), "nothing was submitted");
+    world.ask(&["send", "proj", "--keys", "enter"]);
+    wait_for("the draft in a request", || world.api.requests().iter().any(|r| r.contains("half a thought")).then_some(()));
+    end(&world);
+}
+
+fn a_busy_claude_queues_what_is_sent(kind: Kind) {
+    let script = Script::each(|request, _| {
+        if request.assistant_messages() == 0 { Reply::bash("sleep 3").filling(1000) } else { Reply::text("Done.").filling(1000) }
+    });
+    let Some(world) = World::new(kind, script) else { return };
+    start(&world, &[]);
+    let seq = submitted(&world, "Take your time.");
+    let (result, at) = submit(&world, "And this, too.");
+    assert_eq!(result, "queued", "{}", world.story());
+    assert!(at > seq);
+    assert_eq!(world.status()["state"], "busy");
+    wait_for("the queued prompt in a request", || world.api.requests().iter().any(|r| r.contains("And this, too.")).then_some(()));
+    wait_idle(&world, at);
+    assert_eq!(times_asked(&world, "And this, too."), 1);
+    end(&world);
+}
+
+fn without_hooks_the_transcript_is_the_proof(kind: Kind) {
+    let Some(world) = World::new(kind, Script::each(|_, n| Reply::text(format!("Answer {n}.")).after_ms(700).filling(1000))) else {
+        return;
+    };
+    let path = world.claude_dir().join("settings.json");
+    let mut settings: Value = serde_json::from_slice(&std::fs::read(&path).unwrap()).unwrap();
+    settings["disableAllHooks"] = json!(true);
+    std::fs::write(&path, settings.to_string()).unwrap();
+    start(&world, &[]);
+    for n in 0..3 {
+        // The same words each time: an earlier prompt proves nothing.
+        let seq = submitted(&world, "Go on.");
+        wait_idle(&world, seq);
+        assert_eq!(world.api.main_requests().len(), n + 1, "{}", world.story());
+    }
+    end(&world);
+}
