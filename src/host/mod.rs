@@ -26,6 +26,7 @@
 //! | `report` | the session object of CONTRACT C3 |
 
 mod clients;
+mod command;
 mod event_loop;
 mod follower;
 mod keys;

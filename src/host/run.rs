@@ -1,16 +1,12 @@
 //! One life of the child: its pseudo-terminal, the screen that listens beside it, and its end.
 
-use std::ffi::OsString;
 use std::path::PathBuf;
 
 use super::Host;
 use super::model::Model;
 use super::terminals::Via;
-use crate::core::claude::args::{NextRun, for_launch, for_next_run, for_resume, with_settings};
-use crate::core::claude::environment::{Additions, of_child};
 use crate::core::ids::ConversationId;
 use crate::core::process::{ProcessEnd, Signal};
-use crate::core::supervisor::Agent;
 use crate::core::supervisor::event::{Event, ScreenFacts};
 use crate::core::supervisor::phase::{Phase, StartKind, StopFor};
 use crate::core::terminal::Size;
@@ -169,54 +165,6 @@ impl Host {
         let program = self.lent.program(&self.launch, args, env, self.dir.clone());
         let pid = spawn(&pty, &program)?;
         Ok((pty, pid))
-    }
-
-    fn arguments(&self, start: StartKind, conversation: Option<&ConversationId>) -> Vec<OsString> {
-        let Some(id) = conversation.filter(|_| self.launch.agent == Agent::Claude) else {
-            if self.launch.agent == Agent::Claude
-                && let Some(plugin) = &self.plugin
-            {
-                let mut words = vec![format!("--plugin-dir={}", plugin.display())];
-                words.extend(self.args.iter().map(|a| a.to_string_lossy().into_owned()));
-                return self.with_settings(words).into_iter().map(OsString::from).collect();
-            }
-            return self.args.clone();
-        };
-        let words: Vec<String> = self.args.iter().map(|a| a.to_string_lossy().into_owned()).collect();
-        let plugin = self.plugin.as_ref().map(|p| p.display().to_string());
-        let next = NextRun {
-            session_id: id.clone(),
-            model: self.watching.model.clone(),
-            permission_mode: self.recorder.supervisor.permission_mode().map(str::to_owned),
-            plugin_dir: plugin.clone(),
-            settings: self.settings.clone(),
-            prompt: None,
-        };
-        let made = match start {
-            StartKind::First => self.with_settings(for_launch(&words, plugin.as_deref(), id)),
-            StartKind::Fresh => for_next_run(&words, &next),
-            StartKind::Resume => for_resume(&words, &next),
-        };
-        made.into_iter().map(OsString::from).collect()
-    }
-
-    fn with_settings(&self, args: Vec<String>) -> Vec<String> {
-        self.settings.as_ref().map_or(args.clone(), |settings| with_settings(&args, settings))
-    }
-
-    fn environment(&self, number: u32) -> Vec<(OsString, OsString)> {
-        let depth = std::env::var("HOPTY_DEPTH").ok().and_then(|d| d.parse::<u32>().ok()).unwrap_or(0);
-        let add = Additions {
-            session: self.claim.name.to_string(),
-            socket: self.socket.clone().into(),
-            run: number,
-            depth: depth + 1,
-            claude: self.launch.agent == Agent::Claude,
-            task_list: self.first_conversation.as_ref().filter(|_| number > 1).map(ToString::to_string),
-            no_flicker: self.full_screen.filter(|_| number > 1).map(|full| if full { "1" } else { "0" }),
-        };
-        let own = std::env::vars_os().filter(|(name, _)| name.to_str().is_none_or(|name| !self.lent_env.contains_key(name)));
-        of_child(own.chain(self.lent_env.iter().map(|(name, value)| (name.into(), value.into()))), &add)
     }
 
     /// The master is ready: output forward first, then to the screen; waiting input into it.

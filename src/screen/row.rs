@@ -59,9 +59,13 @@ impl Row {
         &self.cells
     }
 
-    /// How many cells it has, stored or not.
     pub(super) fn cols(&self) -> usize {
         usize::from(self.cols)
+    }
+
+    /// The cell at `col`; a blank beyond the row.
+    pub(super) fn cell(&self, col: usize) -> Cell {
+        self.cells.get(col).copied().unwrap_or(Cell::BLANK)
     }
 
     /// The cells up to the last one that holds something or looks like something.

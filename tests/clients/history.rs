@@ -16,7 +16,7 @@ fn a_terminal_gets_the_lines_that_it_has_not_seen_once() {
     ]);
     let hopty = support::claude::hopty().display().to_string();
     let script = format!("'{hopty}' attach; echo between; '{hopty}' attach");
-    let term = Term::start("/bin/sh".as_ref(), &["-c", &script], &world.env, &world.project, (80, 24));
+    let mut term = Term::start("/bin/sh".as_ref(), &["-c", &script], &world.env, &world.project, (80, 24));
     term.wait_text("begun");
     term.send("\x1cd");
     term.wait_text("between");
@@ -30,6 +30,8 @@ fn a_terminal_gets_the_lines_that_it_has_not_seen_once() {
     assert_eq!((count("line 299."), count("second 1."), count("second 50.")), (2, 1, 1));
     // In order, and the picture below them.
     assert!(bytes.find("line 1.") < bytes.find("line 2.") && bytes.find("line 276.") < bytes.find("line 299."));
+    term.send("\x1cd");
+    assert_eq!(term.wait_exit(), 0);
     let other = world.terminal(&["attach"]);
     other.wait_text("more");
     assert!(String::from_utf8(other.bytes()).unwrap().contains("line 1."), "another terminal has not seen them");

@@ -1,0 +1,62 @@
+//! The command of a run: its arguments and its environment.
+
+use std::ffi::OsString;
+
+use super::Host;
+use crate::core::claude::args::{NextRun, for_launch, for_next_run, for_resume, with_settings};
+use crate::core::claude::environment::{Additions, of_child};
+use crate::core::ids::ConversationId;
+use crate::core::supervisor::Agent;
+use crate::core::supervisor::phase::StartKind;
+
+impl Host {
+    /// The arguments of a run.
+    pub(super) fn arguments(&self, start: StartKind, conversation: Option<&ConversationId>) -> Vec<OsString> {
+        let Some(id) = conversation.filter(|_| self.launch.agent == Agent::Claude) else {
+            if self.launch.agent == Agent::Claude
+                && let Some(plugin) = &self.plugin
+            {
+                let mut words = vec![format!("--plugin-dir={}", plugin.display())];
+                words.extend(self.args.iter().map(|a| a.to_string_lossy().into_owned()));
+                return self.with_settings(words).into_iter().map(OsString::from).collect();
+            }
+            return self.args.clone();
+        };
+        let words: Vec<String> = self.args.iter().map(|a| a.to_string_lossy().into_owned()).collect();
+        let plugin = self.plugin.as_ref().map(|p| p.display().to_string());
+        let next = NextRun {
+            session_id: id.clone(),
+            model: self.watching.model.clone(),
+            permission_mode: self.recorder.supervisor.permission_mode().map(str::to_owned),
+            plugin_dir: plugin.clone(),
+            settings: self.settings.clone(),
+            prompt: None,
+        };
+        let made = match start {
+            StartKind::First => self.with_settings(for_launch(&words, plugin.as_deref(), id)),
+            StartKind::Fresh => for_next_run(&words, &next),
+            StartKind::Resume => for_resume(&words, &next),
+        };
+        made.into_iter().map(OsString::from).collect()
+    }
+
+    fn with_settings(&self, args: Vec<String>) -> Vec<String> {
+        self.settings.as_ref().map_or(args.clone(), |settings| with_settings(&args, settings))
+    }
+
+    /// The environment of a run (CONTRACT C14).
+    pub(super) fn environment(&self, number: u32) -> Vec<(OsString, OsString)> {
+        let depth = std::env::var("HOPTY_DEPTH").ok().and_then(|d| d.parse::<u32>().ok()).unwrap_or(0);
+        let add = Additions {
+            session: self.claim.name.to_string(),
+            socket: self.socket.clone().into(),
+            run: number,
+            depth: depth + 1,
+            claude: self.launch.agent == Agent::Claude,
+            task_list: self.first_conversation.as_ref().filter(|_| number > 1).map(ToString::to_string),
+            no_flicker: self.full_screen.filter(|_| number > 1).map(|full| if full { "1" } else { "0" }),
+        };
+        let own = std::env::vars_os().filter(|(name, _)| name.to_str().is_none_or(|name| !self.lent_env.contains_key(name)));
+        of_child(own.chain(self.lent_env.iter().map(|(name, value)| (name.into(), value.into()))), &add)
+    }
+}
