@@ -140,15 +140,6 @@ impl Typing {
     }
 }
 
-pub(super) fn journal_class(class: Class) -> KeyClass {
-    match class {
-        Class::Typed | Class::Submit | Class::Suspend | Class::Prefix => KeyClass::Typed,
-        Class::Interrupt => KeyClass::Interrupt,
-        Class::Paste => KeyClass::Paste,
-        Class::Report => KeyClass::Report,
-    }
-}
-
 impl Host {
     /// Bytes from a client's terminal.
     pub(super) fn typed(&mut self, id: u64, bytes: &[u8]) {
@@ -177,7 +168,7 @@ impl Host {
         }
         let mut leads = false;
         for piece in pieces.iter().filter(|piece| piece.class != Class::Prefix && !client.read_only) {
-            let class = journal_class(piece.class);
+            let class = KeyClass::from(piece.class);
             let length = u32::try_from(piece.range.end - piece.range.start).unwrap_or(u32::MAX);
             let again = typing.reported.is_some_and(|(c, at)| c == class && now.since(at) < REPORT_MS);
             if class == KeyClass::Interrupt || !again {

@@ -9,7 +9,7 @@ use std::collections::VecDeque;
 use serde_json::json;
 
 use super::Host;
-use super::keys::{journal_class, paste};
+use super::keys::paste;
 use crate::core::base64;
 use crate::core::claude::sent::{Sent, Unfit};
 use crate::core::input::names::{self, CursorKeys};
@@ -258,7 +258,7 @@ impl Host {
         classifier.flush(&mut pieces);
         for piece in pieces {
             let length = u32::try_from(piece.range.end - piece.range.start).unwrap_or(u32::MAX);
-            self.events.push_back(Event::Keys { client: 0, class: journal_class(piece.class), bytes: length });
+            self.events.push_back(Event::Keys { client: 0, class: piece.class.into(), bytes: length });
         }
         self.type_persons(bytes);
     }

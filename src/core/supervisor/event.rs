@@ -4,6 +4,7 @@
 use serde::{Deserialize, Serialize};
 
 use crate::core::ids::{ConversationId, HandoffId};
+use crate::core::input::Class;
 use crate::core::process::{ProcessEnd, Signal};
 use crate::core::signal::RestartFile;
 
@@ -19,6 +20,17 @@ pub enum KeyClass {
     Paste,
     /// The terminal reporting something: focus, mouse, an answer to a query.
     Report,
+}
+
+impl From<Class> for KeyClass {
+    fn from(class: Class) -> Self {
+        match class {
+            Class::Typed | Class::Submit | Class::Suspend | Class::Prefix => KeyClass::Typed,
+            Class::Interrupt => KeyClass::Interrupt,
+            Class::Paste => KeyClass::Paste,
+            Class::Report => KeyClass::Report,
+        }
+    }
 }
 
 /// Claude's hook events that hopty registers for (CONTRACT C13), and what else may come.

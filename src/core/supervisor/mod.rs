@@ -325,8 +325,7 @@ impl Supervisor {
             Event::Queued { prompts } => self.queued = *prompts,
             Event::Screen { facts } => self.look(now, facts),
             Event::Status { status, conversation, waiting_for } => {
-                self.waiting_for.clone_from(waiting_for);
-                self.status(now, *status, conversation.as_ref(), out);
+                self.status(now, *status, conversation.as_ref(), waiting_for.as_ref(), out);
             }
             Event::Signal { file, fresh, sessions, dir_ok } => self.signal(now, file, *fresh, *sessions, *dir_ok, out),
             Event::Restart { id, by, now: at_once, handoff } => self.restart(now, *id, *by, *at_once, *handoff, out),
@@ -407,22 +406,6 @@ impl Supervisor {
             self.box_since.get_or_insert(now);
         }
         self.screen = facts.clone();
-    }
-
-    fn status(&mut self, now: Stamp, status: AgentStatus, named: Option<&ConversationId>, out: &mut Vec<Action>) {
-        // The same word again says nothing new, unless a turn began or ended since it was first said.
-        if self.status != Some(status) || self.status_since < self.turn_since {
-            self.status_since = now;
-        }
-        self.status = Some(status);
-        if !self.hooks_seen
-            && let Some(id) = named
-            && !self.is_current(id)
-            && self.pid.is_some()
-        {
-            self.change_conversation(id.clone(), None, "its sessions file names it", out);
-        }
-        self.settle_on_status(now, out);
     }
 
     fn enter(&mut self, now: Stamp, phase: Phase) {

@@ -2,6 +2,7 @@
 
 use serde::{Deserialize, Serialize};
 
+use super::action::Action;
 use super::event::AgentStatus;
 use super::phase::Phase;
 use super::{Agent, Policy, Supervisor, Turn};
@@ -225,6 +226,31 @@ impl Supervisor {
     #[must_use]
     pub fn entered(&self) -> (Stamp, u64) {
         (self.entered.at, self.entered.seq)
+    }
+
+    /// Claude's sessions file says something else.
+    pub(super) fn status(
+        &mut self,
+        now: Stamp,
+        status: AgentStatus,
+        named: Option<&ConversationId>,
+        waiting_for: Option<&String>,
+        out: &mut Vec<Action>,
+    ) {
+        self.waiting_for = waiting_for.cloned();
+        // The same word again says nothing new, unless a turn began or ended since it was first said.
+        if self.status != Some(status) || self.status_since < self.turn_since {
+            self.status_since = now;
+        }
+        self.status = Some(status);
+        if !self.hooks_seen
+            && let Some(id) = named
+            && !self.is_current(id)
+            && self.pid.is_some()
+        {
+            self.change_conversation(id.clone(), None, "its sessions file names it", out);
+        }
+        self.settle_on_status(now, out);
     }
 
     /// Notes the line at which a state began, so that one can wait for the next one.
