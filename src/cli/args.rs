@@ -18,6 +18,21 @@ pub(super) struct Cli {
     pub verb: Verb,
 }
 
+/// How a screen is shown; as plain text when none is given.
+#[derive(Clone, Copy, Debug, Args)]
+#[group(multiple = false)]
+pub(super) struct PictureForm {
+    /// With the sequences for colours and looks
+    #[arg(long)]
+    pub ansi: bool,
+    /// As JSON
+    #[arg(long)]
+    pub json: bool,
+    /// As an image
+    #[arg(long)]
+    pub svg: bool,
+}
+
 /// Options of `run`.
 #[derive(Debug, Args)]
 pub(super) struct RunOptions {
@@ -134,6 +149,27 @@ pub(super) enum Verb {
         #[arg(long)]
         json: bool,
     },
+    /// What is on a session's screen now
+    Screen {
+        /// The session
+        name: Option<String>,
+        /// The lines that have left it at the top, too
+        #[arg(long)]
+        history: bool,
+        #[command(flatten)]
+        form: PictureForm,
+    },
+    /// What a terminal would show after the bytes on standard input
+    ScreenDump {
+        /// Columns of the terminal
+        #[arg(long, default_value_t = 80, value_parser = clap::value_parser!(u16).range(1..=1000), value_name = "C")]
+        cols: u16,
+        /// Rows of the terminal
+        #[arg(long, default_value_t = 24, value_parser = clap::value_parser!(u16).range(1..=1000), value_name = "R")]
+        rows: u16,
+        #[command(flatten)]
+        form: PictureForm,
+    },
     /// Show one session in full
     Status {
         /// The session
@@ -201,6 +237,7 @@ impl Verb {
             | Verb::Events { json, .. }
             | Verb::Why { json, .. }
             | Verb::Replay { json, .. } => *json,
+            Verb::Screen { form, .. } | Verb::ScreenDump { form, .. } => form.json,
             Verb::Run(_) | Verb::Attach { .. } | Verb::Log { .. } | Verb::Dash | Verb::Demo { .. } => false,
         }
     }

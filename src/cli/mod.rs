@@ -13,6 +13,7 @@ mod hook;
 mod list;
 mod replay;
 mod run;
+mod screen;
 mod send;
 mod session;
 mod settings;
@@ -29,13 +30,11 @@ use error::Failed;
 
 /// The verbs of DESIGN 4 that this version does not have yet.
 const LATER: &[&str] = &[
-    "screen",
     "context",
     "handoff",
     "channel",
     "conversations",
     "backup",
-    "screen-dump",
     "restore",
     "test",
     "record",
@@ -50,8 +49,25 @@ const LATER: &[&str] = &[
 
 /// The verbs of this version.
 const NOW: &[&str] = &[
-    "run", "ls", "dash", "attach", "detach", "restart", "stop", "send", "events", "log", "why", "status", "replay", "hook", "demo",
-    "help", "wait",
+    "run",
+    "ls",
+    "dash",
+    "attach",
+    "detach",
+    "restart",
+    "stop",
+    "send",
+    "events",
+    "log",
+    "why",
+    "status",
+    "replay",
+    "hook",
+    "demo",
+    "help",
+    "wait",
+    "screen",
+    "screen-dump",
 ];
 
 /// Everything: from the arguments (without the program's name) to the exit code.
@@ -126,6 +142,8 @@ fn verb(verb: Verb, host: Option<Forked>) -> Result<u8, Failed> {
         Verb::Send { words, keys, stdin, submit, json } => send::send(&send::Wish { words, keys, stdin, submit, as_json: json }),
         Verb::Wait { words, timeout, since, json } => wait::wait(&wait::Wish { words: &words, timeout, since, as_json: json }),
         Verb::Status { name, json } => session::status(name.as_deref(), json),
+        Verb::Screen { name, history, form } => screen::screen(name.as_deref(), history, form),
+        Verb::ScreenDump { cols, rows, form } => screen::dump((cols, rows), form),
         Verb::Events { name, follow, .. } => events::events(name.as_deref(), follow),
         Verb::Log { name, follow } => events::log(name.as_deref(), follow),
         Verb::Why { name, json } => events::why(name.as_deref(), json),

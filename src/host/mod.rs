@@ -34,6 +34,7 @@ mod listener;
 mod model;
 mod orders;
 mod perform;
+mod picture;
 mod repaint;
 mod report;
 mod requests;

@@ -10,7 +10,7 @@ use std::panic::{AssertUnwindSafe, catch_unwind};
 use crate::core::terminal::Size;
 use crate::core::time::Stamp;
 use crate::io::clock::Clock;
-use crate::screen::{Query, Screen};
+use crate::screen::{Dump, Query, Screen};
 
 /// Bytes that may wait before the child is slowed down to the model's speed: a burst of 4 MiB passes as if there were no
 /// model.
@@ -205,6 +205,21 @@ impl Model {
     pub fn screen(&mut self) -> &mut Screen {
         while self.step() {}
         &mut self.screen
+    }
+
+    /// The whole state for another terminal, with up to so many lines of history; `None` when the model is switched off, or fails
+    /// at this and is switched off now.
+    pub fn dump(&mut self, lines: usize) -> Option<Dump> {
+        let screen = &*self.screen();
+        let dump = catch_unwind(AssertUnwindSafe(|| {
+            #[cfg(debug_assertions)]
+            super::event_loop::panic_when_asked("dump");
+            screen.dump_with(lines)
+        }));
+        if dump.is_err() {
+            self.switch_off();
+        }
+        dump.ok().filter(|_| self.off.is_none())
     }
 
     /// A new size, after everything that was written for the old one.

@@ -5,6 +5,7 @@ use std::panic::{AssertUnwindSafe, catch_unwind};
 use serde_json::{Value, json};
 
 use super::Host;
+use super::picture::Above;
 use crate::core::claude::hooks;
 use crate::core::supervisor::action::{HookAnswer, Reply};
 use crate::core::supervisor::event::{Asker, Event, PromptOf};
@@ -116,6 +117,8 @@ impl Host {
                 self.send(id, &refused("type into it", format!("a person can: hopty send {name}")));
             }
             Request::Send(wanted) => self.send_request(id, request, &wanted),
+            Request::Screen { history: true } => self.screen(id, request, Above::Wanted),
+            Request::Screen { history: false } => self.screen(id, request, Above::Left),
             Request::Wait(wanted) => self.wait(id, request, wanted),
             Request::Events => {
                 let path = self.claim.dir.join("journal.jsonl");

@@ -128,6 +128,12 @@ pub enum Request {
     },
     /// Type into the child.
     Send(Send),
+    /// The state of the screen as escape sequences.
+    Screen {
+        /// The lines above it, too: as many of the newest as a line of the protocol has room for.
+        #[serde(default)]
+        history: bool,
+    },
     /// Answer when something is so, or when the time is over.
     Wait(Wait),
     /// Become a client.
@@ -265,7 +271,7 @@ pub fn parse_request(line: &[u8]) -> Result<(u64, Request), (u64, Failure)> {
     let Some(name) = value.get("do").and_then(Value::as_str) else {
         return Err((id, Failure::new(Code::BadRequest, "the request has no `do`", hint)));
     };
-    let known = ["status", "events", "restart", "stop", "send", "attach", "detach", "hook", "wait"];
+    let known = ["status", "events", "restart", "stop", "send", "attach", "detach", "hook", "wait", "screen"];
     if !known.contains(&name) {
         let shown: String = name.chars().filter(|c| !c.is_control()).take(40).collect();
         return Err((id, Failure::new(Code::UnknownRequest, format!("unknown request `{shown}`"), hint)));

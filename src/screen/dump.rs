@@ -40,12 +40,18 @@ impl Screen {
     /// The state as escape sequences for a fresh terminal of this size, or another.
     #[must_use]
     pub fn dump(&self) -> Dump {
+        self.dump_with(usize::MAX)
+    }
+
+    /// The same with at most so many lines of history, the newest ones.
+    #[must_use]
+    pub fn dump_with(&self, lines: usize) -> Dump {
         let mut begun = self.begun.bytes().to_vec();
         if begun.is_empty() || !matches!(self.open, Open::Command | Open::Text) {
             begun.extend_from_slice(self.input.waiting());
         }
         let mut history = Brush::default();
-        history.history(&self.terminal.history, self.terminal.rows);
+        history.history(&self.terminal.history, lines, self.terminal.rows);
         Dump { history: history.out.into_bytes(), screen: self.terminal.dump().into_bytes(), begun }
     }
 }
@@ -98,9 +104,10 @@ impl Brush {
     }
 
     /// The lines above the screen, and then a blank screen.
-    fn history(&mut self, history: &History, rows: usize) {
+    fn history(&mut self, history: &History, newest: usize, rows: usize) {
         let mut waiting = false;
-        for at in 0..history.len() {
+        let first = history.len().saturating_sub(newest);
+        for at in first..history.len() {
             let Some(line) = history.line(at) else { continue };
             let mut parts: Vec<(&str, Look)> = line.parts().collect();
             if let Some(last) = parts.last_mut().filter(|last| line.end == End::Break && last.1 == Look::default()) {
@@ -125,7 +132,7 @@ impl Brush {
                 End::Gap => self.gap(Look::default()),
             }
         }
-        if history.len() > 0 {
+        if first < history.len() {
             self.push(if waiting { " " } else { "" });
             self.push(&"\r\n".repeat(rows - 1));
             self.push("\x1b[H\x1b[J");

@@ -31,6 +31,7 @@ mod open;
 mod osc;
 mod params;
 mod perform;
+mod picture;
 mod plain;
 mod print;
 mod reflow;
@@ -60,6 +61,7 @@ pub use cursor::{Cursor, CursorShape};
 pub use dump::Dump;
 pub use former::Former;
 pub use modes::{Mode, ModeSpace};
+pub use picture::Lines;
 pub use reply::{DynamicColor, Identity, ModeState, Query, StringEnd, reply};
 pub use style::{Attr, Color, Style, Underline};
 pub use text::Run;
@@ -341,7 +343,7 @@ mod tests {
         let screen = Screen::new(80, 24);
         let rows = screen.terminal.page.grid.rows();
         let bytes = size_of::<Screen>() + rows.capacity() * size_of::<row::Row>() + 80;
-        assert!(bytes < 4 * 1024, "{bytes}");
+        assert!(bytes < 3584, "{bytes}");
         assert!(rows.iter().all(|row| row.written().is_empty()));
     }
 

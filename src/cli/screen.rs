@@ -1,0 +1,67 @@
+//! `hopty screen` and `hopty screen-dump`: pictures of a session's screen, and of what bytes make of one.
+//!
+//! The host sends its screen as escape sequences; the picture is made of them here.
+
+use std::io::{Read, Write};
+
+use serde_json::json;
+
+use super::args::PictureForm;
+use super::control::{Control, Rule, live, paths};
+use super::error::Failed;
+use super::session::ANSWER;
+use crate::screen::{Lines, Screen};
+
+/// Most lines of history in a picture. A host sends fewer.
+const HISTORY_MAX: usize = 1 << 20;
+
+/// Bytes of standard input that are read at a time.
+const PIECE: usize = 1 << 16;
+
+pub(super) fn screen(given: Option<&str>, history: bool, form: PictureForm) -> Result<u8, Failed> {
+    let paths = paths()?;
+    let name = live(&paths, given, Rule::Any)?;
+    let answer = Control::connect(&paths, &name, Some(ANSWER))?.ask(json!({"do": "screen", "history": history}))?;
+    if answer["degraded"] == json!(true) {
+        return Err(Failed::new(1, "the session goes on, but its screen is not known any more")
+            .about(&name)
+            .hint("`hopty attach` shows what the program draws from now on; the session's host.log says what failed"));
+    }
+    let side = |key: &str| answer[key].as_u64().and_then(|side| u16::try_from(side).ok());
+    let (Some(cols), Some(rows), Some(dump)) = (side("cols"), side("rows"), answer["dump"].as_str()) else {
+        return Err(Failed::new(125, "the answer has no screen").about(&name).hint("its host is of another version"));
+    };
+    let mut screen = Screen::with_history(cols, rows, HISTORY_MAX);
+    screen.feed(dump.as_bytes());
+    show(&screen, if history { Lines::WithHistory } else { Lines::Screen }, form)
+}
+
+/// Reads standard input to its end, however long it is.
+pub(super) fn dump((cols, rows): (u16, u16), form: PictureForm) -> Result<u8, Failed> {
+    let mut screen = Screen::new(cols, rows);
+    let mut input = std::io::stdin().lock();
+    let mut piece = vec![0; PIECE];
+    loop {
+        match input.read(&mut piece) {
+            Ok(0) => return show(&screen, Lines::Screen, form),
+            Ok(length) => {
+                screen.feed(&piece[..length]);
+                // Nobody is there to answer.
+                drop(screen.take_queries());
+            }
+            Err(error) if error.kind() == std::io::ErrorKind::Interrupted => {}
+            Err(error) => return Err(Failed::from(error).about("standard input")),
+        }
+    }
+}
+
+fn show(screen: &Screen, lines: Lines, form: PictureForm) -> Result<u8, Failed> {
+    let picture = match form {
+        PictureForm { json: true, .. } => format!("{}\n", screen.json(lines)),
+        PictureForm { ansi: true, .. } => screen.ansi(lines),
+        PictureForm { svg: true, .. } => screen.svg(lines),
+        _ => screen.text(lines),
+    };
+    std::io::stdout().write_all(picture.as_bytes())?;
+    Ok(0)
+}

@@ -1,0 +1,52 @@
+//! The answer to `screen`: the state of the screen as escape sequences, for who makes a picture of it.
+
+use serde_json::{Value, json};
+
+use super::Host;
+use crate::ipc::message::{Code, Failure, MAX_LINE, error_line, ok_line};
+
+/// Columns and rows of a session whose program has not been started.
+const UNSTARTED: (u16, u16) = (80, 24);
+
+/// Whether the lines above the screen are wanted, too.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Above {
+    /// As many as the line of the answer has room for, the newest first.
+    Wanted,
+    /// None.
+    Left,
+}
+
+impl Host {
+    /// Answers with the screen. A session that has no run yet shows an empty one.
+    pub(super) fn screen(&mut self, id: u64, request: u64, above: Above) {
+        let mut lines = match (&mut self.run, above) {
+            (Some(run), Above::Wanted) => run.model.screen().history_len(),
+            _ => 0,
+        };
+        loop {
+            let answer = match &mut self.run {
+                None => picture(UNSTARTED, "", false),
+                Some(run) => {
+                    let dump = run.model.dump(lines);
+                    let size = run.model.so_far().size();
+                    let text = dump.as_ref().map(|dump| [&dump.history[..], &dump.screen].concat()).unwrap_or_default();
+                    picture(size, &String::from_utf8_lossy(&text), dump.is_none())
+                }
+            };
+            let line = ok_line(request, &answer);
+            if line.len() <= MAX_LINE {
+                return self.send(id, &line);
+            }
+            if lines == 0 {
+                let failure = Failure::new(Code::TooLarge, "the screen has more than an answer can hold", "make the terminal smaller");
+                return self.send(id, &error_line(request, &failure));
+            }
+            lines /= 2;
+        }
+    }
+}
+
+fn picture((cols, rows): (u16, u16), dump: &str, degraded: bool) -> Value {
+    json!({"cols": cols, "rows": rows, "dump": dump, "degraded": degraded})
+}

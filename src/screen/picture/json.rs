@@ -1,0 +1,59 @@
+//! The picture as JSON (CONTRACT C4): every row a list of runs.
+
+use serde_json::{Value, json};
+
+use super::super::Screen;
+use super::super::text::Run;
+use super::Lines;
+
+impl Screen {
+    /// Size, cursor, title, modes and rows, 0-based. With the history there is one key more, `history`: the lines above.
+    #[must_use]
+    pub fn json(&self, lines: Lines) -> Value {
+        let (cols, rows) = self.size();
+        let cursor = self.cursor();
+        let mut picture = json!({
+            "cols": cols,
+            "rows": rows,
+            "cursor": {"col": cursor.col, "row": cursor.row, "visible": cursor.visible, "shape": cursor.shape.name()},
+            "title": self.title(),
+            "alternate": self.alternate(),
+            "modes": self.modes(),
+            "lines": self.picture(Lines::Screen).map(|runs| row(&runs)).collect::<Value>(),
+        });
+        if lines == Lines::WithHistory {
+            picture["history"] = (0..self.history_len()).map(|line| row(&self.history_row_runs(line))).collect();
+        }
+        picture
+    }
+}
+
+fn row(runs: &[Run]) -> Value {
+    let run = |run: &Run| {
+        let style = &run.style;
+        json!({"text": run.text, "fg": style.fg.name(), "bg": style.bg.name(), "attrs": style.attr_names(), "link": null})
+    };
+    runs.iter().map(run).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_form_is_that_of_the_contract() {
+        let mut screen = Screen::with_history(80, 2, 9);
+        screen.feed(b"above\r\n\x1b[1mabc\r\n\x1b[?2004h\x1b]2;t\x07\x1b[5 q\x1b[m\x1b[38;2;1;2;255;44mx");
+        let picture = json!({
+            "cols": 80, "rows": 2, "cursor": {"col": 1, "row": 1, "visible": true, "shape": "bar"},
+            "title": "t", "alternate": false, "modes": ["2004"],
+            "lines": [
+                [{"text": "abc", "fg": null, "bg": null, "attrs": ["bold"], "link": null}],
+                [{"text": "x", "fg": "#0102ff", "bg": "4", "attrs": [], "link": null}],
+            ],
+        });
+        assert_eq!(screen.json(Lines::Screen), picture);
+        let above = json!([[{"text": "above", "fg": null, "bg": null, "attrs": [], "link": null}]]);
+        assert_eq!(screen.json(Lines::WithHistory)["history"], above);
+    }
+}
