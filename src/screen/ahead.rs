@@ -11,6 +11,7 @@ use super::look::Look;
 use super::modes::Mode;
 use super::plain::printable;
 use super::terminal::Terminal;
+use super::utf8::{Decoded, decode};
 use super::width::width;
 
 /// Fewer bytes than these are written as they come.
@@ -74,7 +75,7 @@ impl Terminal {
             }
             if let Some(line) = staying.pop_front() {
                 start += line.len;
-                self.last = line.text.chars().next_back().or(self.last);
+                self.last = line.last.or(self.last);
                 self.history.push_line(Line::new(line.text, self.caret.look, line.cells));
             }
         }
@@ -84,7 +85,10 @@ impl Terminal {
 
 /// A line of text that does nothing but fill a part of a row.
 struct Simple<'a> {
-    text: &'a str,
+    /// Whole characters.
+    text: &'a [u8],
+    /// The last one of them.
+    last: Option<char>,
     cells: usize,
     /// In bytes, with the return and the line feed at its end.
     len: usize,
@@ -92,20 +96,26 @@ struct Simple<'a> {
 
 impl<'a> Simple<'a> {
     fn read(bytes: &'a [u8], cols: usize) -> Option<Self> {
-        let plain = printable(bytes);
-        let (text, cells) = if bytes[plain..].starts_with(b"\r\n") {
-            (std::str::from_utf8(&bytes[..plain]).ok()?, plain)
-        } else {
-            // No character is longer than four bytes.
-            let line = &bytes[..bytes.len().min(4 * cols + 2)];
-            let text = std::str::from_utf8(line[..memchr::memchr(b'\n', line)?].strip_suffix(b"\r")?).ok()?;
-            let mut cells = 0;
-            for ch in text.chars() {
-                cells += width(ch).filter(|cells| *cells > 0)?;
+        let (mut at, mut cells, mut last) = (0, 0, None);
+        while cells <= cols {
+            match bytes.get(at..)? {
+                [b'\r', b'\n', ..] => return Some(Self { text: &bytes[..at], last, cells, len: at + 2 }),
+                rest @ [b' '..=b'~', ..] => {
+                    let run = printable(rest);
+                    at += run;
+                    cells += run;
+                    last = bytes.get(at - 1).copied().map(char::from);
+                }
+                rest @ [0x80..=0xff, ..] => {
+                    let Decoded::Char(ch, len) = decode(rest) else { return None };
+                    at += len;
+                    cells += width(ch).filter(|cells| *cells > 0)?;
+                    last = Some(ch);
+                }
+                _ => return None,
             }
-            (text, cells)
-        };
-        (cells <= cols).then_some(Self { text, cells, len: text.len() + 2 })
+        }
+        None
     }
 }
 

@@ -22,6 +22,16 @@ pub(super) enum End {
 }
 
 impl Row {
+    /// Appends the text of the stored cell at `col`, as [`Row::push_text`].
+    #[inline]
+    fn push_bytes(&self, col: usize, text: &mut Vec<u8>) {
+        let Some(cell) = self.stored().get(col).filter(|cell| !cell.is_spacer()) else { return };
+        text.extend_from_slice(cell.ch().encode_utf8(&mut [0; 4]).as_bytes());
+        if cell.is_marked() {
+            text.extend_from_slice(self.marks.get(col).as_bytes());
+        }
+    }
+
     /// How it ends. A gap that was written to since is none.
     pub(super) fn end(&self) -> End {
         match (self.wrapped, self.gap && self.stored().get(self.cols() - 1).is_none_or(|cell| cell.ch() == ' ')) {
@@ -53,7 +63,8 @@ impl Stretch {
 /// A line of at most as many cells as a screen has columns.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) struct Line {
-    text: Box<str>,
+    /// Whole characters in UTF-8. What is kept is rarely read, so it is not looked at before.
+    text: Box<[u8]>,
     /// All of the text from the left; empty when none of it looks like anything.
     stretches: Box<[Stretch]>,
     cells: u16,
@@ -63,13 +74,13 @@ pub(super) struct Line {
 
 impl Line {
     /// A line of one look that ends with a line feed. Blanks at its end that look like nothing are left out.
-    pub(super) fn new(text: &str, look: Look, cells: usize) -> Self {
+    pub(super) fn new(text: &[u8], look: Look, cells: usize) -> Self {
         let plain = look == Look::default();
-        let shown = if plain { text.trim_end_matches(' ') } else { text };
-        let cells = cells - (text.len() - shown.len());
+        let blanks = if plain { text.iter().rev().take_while(|byte| **byte == b' ').count() } else { 0 };
+        let shown = &text[..text.len() - blanks];
         let stretches =
             if plain || shown.is_empty() { Box::default() } else { Box::new([Stretch::new(look, shown.len())]) as Box<[_]> };
-        Self { text: shown.into(), stretches, cells: u16::try_from(cells).unwrap_or(u16::MAX), end: End::Break }
+        Self { text: shown.into(), stretches, cells: u16::try_from(cells - blanks).unwrap_or(u16::MAX), end: End::Break }
     }
 
     /// Bytes of memory that it takes, roughly: what an allocation costs beside its content is counted, too.
@@ -92,7 +103,7 @@ impl Line {
             rest = behind;
             Some((part, stretch.look()))
         });
-        plain.into_iter().chain(parts)
+        plain.into_iter().chain(parts).map(|(text, look)| (std::str::from_utf8(text).unwrap_or_default(), look))
     }
 
     /// Its text in runs of one style.
@@ -124,7 +135,7 @@ impl Line {
 /// A line that is being put together. Its room is used again for the next one.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Draft {
-    text: String,
+    text: Vec<u8>,
     stretches: Vec<Stretch>,
     /// Columns so far.
     pub(super) cells: usize,
@@ -138,7 +149,7 @@ impl Draft {
 
     /// Appends a character that takes `cells` columns.
     pub(super) fn push(&mut self, ch: char, cells: usize, look: Look) {
-        self.text.push(ch);
+        self.text.extend_from_slice(ch.encode_utf8(&mut [0; 4]).as_bytes());
         self.cells += cells;
         self.extend_look(ch.len_utf8(), look);
     }
@@ -164,7 +175,7 @@ impl Draft {
         let mut col = 0;
         while let Some(cell) = stored.get(col) {
             if let Some(text) = plain_text(&stored[col..], look) {
-                self.text.push_str(std::str::from_utf8(&text).unwrap_or_default());
+                self.text.extend_from_slice(&text);
                 col += text.len();
                 continue;
             }
@@ -172,12 +183,13 @@ impl Draft {
                 self.extend_look(self.text.len() - start, look);
                 (look, start) = (cell.look(), self.text.len());
             }
-            row.push_text(col, &mut self.text);
+            row.push_bytes(col, &mut self.text);
             col += 1;
         }
         self.extend_look(self.text.len() - start, look);
-        (stored.len()..cells).for_each(|_| self.text.push(' '));
-        self.extend_look(cells.saturating_sub(stored.len()), Look::default());
+        let blanks = cells.saturating_sub(stored.len());
+        self.text.resize(self.text.len() + blanks, b' ');
+        self.extend_look(blanks, Look::default());
         self.cells += cells;
         end
     }
@@ -186,7 +198,7 @@ impl Draft {
     pub(super) fn finish(&mut self, end: End) -> Line {
         let plain = self.stretches.iter().all(|stretch| stretch.look() == Look::default());
         let stretches = if plain { Box::default() } else { self.stretches.as_slice().into() };
-        let line = Line { text: self.text.as_str().into(), stretches, cells: u16::try_from(self.cells).unwrap_or(u16::MAX), end };
+        let line = Line { text: self.text.as_slice().into(), stretches, cells: u16::try_from(self.cells).unwrap_or(u16::MAX), end };
         self.text.clear();
         self.stretches.clear();
         self.cells = 0;
