@@ -58,7 +58,7 @@ impl Supervisor {
 
     fn prompt_submitted(&mut self, now: Stamp, id: u64, hook: &Hook, out: &mut Vec<Action>) {
         self.cut = false;
-        let works = self.turn == Turn::Busy;
+        let before = self.turn;
         self.set_turn(now, Turn::Busy);
         self.spoken = true;
         // What was typed before is in this prompt.
@@ -66,7 +66,7 @@ impl Supervisor {
         match hook.prompt {
             Some(PromptOf::Claude) => self.background = self.background.saturating_sub(1),
             Some(PromptOf::Ours) => self.proven(now, out),
-            Some(PromptOf::Sent) => self.submit_taken(works, out),
+            Some(PromptOf::Sent) => self.submit_hooked(before, out),
             _ => {}
         }
         match &self.phase {

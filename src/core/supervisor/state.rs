@@ -181,6 +181,10 @@ impl Supervisor {
         if self.policy.agent == Agent::Plain {
             return known(State::Unknown, Evidence::None);
         }
+        if self.screen.dialog.as_deref() == Some("suspended") {
+            // It goes on, and has not drawn itself yet.
+            return known(State::Stopped, Evidence::Screen);
+        }
         if let Some((from, what)) = self.asks() {
             return Standing { state: State::Blocked, from, waiting_for: Some(what.to_owned()) };
         }

@@ -10,6 +10,7 @@ use super::action::{Action, Reply, SendResult, Typing};
 use super::event::PromptBox;
 use super::keys::Keys;
 use super::phase::Phase;
+use super::state::State;
 use super::{Supervisor, Turn};
 use crate::core::time::Stamp;
 
@@ -41,8 +42,8 @@ enum Step {
     Ready { hindered: Option<Stamp> },
     /// The text was pasted then and is waited for in the box.
     Echo { pasted: Stamp },
-    /// Enter was sent; another one, where it can be justified, is at `again`.
-    Enter { pasted: Stamp, again: Stamp },
+    /// Enter was sent, while Claude was at work or not; another one, where it can be justified, is at `again`.
+    Enter { pasted: Stamp, again: Stamp, works: bool },
 }
 
 impl Supervisor {
@@ -88,7 +89,7 @@ impl Supervisor {
                     self.press(now, pasted, out);
                 }
             }
-            Step::Enter { pasted, again } => {
+            Step::Enter { pasted, again, .. } => {
                 let empty = self.screen.prompt == PromptBox::Empty && !self.screen.unread;
                 if submit.command && empty {
                     self.settle_submit(SendResult::Unknown, out);
@@ -108,7 +109,8 @@ impl Supervisor {
     fn press(&mut self, now: Stamp, pasted: Stamp, out: &mut Vec<Action>) {
         let again = now.after(self.policy.config.delivery.enter_every.ms().max(1));
         out.push(Action::Type { typing: Typing::Enter });
-        self.set_step(Step::Enter { pasted, again });
+        let works = self.state().state == State::Busy;
+        self.set_step(Step::Enter { pasted, again, works });
     }
 
     /// What must not be typed into.
@@ -135,9 +137,10 @@ impl Supervisor {
         !self.stopped && self.screen.prompt == PromptBox::Ours && self.obstacle().is_none() && !self.screen.unread
     }
 
-    /// Claude has the prompt, by a hook or by its transcript.
-    pub(super) fn submit_taken(&mut self, queued: bool, out: &mut Vec<Action>) {
-        if self.submit.as_ref().is_some_and(|submit| matches!(submit.step, Step::Enter { .. })) {
+    /// A hook has the prompt. Where a turn ran when Enter was pressed, and runs still, it waits for that turn's end.
+    pub(super) fn submit_hooked(&mut self, turn: Turn, out: &mut Vec<Action>) {
+        if let Some(Submit { step: Step::Enter { works, .. }, .. }) = self.submit {
+            let queued = works && turn == Turn::Busy;
             self.settle_submit(if queued { SendResult::Queued } else { SendResult::Submitted }, out);
         }
     }
@@ -149,7 +152,9 @@ impl Supervisor {
             self.set_turn(now, Turn::Busy);
             self.spoken = true;
         }
-        self.submit_taken(queued, out);
+        if self.submit.as_ref().is_some_and(|submit| matches!(submit.step, Step::Enter { .. })) {
+            self.settle_submit(if queued { SendResult::Queued } else { SendResult::Submitted }, out);
+        }
     }
 
     fn settle_submit(&mut self, result: SendResult, out: &mut Vec<Action>) {
@@ -235,7 +240,7 @@ impl Supervisor {
                 due.extend(self.typed.map(|at| at.after(TYPING_MS)));
             }
             Step::Echo { pasted } => due.push(pasted.after(HAND_OVER_MS)),
-            Step::Enter { pasted, again } => due.extend([pasted.after(HAND_OVER_MS), again]),
+            Step::Enter { pasted, again, .. } => due.extend([pasted.after(HAND_OVER_MS), again]),
         }
     }
 }
