@@ -8,6 +8,7 @@ mod support;
 
 mod leaving;
 mod looking;
+mod pictures;
 mod wishes;
 
 use hopty::standin::script::Script;
