@@ -26,8 +26,10 @@ pub enum Mode {
         /// What stands there so far.
         text: String,
     },
-    /// Whether a session is to be stopped.
-    Stop(SessionName),
+    /// Whether this is really to be done.
+    Sure(Action),
+    /// A refusal. It stays until Enter or Escape: what was typed for a line does nothing else.
+    Refused(String),
 }
 
 /// What is to be done about a key.
@@ -190,18 +192,22 @@ impl Model {
                 Edited::Done if !text.trim().is_empty() => Some(Action::Send(to, text)),
                 Edited::Done | Edited::Given => None,
             },
-            Mode::Stop(name) => match key {
-                Key::Char('y' | 'Y') => Some(Action::Stop(name)),
-                _ => {
-                    self.notice = format!("{name} goes on");
-                    None
+            Mode::Sure(action) if matches!(key, Key::Char('y' | 'Y')) => Some(action),
+            Mode::Sure(_) => {
+                self.say("nothing was done");
+                None
+            }
+            Mode::Refused(why) => {
+                if !matches!(key, Key::Enter | Key::Escape | Key::Cancel) {
+                    self.mode = Mode::Refused(why);
                 }
-            },
+                None
+            }
         }
     }
 
     fn key_in_list(&mut self, key: &Key) -> Option<Action> {
-        let name = self.chosen().map(|(_, row)| row.name.clone());
+        let chosen = self.chosen().map(|(_, row)| (row.name.clone(), row.agent));
         match key {
             Key::Char('q') | Key::Cancel => return Some(Action::Quit),
             Key::Escape if !self.filter.is_empty() => {
@@ -216,26 +222,22 @@ impl Model {
             Key::PageDown => self.go(|at| at + 10),
             Key::Home | Key::Char('g') => self.go(|_| 0),
             Key::End | Key::Char('G') => self.go(|_| usize::MAX),
-            Key::Enter => return name.map(Action::Attach),
-            Key::Char('r') => return name.map(Action::Restart),
-            Key::Char('s') => {
-                if let Some(name) = name {
-                    self.mode = Mode::Stop(name);
-                }
+            _ => {}
+        }
+        let (name, agent) = chosen?;
+        match (key, agent) {
+            (Key::Enter, _) => return Some(Action::Attach(name)),
+            // An agent loses nothing by it; any other program may.
+            (Key::Char('r'), Some(true)) => return Some(Action::Restart(name)),
+            (Key::Char('r'), _) => self.mode = Mode::Sure(Action::Restart(name)),
+            (Key::Char('s'), _) => self.mode = Mode::Sure(Action::Stop(name)),
+            (Key::Char(':' | 'i'), Some(false)) => {
+                self.mode = Mode::Refused(format!("{name} runs no agent that takes a prompt: attach to type into it"));
             }
-            Key::Char(':' | 'i') => self.begin_line(),
+            (Key::Char(':' | 'i'), _) => self.mode = Mode::Line { to: name, text: String::new() },
             _ => {}
         }
         None
-    }
-
-    fn begin_line(&mut self) {
-        let Some((_, row)) = self.chosen() else { return };
-        if row.agent {
-            self.mode = Mode::Line { to: row.name.clone(), text: String::new() };
-        } else {
-            self.notice = format!("{} runs no agent that takes a prompt: attach to type into it", row.name);
-        }
     }
 }
 
@@ -324,8 +326,8 @@ pub(super) mod tests {
         let mut model = model(&["a"]);
         for key in [Key::Enter, Key::Char('n'), Key::Escape, Key::Paste("y".to_owned())] {
             assert_eq!(model.key(Key::Char('s')), None);
-            assert_eq!(model.mode, Mode::Stop(name("a")));
-            assert_eq!((model.key(key), model.notice.as_str()), (None, "a goes on"));
+            assert_eq!(model.mode, Mode::Sure(Action::Stop(name("a"))));
+            assert_eq!((model.key(key), model.notice.as_str()), (None, "nothing was done"));
         }
         model.key(Key::Char('s'));
         assert_eq!(model.key(Key::Char('y')), Some(Action::Stop(name("a"))));
@@ -355,9 +357,35 @@ pub(super) mod tests {
             assert_eq!((model.key(Key::Enter), &model.mode), (None, &Mode::List));
         }
         model.key(Key::Down);
-        assert_eq!((model.key(Key::Char('i')), &model.mode), (None, &Mode::List));
-        assert!(model.notice.starts_with("bv runs no agent"), "{}", model.notice);
-        assert_eq!((model.key(Key::Down), model.notice.as_str()), (None, ""), "a notice lasts until the next key");
+        // What was meant for a line is no key for anything else.
+        assert_eq!(type_in(&mut model, "irsyq"), None);
+        let Mode::Refused(why) = &model.mode else { panic!("{:?}", model.mode) };
+        assert!(why.starts_with("bv runs no agent"), "{why}");
+        assert_eq!((model.key(Key::Escape), &model.mode), (None, &Mode::List));
+    }
+
+    #[test]
+    fn before_its_host_has_said_what_it_runs_a_line_can_be_written() {
+        let mut model = Model::default();
+        model.listed(&[name("a")]);
+        assert_eq!(type_in(&mut model, "irsyq"), None);
+        assert_eq!(model.key(Key::Enter), Some(Action::Send(name("a"), "rsyq".to_owned())));
+    }
+
+    #[test]
+    fn only_an_agent_is_restarted_without_a_question() {
+        let mut model = model(&["a", "bv"]);
+        assert_eq!(model.key(Key::Char('r')), Some(Action::Restart(name("a"))));
+        model.key(Key::Down);
+        assert_eq!(type_in(&mut model, "r"), None);
+        assert_eq!(type_in(&mut model, "y"), Some(Action::Restart(name("bv"))));
+    }
+
+    #[test]
+    fn a_notice_lasts_until_the_next_key() {
+        let mut model = model(&["a", "b"]);
+        model.say("done");
+        assert_eq!((model.key(Key::Down), model.notice.as_str()), (None, ""));
     }
 
     #[test]

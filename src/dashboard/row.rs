@@ -27,8 +27,8 @@ pub struct Row {
     pub clients: usize,
     /// The working directory, `~` for the home directory.
     pub dir: String,
-    /// Whether the program is an agent that can be given a prompt.
-    pub agent: bool,
+    /// Whether the program is an agent that can be given a prompt; `None` until its host has said so.
+    pub agent: Option<bool>,
     /// The program and its arguments.
     pub command: String,
     /// The last decision, in words.
@@ -53,7 +53,7 @@ impl Row {
             restarts: object["restarts"].as_u64().unwrap_or(0),
             clients: object["clients"].as_array().map_or(0, Vec::len),
             dir: below_home(&text("dir"), home),
-            agent: object["agent"].as_str().is_some_and(|agent| agent != "plain"),
+            agent: object["agent"].as_str().map(|agent| agent != "plain"),
             command: clean(&words.join(" ")),
             last: text("why"),
         }
@@ -104,7 +104,7 @@ mod tests {
             "command": ["claude", "--model", "opus"], "restarts": 3, "clients": [{}, {}], "why": "It waits.",
             "context": {"tokens_from": "transcript", "percent": 82, "level": "handoff"}});
         let row = Row::read(&name(), &object, "/home/u");
-        assert_eq!((row.percent, row.restarts, row.clients, row.agent), (Some(82), 3, 2, true));
+        assert_eq!((row.percent, row.restarts, row.clients, row.agent), (Some(82), 3, 2, Some(true)));
         assert_eq!((row.dir.as_str(), row.command.as_str(), row.last.as_str()), ("~/proj", "claude --model opus", "It waits."));
         assert!(row.matches("BLOCK") && row.matches("~/pro") && row.matches("opus") && !row.matches("vim"));
     }

@@ -7,7 +7,7 @@ use ratatui::text::{Line, Span};
 use ratatui::widgets::{Block, Borders, Clear, Paragraph, Wrap};
 use unicode_width::UnicodeWidthStr;
 
-use super::model::{Mode, Model};
+use super::model::{Action, Mode, Model};
 use super::preview::Preview;
 use super::row::Row;
 
@@ -205,8 +205,16 @@ fn draw_foot(model: &Model, frame: &mut Frame<'_>, area: Rect) {
     match &model.mode {
         Mode::Filter => input("/".to_owned(), &model.filter, "Enter keeps it, Escape shows all"),
         Mode::Line { to, text } => input(format!("to {to}: "), text, "Enter sends it, Escape does not"),
-        Mode::Stop(name) => {
-            let line = Line::styled(fit(&format!("Stop {name} for good? y / n"), area.width), bold().fg(Color::Red));
+        Mode::Sure(action) => {
+            let what = match action {
+                Action::Stop(name) => format!("Stop {name} for good?"),
+                Action::Restart(name) => format!("Restart {name}, which is no agent?"),
+                _ => "Sure?".to_owned(),
+            };
+            frame.render_widget(Line::styled(fit(&format!("{what} y / n"), area.width), bold().fg(Color::Red)), area);
+        }
+        Mode::Refused(why) => {
+            let line = Line::styled(fit(&format!("{why} (Enter)"), area.width), bold().fg(Color::Red));
             frame.render_widget(line, area);
         }
         _ if !model.notice.is_empty() => frame.render_widget(Line::styled(fit(&model.notice, area.width), bold()), area),

@@ -123,7 +123,7 @@ fn questions_lines_filters_and_refusals_are_shown() {
     model.key(Key::Char('s'));
     assert!(shown(&model, 40, 10).ends_with("Stop proj for good? y / n"));
     model.key(Key::Char('n'));
-    assert!(shown(&model, 40, 10).ends_with("proj goes on"));
+    assert!(shown(&model, 40, 10).ends_with("nothing was done"));
     model.key(Key::Char('i'));
     model.key(Key::Paste("a line that is longer than there is room".to_owned()));
     assert!(shown(&model, 30, 10).ends_with("to proj: r than there is room"), "{}", shown(&model, 30, 10));

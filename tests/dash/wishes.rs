@@ -41,7 +41,7 @@ fn a_session_is_stopped_after_a_question() {
     term.send("s");
     term.wait_text("Stop one for good? y / n");
     term.send("n");
-    term.wait_text("one goes on");
+    term.wait_text("nothing was done");
     term.send("sy");
     wait_chosen(&term, "two");
     term.wait_text("1 session");
@@ -89,10 +89,33 @@ fn a_program_that_is_no_agent_is_given_no_prompt() {
     detached(&world, "one", "exec sleep 1000");
     let term = dash(&world);
     wait_chosen(&term, "one");
-    term.send(":");
-    term.wait_text("one runs no agent that takes a prompt: attach to type into it");
+    term.wait_text("unknown");
+    term.send(":sy");
+    term.wait_text("one runs no agent that takes a prompt: attach to type into it (Enter)");
+    term.send("\r");
     leave(term);
     end_all(&world);
+}
+
+#[test]
+fn an_agent_is_given_a_line() {
+    let script = Script::list([Reply::text("Hello.").filling(1000), Reply::text("There is more.").filling(1000)]);
+    let world = World::new(Kind::StandIn, script).unwrap();
+    let claude = world.start(&[]);
+    claude.wait_box();
+    claude.submit("Say hello.");
+    claude.wait_text("Hello.");
+    world.wait_state("idle");
+    let term = dash(&world);
+    wait_chosen(&term, "proj");
+    term.send("iand what; is 'more'?");
+    term.wait_text("to proj: and what; is 'more'?");
+    term.send("\r");
+    term.wait_text("proj: submitted");
+    claude.wait_text("There is more.");
+    assert!(world.api.main_requests().iter().any(|request| request.contains("and what; is 'more'?")));
+    leave(term);
+    world.leave(claude);
 }
 
 #[test]
