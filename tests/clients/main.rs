@@ -6,6 +6,7 @@
 #[path = "../support/mod.rs"]
 mod support;
 
+mod agent;
 mod history;
 mod leader;
 mod orders;

@@ -208,11 +208,14 @@ impl Term {
 fn read(pty: &Pty, seen: &(Mutex<Seen>, Condvar)) {
     let mut file = std::fs::File::from(pty.as_fd().try_clone_to_owned().unwrap());
     let mut buf = [0; 65536];
-    loop {
+    // What is written by the time a window is closed is still seen, and no more: a program may write without end.
+    let mut left = 16;
+    while left > 0 {
         let mut now = seen.0.lock().unwrap_or_else(PoisonError::into_inner);
         while now.stalled && now.open {
             now = seen.1.wait_timeout(now, Duration::from_millis(100)).unwrap_or_else(PoisonError::into_inner).0;
         }
+        left -= u32::from(!now.open);
         drop(now);
         let ready = hopty::io::poll::wait_for(&file, hopty::io::poll::Interest::Read, 200);
         let n = match file.read(&mut buf) {
