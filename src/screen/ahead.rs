@@ -4,8 +4,6 @@
 //! do more than write and scroll, the model goes on at the first line that stays. The state is the same as when each had been
 //! written: that is a law, with a test.
 
-use std::collections::VecDeque;
-
 use super::line::Line;
 use super::look::Look;
 use super::modes::Mode;
@@ -25,17 +23,17 @@ impl Terminal {
         if bytes.len() < WORTH || self.caret.row + 1 != self.rows || self.region != self.whole() {
             return 0;
         }
-        let skipped = self.run_ahead(bytes);
-        skipped + self.write_history(&bytes[skipped..])
+        let text = &bytes[..only_scrolling(bytes)];
+        let skipped = self.run_ahead(text);
+        skipped + self.write_history(&text[skipped..])
     }
 
     /// Skips what leaves the history, too.
     ///
     /// What is left over must begin after `\r\n`, or the column would depend on what is skipped; must scroll all rows out, so
     /// that they matter to nobody; and must have a character for REP.
-    fn run_ahead(&mut self, bytes: &[u8]) -> usize {
+    fn run_ahead(&mut self, text: &[u8]) -> usize {
         let kept = if self.alternate.is_none() { self.history.limit() } else { 0 };
-        let text = &bytes[..only_scrolling(bytes)];
         let Some(start) = last_lines(text, self.rows + kept) else { return 0 };
         if start == 0 || !text[start..].iter().any(|byte| matches!(byte, b' '..=b'~')) {
             return 0;
@@ -48,38 +46,31 @@ impl Terminal {
         start
     }
 
-    /// Gives lines that fit into a row to the history without laying them out, all but the last ones, which stay on the
-    /// screen: it is emptied, and they are written to it from the top.
-    fn write_history(&mut self, bytes: &[u8]) -> usize {
+    /// Gives lines that fit into a row to the history without laying them out, all but the last ones. Those would scroll all
+    /// that is there out; so it is given to the history before, and they are written from the top of an empty screen.
+    fn write_history(&mut self, text: &[u8]) -> usize {
         let usual = self.caret.charsets.is_ascii() && !self.modes.is_on(Mode::Insert) && self.blank() == Look::default();
         if self.alternate.is_some() || self.history.limit() == 0 || self.caret.col != 0 || !usual {
             return 0;
         }
-        let (mut at, mut start) = (0, 0);
         // Text is written over what there is, and only a row that has come in below is sure to be empty.
         if self.page.grid.rows().back().is_none_or(|row| row.wrapped || !row.written().is_empty()) {
             return 0;
         }
-        let mut staying = VecDeque::new();
-        while let Some(line) = Simple::read(&bytes[at..], self.cols) {
-            at += line.len;
-            staying.push_back(line);
-            if staying.len() < self.rows {
-                continue;
-            }
-            if start == 0 {
+        let Some(end) = before_last(text, self.rows - 1) else { return 0 };
+        let mut at = 0;
+        while let Some(line) = Simple::read(&text[at..end], self.cols) {
+            if at == 0 {
                 self.page.grid.rows().range(..self.rows - 1).for_each(|row| self.history.push(row));
                 self.page.grid.erase_rows(0, self.rows, Look::default());
                 self.go(0, 0);
                 self.changed = true;
             }
-            if let Some(line) = staying.pop_front() {
-                start += line.len;
-                self.last = line.last.or(self.last);
-                self.history.push_line(Line::new(line.text, self.caret.look, line.cells));
-            }
+            at += line.len;
+            self.last = line.last.or(self.last);
+            self.history.push_line(Line::new(line.text, self.caret.look, line.cells));
         }
-        start
+        at
     }
 }
 
@@ -129,11 +120,13 @@ fn only_scrolling(bytes: &[u8]) -> usize {
 
 /// Where the last lines begin: after a `\r\n`, with at least `count` line feeds behind it.
 fn last_lines(text: &[u8], count: usize) -> Option<usize> {
-    let mut end = text.len();
-    for _ in 0..count {
-        end = text[..end].iter().rposition(|byte| *byte == b'\n')?;
-    }
+    let end = before_last(text, count)?;
     text[..end].windows(2).rposition(|pair| pair == b"\r\n").map(|at| at + 2)
+}
+
+/// Where `count` line feeds are left.
+fn before_last(text: &[u8], count: usize) -> Option<usize> {
+    (0..count).try_fold(text.len(), |end, _| memchr::memrchr(b'\n', &text[..end]))
 }
 
 #[cfg(test)]

@@ -22,16 +22,6 @@ pub(super) enum End {
 }
 
 impl Row {
-    /// Appends the text of the stored cell at `col`, as [`Row::push_text`].
-    #[inline]
-    fn push_bytes(&self, col: usize, text: &mut Vec<u8>) {
-        let Some(cell) = self.stored().get(col).filter(|cell| !cell.is_spacer()) else { return };
-        text.extend_from_slice(cell.ch().encode_utf8(&mut [0; 4]).as_bytes());
-        if cell.is_marked() {
-            text.extend_from_slice(self.marks.get(col).as_bytes());
-        }
-    }
-
     /// How it ends. A gap that was written to since is none.
     pub(super) fn end(&self) -> End {
         match (self.wrapped, self.gap && self.stored().get(self.cols() - 1).is_none_or(|cell| cell.ch() == ' ')) {
@@ -135,7 +125,7 @@ impl Line {
 /// A line that is being put together. Its room is used again for the next one.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Draft {
-    text: Vec<u8>,
+    text: String,
     stretches: Vec<Stretch>,
     /// Columns so far.
     pub(super) cells: usize,
@@ -149,7 +139,7 @@ impl Draft {
 
     /// Appends a character that takes `cells` columns.
     pub(super) fn push(&mut self, ch: char, cells: usize, look: Look) {
-        self.text.extend_from_slice(ch.encode_utf8(&mut [0; 4]).as_bytes());
+        self.text.push(ch);
         self.cells += cells;
         self.extend_look(ch.len_utf8(), look);
     }
@@ -175,7 +165,7 @@ impl Draft {
         let mut col = 0;
         while let Some(cell) = stored.get(col) {
             if let Some(text) = plain_text(&stored[col..], look) {
-                self.text.extend_from_slice(&text);
+                self.text.push_str(std::str::from_utf8(&text).unwrap_or_default());
                 col += text.len();
                 continue;
             }
@@ -183,12 +173,12 @@ impl Draft {
                 self.extend_look(self.text.len() - start, look);
                 (look, start) = (cell.look(), self.text.len());
             }
-            row.push_bytes(col, &mut self.text);
+            row.push_text(col, &mut self.text);
             col += 1;
         }
         self.extend_look(self.text.len() - start, look);
         let blanks = cells.saturating_sub(stored.len());
-        self.text.resize(self.text.len() + blanks, b' ');
+        (0..blanks).for_each(|_| self.text.push(' '));
         self.extend_look(blanks, Look::default());
         self.cells += cells;
         end
@@ -198,7 +188,7 @@ impl Draft {
     pub(super) fn finish(&mut self, end: End) -> Line {
         let plain = self.stretches.iter().all(|stretch| stretch.look() == Look::default());
         let stretches = if plain { Box::default() } else { self.stretches.as_slice().into() };
-        let line = Line { text: self.text.as_slice().into(), stretches, cells: u16::try_from(self.cells).unwrap_or(u16::MAX), end };
+        let line = Line { text: self.text.as_bytes().into(), stretches, cells: u16::try_from(self.cells).unwrap_or(u16::MAX), end };
         self.text.clear();
         self.stretches.clear();
         self.cells = 0;
