@@ -145,7 +145,7 @@ mod tests {
     /// The same bytes at once and in pieces that are too short to look ahead in.
     fn both(cols: u16, rows: u16, before: &str, bytes: &str) -> [Screen; 2] {
         [usize::MAX, 64].map(|piece| {
-            let mut screen = Screen::with_history(cols, rows, 500);
+            let mut screen = Screen::with_history(cols, rows, 5000);
             screen.feed(before.as_bytes());
             bytes.as_bytes().chunks(piece).for_each(|piece| screen.feed(piece));
             screen
@@ -168,9 +168,9 @@ mod tests {
 
     #[test]
     fn the_history_is_the_same_without_layout() {
-        let lines = |line: &str| line.repeat(300);
+        let lines = |line: &str| line.repeat(1200);
         for before in
-            ["", "\x1b[7m", "\x1b[41m", "\x1b[4h", "\x1b(0", "old\x1b[4;3Hold\x1b[3;1H", "\x1b[4;19Habcd\x1b[4;1H\x1b[18X\x1b[3;1H"]
+            ["", "\x1b[7m", "\x1b[41m", "\x1b[4h", "\x1b(0", "old\x1b[4;13Hold\x1b[3;1H", "\x1b[3H                    x\x1b[T\x1b[3H"]
         {
             for line in [
                 "text  \r\n",
