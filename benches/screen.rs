@@ -51,7 +51,7 @@ fn main() {
     let size = Size { cols: size.0.parse().unwrap(), rows: size.1.parse().unwrap(), history };
     let rounds: usize = args.iter().find_map(|arg| arg.parse().ok()).unwrap_or(15);
     println!(
-        "| {}x{} and {history}, MB/s | {} | to alacritty_terminal |",
+        "| {}x{} and {history} lines of history, MB/s | {} | to alacritty_terminal |",
         size.cols,
         size.rows,
         MODELS.map(|(name, _)| name).join(" | ")
