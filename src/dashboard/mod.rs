@@ -88,6 +88,7 @@ pub fn run(paths: &Paths, colors: Colors) -> io::Result<Left> {
         keys: Keys::default(),
         stdin: io::stdin(),
         journals: BTreeMap::new(),
+        changed: false,
         often: Instant::now(),
         seldom: Instant::now(),
     };
@@ -118,6 +119,8 @@ struct Dashboard<'a> {
     stdin: Stdin,
     /// Length of each session's journal when its host was asked last, in bytes.
     journals: BTreeMap<SessionName, u64>,
+    /// Whether files have changed since the sessions were listed.
+    changed: bool,
     /// When the next look is due.
     often: Instant,
     seldom: Instant,
@@ -142,7 +145,7 @@ impl Dashboard<'_> {
                 self.take_answers()?;
             }
             if ready.contains(&Source::Files) && self.watcher.drain() {
-                self.asks.begin(Ask::List);
+                self.changed = true;
             }
             if ready.contains(&Source::Signals) {
                 for signal in self.signals.take() {
@@ -205,6 +208,9 @@ impl Dashboard<'_> {
         }
         if now >= self.often {
             self.often = now + OFTEN;
+            if std::mem::take(&mut self.changed) {
+                self.asks.begin(Ask::List);
+            }
             if let Some((_, row)) = self.model.chosen() {
                 self.asks.begin(Ask::Screen(row.name.clone()));
             }
@@ -306,6 +312,8 @@ impl Dashboard<'_> {
 
     /// The terminal was somebody else's: everything is drawn and asked again.
     fn come_back(&mut self) -> io::Result<()> {
+        // In the background the terminal is the shell's.
+        raw::wait_for_foreground();
         self.stage.leave()?;
         self.stage.resume()?;
         self.terminal.clear()?;
