@@ -46,6 +46,7 @@ pub fn read(event: &str, payload: &Value, expected: Option<&HandoffId>) -> Call 
         started: u32::try_from(calls.iter().filter(|call| starts_background(call)).count()).unwrap_or(u32::MAX),
         lines: !tool_uses.is_empty() || last_message.is_some(),
         mode: text("permission_mode").map(|mode| mode.chars().take(40).collect()),
+        asks: (event == HookEvent::PermissionRequest).then(|| asked_by(text("tool_name")).to_owned()),
         error: text("error").map(|error| error.chars().take(40).collect()),
     };
     Call { hook, tool_uses, last_message, model: text("model").map(str::to_owned) }
@@ -59,6 +60,11 @@ fn whose(prompt: &str, expected: Option<&HandoffId>) -> PromptOf {
     } else {
         PromptOf::Person
     }
+}
+
+/// What the dialog of a tool asks for; the questions of a model are a tool too (measured on 2.1.329).
+fn asked_by(tool: Option<&str>) -> &'static str {
+    if tool == Some("AskUserQuestion") { "question" } else { "permission" }
 }
 
 fn starts_background(call: &Value) -> bool {
@@ -106,6 +112,13 @@ mod tests {
         assert_eq!(whose(ours.text()), PromptOf::Ours);
         assert_eq!(whose("<task-notification>\n<task-id>x"), PromptOf::Claude);
         assert_eq!(whose("Continue from handoff"), PromptOf::Person);
+    }
+
+    #[test]
+    fn a_question_is_no_permission() {
+        let asks = |tool: &str| read("PermissionRequest", &json!({"tool_name": tool}), None).hook.asks.unwrap();
+        assert_eq!((asks("AskUserQuestion").as_str(), asks("Bash").as_str()), ("question", "permission"));
+        assert_eq!(read("Stop", &json!({"tool_name": "Bash"}), None).hook.asks, None);
     }
 
     #[test]

@@ -129,6 +129,9 @@ pub struct Hook {
     /// The permission mode, when the payload has it.
     #[serde(default)]
     pub mode: Option<String>,
+    /// PermissionRequest: what a person is asked for, by the name that the dialog has.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub asks: Option<String>,
     /// StopFailure: Claude's word for the error, cut to 40 characters.
     #[serde(default)]
     pub error: Option<String>,

@@ -44,7 +44,7 @@ impl Supervisor {
             HookEvent::PostToolUse => self.tool_used(now, id, out),
             HookEvent::PermissionRequest | HookEvent::PreToolUse => {
                 self.set_turn(now, Turn::Busy);
-                self.asking = hook.event == HookEvent::PermissionRequest;
+                self.asking.clone_from(&hook.asks);
                 self.answer(id, HookAnswer::Nothing, out);
             }
             HookEvent::SubagentStop

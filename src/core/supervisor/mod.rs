@@ -159,9 +159,9 @@ pub struct Supervisor {
     /// What a person is waited for, by the sessions file.
     #[serde(default)]
     waiting_for: Option<String>,
-    /// A hook said that a permission is asked for, and nothing has happened since.
+    /// What a hook said that a person is asked for, while nothing has happened since.
     #[serde(default)]
-    asking: bool,
+    asking: Option<String>,
     #[serde(default)]
     entered: Entered,
     #[serde(default)]
@@ -236,7 +236,7 @@ impl Supervisor {
             status: None,
             status_since: Stamp(0),
             waiting_for: None,
-            asking: false,
+            asking: None,
             entered: Entered::default(),
             submit: None,
             screen: ScreenFacts::default(),
@@ -425,7 +425,7 @@ impl Supervisor {
     fn set_turn(&mut self, now: Stamp, turn: Turn) {
         self.turn = turn;
         self.turn_since = now;
-        self.asking = false;
+        self.asking = None;
     }
 
     /// Ctrl+C was pressed in this phase. By numbers: two events may share a millisecond.

@@ -39,7 +39,7 @@ impl Supervisor {
         self.held = None;
         self.status = None;
         self.waiting_for = None;
-        self.asking = false;
+        self.asking = None;
         self.screen = ScreenFacts::default();
         self.box_since = None;
         self.typed = None;

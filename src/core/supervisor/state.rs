@@ -219,8 +219,8 @@ impl Supervisor {
             return Some((Evidence::Screen, name));
         }
         // The file follows the hook by a tenth of a second, and from then on it knows better.
-        if self.asking && self.status.is_some() && self.status_since <= self.turn_since {
-            return Some((Evidence::Hook, "permission"));
+        if let Some(what) = self.asking.as_deref().filter(|_| self.status.is_some() && self.status_since <= self.turn_since) {
+            return Some((Evidence::Hook, what));
         }
         let waits = self.status == Some(AgentStatus::Waiting);
         waits.then(|| (Evidence::SessionsFile, self.waiting_for.as_deref().unwrap_or("unknown")))

@@ -54,6 +54,7 @@ pub(super) fn hook(event: HookEvent, of: &ConversationId) -> Hook {
         started: 0,
         lines: false,
         mode: None,
+        asks: None,
         error: None,
     }
 }

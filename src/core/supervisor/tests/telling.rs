@@ -76,7 +76,8 @@ fn an_interrupt_fires_no_hook_and_the_file_is_believed_when_it_stays() {
 fn a_permission_is_known_from_the_hook_on_and_named_by_the_screen() {
     let mut s = Session::busy(claude());
     s.after(50);
-    s.call(HookEvent::PermissionRequest);
+    let current = s.current();
+    s.hook(Hook { asks: Some("permission".to_owned()), ..hook(HookEvent::PermissionRequest, &current) });
     let standing = s.sup.state();
     assert_eq!((standing.state, standing.from), (State::Blocked, Evidence::Hook));
     assert_eq!(standing.waiting_for.as_deref(), Some("permission"));

@@ -1,93 +1,14 @@
-//! Driving Claude from outside: `send --submit` and `wait`, with both agents. What is answered is what happened.
-
-#![allow(clippy::unwrap_used)]
-
-mod support;
-
-use std::process::{Command, Output, Stdio};
+//! `send --submit`: what is answered is what happened, and nothing is typed where it must not be.
 
 use hopty::standin::script::{Reply, Script};
 use serde_json::{Value, json};
-use support::claude::{Kind, hopty};
-use support::wait_for;
-use support::world::World;
 
-/// Each case becomes two tests, `stand_in::NAME` and `real::NAME`.
-macro_rules! both {
-    ($($name:ident),* $(,)?) => {
-        mod stand_in {
-            $(#[test] fn $name() { super::$name(super::Kind::StandIn); })*
-        }
-        mod real {
-            $(#[test] fn $name() { super::$name(super::Kind::Real); })*
-        }
-    };
-}
+use super::steps::{end, start, submit, submitted, times_asked, wait_idle, with_stdin};
+use super::support::claude::Kind;
+use super::support::wait_for;
+use super::support::world::World;
 
-both! {
-    idle_after_a_sent_prompt_is_never_early,
-    a_prompt_reaches_the_model_as_it_was_sent,
-    nothing_is_sent_into_a_permission_dialog,
-    nothing_is_sent_behind_a_draft,
-    a_busy_claude_queues_what_is_sent,
-    without_hooks_the_transcript_is_the_proof,
-}
-
-/// Starts Claude where nobody looks, with the world's arguments.
-fn start(world: &World, more: &[&str]) {
-    let mut args = vec!["--detached"];
-    args.extend(world.args.iter().map(String::as_str));
-    args.extend_from_slice(more);
-    // The drop-in form needs a terminal; it is gone as soon as the name is printed.
-    let mut term = world.terminal(&args);
-    assert_eq!(term.wait_exit(), 0);
-    world.ask(&["wait", "proj", "idle", "--timeout", "60s"]);
-}
-
-/// Runs a verb with `input` on its standard input.
-fn with_stdin(world: &World, args: &[&str], input: &str) -> Output {
-    let path = world.project.join("input");
-    std::fs::write(&path, input).unwrap();
-    let mut command = Command::new(hopty());
-    command.args(args).env_clear().envs(world.env.iter().cloned()).current_dir(&world.project);
-    command.stdin(std::fs::File::open(path).unwrap()).stderr(Stdio::piped()).output().unwrap()
-}
-
-/// Submits a text; what the verb says, and the number of the journal line.
-fn submit(world: &World, text: &str) -> (String, u64) {
-    let output = with_stdin(world, &["send", "proj", "--stdin", "--submit", "--json"], text);
-    let said: Value = serde_json::from_slice(&output.stdout)
-        .unwrap_or_else(|e| panic!("{e}: {}\n{}", String::from_utf8_lossy(&output.stderr), world.story()));
-    (said["result"].as_str().unwrap_or("refused").to_owned(), said["seq"].as_u64().unwrap_or_default())
-}
-
-fn submitted(world: &World, text: &str) -> u64 {
-    let (result, seq) = submit(world, text);
-    assert_eq!(result, "submitted", "{}", world.story());
-    seq
-}
-
-fn wait_idle(world: &World, since: u64) -> Value {
-    let since = since.to_string();
-    serde_json::from_str(&world.ask(&["wait", "proj", "idle", "--since", &since, "--timeout", "60s", "--json"])).unwrap()
-}
-
-fn end(world: &World) {
-    world.ask(&["stop", "proj"]);
-    world.assert_replays();
-    world.assert_nothing_left();
-}
-
-/// The texts of the last message of a person in the last request, and how often `text` stands in it.
-fn times_asked(world: &World, text: &str) -> usize {
-    let squeeze = |text: &str| text.split_whitespace().collect::<String>();
-    let wanted = squeeze(text);
-    let requests = world.api.main_requests();
-    let last = requests.last().expect("a request");
-    last.texts().iter().map(|(_, text)| squeeze(text).matches(&wanted).count()).sum()
-}
-
-fn idle_after_a_sent_prompt_is_never_early(kind: Kind) {
+pub fn idle_after_a_sent_prompt_is_never_early(kind: Kind) {
     let rounds = std::env::var("HOPTY_TEST_ROUNDS").ok().and_then(|n| n.parse().ok());
     let rounds: usize = rounds.unwrap_or(if kind == Kind::Real { 2 } else { 10 });
     let turn_ms = std::env::var("HOPTY_TEST_TURN_MS").ok().and_then(|n| n.parse().ok()).unwrap_or(700);
@@ -109,7 +30,7 @@ fn idle_after_a_sent_prompt_is_never_early(kind: Kind) {
     end(&world);
 }
 
-fn a_prompt_reaches_the_model_as_it_was_sent(kind: Kind) {
+pub fn a_prompt_reaches_the_model_as_it_was_sent(kind: Kind) {
     let Some(world) = World::new(kind, Script::each(|_, _| Reply::text("Read.").filling(1000))) else { return };
     start(&world, &[]);
     let lines: Vec<String> = (0..2500).map(|n| format!("line {n} of a long text that is sent")).collect();
@@ -142,7 +63,7 @@ fn asks_for_permission() -> Script {
     })
 }
 
-fn nothing_is_sent_into_a_permission_dialog(kind: Kind) {
+pub fn nothing_is_sent_into_a_permission_dialog(kind: Kind) {
     let Some(mut world) = World::new(kind, asks_for_permission()) else { return };
     world.args.retain(|arg| arg != "--dangerously-skip-permissions");
     start(&world, &[]);
@@ -166,7 +87,7 @@ fn nothing_is_sent_into_a_permission_dialog(kind: Kind) {
     end(&world);
 }
 
-fn nothing_is_sent_behind_a_draft(kind: Kind) {
+pub fn nothing_is_sent_behind_a_draft(kind: Kind) {
     let Some(world) = World::new(kind, Script::each(|_, _| Reply::text("Hello.").filling(1000))) else { return };
     start(&world, &[]);
     world.ask(&["send", "proj", "half a thought"]);
@@ -181,7 +102,7 @@ fn nothing_is_sent_behind_a_draft(kind: Kind) {
     end(&world);
 }
 
-fn a_busy_claude_queues_what_is_sent(kind: Kind) {
+pub fn a_busy_claude_queues_what_is_sent(kind: Kind) {
     let script = Script::each(|request, _| {
         if request.assistant_messages() == 0 { Reply::bash("sleep 3").filling(1000) } else { Reply::text("Done.").filling(1000) }
     });
@@ -198,7 +119,7 @@ fn a_busy_claude_queues_what_is_sent(kind: Kind) {
     end(&world);
 }
 
-fn without_hooks_the_transcript_is_the_proof(kind: Kind) {
+pub fn without_hooks_the_transcript_is_the_proof(kind: Kind) {
     let Some(world) = World::new(kind, Script::each(|_, n| Reply::text(format!("Answer {n}.")).after_ms(700).filling(1000))) else {
         return;
     };

@@ -1,0 +1,61 @@
+//! Driving Claude from outside: `send --submit`, `wait`, and what a session is said to do, with both agents.
+
+#![allow(clippy::unwrap_used)]
+
+#[path = "../support/mod.rs"]
+mod support;
+
+mod sending;
+mod states;
+mod steps;
+
+use sending::*;
+use states::*;
+
+/// Each case becomes two tests, `stand_in::NAME` and `real::NAME`.
+macro_rules! both {
+    ($($name:ident),* $(,)?) => {
+        mod stand_in {
+            $(#[test] fn $name() { super::$name(super::support::claude::Kind::StandIn); })*
+        }
+        mod real {
+            $(#[test] fn $name() { super::$name(super::support::claude::Kind::Real); })*
+        }
+    };
+}
+
+both! {
+    idle_after_a_sent_prompt_is_never_early,
+    a_prompt_reaches_the_model_as_it_was_sent,
+    nothing_is_sent_into_a_permission_dialog,
+    nothing_is_sent_behind_a_draft,
+    a_busy_claude_queues_what_is_sent,
+    without_hooks_the_transcript_is_the_proof,
+    the_question_of_trust_blocks,
+    an_interrupted_turn_is_over,
+    commands_make_it_busy_and_idle_again,
+    a_stopped_claude_is_stopped_until_somebody_attaches,
+}
+
+/// Cases that the stand-in agent cannot play; each says why.
+mod real_only {
+    #[test]
+    fn a_background_shell_keeps_nobody_waiting() {
+        super::a_background_shell_keeps_nobody_waiting();
+    }
+
+    #[test]
+    fn a_question_of_the_model_blocks() {
+        super::a_question_of_the_model_blocks();
+    }
+
+    #[test]
+    fn a_plan_that_waits_for_approval_blocks() {
+        super::a_plan_that_waits_for_approval_blocks();
+    }
+
+    #[test]
+    fn a_shell_command_of_the_persons_is_work() {
+        super::a_shell_command_of_the_persons_is_work();
+    }
+}

@@ -1,0 +1,167 @@
+//! What a session is said to do, beside what Claude does: dialogs, interrupts, commands, shells.
+
+use hopty::standin::script::{Reply, Script};
+use serde_json::{Value, json};
+
+use super::steps::{end, start, submit, submitted, wait_idle};
+use super::support::claude::Kind;
+use super::support::wait_for;
+use super::support::world::World;
+
+fn quick() -> Script {
+    Script::each(|_, n| Reply::text(format!("Answer {n}.")).filling(1000))
+}
+
+/// Waits for a state after line `since`; the session then.
+fn wait_state(world: &World, state: &str, since: u64) -> Value {
+    serde_json::from_str(&world.ask(&["wait", "proj", state, "--since", &since.to_string(), "--json"])).unwrap()
+}
+
+fn seq(world: &World) -> u64 {
+    world.status()["seq"].as_u64().unwrap()
+}
+
+/// Sends a slash command, of which nothing tells but what follows.
+fn command(world: &World, text: &str) -> u64 {
+    let (result, seq) = submit(world, text);
+    assert_eq!(result, "unknown", "{}", world.story());
+    seq
+}
+
+/// No hook is called and no file is written while the directory is not trusted.
+pub fn the_question_of_trust_blocks(kind: Kind) {
+    let Some(world) = World::new(kind, quick()) else { return };
+    for path in [world.claude_dir().join(".claude.json"), world.home.join(".claude.json")] {
+        let Ok(text) = std::fs::read(&path) else { continue };
+        let mut state: Value = serde_json::from_slice(&text).unwrap();
+        state["projects"] = json!({});
+        std::fs::write(&path, state.to_string()).unwrap();
+    }
+    let mut args = vec!["--detached"];
+    args.extend(world.args.iter().map(String::as_str));
+    assert_eq!(world.terminal(&args).wait_exit(), 0);
+    let blocked = wait_state(&world, "blocked", 0);
+    assert_eq!((&blocked["waiting_for"], &blocked["state_from"]), (&"trust".into(), &"screen".into()));
+    let refused = world.hopty(&["send", "proj", "Go on.", "--submit"]);
+    assert_eq!(String::from_utf8_lossy(&refused.stdout), "refused: Claude shows a dialog (trust)\n");
+    assert_eq!(wait_state(&world, "blocked", 0)["state_since"], blocked["state_since"], "it is blocked as it was");
+    end(&world);
+}
+
+/// An interrupt calls no hook.
+pub fn an_interrupted_turn_is_over(kind: Kind) {
+    let script = Script::each(|_, n| Reply::text("Late.").after_ms(if n == 0 { 60_000 } else { 0 }).filling(1000));
+    let Some(world) = World::new(kind, script) else { return };
+    start(&world, &[]);
+    let at = submitted(&world, "Take your time.");
+    assert_eq!(world.status()["state"], "busy");
+    world.api.wait_for_main(1, std::time::Duration::from_secs(20));
+    world.ask(&["send", "proj", "--keys", "escape"]);
+    let idle = wait_idle(&world, at);
+    assert_eq!(idle["state_from"], "sessions_file");
+    // The prompt is back in the box of the real one.
+    world.ask(&["send", "proj", "--keys", "ctrl-u"]);
+    wait_for("an empty box", || (submit(&world, "Once more.").0 == "submitted").then_some(()));
+    end(&world);
+}
+
+pub fn commands_make_it_busy_and_idle_again(kind: Kind) {
+    let Some(world) = World::new(kind, quick()) else { return };
+    start(&world, &[]);
+    let at = submitted(&world, "Say something.");
+    let first = wait_idle(&world, at);
+    command(&world, "/compact");
+    wait_for("the compaction", || (world.api.requests().len() > 1).then_some(()));
+    let compacted = wait_idle(&world, 0);
+    assert_eq!(compacted["conversation"], first["conversation"]);
+    command(&world, "/clear");
+    wait_for("another conversation", || (world.status()["conversation"] != first["conversation"]).then_some(()));
+    wait_idle(&world, 0);
+    let at = submitted(&world, "Say something else.");
+    assert_ne!(wait_idle(&world, at)["conversation"], first["conversation"]);
+    end(&world);
+}
+
+pub fn a_stopped_claude_is_stopped_until_somebody_attaches(kind: Kind) {
+    let Some(world) = World::new(kind, quick()) else { return };
+    start(&world, &[]);
+    world.ask(&["send", "proj", "--keys", "ctrl-z"]);
+    world.wait_state("stopped");
+    let refused = world.hopty(&["send", "proj", "Go on.", "--submit"]);
+    assert_eq!(String::from_utf8_lossy(&refused.stdout), "refused: the program is stopped\n");
+    let since = seq(&world);
+    let mut term = world.terminal(&["attach", "proj"]);
+    wait_idle(&world, since);
+    term.hang_up();
+    submitted(&world, "Go on.");
+    end(&world);
+}
+
+/// A tool call for the first request of a turn, then an answer.
+fn once(name: &'static str, input: Value) -> Script {
+    Script::each(move |request, _| match request.assistant_messages() {
+        0 => Reply::tool(name, input.clone()).filling(1000),
+        _ => Reply::text("Done.").filling(1000),
+    })
+}
+
+/// The stand-in has no background shells.
+pub fn a_background_shell_keeps_nobody_waiting() {
+    let input = json!({"command": "sleep 1000", "run_in_background": true, "description": "sleeps"});
+    let Some(world) = World::new(Kind::Real, once("Bash", input)) else { return };
+    start(&world, &[]);
+    let at = submitted(&world, "Sleep in the background.");
+    wait_idle(&world, at);
+    world.ask(&["wait", "proj", "text=1 shell"]);
+    assert_eq!(world.status()["state"], "idle", "{}", world.story());
+    let at = submitted(&world, "And now?");
+    wait_idle(&world, at);
+    end(&world);
+}
+
+/// The stand-in asks no questions.
+pub fn a_question_of_the_model_blocks() {
+    let options = json!([{"label": "A", "description": "the first"}, {"label": "B", "description": "the second"}]);
+    let input = json!({"questions": [{"question": "Which?", "header": "Pick", "multiSelect": false, "options": options}]});
+    let Some(world) = World::new(Kind::Real, once("AskUserQuestion", input)) else { return };
+    start(&world, &[]);
+    let at = submitted(&world, "Ask me.");
+    let blocked = wait_state(&world, "blocked", at);
+    assert_eq!(blocked["waiting_for"], "question", "{}", world.story());
+    world.ask(&["wait", "proj", "text=Enter to select"]);
+    let refused = world.hopty(&["send", "proj", "A", "--submit"]);
+    assert_eq!(String::from_utf8_lossy(&refused.stdout), "refused: Claude shows a dialog (question)\n");
+    let at = seq(&world);
+    world.ask(&["send", "proj", "--keys", "enter"]);
+    wait_idle(&world, at);
+    end(&world);
+}
+
+/// The stand-in has no plan mode.
+pub fn a_plan_that_waits_for_approval_blocks() {
+    let Some(mut world) = World::new(Kind::Real, once("ExitPlanMode", json!({"plan": "1. Do it."}))) else { return };
+    world.args.retain(|arg| arg != "--dangerously-skip-permissions");
+    start(&world, &["--permission-mode", "plan"]);
+    let at = submitted(&world, "Make a plan.");
+    let blocked = wait_state(&world, "blocked", at);
+    assert_eq!(blocked["waiting_for"], "permission", "{}", world.story());
+    let refused = world.hopty(&["send", "proj", "Yes", "--submit"]);
+    assert_eq!(refused.status.code(), Some(4), "{}", String::from_utf8_lossy(&refused.stdout));
+    end(&world);
+}
+
+/// The stand-in has no shell mode.
+pub fn a_shell_command_of_the_persons_is_work() {
+    let Some(world) = World::new(Kind::Real, quick()) else { return };
+    start(&world, &[]);
+    let since = seq(&world);
+    world.ask(&["send", "proj", "!sleep 1; echo slept"]);
+    world.ask(&["wait", "proj", "text=!.sleep 1; echo slept"]);
+    assert_eq!(world.status()["state"], "idle");
+    let refused = world.hopty(&["send", "proj", "Go on.", "--submit"]);
+    assert_eq!(String::from_utf8_lossy(&refused.stdout), "refused: a draft stands in the prompt box\n");
+    world.ask(&["send", "proj", "--keys", "enter"]);
+    let busy = wait_state(&world, "busy", since)["seq"].as_u64().unwrap();
+    wait_idle(&world, busy);
+    end(&world);
+}
