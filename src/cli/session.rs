@@ -159,6 +159,15 @@ pub(super) fn status(given: Option<&str>, as_json: bool) -> Result<u8, Failed> {
     let words: Vec<String> = object["command"].as_array().into_iter().flatten().map(&text).collect();
     say(format_args!("{}  {}  {}", text(&object["name"]), text(&object["state"]), text(&object["dir"])))?;
     say(format_args!("  runs       {} (run {}, {} restarts)", words.join(" "), object["run"], object["restarts"]))?;
+    let on = object["waiting_for"].as_str().map_or_else(String::new, |what| format!(" on {}", visible(what)));
+    let from = match object["state_from"].as_str().unwrap_or_default() {
+        "hook" => "; so says a hook",
+        "sessions_file" => "; so says Claude's sessions file",
+        "title" => "; so says the window's title",
+        "screen" => "; so says the screen",
+        _ => "",
+    };
+    say(format_args!("  state      {}{on} since {}{from}", text(&object["state"]), text(&object["state_since"])))?;
     if !object["conversation"].is_null() {
         say(format_args!("  conversation {}", text(&object["conversation"])))?;
         say(format_args!(

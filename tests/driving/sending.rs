@@ -72,6 +72,7 @@ pub fn nothing_is_sent_into_a_permission_dialog(kind: Kind) {
     let blocked: Value = serde_json::from_str(&blocked).unwrap();
     assert_eq!(blocked["waiting_for"], "permission");
     world.ask(&["wait", "proj", "text=Do you want to proceed", "--timeout", "10s"]);
+    assert!(world.ask(&["status", "proj"]).contains("blocked on permission since"), "{}", world.story());
     let refused = world.hopty(&["send", "proj", "More text", "--submit"]);
     let said = String::from_utf8_lossy(&refused.stdout).into_owned();
     assert_eq!(refused.status.code(), Some(4), "{said}{}", world.story());

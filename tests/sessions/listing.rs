@@ -112,6 +112,7 @@ fn for_people_there_is_a_table() {
     assert!(lines[1].starts_with("one ") && lines[1].ends_with(world.project.to_str().unwrap()), "{table}");
     let status = world.ask(&["status", "one"]);
     assert!(status.starts_with("one  unknown  ") && status.contains("sleep 100"), "{status}");
+    assert!(status.contains("  state      unknown since 20"), "{status}");
     end_all(&world);
 }
 

@@ -8,6 +8,7 @@ mod support;
 
 mod errors;
 mod listing;
+mod many;
 mod names;
 mod peers;
 mod protocol;

@@ -66,15 +66,22 @@ fn what_runs_inside_may_ask_and_may_not_end_or_type() {
                 out.display()
             ));
         }
+        // In a terminal of its own, and as if it did not know where it runs: the host sees it all the same.
+        script.push_str(&format!(
+            "script -qec \"env -u HOPTY_SESSION '{}' attach inner\" /dev/null >>'{}' 2>&1 </dev/null; echo $? >>'{}'; ",
+            hopty().display(),
+            log.display(),
+            out.display()
+        ));
         script.push_str("[ $LEFT ] || exec sleep 1000");
         detached(&world, "inner", &["sh", "-c", shell, "sh", "-c", &script]);
         let codes = support::wait_for(&format!("the verbs from {way}"), || {
-            std::fs::read_to_string(&out).ok().filter(|codes| codes.lines().count() == VERBS.len())
+            std::fs::read_to_string(&out).ok().filter(|codes| codes.lines().count() == VERBS.len() + 1)
         });
-        let wanted: Vec<&str> = VERBS.iter().map(|(_, code)| *code).collect();
+        let wanted: Vec<&str> = VERBS.iter().map(|(_, code)| *code).chain(["4"]).collect();
         let said = std::fs::read_to_string(&log).unwrap();
         assert_eq!(codes.lines().collect::<Vec<_>>(), wanted, "from {way}: {said}");
-        assert_eq!(said.matches("a descendant of the session may not").count(), 7, "from {way}: {said}");
+        assert_eq!(said.matches("a descendant of the session may not").count(), 8, "from {way}: {said}");
         let status: Value = serde_json::from_str(&world.ask(&["status", "inner", "--json"])).unwrap();
         assert_eq!((&status["state"], &status["run"]), (&"unknown".into(), &1.into()), "from {way}");
         end_all(&world);
@@ -98,7 +105,7 @@ fn a_restart_of_its_own_is_accepted() {
 fn nobody_attaches_a_session_inside_itself() {
     let world = world();
     let program = hopty();
-    let script = format!("'{0}' attach; echo code $?; '{0}' attach proj; echo code $?; exec cat", program.display());
+    let script = format!("'{0}' attach; echo code $?; env -u HOPTY_SESSION '{0}' attach proj; echo code $?; exec cat", program.display());
     let mut term = world.terminal(&["run", "--", "sh", "-c", &script]);
     term.wait_for("both answers", |s| s.lines().iter().filter(|l| *l == "code 4").count() == 2);
     let shown = term.lines().join("\n");
