@@ -105,7 +105,8 @@ fn a_restart_of_its_own_is_accepted() {
 fn nobody_attaches_a_session_inside_itself() {
     let world = world();
     let program = hopty();
-    let script = format!("'{0}' attach; echo code $?; env -u HOPTY_SESSION '{0}' attach proj; echo code $?; exec cat", program.display());
+    let script =
+        format!("'{0}' attach; echo code $?; env -u HOPTY_SESSION '{0}' attach proj; echo code $?; exec cat", program.display());
     let mut term = world.terminal(&["run", "--", "sh", "-c", &script]);
     term.wait_for("both answers", |s| s.lines().iter().filter(|l| *l == "code 4").count() == 2);
     let shown = term.lines().join("\n");

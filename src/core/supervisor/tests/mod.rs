@@ -7,6 +7,7 @@ mod delivery;
 mod hookless;
 mod interrupts;
 mod stopping;
+mod submitting;
 mod telling;
 mod waiting;
 
