@@ -4,7 +4,7 @@ use proptest::collection::vec;
 use proptest::prelude::*;
 
 use super::ahead::WORTH;
-use super::terminal::{Page, Terminal};
+use super::terminal::Terminal;
 use super::{Former, Run, SIDE_MAX, Screen, Style};
 
 /// Lines of history.
@@ -230,14 +230,9 @@ fn same_after_dump(screen: &Screen) -> Result<(), TestCaseError> {
     expected.former = Former::default();
     expected.queries.clear();
     expected.modes.show_frames();
-    let unwrap = |page: &mut Page, row: usize| page.grid.row_mut(row).into_iter().for_each(|row| row.wrapped = false);
-    for page in [&mut expected.page, &mut expected.hidden] {
-        // Below the last row is none that it could run over to.
-        unwrap(page, usize::from(rows) - 1);
-    }
     if expected.caret.pending {
         // It will run over when the next character comes.
-        unwrap(&mut expected.page, expected.caret.row);
+        expected.page.grid.row_mut(expected.caret.row).into_iter().for_each(|row| row.wrapped = false);
     }
     let told = |terminal: &Terminal| {
         let lines = (0..terminal.history.len()).filter_map(|at| terminal.history.line(at));

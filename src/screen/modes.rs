@@ -202,6 +202,14 @@ impl Mode {
         }
     }
 
+    /// The same for a terminal of which nothing is known: not every one knows the keypad by its number.
+    fn redo(self, on: bool) -> String {
+        match self {
+            Self::Keypad => if on { "\x1b=" } else { "\x1b>" }.to_owned(),
+            _ => self.sequence(on),
+        }
+    }
+
     /// A bit of its own.
     pub(super) fn bit(self) -> u64 {
         1 << self as u32
@@ -293,37 +301,41 @@ impl Modes {
         let shown = |mode: Mode, bits: u64| mode != Mode::Synchronized && (bits & mode.bit() != 0) != mode.initially_on();
         for mode in Mode::ALL.into_iter().filter(|mode| which & mode.bit() != 0) {
             if touched & mode.bit() != 0 {
-                saves.push_str(&mode.sequence(shown(mode, changed)));
+                saves.push_str(&mode.redo(shown(mode, changed)));
             }
             saves.push_str(&format!("\x1b[?{}s", mode.number().1));
             if mode == Mode::AutoWrap && touched & mode.bit() != 0 {
-                saves.push_str(&mode.sequence(true));
+                saves.push_str(&mode.redo(true));
             }
         }
         let chosen = |mode: Mode| self.chosen.contains(&Some(mode));
         let set: Vec<Mode> = Mode::ALL.into_iter().filter(|mode| self.is_touched(*mode) && !last.contains(mode)).collect();
         let choice = |mode: Mode| CHOICES.iter().position(|choice| choice.contains(&mode));
         for mode in set.iter().filter(|mode| choice(**mode).is_none()) {
-            first.push_str(&mode.sequence(shown(*mode, self.changed)));
+            first.push_str(&mode.redo(shown(*mode, self.changed)));
         }
         for (at, modes) in CHOICES.iter().enumerate() {
-            let is_on = |on: bool| set.iter().filter(move |mode| choice(**mode) == Some(at) && self.is_on(**mode) == on);
-            let (on, off) = (is_on(true), is_on(false).map(|mode| mode.sequence(false)).collect::<String>());
-            let (on, in_force): (Vec<Mode>, Vec<Mode>) = on.partition(|mode| !chosen(**mode));
-            let on: String = on.into_iter().map(|mode| mode.sequence(true)).collect();
-            match in_force.first() {
-                Some(mode) => first.push_str(&(off + &on + &mode.sequence(true))),
-                // None is in force, although some were set: one was reset after them, or restored from before it was touched.
-                None if off.is_empty() && !on.is_empty() => {
-                    let restored = modes.iter().find(|mode| which & !touched & mode.bit() != 0 && !self.is_touched(**mode));
-                    first.push_str(&on);
-                    restored.iter().for_each(|mode| first.push_str(&format!("\x1b[?{}r", mode.number().1)));
-                }
-                None => first.push_str(&(on + &off)),
+            let of_choice = |on: bool| set.iter().filter(move |mode| choice(**mode) == Some(at) && self.is_on(**mode) == on);
+            let all = |modes: &[&Mode], on: bool| modes.iter().map(|mode| mode.redo(on)).collect::<String>();
+            let off: Vec<&Mode> = of_choice(false).collect();
+            let (in_force, on): (Vec<&Mode>, Vec<&Mode>) = of_choice(true).partition(|mode| chosen(**mode));
+            if let Some(mode) = in_force.first() {
+                first.push_str(&(all(&off, false) + &all(&on, true) + &mode.redo(true)));
+                continue;
             }
+            // None is in force, although some were set: one was set after them and reset, or restored from before it was touched.
+            first.push_str(&all(&on, true));
+            match off.first().filter(|_| !on.is_empty()) {
+                Some(mode) => first.push_str(&mode.redo(true)),
+                None => {
+                    let restored = modes.iter().find(|mode| which & !touched & mode.bit() != 0 && !self.is_touched(**mode));
+                    restored.filter(|_| !on.is_empty()).iter().for_each(|mode| first.push_str(&format!("\x1b[?{}r", mode.number().1)));
+                }
+            }
+            first.push_str(&all(&off, false));
         }
         for mode in last.iter().filter(|mode| self.is_touched(**mode)) {
-            end.push_str(&mode.sequence(shown(*mode, self.changed)));
+            end.push_str(&mode.redo(shown(*mode, self.changed)));
         }
         [saves, first, end]
     }

@@ -150,7 +150,9 @@ impl Terminal {
         if !self.is_on(Mode::AutoWrap) {
             return;
         }
-        if let Some(row) = self.page.grid.row_mut(self.caret.row) {
+        // Below the margins nothing scrolls, and the last row is written over.
+        let goes_on = self.caret.row + 1 < self.rows || self.caret.row == self.region.bottom;
+        if let Some(row) = self.page.grid.row_mut(self.caret.row).filter(|_| goes_on) {
             row.wrapped = true;
             row.gap = end == End::Gap;
         }

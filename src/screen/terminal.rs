@@ -151,6 +151,10 @@ impl Terminal {
         }
         let saved = if self.alternate.is_some() { &mut self.page.saved } else { &mut self.hidden.saved };
         *saved = saved.cropped(cols, rows);
+        for page in [&mut self.page, &mut self.hidden] {
+            // There is no row below in which it could go on.
+            page.grid.row_mut(rows - 1).into_iter().for_each(|row| row.wrapped = false);
+        }
         self.region = self.whole();
         self.tabs.resize(cols);
         self.last = None;
@@ -247,6 +251,8 @@ impl Terminal {
     pub(super) fn scroll_down(&mut self, region: Region, count: usize) {
         let blank = self.blank();
         self.page.grid.scroll_down(region.top, region.bottom, count, blank);
+        // What it went on in has left.
+        self.page.grid.row_mut(region.bottom).into_iter().for_each(|row| row.wrapped = false);
         self.changed = true;
     }
 
