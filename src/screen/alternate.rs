@@ -167,6 +167,7 @@ impl Terminal {
         if self.page.grid.is_unused() {
             self.page.grid.resize(self.cols, self.rows);
         }
+        self.wait_anew();
         self.touched = true;
         self.changed = true;
     }

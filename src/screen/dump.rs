@@ -139,12 +139,11 @@ impl Brush {
         }
     }
 
-    /// The rows of a blank screen. A row that runs over into the next one is made to do so, but for the one in which the caret
-    /// `waits`: it will when the next character comes.
-    fn rows(&mut self, rows: &VecDeque<Row>, cols: usize, waits: Option<usize>) {
+    /// The rows of a blank screen. A row that runs over into the next one is made to do so.
+    fn rows(&mut self, rows: &VecDeque<Row>, cols: usize) {
         let mut running = false;
         for (at, row) in rows.iter().enumerate() {
-            let end = if at + 1 < rows.len() && waits != Some(at) { row.end() } else { End::Break };
+            let end = if at + 1 < rows.len() { row.end() } else { End::Break };
             let cells = match end {
                 End::Break => row.written().len().max(usize::from(running)),
                 End::Wrap => cols,
@@ -269,8 +268,7 @@ impl Terminal {
             brush.push("\x1b7");
             brush.plain(&page.saved);
         }
-        let waits = self.caret.pending && std::ptr::eq(page, &raw const self.page);
-        brush.rows(page.grid.rows(), self.cols, waits.then_some(self.caret.row));
+        brush.rows(page.grid.rows(), self.cols);
     }
 
     /// The caret, and what has to be set behind everything that is drawn.

@@ -230,10 +230,6 @@ fn same_after_dump(screen: &Screen) -> Result<(), TestCaseError> {
     expected.former = Former::default();
     expected.queries.clear();
     expected.modes.show_frames();
-    if expected.caret.pending {
-        // It will run over when the next character comes.
-        expected.page.grid.row_mut(expected.caret.row).into_iter().for_each(|row| row.wrapped = false);
-    }
     let told = |terminal: &Terminal| {
         let lines = (0..terminal.history.len()).filter_map(|at| terminal.history.line(at));
         lines.map(|line| (line.end, seen(line.runs()))).collect::<Vec<_>>()

@@ -155,6 +155,7 @@ impl Terminal {
             // There is no row below in which it could go on.
             page.grid.row_mut(rows - 1).into_iter().for_each(|row| row.wrapped = false);
         }
+        self.wait_anew();
         self.region = self.whole();
         self.tabs.resize(cols);
         self.last = None;
@@ -236,6 +237,14 @@ impl Terminal {
         }
     }
 
+    /// Other rows stand where the caret waits to wrap: the one under it goes on in the next row when the next character comes, and not
+    /// before.
+    pub(super) fn wait_anew(&mut self) {
+        if self.caret.pending {
+            self.page.grid.row_mut(self.caret.row).into_iter().for_each(|row| row.wrapped = false);
+        }
+    }
+
     /// Scrolls the rows of `region` up.
     pub(super) fn scroll_up(&mut self, region: Region, count: usize) {
         let blank = self.blank();
@@ -244,6 +253,7 @@ impl Terminal {
             self.page.grid.rows().range(..leaving).for_each(|row| self.history.push(row));
         }
         self.page.grid.scroll_up(region.top, region.bottom, count, blank);
+        self.wait_anew();
         self.changed = true;
     }
 
@@ -253,6 +263,7 @@ impl Terminal {
         self.page.grid.scroll_down(region.top, region.bottom, count, blank);
         // What it went on in has left.
         self.page.grid.row_mut(region.bottom).into_iter().for_each(|row| row.wrapped = false);
+        self.wait_anew();
         self.changed = true;
     }
 
@@ -267,6 +278,7 @@ impl Terminal {
         if self.caret.origin {
             self.caret.row = self.caret.row.clamp(self.region.top, self.region.bottom);
         }
+        self.wait_anew();
     }
 
     /// RIS: all as new, but for titles, which terminals keep; the history is emptied, as in xterm. The rows are used again: two bytes must not cost an
