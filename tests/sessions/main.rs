@@ -13,6 +13,7 @@ mod names;
 mod peers;
 mod protocol;
 mod restarts;
+mod screens;
 mod sending;
 mod sockets;
 mod waiting;

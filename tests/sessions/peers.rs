@@ -36,7 +36,7 @@ const WAYS: [(&str, &str); 5] = [
 ];
 
 /// Verbs and what they give to who hangs on the session.
-const VERBS: [(&str, &str); 13] = [
+const VERBS: [(&str, &str); 14] = [
     ("send inner text", "4"),
     ("send inner --keys enter", "4"),
     ("send inner text --submit", "4"),
@@ -47,6 +47,7 @@ const VERBS: [(&str, &str); 13] = [
     ("restart inner --wait", "4"),
     ("status inner --json", "0"),
     ("ls --json", "0"),
+    ("screen inner", "0"),
     ("why inner", "0"),
     ("events inner", "0"),
     ("hook Stop", "0"),
