@@ -51,6 +51,8 @@ mod width;
 #[cfg(test)]
 mod claude_tests;
 #[cfg(test)]
+mod dump_tests;
+#[cfg(test)]
 mod law_tests;
 #[cfg(test)]
 mod reflow_tests;

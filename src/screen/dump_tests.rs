@@ -1,0 +1,110 @@
+//! Many inputs, the same ones every time: none of them makes the model or its dump fail.
+
+use super::{Lines, Screen};
+
+/// How many inputs.
+const INPUTS: u64 = 20_000;
+
+/// What programs write, and what they do not: joined, cut and mixed with random bytes.
+const PIECES: [&str; 48] = [
+    "text",
+    "漢字",
+    "e\u{301}",
+    "👩\u{200d}💻",
+    "\u{301}",
+    "\r\n",
+    "\n",
+    "\r",
+    "\t",
+    "\x08",
+    "\x0e",
+    "\x0f",
+    "\x1b[H",
+    "\x1b[5;7H",
+    "\x1b[2J",
+    "\x1b[3J",
+    "\x1b[K",
+    "\x1b[1K",
+    "\x1b[3@",
+    "\x1b[2P",
+    "\x1b[4X",
+    "\x1b[2L",
+    "\x1b[3M",
+    "\x1b[S",
+    "\x1b[2T",
+    "\x1b[9b",
+    "\x1b[2;4r",
+    "\x1b[r",
+    "\x1b[?6h",
+    "\x1b[?6l",
+    "\x1b[?7l",
+    "\x1b[4h",
+    "\x1b[?1049h",
+    "\x1b[?1049l",
+    "\x1b[?47h",
+    "\x1b7",
+    "\x1b8",
+    "\x1b(0",
+    "\x1b[1;31;44m",
+    "\x1b[38;2;1;2;3;4:3m",
+    "\x1b[m",
+    "\x1b[>5u",
+    "\x1b]2;title\x1b\\",
+    "\x1b[22;0t",
+    "\x1b]4;1;red\x07",
+    "\x1bc",
+    "\x1b[!p",
+    "\x1b[?2026h",
+];
+
+/// A generator of numbers (xorshift, 64 bits): the same from the same seed.
+struct Numbers(u64);
+
+impl Numbers {
+    fn below(&mut self, limit: usize) -> usize {
+        self.0 ^= self.0 << 13;
+        self.0 ^= self.0 >> 7;
+        self.0 ^= self.0 << 17;
+        (self.0 % limit as u64) as usize
+    }
+}
+
+fn input(numbers: &mut Numbers) -> Vec<u8> {
+    let mut bytes = Vec::new();
+    for _ in 0..numbers.below(24) {
+        match numbers.below(8) {
+            0 => bytes.extend((0..numbers.below(6)).map(|_| numbers.below(256) as u8)),
+            1 => {
+                let piece = PIECES[numbers.below(PIECES.len())].as_bytes();
+                bytes.extend_from_slice(&piece[..numbers.below(piece.len() + 1)]);
+            }
+            2 => {
+                let last = (0x40 + numbers.below(63) as u8) as char;
+                bytes.extend(format!("\x1b[{};{}{last}", numbers.below(12), numbers.below(70_000)).bytes());
+            }
+            _ => bytes.extend_from_slice(PIECES[numbers.below(PIECES.len())].as_bytes()),
+        }
+    }
+    bytes
+}
+
+#[test]
+fn no_input_of_many_makes_a_screen_or_its_dump_fail() {
+    let mut numbers = Numbers(0x9e37_79b9_7f4a_7c15);
+    let side = |numbers: &mut Numbers| 1 + numbers.below(14) as u16;
+    for _ in 0..INPUTS {
+        let (cols, rows) = (side(&mut numbers), side(&mut numbers));
+        let mut screen = Screen::with_history(cols, rows, 5);
+        screen.feed(&input(&mut numbers));
+        if numbers.below(4) == 0 {
+            screen.resize(side(&mut numbers), side(&mut numbers));
+        }
+        let dump = screen.dump();
+        let (cols, rows) = screen.size();
+        let mut fresh = Screen::with_history(cols, rows, 5);
+        [&dump.history, &dump.screen, &dump.begun].into_iter().for_each(|part| fresh.feed(part));
+        assert_eq!(fresh.ansi(Lines::Screen), screen.ansi(Lines::Screen));
+        assert_eq!((fresh.cursor(), fresh.alternate(), fresh.title()), (screen.cursor(), screen.alternate(), screen.title()));
+        assert!(fresh.take_queries().is_empty());
+    }
+}
