@@ -3,7 +3,8 @@
 //!
 //! The two share them out differently between history and screen. Here a screen that is not full keeps its first row when it
 //! grows, and empty rows below the cursor go first when it shrinks. So it is all rows that are compared; and the cursor stands
-//! behind all text, because alacritty drops what is below it.
+//! behind all text, because alacritty drops what is below it. Lines end with a character: where blanks alone ran over, the row
+//! that they stand in is as empty as one that was erased, and is kept here.
 
 #![allow(clippy::unwrap_used, reason = "a test may")]
 
@@ -112,7 +113,7 @@ fn line() -> impl Strategy<Value = String> {
     let look = prop::sample::select(vec!["", "", "\x1b[31m", "\x1b[1;92m", "\x1b[38;5;200m", "\x1b[38;2;1;2;3m", "\x1b[m"]);
     vec((look, text), 0..4).prop_map(|parts| {
         let parts: String = parts.into_iter().map(|(look, text)| look.to_owned() + &text).collect();
-        parts + "\x1b[m\r\n"
+        parts + "\x1b[m.\r\n"
     })
 }
 
