@@ -69,6 +69,13 @@ impl Tmux {
         self.world.ask(&["run", "--name", name, "--detached", "--", "sh", "-c", script]);
     }
 
+    /// tmux's prefix key and another. Not at once: what comes within a millisecond tmux takes for a paste.
+    fn bound(&self, key: &str) {
+        self.term.send(PREFIX);
+        wait_for("tmux to have its prefix", || (self.ask(&["list-clients", "-F", "#{client_prefix}"]).trim() == "1").then_some(()));
+        self.term.send(key);
+    }
+
     fn has_written(&self, bytes: &str) -> bool {
         String::from_utf8_lossy(&self.term.bytes()).contains(bytes)
     }
@@ -106,7 +113,7 @@ fn the_segment_names_sessions_and_states() {
 fn the_popup_shows_the_dashboard() {
     let Some(tmux) = Tmux::start() else { return };
     tmux.detached("alpha", "exec sleep 1000");
-    tmux.term.send(format!("{PREFIX}h"));
+    tmux.bound("h");
     tmux.term.wait_text("hopty  1 session");
     tmux.term.wait_text("›alpha");
     tmux.term.send("q");
@@ -118,7 +125,7 @@ fn the_popup_shows_the_dashboard() {
 fn a_session_is_attached_beside() {
     let Some(tmux) = Tmux::start() else { return };
     tmux.detached("alpha", "printf 'here is alpha'; exec sleep 1000");
-    tmux.term.send(format!("{PREFIX}a"));
+    tmux.bound("a");
     tmux.term.wait_text("attach session:");
     tmux.term.send("alpha\r");
     tmux.term.wait_text("here is alpha");
@@ -132,7 +139,7 @@ fn every_session_gets_a_pane() {
     for name in ["alpha", "beta", "gamma"] {
         tmux.detached(name, &format!("printf 'here is {name}'; exec sleep 1000"));
     }
-    tmux.term.send(format!("{PREFIX}A"));
+    tmux.bound("A");
     for name in ["alpha", "beta", "gamma"] {
         tmux.term.wait_text(&format!("here is {name}"));
     }
@@ -143,7 +150,7 @@ fn every_session_gets_a_pane() {
 #[test]
 fn claude_begins_in_a_window_of_the_same_directory() {
     let Some(tmux) = Tmux::start() else { return };
-    tmux.term.send(format!("{PREFIX}H"));
+    tmux.bound("H");
     tmux.term.wait_box();
     assert!(tmux.world.ask(&["ls"]).contains("proj"));
     tmux.end();

@@ -284,6 +284,10 @@ impl Dashboard<'_> {
             Some(Action::Suspend) => {
                 self.stage.leave()?;
                 stop_group();
+                // Having been continued is told as a signal, too: once is enough.
+                if let Some(signal) = self.signals.take().into_iter().find(|signal| ENDS.contains(signal)) {
+                    return Ok(Some(Left::Signal(signal)));
+                }
                 self.come_back()?;
             }
             Some(Action::Attach(name)) => return self.attach(&name),
