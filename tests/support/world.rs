@@ -143,6 +143,8 @@ impl World {
     pub fn wait_decision_for(&self, kind: &str, n: usize, limit: std::time::Duration) -> Value {
         let until = std::time::Instant::now() + limit;
         let mut watcher = hopty::fs::watch::Watcher::new();
+        // Before the first look: what is written between the two would be missed, and nothing may follow it.
+        watcher.add(&self.session_dir());
         loop {
             if let Some(decision) = self.decisions().into_iter().filter(|d| d["kind"] == kind).nth(n - 1) {
                 return decision;
