@@ -5,6 +5,7 @@
 use std::os::fd::AsFd;
 
 use super::keys::Typing;
+use super::lacks::Kind;
 use super::seen::Window;
 use super::sight::Sight;
 use super::terminals::{Goal, Via};
@@ -43,6 +44,8 @@ pub(super) struct Client {
     pub typing: Typing,
     pub tty: Option<String>,
     pub window: Option<Window>,
+    /// What its terminal cannot do.
+    pub kind: Kind,
     /// The modes of its terminal before it made it raw, and after.
     pub found: Option<Modes>,
     pub raw: Option<Modes>,
@@ -280,6 +283,7 @@ impl Host {
                 read_only: attach.read_only,
                 typing: Typing::new(self.launch.config.terminal.prefix.byte()),
                 tty: attach.tty.clone(),
+                kind: Kind::of(&attach.term),
                 window: Window::of(attach.tty.as_deref(), connection.pid),
                 found: attach.termios.clone(),
                 raw: attach.raw.clone(),

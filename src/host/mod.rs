@@ -30,6 +30,7 @@ mod command;
 mod event_loop;
 mod follower;
 mod keys;
+mod lacks;
 mod listener;
 mod model;
 mod orders;

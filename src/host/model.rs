@@ -108,6 +108,20 @@ impl Model {
         }
     }
 
+    /// Begins with a blank screen below these lines, which are its history then.
+    pub fn begin_below(&mut self, lines: &[u8]) {
+        let rows = usize::from(self.screen.size().1);
+        let screen = &mut self.screen;
+        let fed = catch_unwind(AssertUnwindSafe(|| {
+            screen.feed(lines);
+            screen.feed(&b"\r\n".repeat(rows));
+            screen.feed(b"\x1b[H");
+        }));
+        if fed.is_err() {
+            self.switch_off();
+        }
+    }
+
     /// The chunk that the next read goes into, behind what it holds; it is to be put back with [`Model::put`].
     pub fn chunk(&mut self) -> Chunk {
         match self.chunks.back() {

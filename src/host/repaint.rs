@@ -71,7 +71,14 @@ pub(super) fn last_lines(screen: &Screen) -> Vec<u8> {
 /// screen's whole state. What the terminal shows now goes into its history, not away.
 #[must_use]
 pub(super) fn whole(screen: &Screen, unseen: usize) -> Vec<u8> {
-    let mut out = "\r".to_owned();
+    let mut out = format!("\r{}", history(screen, unseen));
+    let dump = screen.dump();
+    out.push_str(&"\r\n".repeat(usize::from(screen.size().1)));
+    [out.as_bytes(), b"\x1b[m\x1b[H\x1b[2J", &dump.screen, &dump.begun].concat()
+}
+
+fn history(screen: &Screen, unseen: usize) -> String {
+    let mut out = String::new();
     let lines = screen.history_len();
     for line in lines.saturating_sub(unseen)..lines {
         for run in screen.history_row_runs(line) {
@@ -83,9 +90,13 @@ pub(super) fn whole(screen: &Screen, unseen: usize) -> Vec<u8> {
             out.push_str("\r\n");
         }
     }
-    let dump = screen.dump();
-    out.push_str(&"\r\n".repeat(usize::from(screen.size().1)));
-    [out.as_bytes(), b"\x1b[m\x1b[H\x1b[2J", &dump.screen, &dump.begun].concat()
+    out
+}
+
+/// What stands above the next run: the history, and what an inline program leaves on the screen.
+#[must_use]
+pub(super) fn above(screen: &Screen) -> Vec<u8> {
+    [history(screen, usize::MAX).into_bytes(), last_lines(screen)].concat()
 }
 
 /// A full-screen picture for a terminal that is as the program left it, but for what a shell has written there.

@@ -4,6 +4,8 @@ use std::path::PathBuf;
 
 use super::Host;
 use super::model::Model;
+use super::repaint;
+use super::seen::Seen;
 use super::terminals::Via;
 use crate::core::ids::ConversationId;
 use crate::core::process::{ProcessEnd, Signal};
@@ -111,13 +113,17 @@ impl Host {
         let old = self.run.take();
         // It is the same terminal, and the old run has been undone.
         let former = old.as_ref().map(|old| old.model.so_far().former().clone()).unwrap_or_default();
+        let above = old.as_ref().map(|old| repaint::above(old.model.so_far())).unwrap_or_default();
         let leftovers = old.map(|old| old.leftovers).unwrap_or_default();
         match self.try_spawn(number, start, conversation, size) {
             Ok((pty, pid)) => {
                 let mut model = Model::new(size);
                 model.screen().set_history_limit(self.launch.config.terminal.scrollback_lines as usize);
+                model.begin_below(&above);
                 model.screen().set_former(former);
                 model.screen().answered();
+                let shown = self.connections.values().filter_map(|c| c.client.as_ref()).filter(|client| client.gets_bytes());
+                self.seen = Seen::by(shown.filter_map(|client| client.window.clone()), model.screen().history_total());
                 self.run = Some(Run {
                     number,
                     pid,

@@ -30,6 +30,11 @@ pub(super) struct Seen {
 }
 
 impl Seen {
+    /// These windows have seen everything, and no other any of it: a new run counts anew.
+    pub fn by(windows: impl Iterator<Item = Window>, total: u64) -> Self {
+        Seen { windows: windows.map(|window| (window, total)).collect() }
+    }
+
     /// How many of `total` lines this one has not seen.
     pub fn unseen(&self, window: Option<&Window>, total: u64) -> u64 {
         let seen = self.windows.iter().find(|(known, _)| Some(known) == window).map_or(0, |(_, seen)| *seen);

@@ -8,6 +8,7 @@
 use super::Host;
 use super::clients::{Client, OUT_HIGH};
 use super::follower::Follower;
+use super::lacks::Kind;
 use super::repaint;
 use crate::core::config::SizePolicy;
 use crate::core::process::Signal;
@@ -81,7 +82,11 @@ impl Host {
             self.seen.saw(client.window.as_ref(), run.model.screen().history_total());
         }
         let undo = self.undo_for(id);
-        self.put(id, &undo);
+        if self.client_mut(id).is_some_and(|client| client.gets_bytes()) {
+            self.put(id, &undo);
+        } else {
+            self.put_picture(id, &undo);
+        }
         undo
     }
 
@@ -201,14 +206,20 @@ impl Host {
         if let Some(client) = self.client_mut(id) {
             client.sight = Sight::Bytes;
         }
-        self.put(id, &picture);
+        self.put_picture(id, &picture);
+    }
+
+    /// Draws on a client's terminal what that can show.
+    fn put_picture(&mut self, id: u64, picture: &[u8]) {
+        let kind = self.client_mut(id).map_or(Kind::Full, |client| client.kind);
+        self.put(id, &kind.strip(picture));
     }
 
     fn draw_first(&mut self, id: u64) {
         let Some(client) = self.client_mut(id) else { return };
         let (follower, start) = Follower::new(client.size);
         client.sight = Sight::Picture(Box::new(follower));
-        self.put(id, &start);
+        self.put_picture(id, &start);
         self.draw(id);
     }
 
@@ -228,7 +239,7 @@ impl Host {
                 let due = follower.due((run.number, run.model.so_far().revision()));
                 if due.is_some_and(|at| at <= now) && run.muted.is_none() {
                     let picture = follower.draw(run.model.so_far(), run.number, now);
-                    self.put(id, &picture);
+                    self.put_picture(id, &picture);
                 }
             }
             Sight::Bytes | Sight::Apart { .. } => {}
@@ -303,7 +314,7 @@ impl Host {
         }
         let undo = self.undo_for(id);
         let lines = self.run.as_mut().map(|run| repaint::last_lines(run.model.screen())).unwrap_or_default();
-        self.put(id, &[undo, lines].concat());
+        self.put_picture(id, &[undo, lines].concat());
         if let Some(client) = self.client_mut(id) {
             client.sight = Sight::Bytes;
         }

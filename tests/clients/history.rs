@@ -37,3 +37,19 @@ fn a_terminal_gets_the_lines_that_it_has_not_seen_once() {
     assert!(String::from_utf8(other.bytes()).unwrap().contains("line 1."), "another terminal has not seen them");
     end(&world);
 }
+
+#[test]
+fn the_history_goes_on_over_a_restart() {
+    let world = world();
+    world.ask(&["run", "--detached", "--", "sh", "-c", "seq -f \"run $HOPTY_RUN line %g.\" 1 60; echo begun $HOPTY_RUN; exec cat"]);
+    support::wait_for("the first run", || world.ask(&["screen"]).contains("begun 1").then_some(()));
+    world.ask(&["restart"]);
+    support::wait_for("the second run", || world.ask(&["screen"]).contains("begun 2").then_some(()));
+    let term = world.terminal(&["attach"]);
+    term.wait_text("begun 2");
+    let bytes = String::from_utf8(term.bytes()).unwrap();
+    for line in ["run 1 line 1.", "run 1 line 60.", "begun 1", "run 2 line 1.", "run 2 line 60."] {
+        assert_eq!(bytes.matches(line).count(), 1, "{line}");
+    }
+    end(&world);
+}

@@ -1,0 +1,106 @@
+//! What a terminal cannot do, by the name in its `TERM`: a picture for it goes without.
+//!
+//! The child's own bytes are not touched: it knows TERM. This is about a terminal that comes later, to a child that was
+//! started for another one.
+
+use std::borrow::Cow;
+
+/// What is left of a picture for a terminal.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Kind {
+    /// A modern terminal, or one of which nothing is known.
+    Full,
+    /// It draws, but knows no titles, no keyboard protocols and none of their kind, and may print them.
+    Basic,
+    /// It knows no sequences at all.
+    Dumb,
+}
+
+impl Kind {
+    /// By terminfo's name.
+    pub fn of(term: &str) -> Self {
+        let name = term.split(['-', '.', '+']).next().unwrap_or_default();
+        match name {
+            "dumb" | "unknown" => Kind::Dumb,
+            "linux" | "ansi" | "cons25" | "vt52" | "vt100" | "vt102" | "vt220" | "vt320" | "vt420" => Kind::Basic,
+            _ => Kind::Full,
+        }
+    }
+
+    /// The picture without what this terminal cannot do.
+    pub fn strip(self, picture: &[u8]) -> Cow<'_, [u8]> {
+        match self {
+            Kind::Full => Cow::Borrowed(picture),
+            Kind::Basic => Cow::Owned(filter(picture, |sequence| {
+                let private = matches!(sequence.get(1..3), Some([b'[', b'>' | b'=' | b'<']));
+                let window = sequence.ends_with(b"t") || sequence.ends_with(b" q");
+                let string = matches!(sequence.get(1), Some(b']' | b'P' | b'_' | b'^'));
+                !(private || window || string)
+            })),
+            Kind::Dumb => Cow::Owned(filter(picture, |_| false)),
+        }
+    }
+}
+
+/// The text with those sequences that pass. Made by hopty itself, each of them is complete.
+fn filter(picture: &[u8], mut passes: impl FnMut(&[u8]) -> bool) -> Vec<u8> {
+    let mut out = Vec::with_capacity(picture.len());
+    let mut rest = picture;
+    while let Some(at) = memchr::memchr(0x1b, rest) {
+        out.extend_from_slice(&rest[..at]);
+        let length = length(&rest[at..]);
+        let sequence = &rest[at..at + length];
+        if passes(sequence) {
+            out.extend_from_slice(sequence);
+        }
+        rest = &rest[at + length..];
+    }
+    out.extend_from_slice(rest);
+    out
+}
+
+/// How long the sequence is with which the bytes begin.
+fn length(bytes: &[u8]) -> usize {
+    let end = match bytes.get(1) {
+        Some(b'[') => bytes[2..].iter().position(|byte| (0x40..=0x7e).contains(byte)).map(|at| at + 3),
+        Some(b']' | b'P' | b'_' | b'^') => {
+            let bell = memchr::memchr(0x07, bytes).map(|at| at + 1);
+            let st = memchr::memmem::find(bytes, b"\x1b\\").map(|at| at + 2);
+            bell.into_iter().chain(st).min()
+        }
+        Some(0x20..=0x2f) => bytes[1..].iter().position(|byte| (0x30..=0x7e).contains(byte)).map(|at| at + 2),
+        Some(_) => Some(2),
+        None => None,
+    };
+    end.unwrap_or(bytes.len())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn names() {
+        for (term, kind) in [
+            ("xterm-256color", Kind::Full),
+            ("tmux-256color", Kind::Full),
+            ("", Kind::Full),
+            ("linux", Kind::Basic),
+            ("vt100-nav", Kind::Basic),
+            ("dumb", Kind::Dumb),
+        ] {
+            assert_eq!(Kind::of(term), kind, "{term}");
+        }
+    }
+
+    #[test]
+    fn what_it_cannot_do_is_left_out() {
+        let picture = "a\x1b[1;31mb\x1b]2;title\x1b\\c\x1b[>5u\x1b[=1;1u\x1b[>4;2m\x1b[5 q\x1b[22;2t\x1b[?2004h\x1b(0d\x1b7\x1b[2;3H\x1b]8;;x\x07e";
+        let strip = |kind: Kind| String::from_utf8(kind.strip(picture.as_bytes()).into_owned()).unwrap();
+        assert_eq!(strip(Kind::Full), picture);
+        assert_eq!(strip(Kind::Basic), "a\x1b[1;31mbc\x1b[?2004h\x1b(0d\x1b7\x1b[2;3He");
+        assert_eq!(strip(Kind::Dumb), "abcde");
+        assert_eq!(Kind::Basic.strip(b"x\x1b[3").as_ref(), b"x\x1b[3");
+        assert_eq!(Kind::Dumb.strip(b"x\x1b").as_ref(), b"x");
+    }
+}
