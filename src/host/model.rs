@@ -110,11 +110,12 @@ impl Model {
 
     /// Begins with a blank screen below these lines, which are its history then.
     pub fn begin_below(&mut self, lines: &[u8]) {
-        let rows = usize::from(self.screen.size().1);
+        // So many scroll what stands there away, and no empty row with it.
+        let below = usize::from(self.screen.size().1) - 1;
         let screen = &mut self.screen;
         let fed = catch_unwind(AssertUnwindSafe(|| {
             screen.feed(lines);
-            screen.feed(&b"\r\n".repeat(rows));
+            screen.feed(&b"\r\n".repeat(below));
             screen.feed(b"\x1b[H");
         }));
         if fed.is_err() {

@@ -86,7 +86,8 @@ fn history(screen: &Screen, unseen: usize) -> String {
             out.push_str(&run.text);
         }
         out.push_str("\x1b[m");
-        if !screen.history_row_wrapped(line) {
+        // The row below the last one is none of these.
+        if line + 1 == lines || !screen.history_row_wrapped(line) {
             out.push_str("\r\n");
         }
     }
