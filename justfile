@@ -41,6 +41,10 @@ relay *ARGS="all":
 laws SEED=`date +%s`:
     HOPTY_LAWS_SEED={{SEED}} cargo test --lib laws
 
+# Random input, a million for each target: just fuzz 1000000
+fuzz INPUTS="1000000":
+    HOPTY_FUZZ_INPUTS={{INPUTS}} HOPTY_FUZZ_SEED=`date +%s` cargo test --release --test fuzz -- --nocapture
+
 # Licences, duplicates and sources, and the advisories, which need a network.
 audit:
     cargo deny check

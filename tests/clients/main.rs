@@ -8,6 +8,7 @@ mod support;
 
 mod agent;
 mod history;
+mod jobs;
 mod leader;
 mod orders;
 mod slow;

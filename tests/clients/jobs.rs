@@ -1,0 +1,48 @@
+//! Ctrl+Z and `fg` while others watch.
+
+use super::support::term::Term;
+use super::{end, sized, support, wait_clients, world};
+
+#[test]
+fn a_suspended_program_gives_the_leader_its_shell_and_stays_in_sight_of_the_others() {
+    let world = world();
+    let mut env = world.env.clone();
+    env.push(("H".into(), support::claude::hopty().into()));
+    env.push(("PS1".into(), "$ ".into()));
+    let first = Term::start("/bin/bash".as_ref(), &["--norc", "--noprofile", "-i"], &env, &world.project, (120, 40));
+    first.wait_text("$ ");
+    first.send("$H run -- sh -c 'echo begun; while read x; do echo got $x; done'\r");
+    first.wait_text("begun");
+    let second = sized(&world, &["attach"], (60, 20));
+    wait_clients(&world, 2);
+    second.wait_text("begun");
+    for n in 0..2 {
+        first.send("\x1a");
+        support::wait_for("the shell", || first.lines().iter().any(|line| line.contains("Stopped")).then_some(()));
+        assert_eq!(world.status()["state"], "stopped");
+        first.send(format!("clear; echo shell-$((40 + {n}))\r"));
+        first.wait_text(&format!("shell-4{n}"));
+        assert!(!second.lines().iter().any(|line| line.contains("shell-") || line.contains("Stopped")), "{:?}", second.lines());
+        first.send("fg\r");
+        support::wait_for("the program", || (world.status()["state"] != "stopped").then_some(()));
+        wait_clients(&world, 2);
+        first.send(format!("word{n}\r"));
+        first.wait_text(&format!("got word{n}"));
+        second.wait_text(&format!("got word{n}"));
+    }
+    end(&world);
+}
+
+#[test]
+fn who_attaches_continues_a_stopped_program() {
+    let world = world();
+    world.ask(&["run", "--detached", "--", "sh", "-c", "echo begun; while read x; do echo got $x; done"]);
+    let pid = i32::try_from(world.status()["pid"].as_i64().unwrap()).unwrap();
+    support::kill(pid, nix::libc::SIGSTOP);
+    world.wait_state("stopped");
+    let term = world.terminal(&["attach"]);
+    term.wait_text("begun");
+    term.send("typed\r");
+    term.wait_text("got typed");
+    end(&world);
+}

@@ -1,0 +1,238 @@
+//! Random input for everything that reads bytes from outside: the screen model and its dump, the frames and lines of the
+//! protocol, the keys of a terminal. Nothing may panic, hang or grow without bound, however the bytes are cut.
+//!
+//! By default each target takes a second. `HOPTY_FUZZ_SECONDS=60` gives it longer, `HOPTY_FUZZ_INPUTS=1000000` so many
+//! inputs, and `HOPTY_FUZZ_SEED` another beginning; a failure names the seed of its input.
+
+#![allow(clippy::unwrap_used, reason = "a test may")]
+
+use std::panic::{AssertUnwindSafe, catch_unwind};
+use std::time::{Duration, Instant};
+
+use hopty::core::draft::units;
+use hopty::core::input::Classifier;
+use hopty::core::input::order::{is_release, order};
+use hopty::ipc::frame::{Frame, MAX_PAYLOAD};
+use hopty::ipc::message::parse_request;
+use hopty::screen::{Identity, Screen, reply};
+
+/// Numbers from a seed (xorshift, 64 bits).
+struct Random(u64);
+
+impl Random {
+    fn next(&mut self) -> u64 {
+        self.0 ^= self.0 << 13;
+        self.0 ^= self.0 >> 7;
+        self.0 ^= self.0 << 17;
+        self.0
+    }
+
+    fn below(&mut self, end: usize) -> usize {
+        usize::try_from(self.next() % u64::try_from(end).unwrap()).unwrap()
+    }
+
+    fn bytes(&mut self, most: usize) -> Vec<u8> {
+        (0..self.below(most + 1)).map(|_| self.next() as u8).collect()
+    }
+
+    /// Pieces of what is usual, numbers changed, some bytes broken.
+    fn soup(&mut self, pieces: &[&str], most: usize) -> Vec<u8> {
+        let mut soup = Vec::new();
+        for _ in 0..self.below(most) {
+            match self.below(12) {
+                0 => soup.extend(self.bytes(6)),
+                1 => soup.extend(format!("\x1b[{};{}", self.below(1 << 20), self.below(70_000)).bytes()),
+                _ => soup.extend_from_slice(pieces[self.below(pieces.len())].as_bytes()),
+            }
+            if self.below(20) == 0 && !soup.is_empty() {
+                let at = self.below(soup.len());
+                soup[at] = self.next() as u8;
+            }
+        }
+        soup
+    }
+
+    /// The bytes in pieces of random length.
+    fn cut<'b>(&mut self, bytes: &'b [u8]) -> Vec<&'b [u8]> {
+        let mut parts = Vec::new();
+        let mut rest = bytes;
+        while !rest.is_empty() {
+            let (part, behind) = rest.split_at(1 + self.below(rest.len().min(40)));
+            parts.push(part);
+            rest = behind;
+        }
+        parts
+    }
+}
+
+fn setting(name: &str) -> Option<u64> {
+    std::env::var(name).ok().map(|value| value.parse().unwrap_or_else(|_| panic!("{name} is a number")))
+}
+
+/// Tries input after input until the time is over, or as many as are wanted.
+fn fuzz(name: &str, mut try_one: impl FnMut(&mut Random)) {
+    let seconds = setting("HOPTY_FUZZ_SECONDS").unwrap_or(1);
+    let inputs = setting("HOPTY_FUZZ_INPUTS");
+    let first = setting("HOPTY_FUZZ_SEED").unwrap_or(1);
+    let began = Instant::now();
+    let mut n = 0;
+    while inputs.map_or(began.elapsed() < Duration::from_secs(seconds), |inputs| n < inputs) {
+        let seed = (first + n).wrapping_mul(0x9e37_79b9_7f4a_7c15) | 1;
+        let tried = Instant::now();
+        let done = catch_unwind(AssertUnwindSafe(|| try_one(&mut Random(seed))));
+        assert!(done.is_ok(), "{name}: input {n} fails: HOPTY_FUZZ_SEED={} HOPTY_FUZZ_INPUTS=1", first + n);
+        assert!(tried.elapsed() < Duration::from_secs(20), "{name}: input {n} takes {:?}", tried.elapsed());
+        n += 1;
+    }
+    println!("{name}: {n} inputs in {:?}", began.elapsed());
+}
+
+const WRITTEN: [&str; 40] = [
+    "text",
+    "漢字",
+    "e\u{301}",
+    "👩\u{200d}💻",
+    "\r\n",
+    "\r",
+    "\n",
+    "\t",
+    "\x08",
+    "\x0e",
+    "\x0f",
+    "\x1b[H",
+    "\x1b[2J",
+    "\x1b[3J",
+    "\x1b[K",
+    "\x1b[9999@",
+    "\x1b[9999P",
+    "\x1b[9999L",
+    "\x1b[9999M",
+    "\x1b[9999S",
+    "\x1b[9999T",
+    "\x1b[9999b",
+    "\x1b[2;4r",
+    "\x1b[?69h\x1b[3;9s",
+    "\x1b[?6h",
+    "\x1b[?1049h",
+    "\x1b[?1049l",
+    "\x1b7",
+    "\x1b8",
+    "\x1b(0",
+    "\x1b[38;2;1;2;3;4:3m",
+    "\x1b[>5u",
+    "\x1b[<99u",
+    "\x1b]2;title\x1b\\",
+    "\x1b[22;0t",
+    "\x1b]8;;http://x/\x1b\\",
+    "\x1b]4;1;?\x07",
+    "\x1bP+q544e\x1b\\",
+    "\x1bc",
+    "\x1b[c",
+];
+
+#[test]
+fn the_screen_model_and_its_dump() {
+    fuzz("screen", |random| {
+        let mut screen = Screen::new(1 + random.below(90) as u16, 1 + random.below(40) as u16);
+        screen.set_history_limit(random.below(60));
+        let soup = random.soup(&WRITTEN, 120);
+        for part in random.cut(&soup) {
+            screen.feed(part);
+            if random.below(30) == 0 {
+                screen.resize(random.below(1200) as u16, random.below(200) as u16);
+            }
+        }
+        let answers: usize = screen.take_queries().iter().map(|query| reply(query, &Identity::new("fuzz")).len()).sum();
+        assert!(answers < 1 << 20 && screen.history_len() <= 60);
+        let _ = (screen.lines(), screen.undo(), screen.modes());
+        let (cols, rows) = screen.size();
+        let dump = screen.dump();
+        let mut other = Screen::new(cols, rows);
+        other.feed(&dump.screen);
+        assert_eq!(other.lines(), screen.lines());
+    });
+}
+
+#[test]
+fn frames_and_requests() {
+    let known = [
+        r#"{"id":1,"do":"status"}"#,
+        r#"{"id":3,"do":"attach","cols":120,"rows":40,"xpixel":0,"ypixel":0,"read_only":false,"term":"x","env":{},"redraw":true}"#,
+        r#"{"id":2,"do":"wait","for":"idle","since":3,"timeout_ms":5}"#,
+        r#"{"do":"hook","event":"Stop","payload":{"a":[1,2,{"b":null}]}}"#,
+        "{\"id\":",
+        "[[[[[[[[",
+        "\"\\ud800\"",
+        "-1e999",
+        "}",
+        ",",
+    ];
+    fuzz("frames", |random| {
+        let mut bytes = Vec::new();
+        for _ in 0..random.below(8) {
+            match random.below(3) {
+                0 => bytes.extend(random.bytes(40)),
+                _ => {
+                    let payload = random.bytes(300);
+                    bytes.extend(Frame::new(random.next() as u8, &payload).encode());
+                }
+            }
+        }
+        let mut rest = &bytes[..];
+        while let Ok(Some((frame, taken))) = Frame::decode(rest) {
+            assert!(taken > 0 && taken <= rest.len() && frame.payload.len() <= MAX_PAYLOAD);
+            rest = &rest[taken..];
+        }
+        let _ = parse_request(&random.soup(&known, 6));
+    });
+}
+
+#[test]
+fn the_keys_of_a_terminal() {
+    let typed = [
+        "a",
+        "ä",
+        "漢",
+        "\x03",
+        "\x1a",
+        "\x1c",
+        "\r",
+        "\x1b",
+        "\x1b[A",
+        "\x1bOP",
+        "\x1b[99;5u",
+        "\x1b[92;5u",
+        "\x1b[100;1:3u",
+        "\x1b[27;5;99~",
+        "\x1b[200~",
+        "\x1b[201~",
+        "\x1b[M   ",
+        "\x1b[<0;3;3M",
+        "\x1b[I",
+        "\x1b]10;rgb:1/2/3\x1b\\",
+        "\x1bP>|x\x1b\\",
+        "\x1b_Gi=1;OK\x1b\\",
+        "\x1b[?1;2c",
+    ];
+    fuzz("keys", |random| {
+        let soup = random.soup(&typed, 60);
+        let prefix = [None, Some(0x1c), Some(0x02)][random.below(3)];
+        let label = |parts: &[&[u8]]| {
+            let mut classifier = Classifier::with_prefix(prefix);
+            let mut pieces = Vec::new();
+            parts.iter().for_each(|part| classifier.feed(part, &mut pieces));
+            classifier.flush(&mut pieces);
+            let mut at = 0;
+            for piece in &pieces {
+                assert_eq!(piece.range.start, at);
+                at = piece.range.end;
+            }
+            assert_eq!(at, soup.len() as u64);
+            // Where one piece of text ends and the next begins is of no account.
+            pieces.into_iter().flat_map(|piece| piece.range.map(move |_| piece.class)).collect::<Vec<_>>()
+        };
+        assert_eq!(label(&random.cut(&soup)), label(&[&soup]));
+        assert_eq!(units(&soup).into_iter().flat_map(|unit| unit.bytes).collect::<Vec<u8>>(), soup);
+        let _ = (order(&soup), is_release(&soup));
+    });
+}
