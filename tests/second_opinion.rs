@@ -131,3 +131,37 @@ fn what_is_cut_swallows_neither_the_undo_nor_what_follows() {
         }
     }
 }
+
+/// Which cells are links, as the other terminal has it.
+#[test]
+fn links_come_and_go_as_in_the_other_terminal() {
+    for bytes in [
+        "a\x1b]8;;http://x\x07b\x1b[1mc\x1b[md\x1b]8;;\x07e",
+        "\x1b]8;id=i;http://x/?a;b\x07a\x1b]8;;y\x07b\x1b]8;;\x07",
+        "\x1b]8;;x\x07\x1b7\x1b]8;;\x07ab\x1b8\x1b[3Ccd",
+        "\x1b7\x1b]8;;x\x07ab\x1b8\x1b[3Ccd",
+        "\x1b]8;;x\x07\x1b[?1049h\x1b]8;;\x07\x1b[?1049lab",
+        "\x1b]8;;x\x07abcdef\x1b[3D\x1b[K",
+        "\x1b]8;;x\x07abcdef\x1b[4D\x1b[2P",
+        "\x1b]8;;x\x07abcdef\x1b[4D\x1b[2@",
+        "\x1b]8;;x\x07abcdef\x1b[4D\x1b[2X",
+        "\x1b]8;;x\x07漢漢\x1b]8;;\x07\x1b[2Gy",
+        "\x1b]8;;x\x07abc\x1bcd",
+        "\x1b]8;;x\x07a\x1b]8;;\x1b\\b",
+    ] {
+        let mut screen = Screen::new(20, 6);
+        screen.feed(bytes.as_bytes());
+        let mut other = Other::new();
+        other.feed(bytes.as_bytes());
+        let mut attached = Other::new();
+        attached.feed(&screen.dump().screen);
+        for col in 0..20 {
+            let runs = screen.row_part(0, col..col + 1);
+            let link = runs.first().and_then(|run| run.link.as_ref()).map(|link| link.uri().to_owned());
+            for other in [&other, &attached] {
+                let cell = &other.term.grid()[Line(0)][Column(usize::from(col))];
+                assert_eq!(link, cell.hyperlink().map(|link| link.uri().to_owned()), "{bytes:?} {col}");
+            }
+        }
+    }
+}

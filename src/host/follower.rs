@@ -63,7 +63,7 @@ impl Follower {
             out.push_str(&format!("\x1b[{};1H\x1b[m\x1b[2K", row + 1));
             for run in wanted {
                 out.push_str(&run.style.sgr());
-                out.push_str(&run.text);
+                out.push_str(&run.linked_text());
             }
         }
         self.write_keys(screen, &mut out);

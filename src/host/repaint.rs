@@ -53,7 +53,7 @@ pub(super) fn rows(screen: &Screen, rows: Range<usize>) -> Vec<u8> {
         out.push('\r');
         for run in screen.row_runs(u16::try_from(row).unwrap_or(u16::MAX)) {
             out.push_str(&run.style.sgr());
-            out.push_str(&run.text);
+            out.push_str(&run.linked_text());
         }
         out.push_str("\x1b[m\r\n");
     }
@@ -83,7 +83,7 @@ fn history(screen: &Screen, unseen: usize) -> String {
     for line in lines.saturating_sub(unseen)..lines {
         for run in screen.history_row_runs(line) {
             out.push_str(&run.style.sgr());
-            out.push_str(&run.text);
+            out.push_str(&run.linked_text());
         }
         out.push_str("\x1b[m");
         // The row below the last one is none of these.
@@ -115,7 +115,7 @@ pub(super) fn again(screen: &Screen) -> Vec<u8> {
         }
         for run in runs {
             out.push_str(&run.style.sgr());
-            out.push_str(&run.text);
+            out.push_str(&run.linked_text());
         }
     }
     out.push_str("\x1b[m");

@@ -90,6 +90,13 @@ impl Cell {
         Look { first: self.first & !TEXT_MASK, second: self.second }
     }
 
+    /// Gives it another look.
+    pub(super) fn change_look(&mut self, change: impl FnOnce(&mut Look)) {
+        let mut look = self.look();
+        change(&mut look);
+        *self = Self { first: self.first & TEXT_MASK | look.first, second: look.second };
+    }
+
     /// Whether marks combine with its character.
     #[inline]
     pub(super) fn is_marked(self) -> bool {

@@ -15,6 +15,7 @@ use super::cursor::Caret;
 use super::extras::Pointer;
 use super::history::History;
 use super::line::End;
+use super::links::{CLOSING, Link, Links};
 use super::look::Look;
 use super::modes::Mode;
 use super::open::Open;
@@ -23,6 +24,10 @@ use super::terminal::{Page, Terminal};
 
 /// Modes that are set when everything is drawn, because drawing needs them as they are in a fresh terminal.
 const AT_THE_END: [Mode; 2] = [Mode::Insert, Mode::AutoWrap];
+
+/// Most bytes that begin links, in each part: a link for every cell would make them without bounds for who reads them. Text behind
+/// that has none.
+const LINKING_MAX: usize = 4 * 1024 * 1024;
 
 /// A state as escape sequences, in parts that are sent one after the other.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -50,20 +55,28 @@ impl Screen {
         if begun.is_empty() || !matches!(self.open, Open::Command | Open::Text) {
             begun.extend_from_slice(self.input.waiting());
         }
-        let mut history = Brush::default();
+        let mut history = Brush::new(&self.terminal.links);
         history.history(&self.terminal.history, lines, self.terminal.rows);
         Dump { history: history.out.into_bytes(), screen: self.terminal.dump().into_bytes(), begun }
     }
 }
 
 /// What is sent, and the pen that the terminal then has.
-#[derive(Default)]
-struct Brush {
+struct Brush<'a> {
     out: String,
     look: Look,
+    links: &'a Links,
+    /// A link is begun and not ended.
+    linked: bool,
+    /// Bytes that may still be used to begin links.
+    left: usize,
 }
 
-impl Brush {
+impl<'a> Brush<'a> {
+    fn new(links: &'a Links) -> Self {
+        Self { out: String::new(), look: Look::default(), links, linked: false, left: LINKING_MAX }
+    }
+
     fn push(&mut self, sequence: &str) {
         self.out.push_str(sequence);
     }
@@ -72,15 +85,40 @@ impl Brush {
         self.push(&format!("\x1b[{};{}H", row + 1, col + 1));
     }
 
+    /// Sets the pen, also where it is the same.
     fn set(&mut self, look: Look) {
         self.push(&look.style().sgr());
+        if look.link() != self.look.link() {
+            self.link(look.link());
+        }
         self.look = look;
     }
 
     fn wear(&mut self, look: Look) {
-        if look != self.look {
+        if look.unlinked() != self.look.unlinked() {
             self.set(look);
+        } else if look != self.look {
+            self.link(look.link());
+            self.look = look;
         }
+    }
+
+    fn link(&mut self, number: u16) {
+        let opening = self.links.get(number).map(Link::opening);
+        let sequence = opening.filter(|opening| opening.len() <= self.left);
+        // One that is left out is the last one: a dump of what this makes is the same again.
+        let opened = sequence.is_some();
+        self.left = match (&sequence, number) {
+            (Some(opening), _) => self.left - opening.len(),
+            (None, 0) => self.left,
+            (None, _) => 0,
+        };
+        match sequence {
+            Some(opening) => self.push(&opening),
+            None if self.linked => self.push(CLOSING),
+            None => {}
+        }
+        self.linked = opened;
     }
 
     /// The cells `from..to` of a row.
@@ -212,8 +250,11 @@ fn start(row: &Row, col: usize) -> usize {
 
 impl Terminal {
     fn dump(&self) -> String {
-        let mut brush = Brush::default();
+        let mut brush = Brush::new(&self.links);
         let [saves, modes, modes_at_the_end] = self.modes.redo(&AT_THE_END);
+        if !self.directory.is_empty() {
+            brush.push(&format!("\x1b]7;{}\x1b\\", self.directory));
+        }
         for part in [self.titles.redo(), self.colors.redo(), self.keys.redo(), self.extras.redo(), saves, modes] {
             brush.push(&part);
         }
@@ -233,7 +274,7 @@ impl Terminal {
     }
 
     /// Both screens, the primary one shown.
-    fn dump_primary(&self, brush: &mut Brush) {
+    fn dump_primary(&self, brush: &mut Brush<'_>) {
         if self.hidden != Page::default() || self.extras.pointers[1] != Pointer::default() {
             // The number that all terminals know.
             brush.push("\x1b[?1049h");
@@ -244,7 +285,7 @@ impl Terminal {
     }
 
     /// Both screens, the alternate one shown.
-    fn dump_alternate(&self, how: Alternate, brush: &mut Brush) {
+    fn dump_alternate(&self, how: Alternate, brush: &mut Brush<'_>) {
         self.dump_page(&self.hidden, false, brush);
         if how == Alternate::Saving {
             let saved = &self.hidden.saved;
@@ -260,7 +301,7 @@ impl Terminal {
         self.dump_page(&self.page, true, brush);
     }
 
-    fn dump_page(&self, page: &Page, alternate: bool, brush: &mut Brush) {
+    fn dump_page(&self, page: &Page, alternate: bool, brush: &mut Brush<'_>) {
         brush.push(&page.keyboard.redo());
         brush.push(&self.extras.pointers[usize::from(alternate)].redo());
         if page.saved != Caret::default() {
@@ -272,7 +313,7 @@ impl Terminal {
     }
 
     /// The caret, and what has to be set behind everything that is drawn.
-    fn dump_caret(&self, modes: &str, brush: &mut Brush) {
+    fn dump_caret(&self, modes: &str, brush: &mut Brush<'_>) {
         let (caret, rows) = (&self.caret, self.page.grid.rows());
         let reading = self.extras.redo_reading();
         let just_written = self.just_written().and_then(|col| Some((col, rows.get(caret.row)?)));

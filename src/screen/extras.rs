@@ -3,7 +3,8 @@
 /// The state of the small switches. Default = as in a fresh terminal.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(super) struct Extras {
-    /// OSC 8: what is written is a link.
+    /// OSC 8: a link was begun and not ended. The pen may have none all the same: one that is not kept, or the cursor was restored
+    /// since, for which terminals differ.
     pub(super) link: bool,
     /// OSC 9;4: a progress is shown: its state (1 to 4) and percent.
     pub(super) progress: Option<(u8, u8)>,

@@ -107,6 +107,16 @@ impl History {
         self.lines.len() - self.surplus()
     }
 
+    /// All lines, also those that are not told.
+    pub(super) fn lines(&self) -> impl Iterator<Item = &Line> {
+        self.lines.iter()
+    }
+
+    /// All lines, to give them other looks.
+    pub(super) fn lines_mut(&mut self) -> impl Iterator<Item = &mut Line> {
+        self.lines.iter_mut()
+    }
+
     /// How many of the oldest lines are above the limit.
     fn surplus(&self) -> usize {
         self.lines.len().saturating_sub(self.limit)
@@ -150,7 +160,7 @@ impl Screen {
     /// goes on in the next one; a line that does not exist has no runs.
     #[must_use]
     pub fn history_row_runs(&self, line: usize) -> Vec<Run> {
-        self.terminal.history.line(line).map(Line::runs).unwrap_or_default()
+        self.terminal.history.line(line).map(|line| line.runs(&self.terminal.links)).unwrap_or_default()
     }
 
     /// Whether a line of history goes on in the next one, or the last one in the first row of the primary screen: it ran over

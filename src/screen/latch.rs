@@ -21,6 +21,7 @@ pub(super) struct Latch {
     origin: Option<(usize, usize)>,
     charsets: Charsets,
     plain_pen: bool,
+    linked: bool,
     extras: Extras,
     shape: Option<CursorShape>,
 }
@@ -35,7 +36,8 @@ impl Terminal {
             region: self.region,
             origin: caret.origin.then_some((caret.col, caret.row)),
             charsets: caret.charsets,
-            plain_pen: caret.look == Look::default(),
+            plain_pen: caret.look.unlinked() == Look::default(),
+            linked: caret.look.link() != 0,
             extras: self.extras,
             shape: self.shape,
         }

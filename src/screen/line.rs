@@ -4,6 +4,7 @@
 //! it takes the bytes of its text, and 16 for each stretch of one look; a line that looks like nothing has none of those.
 
 use super::cell::Cell;
+use super::links::Links;
 use super::look::{CELL_BITS, Look};
 use super::row::Row;
 use super::text::Run;
@@ -96,9 +97,23 @@ impl Line {
         plain.into_iter().chain(parts).map(|(text, look)| (std::str::from_utf8(text).unwrap_or_default(), look))
     }
 
-    /// Its text in runs of one style.
-    pub(super) fn runs(&self) -> Vec<Run> {
-        self.parts().map(|(text, look)| Run { text: text.to_owned(), style: look.style() }).collect()
+    /// The looks of its parts.
+    pub(super) fn looks(&self) -> impl Iterator<Item = Look> {
+        self.stretches.iter().map(|stretch| stretch.look())
+    }
+
+    /// Gives its parts other looks.
+    pub(super) fn change_looks(&mut self, mut change: impl FnMut(&mut Look)) {
+        for stretch in &mut self.stretches {
+            let mut look = stretch.look();
+            change(&mut look);
+            *stretch = Stretch::new(look, stretch.bytes());
+        }
+    }
+
+    /// Its text in runs of one style and link.
+    pub(super) fn runs(&self, links: &Links) -> Vec<Run> {
+        self.parts().map(|(text, look)| Run { text: text.to_owned(), ..Run::new(look, links) }).collect()
     }
 
     /// The row that it was, `cols` cells long; what does not fit is cut.

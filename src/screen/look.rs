@@ -13,6 +13,8 @@ const UNDERLINE: u32 = ATTRS + 8;
 const FOREGROUND: u32 = UNDERLINE + 3;
 const BACKGROUND: u32 = 0;
 const UNDERLINE_COLOR: u32 = BACKGROUND + COLOR_BITS;
+const LINK: u32 = UNDERLINE_COLOR + COLOR_BITS;
+const LINK_BITS: u32 = 14;
 
 /// A colour: 0 the default, 1..=256 the palette, or this bit and 24 bits of red, green and blue.
 const RGB: u64 = 1 << 24;
@@ -23,7 +25,7 @@ const COLOR_BITS: u32 = 25;
 pub(super) struct Look {
     /// Attributes, kind of underline, colour of the text.
     pub(super) first: u64,
-    /// Colours behind the text and of the underline.
+    /// Colours behind the text and of the underline, number of the link.
     pub(super) second: u64,
 }
 
@@ -58,13 +60,33 @@ impl Look {
         put(&mut self.first, UNDERLINE, 3, kind as u64);
     }
 
+    /// Sets the number of the link, 0 for none (`links.rs`).
+    pub(super) fn set_link(&mut self, number: u16) {
+        put(&mut self.second, LINK, LINK_BITS, u64::from(number) & mask(LINK_BITS));
+    }
+
+    /// The number of the link.
+    pub(super) fn link(self) -> u16 {
+        get(self.second, LINK, LINK_BITS) as u16
+    }
+
+    /// The look without its link.
+    pub(super) fn unlinked(self) -> Self {
+        Self { first: self.first, second: self.second & mask(LINK) }
+    }
+
+    /// The link and nothing else: what SGR 0 leaves.
+    pub(super) fn plain(self) -> Self {
+        Self { first: 0, second: self.second & !mask(LINK) }
+    }
+
     /// The look that erasing leaves behind: the background stays, all else is gone, as in xterm.
     #[inline]
     pub(super) fn erased(self) -> Self {
         Self { first: 0, second: self.second & mask(COLOR_BITS) }
     }
 
-    /// The style that it stands for.
+    /// The style that it stands for. A link is no part of it.
     pub(super) fn style(self) -> Style {
         let underline = match get(self.first, UNDERLINE, 3) {
             1 => Underline::Single,
@@ -144,6 +166,10 @@ mod tests {
                     look.set_background(bg);
                     look.set_underline_color(fg);
                     look.set_underline(kind);
+                    let unlinked = look;
+                    look.set_link(0x3fff);
+                    assert_eq!((look.unlinked(), look.link(), look.plain().link()), (unlinked, 0x3fff, 0x3fff));
+                    assert_eq!(look.plain().style(), Style::default());
                     (style.fg, style.bg, style.underline_color, style.underline) = (fg, bg, fg, kind);
                     assert_eq!(look.style(), style);
                     assert_eq!(look.first & mask(CELL_BITS), 0);

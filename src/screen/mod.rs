@@ -24,6 +24,7 @@ mod input;
 mod keyboard;
 mod latch;
 mod line;
+mod links;
 mod look;
 mod marks;
 mod modes;
@@ -55,6 +56,8 @@ mod dump_tests;
 #[cfg(test)]
 mod law_tests;
 #[cfg(test)]
+mod link_tests;
+#[cfg(test)]
 mod reflow_tests;
 
 use std::fmt;
@@ -62,6 +65,7 @@ use std::fmt;
 pub use cursor::{Cursor, CursorShape};
 pub use dump::Dump;
 pub use former::Former;
+pub use links::Link;
 pub use modes::{Mode, ModeSpace};
 pub use picture::Lines;
 pub use reply::{DynamicColor, Identity, ModeState, Query, StringEnd, reply};
@@ -94,7 +98,7 @@ pub struct Screen {
 /// Equal in everything that later bytes could show. The revision is not compared: it counts how often, not what.
 impl PartialEq for Screen {
     fn eq(&self, other: &Self) -> bool {
-        self.terminal == other.terminal && self.input == other.input && self.open == other.open
+        self.terminal.is_same(&other.terminal) && self.input == other.input && self.open == other.open
     }
 }
 
@@ -196,6 +200,13 @@ impl Screen {
     #[must_use]
     pub fn title(&self) -> &str {
         self.terminal.titles.window()
+    }
+
+    /// The working directory that the child told (OSC 7), an address as it was told: at most 4 KiB and without control
+    /// characters. Empty when none was.
+    #[must_use]
+    pub fn directory(&self) -> &str {
+        &self.terminal.directory
     }
 
     /// Whether the alternate screen is shown.

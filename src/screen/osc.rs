@@ -1,11 +1,15 @@
-//! Operating system commands: titles, colours, and whether a link or a progress is left open. The clipboard and the rest
-//! are not kept.
+//! Operating system commands: titles, colours, links, the working directory, and whether a progress is left open. The clipboard
+//! and the rest are not kept.
 
 use super::former::Topic;
 use super::input::STRING_MAX;
+use super::links::{PARTS_MAX, printable};
 use super::reply::{DynamicColor, Query, StringEnd};
 use super::terminal::Terminal;
 use super::title::Part;
+
+/// Most bytes of a working directory. One that cannot be kept is forgotten: the one before it holds no longer.
+const DIRECTORY_MAX: usize = 4096;
 
 impl Terminal {
     /// One command, as the parser split it at semicolons.
@@ -25,6 +29,9 @@ impl Terminal {
             b"0" => self.set_title(Part::Both, rest),
             b"1" => self.set_title(Part::Icon, rest),
             b"2" => self.set_title(Part::Window, rest),
+            b"7" if rest.len() < PARTS_MAX => self.directory = printable(rest, DIRECTORY_MAX).unwrap_or_default(),
+            b"7" => self.directory.clear(),
+            b"8" => self.set_link(rest),
             b"10" | b"11" | b"12" => {
                 let end = if bell_terminated { StringEnd::Bell } else { StringEnd::Terminator };
                 let all = [DynamicColor::Foreground, DynamicColor::Background, DynamicColor::Cursor];

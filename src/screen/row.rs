@@ -26,7 +26,7 @@ pub(super) struct Written {
 #[derive(Clone, Debug)]
 pub(super) struct Row {
     /// At most `cols`; the rest of the row is blank.
-    cells: Vec<Cell>,
+    pub(super) cells: Vec<Cell>,
     marks: Marks,
     cols: u16,
     /// Whether the text goes on in the next row because it did not fit (autowrap), not because of a line feed.

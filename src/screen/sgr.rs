@@ -25,7 +25,7 @@ impl Terminal {
 
 fn simple(look: &mut Look, number: u16) {
     match number {
-        0 => *look = Look::default(),
+        0 => *look = look.plain(),
         1 => look.add(Attr::Bold),
         2 => look.add(Attr::Dim),
         3 => look.add(Attr::Italic),

@@ -11,6 +11,7 @@ use super::former::Former;
 use super::grid::Grid;
 use super::history::History;
 use super::keyboard::{KeyOption, KeyOptions, Keyboard};
+use super::links::Links;
 use super::look::Look;
 use super::modes::{Mode, Modes};
 use super::reply::Query;
@@ -86,6 +87,10 @@ pub(super) struct Terminal {
     pub(super) shape: Option<CursorShape>,
     /// Title and saved titles.
     pub(super) titles: Titles,
+    /// The working directory (OSC 7); empty if it is not known.
+    pub(super) directory: String,
+    /// What text leads to.
+    pub(super) links: Links,
     /// The character that was just written, for REP: as in xterm and tmux, anything that is no text makes it forgotten.
     pub(super) last: Option<char>,
     /// What the child asked and nobody has taken yet.
@@ -125,6 +130,8 @@ impl Terminal {
             request: None,
             shape: None,
             titles: Titles::default(),
+            directory: String::new(),
+            links: Links::default(),
             last: None,
             queries: Vec::new(),
             heard: false,

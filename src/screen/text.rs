@@ -1,19 +1,40 @@
 //! Reading the picture: rows as text, and as runs of one style.
 
+use std::borrow::Cow;
 use std::ops::Range;
 
 use super::Screen;
 use super::cell::Cell;
+use super::links::{CLOSING, Link, Links};
+use super::look::Look;
 use super::row::Row;
 use super::style::Style;
 
-/// Neighbouring cells of one look.
+/// Neighbouring cells of one look and one link.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Run {
     /// The text, blanks included.
     pub text: String,
     /// The look of all of it.
     pub style: Style,
+    /// What all of it leads to.
+    pub link: Option<Link>,
+}
+
+impl Run {
+    /// A run without text.
+    pub(super) fn new(look: Look, links: &Links) -> Self {
+        Self { text: String::new(), style: look.style(), link: links.get(look.link()).cloned() }
+    }
+
+    /// The text as it is written in a terminal with this pen: where it is a link, between the sequences for that.
+    #[must_use]
+    pub fn linked_text(&self) -> Cow<'_, str> {
+        match &self.link {
+            Some(link) => Cow::Owned(format!("{}{}{CLOSING}", link.opening(), self.text)),
+            None => Cow::Borrowed(&self.text),
+        }
+    }
 }
 
 impl Screen {
@@ -50,7 +71,7 @@ impl Screen {
             }
             if look != Some(cell.look()) {
                 look = Some(cell.look());
-                runs.push(Run { text: String::new(), style: cell.look().style() });
+                runs.push(Run::new(cell.look(), &self.terminal.links));
             }
             match runs.last_mut() {
                 Some(run) if cut => run.text.push(' '),

@@ -297,13 +297,13 @@ impl Terminal {
     fn undo_pen(&self, out: &mut String) {
         let caret = self.caret_afterwards();
         out.push_str(&caret.charsets.undo());
-        if caret.look != Look::default() {
+        if caret.look.unlinked() != Look::default() {
             out.push_str("\x1b[m");
         }
         if self.extras.protected {
             out.push_str("\x1b[0\"q");
         }
-        if self.extras.link {
+        if self.extras.link || caret.look.link() != 0 {
             out.push_str("\x1b]8;;\x07");
         }
     }

@@ -16,7 +16,7 @@ impl Screen {
                     text.push_str(&run.style.sgr());
                     pen = run.style;
                 }
-                text.push_str(&run.text);
+                text.push_str(&run.linked_text());
             }
             if pen != Style::default() {
                 text.push_str(&Style::default().sgr());

@@ -2,8 +2,8 @@
 
 use serde_json::{Value, json};
 
-use super::super::Screen;
 use super::super::text::Run;
+use super::super::{Link, Screen};
 use super::Lines;
 
 impl Screen {
@@ -30,8 +30,8 @@ impl Screen {
 
 fn row(runs: &[Run]) -> Value {
     let run = |run: &Run| {
-        let style = &run.style;
-        json!({"text": run.text, "fg": style.fg.name(), "bg": style.bg.name(), "attrs": style.attr_names(), "link": null})
+        let (style, link) = (&run.style, run.link.as_ref().map(Link::uri));
+        json!({"text": run.text, "fg": style.fg.name(), "bg": style.bg.name(), "attrs": style.attr_names(), "link": link})
     };
     runs.iter().map(run).collect()
 }
@@ -43,13 +43,13 @@ mod tests {
     #[test]
     fn the_form_is_that_of_the_contract() {
         let mut screen = Screen::with_history(80, 2, 9);
-        screen.feed(b"above\r\n\x1b[1mabc\r\n\x1b[?2004h\x1b]2;t\x07\x1b[5 q\x1b[m\x1b[38;2;1;2;255;44mx");
+        screen.feed(b"above\r\n\x1b[1mabc\r\n\x1b[?2004h\x1b]2;t\x07\x1b[5 q\x1b[m\x1b[38;2;1;2;255;44m\x1b]8;id=a;https://example.org/?a;b\x07x");
         let picture = json!({
             "cols": 80, "rows": 2, "cursor": {"col": 1, "row": 1, "visible": true, "shape": "bar"},
             "title": "t", "alternate": false, "modes": ["2004"],
             "lines": [
                 [{"text": "abc", "fg": null, "bg": null, "attrs": ["bold"], "link": null}],
-                [{"text": "x", "fg": "#0102ff", "bg": "4", "attrs": [], "link": null}],
+                [{"text": "x", "fg": "#0102ff", "bg": "4", "attrs": [], "link": "https://example.org/?a;b"}],
             ],
         });
         assert_eq!(screen.json(Lines::Screen), picture);

@@ -4,7 +4,7 @@ use std::fmt::Write;
 
 use unicode_width::UnicodeWidthStr;
 
-use super::super::{Attr, Color, CursorShape, Screen, Style, Underline};
+use super::super::{Attr, Color, CursorShape, Link, Screen, Style, Underline};
 use super::Lines;
 
 /// A cell's width and height, in pixels.
@@ -57,7 +57,14 @@ impl Screen {
             let mut col = 0;
             for run in runs {
                 let cells = run.text.width();
+                let address = run.link.as_ref().map(Link::uri).filter(|uri| is_followed(uri));
+                if let Some(uri) = address {
+                    out.push_str("<a href=\"");
+                    escape(uri, &mut out);
+                    out.push_str("\">");
+                }
                 draw(&run.text, &run.style, (col, at, cells), &mut out);
+                out.push_str(if address.is_some() { "</a>\n" } else { "" });
                 col += cells;
             }
         }
@@ -74,6 +81,12 @@ impl Screen {
         out.push_str("</svg>\n");
         out
     }
+}
+
+/// Whether an image may lead there: not to files, and to no script.
+fn is_followed(uri: &str) -> bool {
+    let scheme = uri.split_once(':').map(|(scheme, _)| scheme.to_ascii_lowercase());
+    matches!(scheme.as_deref(), Some("http" | "https" | "mailto"))
 }
 
 /// A run at a column and row, so many cells wide.
@@ -153,6 +166,7 @@ fn escape(text: &str, out: &mut String) {
             '&' => out.push_str("&amp;"),
             '<' => out.push_str("&lt;"),
             '>' => out.push_str("&gt;"),
+            '"' => out.push_str("&quot;"),
             '\u{fffe}' | '\u{ffff}' => out.push(char::REPLACEMENT_CHARACTER),
             ch => out.push(ch),
         }
@@ -179,6 +193,15 @@ mod tests {
         ] {
             assert!(svg.contains(part), "{part} in {svg}");
         }
+    }
+
+    #[test]
+    fn only_addresses_of_the_web_and_of_mail_are_links() {
+        let mut screen = Screen::new(20, 1);
+        screen.feed(b"\x1b]8;;HTTPS://a/?b&\"<\x07x\x1b]8;;javascript:y\x07y\x1b]8;;file:///z\x07z");
+        let svg = screen.svg(Lines::Screen);
+        assert!(svg.contains("<a href=\"HTTPS://a/?b&amp;&quot;&lt;\"><text "), "{svg}");
+        assert_eq!((svg.matches("<a ").count(), svg.matches("</a>").count()), (1, 1), "{svg}");
     }
 
     #[test]
