@@ -7,7 +7,7 @@ use super::cell::Cell;
 use super::links::Links;
 use super::look::{CELL_BITS, Look};
 use super::row::Row;
-use super::text::Run;
+use super::text::{Run, Runs};
 use super::width::width;
 
 /// How a line ends.
@@ -113,7 +113,9 @@ impl Line {
 
     /// Its text in runs of one style and link.
     pub(super) fn runs(&self, links: &Links) -> Vec<Run> {
-        self.parts().map(|(text, look)| Run { text: text.to_owned(), ..Run::new(look, links) }).collect()
+        let mut runs = Runs::new(links);
+        self.parts().for_each(|(text, look)| runs.text(look).push_str(text));
+        runs.finish()
     }
 
     /// The row that it was, `cols` cells long; what does not fit is cut.

@@ -132,6 +132,9 @@ fn a_link_for_every_cell_does_not_make_a_dump_without_bounds() {
     let mut fresh = Screen::new(200, 60);
     fresh.feed(&dump.screen);
     assert!(fresh.lines() == screen.lines() && fresh.dump() == dump);
+    let runs = screen.row_runs(0);
+    assert!(runs.len() == 9 && runs[7].link.is_some() && runs[8].link.is_none() && runs[8].text.len() == 192, "{}", runs.len());
+    assert!(screen.json(Lines::Screen).to_string().len() < 60 * 18 * 1024);
 }
 
 #[test]

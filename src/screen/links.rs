@@ -54,6 +54,11 @@ impl Link {
         self.0.split_once(';')?.0.strip_prefix("id=")
     }
 
+    /// Its bytes.
+    pub(super) fn len(&self) -> usize {
+        self.0.len()
+    }
+
     /// The sequence that begins it.
     pub(super) fn opening(&self) -> String {
         format!("\x1b]8;{}\x1b\\", self.0)
@@ -99,7 +104,7 @@ impl Links {
     }
 
     fn has_room(&self, link: &Link) -> bool {
-        self.numbers.len() < LINKS_MAX && self.bytes + link.0.len() <= BYTES_MAX
+        self.numbers.len() < LINKS_MAX && self.bytes + link.len() <= BYTES_MAX
     }
 
     /// The number of a link, 0 if there is no room for it.
@@ -110,7 +115,7 @@ impl Links {
         if !self.has_room(link) {
             return 0;
         }
-        self.bytes += link.0.len();
+        self.bytes += link.len();
         let number = self.free.pop().unwrap_or_else(|| {
             self.all.push(None);
             self.all.len() as u16
@@ -134,7 +139,7 @@ impl Links {
         let (count, bytes) = (self.numbers.len(), self.bytes);
         for (at, place) in self.all.iter_mut().enumerate().filter(|(at, _)| !used.get(at + 1).is_some_and(|used| *used)) {
             if let Some(link) = place.take() {
-                self.bytes -= link.0.len();
+                self.bytes -= link.len();
                 self.numbers.remove(&link);
                 self.free.push(at as u16 + 1);
             }

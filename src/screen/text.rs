@@ -17,16 +17,55 @@ pub struct Run {
     pub text: String,
     /// The look of all of it.
     pub style: Style,
-    /// What all of it leads to.
+    /// What all of it leads to. The links of a row have 16 KiB; what stands behind them in the row has none.
     pub link: Option<Link>,
 }
 
-impl Run {
-    /// A run without text.
-    pub(super) fn new(look: Look, links: &Links) -> Self {
-        Self { text: String::new(), style: look.style(), link: links.get(look.link()).cloned() }
+/// Most bytes of links in a row: a long one for every cell would make a picture much larger than the screen.
+const ROW_LINKS_MAX: usize = 16 * 1024;
+
+/// Runs that are put together.
+pub(super) struct Runs<'a> {
+    runs: Vec<Run>,
+    links: &'a Links,
+    look: Option<Look>,
+    /// Bytes that links may still have.
+    left: usize,
+}
+
+impl<'a> Runs<'a> {
+    /// No runs.
+    pub(super) fn new(links: &'a Links) -> Self {
+        Self { runs: Vec::new(), links, look: None, left: ROW_LINKS_MAX }
     }
 
+    /// Where text of this look is appended.
+    pub(super) fn text(&mut self, look: Look) -> &mut String {
+        if self.look != Some(look) || self.runs.is_empty() {
+            self.look = Some(look);
+            let link = self.links.get(look.link());
+            let kept = link.filter(|link| link.len() <= self.left).cloned();
+            self.left = match (&kept, link) {
+                (Some(link), _) => self.left - link.len(),
+                (None, Some(_)) => 0,
+                (None, None) => self.left,
+            };
+            let run = Run { text: String::new(), style: look.style(), link: kept };
+            if self.runs.last().is_none_or(|last| last.style != run.style || last.link != run.link) {
+                self.runs.push(run);
+            }
+        }
+        let last = self.runs.len() - 1;
+        &mut self.runs[last].text
+    }
+
+    /// All of them.
+    pub(super) fn finish(self) -> Vec<Run> {
+        self.runs
+    }
+}
+
+impl Run {
     /// The text as it is written in a terminal with this pen: where it is a link, between the sequences for that.
     #[must_use]
     pub fn linked_text(&self) -> Cow<'_, str> {
@@ -55,31 +94,27 @@ impl Screen {
     /// either side is a blank.
     #[must_use]
     pub fn row_part(&self, row: u16, cols: Range<u16>) -> Vec<Run> {
-        let mut runs: Vec<Run> = Vec::new();
+        let mut runs = Runs::new(&self.terminal.links);
         let Some(row) = self.terminal.page.grid.rows().get(usize::from(row)) else {
-            return runs;
+            return Vec::new();
         };
         let (from, to) = (usize::from(cols.start), usize::from(cols.end));
         let written = row.written();
         let part = &written[from.min(written.len())..to.min(written.len())];
         let blank_end = part.iter().rposition(|cell| *cell != Cell::BLANK).map_or(0, |last| last + 1);
-        let mut look = None;
         for (col, cell) in part[..blank_end].iter().enumerate().map(|(n, cell)| (from + n, cell)) {
             let cut = (cell.is_spacer() && col == from) || (cell.is_wide() && col + 1 == to);
             if cell.is_spacer() && !cut {
                 continue;
             }
-            if look != Some(cell.look()) {
-                look = Some(cell.look());
-                runs.push(Run::new(cell.look(), &self.terminal.links));
-            }
-            match runs.last_mut() {
-                Some(run) if cut => run.text.push(' '),
-                Some(run) => row.push_text(col, &mut run.text),
-                None => {}
+            let text = runs.text(cell.look());
+            if cut {
+                text.push(' ');
+            } else {
+                row.push_text(col, text);
             }
         }
-        runs
+        runs.finish()
     }
 }
 
