@@ -105,9 +105,9 @@ fn a_dump_and_a_picture_lead_to_the_same() {
 
 #[test]
 fn any_number_of_links_takes_bounded_room_and_new_ones_have_it_when_old_ones_are_gone() {
-    for length in [1, 2000] {
+    for (length, different) in [(1, 100_000), (2000, 10_000)] {
         let mut screen = Screen::with_history(80, 24, 100);
-        for n in 0..100_000 {
+        for n in 0..different {
             screen.feed(format!("\x1b]8;id={n};{}\x07x\x1b]8;;\x07", "u".repeat(length)).as_bytes());
         }
         let (links, bytes) = screen.terminal.links.taken();
@@ -119,6 +119,20 @@ fn any_number_of_links_takes_bounded_room_and_new_ones_have_it_when_old_ones_are
             assert!(screen.row_runs(0)[0].link.as_ref().is_some_and(|link| link.uri().starts_with(&n.to_string())), "{n}");
         }
     }
+}
+
+#[test]
+fn what_is_in_use_is_kept_wherever_it_is() {
+    let mut screen =
+        screen("\x1b]8;;history\x07a\x1b]8;;\x07\r\n\n\n\x1b]8;;cell\x07b\x1b]8;;saved\x07\x1b7\x1b[?47h\x1b[H\x1b]8;;hidden\x07c");
+    screen.feed(b"\x1b]8;;saved there\x07\x1b7\x1b[?47l\x1b[3H");
+    for n in 0..10_000 {
+        screen.feed(format!("\x1b]8;;{n}\x07\rx").as_bytes());
+    }
+    screen.feed(b"\x1b8x");
+    assert_eq!((told(&screen.history_row_runs(0)), told(&screen.row_runs(2))), ("<- history>a".into(), "<- 9999>x|<- saved>x".into()));
+    screen.feed(b"\x1b[?47h\x1b8x");
+    assert_eq!(told(&screen.row_runs(0)), "<- hidden>c|<- saved there>x");
 }
 
 #[test]
