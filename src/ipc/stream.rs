@@ -235,7 +235,7 @@ mod tests {
         drop(far);
         // A process that another test starts just now has the far end, too, until it executes its program.
         while near.fill() == Life::Open {
-            assert!(crate::io::poll::wait_for(&near, crate::io::poll::Interest::Read, 10_000).unwrap(), "no end");
+            assert!(crate::io::poll::wait_for(&near.as_fd(), crate::io::poll::Interest::Read, 10_000).unwrap(), "no end");
         }
     }
 

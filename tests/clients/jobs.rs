@@ -10,8 +10,8 @@ fn a_suspended_program_gives_the_leader_its_shell_and_stays_in_sight_of_the_othe
     env.push(("H".into(), support::claude::hopty().into()));
     env.push(("PS1".into(), "$ ".into()));
     let first = Term::start("/bin/bash".as_ref(), &["--norc", "--noprofile", "-i"], &env, &world.project, (120, 40));
-    first.wait_text("$ ");
-    first.send("$H run -- sh -c 'echo begun; while read x; do echo got $x; done'\r");
+    first.wait_text("$");
+    first.send("$H run -- sh -c 'echo be\"\"gun; while read x; do echo got $x; done'\r");
     first.wait_text("begun");
     let second = sized(&world, &["attach"], (60, 20));
     wait_clients(&world, 2);
