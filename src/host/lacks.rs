@@ -64,9 +64,9 @@ fn length(bytes: &[u8]) -> usize {
     let end = match bytes.get(1) {
         Some(b'[') => bytes[2..].iter().position(|byte| (0x40..=0x7e).contains(byte)).map(|at| at + 3),
         Some(b']' | b'P' | b'_' | b'^') => {
-            let bell = memchr::memchr(0x07, bytes).map(|at| at + 1);
-            let st = memchr::memmem::find(bytes, b"\x1b\\").map(|at| at + 2);
-            bell.into_iter().chain(st).min()
+            // No further than to its end: a picture may have a link for every cell.
+            let end = memchr::memchr2(0x07, 0x1b, &bytes[2..]).map(|at| at + 2);
+            end.map(|at| at + if bytes[at] == 0x07 { 1 } else { 2 * usize::from(bytes[at..].starts_with(b"\x1b\\")) })
         }
         Some(0x20..=0x2f) => bytes[1..].iter().position(|byte| (0x30..=0x7e).contains(byte)).map(|at| at + 2),
         Some(_) => Some(2),
