@@ -25,9 +25,9 @@ use super::terminal::{Page, Terminal};
 /// Modes that are set when everything is drawn, because drawing needs them as they are in a fresh terminal.
 const AT_THE_END: [Mode; 2] = [Mode::Insert, Mode::AutoWrap];
 
-/// Most bytes that begin links, in each part: a link for every cell would make them without bounds for who reads them. Text behind
-/// that has none.
-const LINKING_MAX: usize = 4 * 1024 * 1024;
+/// Most bytes that begin links, in the part of the history and in that of the screen, which has to fit into an answer of a megabyte:
+/// a link for every cell would make them without bounds. Text behind that has none.
+const LINKING_MAX: [usize; 2] = [4 * 1024 * 1024, 256 * 1024];
 
 /// A state as escape sequences, in parts that are sent one after the other.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -55,7 +55,7 @@ impl Screen {
         if begun.is_empty() || !matches!(self.open, Open::Command | Open::Text) {
             begun.extend_from_slice(self.input.waiting());
         }
-        let mut history = Brush::new(&self.terminal.links);
+        let mut history = Brush::new(&self.terminal.links, LINKING_MAX[0]);
         history.history(&self.terminal.history, lines, self.terminal.rows);
         Dump { history: history.out.into_bytes(), screen: self.terminal.dump().into_bytes(), begun }
     }
@@ -73,8 +73,8 @@ struct Brush<'a> {
 }
 
 impl<'a> Brush<'a> {
-    fn new(links: &'a Links) -> Self {
-        Self { out: String::new(), look: Look::default(), links, linked: false, left: LINKING_MAX }
+    fn new(links: &'a Links, left: usize) -> Self {
+        Self { out: String::new(), look: Look::default(), links, linked: false, left }
     }
 
     fn push(&mut self, sequence: &str) {
@@ -250,7 +250,7 @@ fn start(row: &Row, col: usize) -> usize {
 
 impl Terminal {
     fn dump(&self) -> String {
-        let mut brush = Brush::new(&self.links);
+        let mut brush = Brush::new(&self.links, LINKING_MAX[1]);
         let [saves, modes, modes_at_the_end] = self.modes.redo(&AT_THE_END);
         if !self.directory.is_empty() {
             brush.push(&format!("\x1b]7;{}\x1b\\", self.directory));

@@ -142,7 +142,7 @@ fn a_link_for_every_cell_does_not_make_a_dump_without_bounds() {
         screen.feed(format!("\x1b]8;;{}{}\x07x", "u".repeat(2000), n % 100).as_bytes());
     }
     let dump = screen.dump();
-    assert!(dump.screen.len() < 5 * 1024 * 1024, "{}", dump.screen.len());
+    assert!(dump.screen.len() < 512 * 1024, "{}", dump.screen.len());
     let mut fresh = Screen::new(200, 60);
     fresh.feed(&dump.screen);
     assert!(fresh.lines() == screen.lines() && fresh.dump() == dump);
