@@ -9,7 +9,7 @@ fn a_suspended_program_gives_the_leader_its_shell_and_stays_in_sight_of_the_othe
     let mut env = world.env.clone();
     env.push(("H".into(), support::claude::hopty().into()));
     env.push(("PS1".into(), "$ ".into()));
-    let first = Term::start("/bin/bash".as_ref(), &["--norc", "--noprofile", "-i"], &env, &world.project, (120, 40));
+    let mut first = Term::start("/bin/bash".as_ref(), &["--norc", "--noprofile", "-i"], &env, &world.project, (120, 40));
     first.wait_text("$");
     first.send("$H run -- sh -c 'echo be\"\"gun; while read x; do echo got $x; done'\r");
     first.wait_text("begun");
@@ -30,7 +30,10 @@ fn a_suspended_program_gives_the_leader_its_shell_and_stays_in_sight_of_the_othe
         first.wait_text(&format!("got word{n}"));
         second.wait_text(&format!("got word{n}"));
     }
-    end(&world);
+    world.ask(&["stop", "proj", "--kill"]);
+    first.send("exit\r");
+    first.wait_exit();
+    world.assert_nothing_left();
 }
 
 #[test]
