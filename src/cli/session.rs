@@ -53,7 +53,8 @@ pub(super) fn detach(given: Option<&str>, client: Option<u32>, as_json: bool) ->
     if as_json {
         say(format_args!("{done}"))?;
     } else if done["detached"] == json!(0) {
-        return Err(Failed::new(1, "no terminal is attached to it").about(&name).hint("`hopty ls` lists clients"));
+        let missing = client.map_or("no terminal is attached to it".to_owned(), |number| format!("it has no client {number}"));
+        return Err(Failed::new(1, missing).about(&name).hint("`hopty status --json` lists clients"));
     }
     Ok(u8::from(done["detached"] == json!(0)))
 }

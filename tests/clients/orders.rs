@@ -86,6 +86,9 @@ fn detach_sends_one_or_all_away() {
     first.wait_text("begun");
     let mut second = sized(&world, &["attach"], (60, 20));
     wait_clients(&world, 2);
+    let none = world.hopty(&["detach", "--client", "9"]);
+    assert_eq!(none.status.code(), Some(1));
+    assert!(String::from_utf8_lossy(&none.stderr).contains("proj: it has no client 9"));
     assert_eq!(world.ask(&["detach", "--client", "2", "--json"]), "{\"detached\":1}\n");
     assert_eq!(second.wait_exit(), 0);
     second.assert_whole();
