@@ -9,10 +9,14 @@ use super::{Host, Token};
 use crate::core::supervisor::event::Event;
 use crate::core::supervisor::phase::Cause;
 use crate::core::time::Stamp;
+use crate::io::memory;
 use crate::io::poll::{Interest, PollSet, Ready as Readiness, timeout};
 
 /// How long the host stays to hand out the last bytes after the session is over, in ms.
 const FAREWELL_MS: u64 = 2000;
+
+/// A wait that is worth tidying up for, in ms.
+const LONG_MS: u64 = 1000;
 
 impl Host {
     pub(super) fn is_done(&mut self) -> bool {
@@ -37,6 +41,7 @@ impl Host {
     /// the descriptor.
     pub(super) fn turn(&mut self) {
         let now = self.clock.now();
+        self.tidy_up(now);
         // Who is about to hand its terminal over is on no such path and waits for every byte.
         let bursts = self.run.as_ref().is_some_and(|run| run.model.is_behind());
         let flows = bursts && self.last_housekeeping == now && !self.expects_first_client();
@@ -83,6 +88,17 @@ impl Host {
             self.last_housekeeping = now;
             self.housekeeping();
         }
+    }
+
+    /// Before the first long wait of a run: what its start needed and the loop does not is given back.
+    fn tidy_up(&mut self, now: Stamp) {
+        let run = self.run.as_ref().map(|run| run.number);
+        if run == self.settled || self.deadline(now).is_some_and(|at| at < now.after(LONG_MS)) {
+            return;
+        }
+        self.settled = run;
+        memory::give_back();
+        memory::give_back_stack();
     }
 
     /// When something is due although nothing is ready.

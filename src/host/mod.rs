@@ -159,6 +159,8 @@ pub struct Host {
     accept_at: Option<Stamp>,
     /// The socket's file is gone: when to bind it again.
     rebind_at: Option<Stamp>,
+    /// The run whose start was tidied up after.
+    settled: Option<u32>,
     /// When the session's file is to be written.
     session_file_at: Option<Stamp>,
     goodbye: Option<Stamp>,
@@ -167,7 +169,7 @@ pub struct Host {
 }
 
 impl Host {
-    fn begin(launch: Launch, args: Vec<OsString>, lent: Lent, paths: Paths, claim: Claim) -> Result<Host, Ready> {
+    fn begin(launch: Launch, args: Vec<OsString>, lent: Lent, paths: Paths, claim: Claim) -> Result<Box<Host>, Ready> {
         let internal = |what: &str, e: &dyn std::fmt::Display| Ready::failed(125, format!("{what}: {e}"), "");
         let socket = paths.socket(&claim.name);
         let listener = address::bind(&socket).map_err(|e| {
@@ -195,7 +197,8 @@ impl Host {
         let watching = Watching::new(&paths, &dir, &own, claude);
         let channel = watching.channel(&dir);
         let settings = plugin.as_ref().and_then(|_| statusline::settings(&paths, &dir, &own, &claim.dir));
-        let mut host = Host {
+        // On the heap: the frames of a start stand on the stack for as long as the session lives.
+        let mut host = Box::new(Host {
             clock: Clock::start(),
             began: Clock::wall(),
             launch,
@@ -241,10 +244,11 @@ impl Host {
             last_end: None,
             accept_at: None,
             rebind_at: None,
+            settled: None,
             session_file_at: None,
             goodbye: None,
             last_housekeeping: Stamp(0),
-        };
+        });
         let open = host.recorder.open_line(Stamp(0), host.began, env!("CARGO_PKG_VERSION"));
         host.write_journal(&open);
         host.first_event()?;
@@ -275,7 +279,7 @@ impl Host {
 
     /// The loop, until the session is over and its last bytes are out.
     #[must_use]
-    pub fn run(mut self) -> i32 {
+    pub fn run(mut self: Box<Self>) -> i32 {
         loop {
             self.settle();
             self.answer_waits();

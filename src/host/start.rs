@@ -235,7 +235,8 @@ fn tell(mut socket: &UnixStream, ready: &Ready) {
     let _ = socket.write_all(line.as_bytes());
 }
 
-fn begin(launch: Launch, args: Vec<OsString>, lent: Lent) -> Result<Host, Ready> {
+#[inline(never)]
+fn begin(launch: Launch, args: Vec<OsString>, lent: Lent) -> Result<Box<Host>, Ready> {
     let Some(paths) = Paths::from_env(|name| std::env::var_os(name)) else {
         return Err(Ready::failed(125, "HOME is not set to an absolute path", "hopty keeps its sessions below it"));
     };
