@@ -61,7 +61,7 @@ impl Recorder {
         let state = if fresh { Value::Null } else { json!({"supervisor": self.supervisor, "chain": self.chain}) };
         let open = json!({
             "journal": JOURNAL, "hopty": version, "core": CORE,
-            "agent": policy.agent, "hooks": policy.hooks, "config": policy.config, "state": state,
+            "agent": policy.agent, "hooks": policy.hooks, "notes": policy.notes, "config": policy.config, "state": state,
         });
         format!("{}\n", json!({"seq": seq, "t": now.0, "at": at.rfc3339_ms(), "open": open}))
     }
@@ -126,6 +126,8 @@ struct Open {
     agent: Agent,
     #[serde(default = "with_hooks")]
     hooks: bool,
+    #[serde(default)]
+    notes: bool,
     #[serde(default)]
     config: super::config::Config,
     #[serde(default)]
@@ -267,7 +269,7 @@ pub fn replay(text: &str) -> Result<Replay, ReplayError> {
 
 /// A recorder as an `open` line left it.
 fn begin(open: &Open) -> Recorder {
-    let policy = Policy { agent: open.agent, hooks: open.hooks, config: open.config.clone() };
+    let policy = Policy { agent: open.agent, hooks: open.hooks, notes: open.notes, config: open.config.clone() };
     match &open.state {
         Some(state) => Recorder { supervisor: (*state.supervisor).clone().under(policy), chain: state.chain },
         None => {
@@ -340,7 +342,7 @@ mod tests {
     }
 
     fn policy() -> Policy {
-        Policy { agent: Agent::Claude, hooks: true, config: Config::default() }
+        Policy { agent: Agent::Claude, hooks: true, notes: true, config: Config::default() }
     }
 
     fn journal() -> String {

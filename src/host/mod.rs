@@ -139,6 +139,8 @@ pub struct Host {
     waits: Waits,
     sends: Sends,
     watching: Watching,
+    /// Claude's own words for the next handoff.
+    words: save::Words,
     /// The handoff whose prompt is on its way, with the text that the new conversation is given.
     frame: Option<Frame>,
     /// The person's prompts that were queued in the old run.
@@ -191,7 +193,8 @@ impl Host {
             _ => None,
         };
         let hooks = plugin.is_some() && !launch.offers.off;
-        let policy = Policy { agent: launch.agent, hooks, config: launch.config.clone() };
+        let notes = hooks && launch.offers.hooks == HookSet::Full;
+        let policy = Policy { agent: launch.agent, hooks, notes, config: launch.config.clone() };
         let journal =
             Journal::begin(&claim.dir.join("journal.jsonl"), launch.config.journal.max_bytes, launch.config.journal.files).ok();
         let watching = Watching::new(&paths, &dir, &own, claude);
@@ -232,6 +235,7 @@ impl Host {
             sends: Sends::default(),
             watching,
             frame: None,
+            words: save::Words::default(),
             requeue: Vec::new(),
             unsent: None,
             predecessor: None,

@@ -6,9 +6,10 @@ use serde_json::{Value, json};
 
 use super::Host;
 use super::picture::Above;
+use super::save::Words;
 use crate::core::claude::hooks;
-use crate::core::supervisor::action::{HookAnswer, Reply};
-use crate::core::supervisor::event::{Asker, Event, PromptOf};
+use crate::core::supervisor::action::{HookAnswer, Reply, Told};
+use crate::core::supervisor::event::{Asker, Event, HookEvent, PromptOf};
 use crate::core::time::Stamp;
 use crate::io::process::is_below;
 use crate::ipc::message::{ClientHello, Code, Failure, HostHello, PROTOCOL, Request, error_line, ok_line, parse_request};
@@ -224,8 +225,13 @@ impl Host {
         if let Some(model) = &call.model {
             self.watching.model = Some(model.clone());
         }
-        if call.hook.event == crate::core::supervisor::event::HookEvent::UserPromptSubmit && !call.hook.agent {
-            self.kept.forget_draft();
+        match call.hook.event {
+            HookEvent::UserPromptSubmit if !call.hook.agent => {
+                self.kept.forget_draft();
+                self.words = Words::None;
+            }
+            HookEvent::Stop if !call.hook.agent => self.words.answer(call.last_message.as_deref()),
+            _ => {}
         }
         let id = self.next_id;
         self.next_id += 1;
@@ -243,7 +249,10 @@ impl Host {
     pub(super) fn answer_hook(&mut self, id: u64, with: &HookAnswer) {
         let Some(call) = self.hooks.remove(&id) else { return };
         let frame = self.frame.as_ref().map(|frame| frame.text.clone());
-        let stdout = hooks::stdout(with, frame.as_deref());
+        if matches!(with, HookAnswer::Tell { what: Told::Note }) {
+            self.words = Words::Asked;
+        }
+        let stdout = hooks::stdout(call.call.hook.event, with, frame.as_deref());
         self.send(call.connection, &ok_line(call.request, &json!({"stdout": stdout})));
     }
 

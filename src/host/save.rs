@@ -11,6 +11,7 @@ use crate::core::handoff::capture::{Capture, Origin};
 use crate::core::handoff::continuation::Continuation;
 use crate::core::handoff::entry::{Claim, Kind};
 use crate::core::handoff::frame::{Budget, frame};
+use crate::core::handoff::note::Note;
 use crate::core::ids::{ConversationId, HandoffId};
 use crate::core::signal::current_session;
 use crate::core::supervisor::action::RestartBy;
@@ -43,6 +44,27 @@ impl Frame {
             Continuation::without_hooks(&self.id, &self.document.to_string_lossy())
         };
         made.text().to_owned()
+    }
+}
+
+/// Claude's own words for the handoff that is about to be made.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub(super) enum Words {
+    /// It was not asked.
+    #[default]
+    None,
+    /// It was asked, and its turn is not over yet.
+    Asked,
+    /// It answered in the form that it was asked for.
+    Said(Note),
+}
+
+impl Words {
+    /// The end of a turn: the answer, when there was a question. One that is not of the form leaves the facts alone.
+    pub fn answer(&mut self, last_message: Option<&str>) {
+        if *self == Words::Asked {
+            *self = last_message.and_then(Note::read).map_or(Words::None, Words::Said);
+        }
     }
 }
 
@@ -127,6 +149,9 @@ impl Host {
         capture.situation.reason = self.why.clone();
         capture.situation.window = (fill.window > 0).then_some(fill.window);
         capture.situation.draft = draft;
+        if let Words::Said(note) = std::mem::take(&mut self.words) {
+            capture.summary = Some(note.text());
+        }
         self.requeue = persons(facts).map(str::to_owned).collect();
         if capture.goal.is_none() {
             capture.goal.clone_from(&self.watching.goal);

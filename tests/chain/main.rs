@@ -15,6 +15,7 @@ mod levels;
 mod permissions;
 mod signals;
 mod steps;
+mod words;
 
 use commands::*;
 use conversations::*;
@@ -25,6 +26,7 @@ use levels::*;
 use permissions::*;
 use signals::*;
 use support::claude::Kind;
+use words::*;
 
 /// Each case becomes two tests, `stand_in::NAME` and `real::NAME`.
 macro_rules! both {
@@ -43,6 +45,9 @@ both! {
     a_tool_loop_over_the_hard_level_hands_over_at_a_tool_boundary,
     hand_overs_in_a_row_lose_nothing,
     a_turn_that_ends_over_the_handoff_level_hands_over,
+    claudes_own_words_are_in_the_handoff,
+    in_a_tool_loop_the_note_takes_the_place_of_the_next_step,
+    words_of_another_form_are_left_out_and_the_facts_are_enough,
     a_signal_file_hands_over,
     foreign_stale_and_malformed_signals_are_left_alone,
     hopty_restart_hands_over_an_idle_session,

@@ -56,6 +56,8 @@ impl World {
             ("TERM", "xterm-256color"),
             ("LANG", "C.UTF-8"),
             ("SHELL", "/bin/sh"),
+            // One request more in every hand-over; the cases that are about it switch it on.
+            ("HOPTY_HANDOFF_SUMMARY", "off"),
             ("HOPTY_PROGRAM_CLAUDE", program.to_str().unwrap()),
         ] {
             env.push((name.into(), value.into()));

@@ -3,8 +3,9 @@
 use serde_json::{Value, json};
 
 use crate::core::handoff::continuation::is_ours;
+use crate::core::handoff::note;
 use crate::core::ids::{ConversationId, HandoffId};
-use crate::core::supervisor::action::HookAnswer;
+use crate::core::supervisor::action::{HookAnswer, Told};
 use crate::core::supervisor::event::{Hook, HookEvent, PromptOf, Source};
 
 /// How Claude's own prompts begin: a background task ended, a usage limit is over (measured on 2.1.329).
@@ -47,6 +48,7 @@ pub fn read(event: &str, payload: &Value, expected: Option<&HandoffId>) -> Call 
         lines: !tool_uses.is_empty() || last_message.is_some(),
         mode: text("permission_mode").map(|mode| mode.chars().take(40).collect()),
         asks: (event == HookEvent::PermissionRequest).then(|| asked_by(text("tool_name")).to_owned()),
+        auto: event == HookEvent::PreCompact && text("trigger") == Some("auto"),
         error: text("error").map(|error| error.chars().take(40).collect()),
     };
     Call { hook, tool_uses, last_message, model: text("model").map(str::to_owned) }
@@ -75,17 +77,18 @@ fn starts_background(call: &Value) -> bool {
 
 /// What the hook command prints for an answer; empty for nothing.
 #[must_use]
-pub fn stdout(answer: &HookAnswer, frame: Option<&str>) -> String {
+pub fn stdout(event: HookEvent, answer: &HookAnswer, frame: Option<&str>) -> String {
+    let tell = |text: &str| json!({"hookSpecificOutput": {"hookEventName": event, "additionalContext": text}}).to_string();
     match answer {
         HookAnswer::Nothing => String::new(),
         HookAnswer::StopTurn { reason } => json!({"continue": false, "stopReason": reason}).to_string(),
+        HookAnswer::Block { reason } => json!({"decision": "block", "reason": reason}).to_string(),
         HookAnswer::Message { text } => {
             let visible: String = text.chars().filter(|c| !c.is_control()).collect();
             json!({"systemMessage": visible}).to_string()
         }
-        HookAnswer::Frame { .. } => frame.map_or_else(String::new, |text| {
-            json!({"hookSpecificOutput": {"hookEventName": "SessionStart", "additionalContext": text}}).to_string()
-        }),
+        HookAnswer::Frame { .. } => frame.map_or_else(String::new, tell),
+        HookAnswer::Tell { what: Told::Note } => tell(note::QUESTION),
     }
 }
 
@@ -123,7 +126,7 @@ mod tests {
 
     #[test]
     fn a_word_for_the_person_moves_no_cursor() {
-        let said = stdout(&HookAnswer::Message { text: "hopty: \u{1b}[2Jheld".to_owned() }, None);
+        let said = stdout(HookEvent::Stop, &HookAnswer::Message { text: "hopty: \u{1b}[2Jheld".to_owned() }, None);
         assert_eq!(said, r#"{"systemMessage":"hopty: [2Jheld"}"#);
     }
 

@@ -1,7 +1,8 @@
 //! A handoff: the record that carries work from one conversation to the next.
 //!
 //! `capture` is what is known when it is made, `document` and `state` are its two files, `manifest` is where it stands,
-//! `frame` is what the next conversation gets of it, and `continuation` is the prompt that is typed. All of it is text
+//! `note` is what Claude itself adds, `frame` is what the next conversation gets of it, and `continuation` is the prompt
+//! that is typed. All of it is text
 //! in, text out: files are written by `fs::store`.
 
 pub mod capture;
@@ -10,6 +11,7 @@ pub mod document;
 pub mod entry;
 pub mod frame;
 pub mod manifest;
+pub mod note;
 pub mod redact;
 pub mod sections;
 pub mod state;

@@ -28,6 +28,14 @@ pub enum Want {
     Results,
 }
 
+/// What Claude is told by the answer of a hook.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Told {
+    /// To write down in its own words what the next conversation must know.
+    Note,
+}
+
 /// What a hook call is answered with.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(tag = "answer", rename_all = "snake_case")]
@@ -43,6 +51,16 @@ pub enum HookAnswer {
     Message {
         /// What the person reads.
         text: String,
+    },
+    /// `decision: block`: Claude does not compact its context.
+    Block {
+        /// What the person reads on the screen.
+        reason: String,
+    },
+    /// Text for the model, as additional context of the event that is answered; the turn goes on.
+    Tell {
+        /// What it is told.
+        what: Told,
     },
     /// `continue: false`: the turn ends here, no request follows.
     StopTurn {

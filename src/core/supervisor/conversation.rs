@@ -19,6 +19,7 @@ impl Supervisor {
             self.fired = Level::Ok;
             self.asked = None;
             self.rearm_at_stop = false;
+            self.held_off = 0;
             self.spoken = false;
         }
         out.push(Action::Follow { conversation: id, transcript });

@@ -132,6 +132,9 @@ pub struct Hook {
     /// PermissionRequest: what a person is asked for, by the name that the dialog has.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub asks: Option<String>,
+    /// PreCompact: Claude wants to by itself, not because a person asked for it.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub auto: bool,
     /// StopFailure: Claude's word for the error, cut to 40 characters.
     #[serde(default)]
     pub error: Option<String>,

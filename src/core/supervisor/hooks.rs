@@ -47,12 +47,14 @@ impl Supervisor {
                 self.asking.clone_from(&hook.asks);
                 self.answer(id, HookAnswer::Nothing, out);
             }
-            HookEvent::SubagentStop
-            | HookEvent::SessionEnd
-            | HookEvent::PreCompact
-            | HookEvent::PostCompact
-            | HookEvent::Notification
-            | HookEvent::Other => self.answer(id, HookAnswer::Nothing, out),
+            HookEvent::PreCompact => self.compacts(now, id, hook.auto, out),
+            HookEvent::PostCompact => {
+                self.compacted(now, out);
+                self.answer(id, HookAnswer::Nothing, out);
+            }
+            HookEvent::SubagentStop | HookEvent::SessionEnd | HookEvent::Notification | HookEvent::Other => {
+                self.answer(id, HookAnswer::Nothing, out)
+            }
         }
     }
 

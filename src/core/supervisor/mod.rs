@@ -10,8 +10,8 @@
 //! | `ends` | why a child ended: the table of CONTRACT C5 |
 //! | `run` | one life of the child: spawn, start, Ctrl+C, passed signals |
 //! | `hooks`, `conversation` | what a hook call means, and which conversation it is about |
-//! | `level` | the context figure and what crossing a level asks for |
-//! | `restart` | from a wish to a safe point |
+//! | `level`, `compact` | the context figure and what crossing a level asks for, Claude's own compaction |
+//! | `restart`, `note` | from a wish to a safe point, and Claude's own words before it |
 //! | `save` | from the safe point to a handoff on disk |
 //! | `stop`, `crash` | from SIGTERM to the end, and what follows an end that nobody asked for |
 //! | `deliver` | the continuation prompt: paste, echo, Enter, proof |
@@ -20,6 +20,7 @@
 //! | `decisions`, `state` | what is written down with its reasons, and what others may ask |
 
 pub mod action;
+mod compact;
 mod conversation;
 mod crash;
 mod decisions;
@@ -29,6 +30,7 @@ pub mod event;
 mod hooks;
 mod keys;
 mod level;
+mod note;
 pub mod phase;
 mod restart;
 mod run;
@@ -76,6 +78,9 @@ pub struct Policy {
     pub agent: Agent,
     /// hopty's hooks were given to Claude.
     pub hooks: bool,
+    /// A text in the answer of Stop and PostToolBatch reaches the model, so that Claude can be asked for its own words.
+    #[serde(default)]
+    pub notes: bool,
     /// The configuration.
     pub config: Config,
 }
@@ -176,6 +181,9 @@ pub struct Supervisor {
     fill: Fill,
     fired: Level,
     rearm_at_stop: bool,
+    /// How often Claude was kept from compacting in this conversation.
+    #[serde(default)]
+    held_off: u32,
     /// Mode `ask`: nobody has answered; from here on the hand-over happens by itself.
     asked: Option<Stamp>,
     interrupt: Option<(Stamp, u64)>,
@@ -247,6 +255,7 @@ impl Supervisor {
             fill: Fill::default(),
             fired: Level::Ok,
             rearm_at_stop: false,
+            held_off: 0,
             asked: None,
             interrupt: None,
             broken_off: None,

@@ -85,6 +85,9 @@ pub struct Request {
     pub work_until: Stamp,
     /// From here on a draft is not waited for; set when the first draft was met.
     pub draft_until: Option<Stamp>,
+    /// Claude was asked for its own words; from here on they are not waited for.
+    #[serde(default)]
+    pub note_until: Option<Stamp>,
 }
 
 /// The moment at which nothing is lost (DESIGN 6.2).

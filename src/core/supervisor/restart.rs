@@ -114,6 +114,7 @@ impl Supervisor {
             turn_until: now.after(c.turn_wait.ms()),
             work_until: now.after(c.work_wait.ms()),
             draft_until: None,
+            note_until: None,
         }
     }
 
@@ -145,11 +146,20 @@ impl Supervisor {
                 // What still runs, and a person's draft, are worth the wait, but not behind a hook.
                 if work_waits || (!request.forced && self.person_writes(now)) {
                     self.let_go(out);
+                } else if self.may_ask_for_note(&request) {
+                    self.ask_for_note(now, &held, out);
                 } else {
                     self.begin_saving(now, request, SafePoint::Stop { hook: held.id }, out);
                 }
             } else if request.now || now >= request.turn_until {
-                if !work_waits || hold_over {
+                if work_waits && !hold_over {
+                    return;
+                }
+                if self.may_ask_for_note(&request) {
+                    self.ask_for_note(now, &held, out);
+                } else if !request.now && request.note_until.is_some_and(|until| now < until) {
+                    self.let_go(out);
+                } else {
                     self.begin_saving(now, request, SafePoint::Batch { hook: held.id }, out);
                 }
             } else {

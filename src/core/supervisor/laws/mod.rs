@@ -127,7 +127,8 @@ fn policies() -> Vec<Policy> {
     other.config.delivery.method = DeliveryMethod::Argument;
     other.config.restart.mode = RestartMode::Ask;
     other.config.recovery.resume_after_crash = false;
-    vec![claude(), claude(), claude(), claude(), tight.clone(), tight, bare, other, plain()]
+    let talking = || Policy { notes: true, ..claude() };
+    vec![claude(), talking(), talking(), talking(), tight.clone(), tight, bare, other, plain()]
 }
 
 /// One sequence with every law held; `before` looks at each event that comes, `after` at what it led to.

@@ -171,7 +171,7 @@ impl World {
     }
 
     fn anything(&mut self, dice: Dice) -> Event {
-        match dice.what % 35 {
+        match dice.what % 37 {
             0 => self.start(dice),
             1 => Event::Started { run: dice.with % 4, pid: 7, next: Some(self.new_conversation()) },
             2 => Event::CouldNotStart { run: dice.with % 4, code: 127 },
@@ -205,6 +205,8 @@ impl World {
             31 => Event::Limited { what: "hooks are switched off".to_owned() },
             32 => self.submit(dice),
             33 => Event::Taken { queued: dice.wild.is_multiple_of(2) },
+            34 => self.call(HookEvent::PreCompact, dice),
+            35 => self.call(HookEvent::PostCompact, dice),
             28 => Event::Degraded { part: "screen model".to_owned() },
             _ => Event::Tick,
         }
@@ -245,6 +247,7 @@ impl World {
                 hook.prompt = Some([PromptOf::Ours, PromptOf::Person, PromptOf::Claude, PromptOf::Sent][dice.with as usize % 4]);
             }
             HookEvent::Stop => hook.background = u32::from(dice.with.is_multiple_of(5)),
+            HookEvent::PreCompact => hook.auto = !dice.with.is_multiple_of(4),
             HookEvent::PostToolBatch => hook.started = u32::from(dice.with.is_multiple_of(7)),
             _ => {}
         }

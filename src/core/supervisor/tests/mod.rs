@@ -10,6 +10,7 @@ mod stopping;
 mod submitting;
 mod telling;
 mod waiting;
+mod words;
 
 use super::action::{Action, DecisionKind, HookAnswer, Reply, Typing};
 use super::event::{AgentStatus, Asker, Event, Hook, HookEvent, KeyClass, PromptBox, PromptOf, ScreenFacts, Source};
@@ -36,11 +37,11 @@ pub(super) fn handoff(n: u32) -> HandoffId {
 }
 
 pub(super) fn claude() -> Policy {
-    Policy { agent: Agent::Claude, hooks: true, config: Config::default() }
+    Policy { agent: Agent::Claude, hooks: true, notes: false, config: Config::default() }
 }
 
 pub(super) fn plain() -> Policy {
-    Policy { agent: Agent::Plain, hooks: false, config: Config::default() }
+    Policy { agent: Agent::Plain, hooks: false, notes: false, config: Config::default() }
 }
 
 pub(super) fn hook(event: HookEvent, of: &ConversationId) -> Hook {
@@ -56,6 +57,7 @@ pub(super) fn hook(event: HookEvent, of: &ConversationId) -> Hook {
         lines: false,
         mode: None,
         asks: None,
+        auto: false,
         error: None,
     }
 }
@@ -68,6 +70,8 @@ pub(super) fn word(action: &Action) -> String {
         Action::HoldHook { id } => format!("hold {id}"),
         Action::AnswerHook { id, with: HookAnswer::Nothing } => format!("let {id} go"),
         Action::AnswerHook { id, with: HookAnswer::Frame { .. } } => format!("frame {id}"),
+        Action::AnswerHook { id, with: HookAnswer::Block { .. } } => format!("block {id}"),
+        Action::AnswerHook { id, with: HookAnswer::Tell { what } } => format!("tell {what:?} {id}"),
         Action::AnswerHook { id, with: HookAnswer::StopTurn { .. } } => format!("stop turn {id}"),
         Action::AnswerHook { id, with: HookAnswer::Message { .. } } => format!("message {id}"),
         Action::AwaitLines { id, want, .. } => format!("await {want:?} {id}"),

@@ -1,0 +1,38 @@
+//! Claude's own words for the handoff (DESIGN 6.3): asked for once, where there is room and time, and never waited for long.
+//!
+//! The question rides on the answer of the hook at which Claude could have been stopped. What it answers ends its next turn,
+//! so the end of that turn is the safe point; when it uses tools instead, a tool boundary is, as soon as the time is over.
+
+use super::action::{Action, HookAnswer, Told};
+use super::phase::{Phase, Request};
+use super::{Held, Supervisor, Turn};
+use crate::core::config::SummaryMode;
+use crate::core::context::Level;
+use crate::core::time::Stamp;
+
+impl Supervisor {
+    /// Whether Claude is to be asked before it is stopped: not twice, not for somebody who does not want to wait, and not
+    /// over the hard level, where the answer might not fit any more.
+    pub(super) fn may_ask_for_note(&self, request: &Request) -> bool {
+        let c = &self.policy.config.handoff;
+        c.summary == SummaryMode::Auto
+            && self.policy.notes
+            && request.handoff
+            && request.note_until.is_none()
+            && !request.now
+            && !request.forced
+            && self.queued == 0
+            && self.level() < Level::Hard
+    }
+
+    /// Lets Claude go on with the question.
+    pub(super) fn ask_for_note(&mut self, now: Stamp, held: &Held, out: &mut Vec<Action>) {
+        let until = now.after(self.policy.config.handoff.summary_timeout.ms());
+        if let Phase::Waiting { request } = &mut self.phase {
+            request.note_until = Some(until);
+        }
+        self.held = None;
+        self.set_turn(now, Turn::Busy);
+        self.answer(held.id, HookAnswer::Tell { what: Told::Note }, out);
+    }
+}
