@@ -232,9 +232,7 @@ impl World {
             Action::AnswerHook { id, with } => {
                 assert!(self.open.remove(id), "{id} is answered twice, or is not there");
                 self.held.remove(id);
-                if matches!(with, HookAnswer::Tell { .. }) {
-                    self.run.turn = true;
-                }
+                self.run.turn |= matches!(with, HookAnswer::Tell { .. });
                 if let HookAnswer::Frame { handoff } = with {
                     self.run.frames += 1;
                     assert_eq!(self.run.frames, 1, "one frame a run");
