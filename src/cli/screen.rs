@@ -10,6 +10,7 @@ use super::args::PictureForm;
 use super::control::{Control, Rule, live, paths};
 use super::error::Failed;
 use super::session::ANSWER;
+use crate::core::ids::SessionName;
 use crate::screen::{Lines, Screen};
 
 /// Most lines of history in a picture. A host sends fewer.
@@ -23,9 +24,7 @@ pub(super) fn screen(given: Option<&str>, history: bool, form: PictureForm) -> R
     let name = live(&paths, given, Rule::Any)?;
     let answer = Control::connect(&paths, &name, Some(ANSWER))?.ask(json!({"do": "screen", "history": history}))?;
     if answer["degraded"] == json!(true) {
-        return Err(Failed::new(1, "the session goes on, but its screen is not known any more")
-            .about(&name)
-            .hint("`hopty attach` shows what the program draws from now on; the session's host.log says what failed"));
+        return Err(degraded(&name));
     }
     let side = |key: &str| answer[key].as_u64().and_then(|side| u16::try_from(side).ok());
     let (Some(cols), Some(rows), Some(dump)) = (side("cols"), side("rows"), answer["dump"].as_str()) else {
@@ -34,6 +33,13 @@ pub(super) fn screen(given: Option<&str>, history: bool, form: PictureForm) -> R
     let mut screen = Screen::with_history(cols, rows, HISTORY_MAX);
     screen.feed(dump.as_bytes());
     show(&screen, if history { Lines::WithHistory } else { Lines::Screen }, form)
+}
+
+/// The host has no screen any more.
+pub(super) fn degraded(name: &SessionName) -> Failed {
+    Failed::new(1, "the session goes on, but its screen is not known any more")
+        .about(name)
+        .hint("`hopty attach` shows what the program draws from now on; the session's host.log says what failed")
 }
 
 /// Reads standard input to its end, however long it is.

@@ -55,7 +55,7 @@ pub(super) fn wait(wish: &Wish<'_>) -> Result<u8, Failed> {
     let limit = Duration::from_millis(wish.timeout.ms());
     let mut asked = Asked { control: Control::connect(&paths, &name, Some(ANSWER))?, until: Instant::now().checked_add(limit) };
     let answer = match &pattern {
-        Some(pattern) => asked.for_text(pattern),
+        Some(pattern) => asked.for_text(&name, pattern),
         None => asked.ask(wanted, wish.since, None),
     };
     match answer {
@@ -113,10 +113,13 @@ impl Asked {
     }
 
     /// The rows as they change, until the pattern is found in them. Rows are lines: `^` and `$` are the edges of a row.
-    fn for_text(&mut self, pattern: &Regex) -> Result<Value, Failed> {
+    fn for_text(&mut self, name: &SessionName, pattern: &Regex) -> Result<Value, Failed> {
         let mut after = None;
         loop {
             let answer = self.ask(WaitFor::Text, 0, after)?;
+            if answer["degraded"] == true {
+                return Err(super::screen::degraded(name));
+            }
             let Some(rows) = answer["rows"].as_array() else { return Ok(answer) };
             let rows: Vec<&str> = rows.iter().filter_map(Value::as_str).collect();
             if pattern.is_match(&rows.join("\n")) {

@@ -4,6 +4,7 @@
 //! lost. What the terminal shows is known from a second model that is fed what is sent: only rows that differ are sent, and
 //! what is left on is that model's to undo. Modes that make a terminal report (mouse, focus) stay off: nobody listens.
 
+use super::guard::Guarded;
 use crate::core::terminal::Size;
 use crate::core::time::Stamp;
 use crate::screen::{Mode, Screen};
@@ -16,7 +17,7 @@ const FRAME_MS: u64 = 16;
 /// What a follower's terminal shows.
 #[derive(Debug)]
 pub(super) struct Follower {
-    shadow: Screen,
+    shadow: Guarded,
     /// The part of the session's screen that is shown: its first column and row.
     origin: (u16, u16),
     /// Run and revision of the screen that was drawn last.
@@ -27,10 +28,9 @@ pub(super) struct Follower {
 impl Follower {
     /// For a terminal of this size on which nothing of the program's is on, and what it is sent first.
     pub fn new(size: Size) -> (Self, Vec<u8>) {
-        let (cols, rows) = size.drawn();
         let start = b"\x1b[?1049h\x1b[m\x1b[H\x1b[2J".to_vec();
-        let mut shadow = Screen::new(cols, rows);
-        shadow.feed(&start);
+        let mut shadow = Guarded::new(size.drawn());
+        shadow.change(|shadow| shadow.feed(&start));
         (Follower { shadow, origin: (0, 0), drawn: None, at: Stamp(0) }, start)
     }
 
@@ -47,71 +47,86 @@ impl Follower {
         }
     }
 
-    /// What is to be sent so that the terminal shows the screen, or the part of it round the cursor.
-    pub fn draw(&mut self, screen: &Screen, run: u32, now: Stamp) -> Vec<u8> {
+    /// What is to be sent so that the terminal shows the screen, or the part of it round the cursor. `None`: what the terminal
+    /// shows is not known any more.
+    pub fn draw(&mut self, screen: &Screen, run: u32, now: Stamp) -> Option<Vec<u8>> {
         (self.drawn, self.at) = (Some((run, screen.revision())), now);
-        let (cols, rows) = self.shadow.size();
-        let (wide, high) = screen.size();
-        let cursor = screen.cursor();
-        self.origin = (part(self.origin.0, cols, wide, cursor.col), part(self.origin.1, rows, high, cursor.row));
-        let mut out = String::new();
-        for row in 0..rows {
-            let wanted = screen.row_part(self.origin.1 + row, self.origin.0..self.origin.0 + cols);
-            if self.shadow.row_runs(row) == wanted {
-                continue;
-            }
-            out.push_str(&format!("\x1b[{};1H\x1b[m\x1b[2K", row + 1));
-            for run in wanted {
-                out.push_str(&run.style.sgr());
-                out.push_str(&run.linked_text());
-            }
-        }
-        self.write_keys(screen, &mut out);
-        let place = (cursor.row - self.origin.1, cursor.col - self.origin.0);
-        let old = self.shadow.cursor();
-        if !out.is_empty() || (old.row, old.col) != place {
-            out.push_str(&format!("\x1b[m\x1b[{};{}H", place.0 + 1, place.1 + 1));
-        }
-        if cursor.visible != old.visible {
-            out.push_str(if cursor.visible { "\x1b[?25h" } else { "\x1b[?25l" });
-        }
-        if out.is_empty() {
-            return Vec::new();
-        }
-        let frame = format!("\x1b[?2026h{out}\x1b[?2026l").into_bytes();
-        self.shadow.feed(&frame);
-        frame
+        let origin = &mut self.origin;
+        self.shadow.change(|shadow| frame(shadow, origin, screen))
     }
 
-    /// Cursor shape, title, and what keys send.
-    fn write_keys(&self, screen: &Screen, out: &mut String) {
-        let shadow = &self.shadow;
-        for mode in KEYS.into_iter().filter(|mode| screen.is_on(*mode) != shadow.is_on(*mode)) {
-            let (_, number) = mode.number();
-            out.push_str(&format!("\x1b[?{number}{}", if screen.is_on(mode) { 'h' } else { 'l' }));
-        }
-        if screen.keyboard_flags() != shadow.keyboard_flags() {
-            out.push_str(&format!("\x1b[={};1u", screen.keyboard_flags()));
-        }
-        if screen.modify_other_keys() != shadow.modify_other_keys() {
-            out.push_str(&format!("\x1b[>4;{}m", screen.modify_other_keys()));
-        }
-        if screen.cursor().shape != shadow.cursor().shape {
-            out.push_str(&format!("\x1b[{} q", screen.cursor().shape.number()));
-        }
-        if screen.title() != shadow.title() {
-            out.push_str(&format!("\x1b]2;{}\x1b\\", screen.title()));
-        }
+    /// What is to be sent so that the terminal shows a text in place of the screen, `now` being the run and revision of that.
+    pub fn tell(&mut self, text: &str, now: (u32, u64)) -> Vec<u8> {
+        self.drawn = Some(now);
+        let sent = format!("\x1b[m\x1b[H\x1b[2J{text}").into_bytes();
+        self.shadow.change(|shadow| shadow.feed(&sent));
+        sent
     }
 
     /// What turns off again what it has turned on.
-    pub fn undo(&self) -> Vec<u8> {
-        self.shadow.undo()
+    pub fn undo(&mut self) -> Vec<u8> {
+        let undo = self.shadow.look(Screen::undo);
+        undo.unwrap_or_else(|| self.shadow.last_undo().unwrap_or_default().to_vec())
     }
 
     /// Rises when that may have changed.
     pub fn undo_revision(&self) -> u64 {
         self.shadow.undo_revision()
+    }
+}
+
+/// What makes the terminal of `shadow`, which then knows of it, show the part of the screen that begins at `origin`.
+fn frame(shadow: &mut Screen, origin: &mut (u16, u16), screen: &Screen) -> Vec<u8> {
+    let (cols, rows) = shadow.size();
+    let (wide, high) = screen.size();
+    let cursor = screen.cursor();
+    *origin = (part(origin.0, cols, wide, cursor.col), part(origin.1, rows, high, cursor.row));
+    let mut out = String::new();
+    for row in 0..rows {
+        let wanted = screen.row_part(origin.1 + row, origin.0..origin.0 + cols);
+        if shadow.row_runs(row) == wanted {
+            continue;
+        }
+        out.push_str(&format!("\x1b[{};1H\x1b[m\x1b[2K", row + 1));
+        for run in wanted {
+            out.push_str(&run.style.sgr());
+            out.push_str(&run.linked_text());
+        }
+    }
+    write_keys(shadow, screen, &mut out);
+    let place = (cursor.row - origin.1, cursor.col - origin.0);
+    let old = shadow.cursor();
+    if !out.is_empty() || (old.row, old.col) != place {
+        out.push_str(&format!("\x1b[m\x1b[{};{}H", place.0 + 1, place.1 + 1));
+    }
+    if cursor.visible != old.visible {
+        out.push_str(if cursor.visible { "\x1b[?25h" } else { "\x1b[?25l" });
+    }
+    if out.is_empty() {
+        return Vec::new();
+    }
+    let frame = format!("\x1b[?2026h{out}\x1b[?2026l").into_bytes();
+    shadow.feed(&frame);
+    frame
+}
+
+/// Cursor shape, title, and what keys send.
+fn write_keys(shadow: &Screen, screen: &Screen, out: &mut String) {
+    for mode in KEYS.into_iter().filter(|mode| screen.is_on(*mode) != shadow.is_on(*mode)) {
+        let (_, number) = mode.number();
+        out.push_str(&format!("\x1b[?{number}{}", if screen.is_on(mode) { 'h' } else { 'l' }));
+    }
+    if screen.keyboard_flags() != shadow.keyboard_flags() {
+        out.push_str(&format!("\x1b[={};1u", screen.keyboard_flags()));
+    }
+    if screen.modify_other_keys() != shadow.modify_other_keys() {
+        out.push_str(&format!("\x1b[>4;{}m", screen.modify_other_keys()));
+    }
+    if screen.cursor().shape != shadow.cursor().shape {
+        out.push_str(&format!("\x1b[{} q", screen.cursor().shape.number()));
+    }
+    if screen.title() != shadow.title() {
+        out.push_str(&format!("\x1b]2;{}\x1b\\", screen.title()));
     }
 }
 
@@ -132,7 +147,7 @@ mod tests {
         terminal.feed(&start);
         for part in bytes.as_bytes().chunks(5) {
             screen.feed(part);
-            let sent = follower.draw(&screen, 1, Stamp(0));
+            let sent = follower.draw(&screen, 1, Stamp(0)).unwrap();
             terminal.feed(&sent);
         }
         (screen, terminal, follower)
@@ -168,7 +183,7 @@ mod tests {
     #[test]
     fn nothing_is_sent_when_nothing_changed_and_all_is_undone() {
         let (screen, mut terminal, mut follower) = shows("text\x1b[?2004h\x1b[>1u\x1b[?1000h\x1b[?1004h", (20, 6));
-        assert!(follower.draw(&screen, 1, Stamp(9)).is_empty());
+        assert_eq!(follower.draw(&screen, 1, Stamp(9)), Some(Vec::new()));
         assert_eq!((follower.due((1, screen.revision())), follower.due((2, 0))), (None, Some(Stamp(9 + FRAME_MS))));
         assert!(!terminal.is_on(Mode::MouseButtons) && !terminal.is_on(Mode::Focus));
         terminal.feed(&follower.undo());

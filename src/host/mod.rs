@@ -29,6 +29,7 @@ mod clients;
 mod command;
 mod event_loop;
 mod follower;
+mod guard;
 mod keys;
 mod lacks;
 mod listener;

@@ -2,15 +2,16 @@
 //!
 //! Bytes are read into its chunks, written to the terminals from there, and wait until the child is quiet, until too many
 //! wait, or until somebody looks at the screen, which then is up to date. What waits is bounded and nothing is dropped
-//! (DESIGN 3.1). A model that panics is switched off; the bytes go on (DESIGN 3.2).
+//! (DESIGN 3.1). A model that panics is switched off ([`super::guard`]); the bytes go on (DESIGN 3.2).
 
 use std::collections::VecDeque;
-use std::panic::{AssertUnwindSafe, catch_unwind};
 
+use super::guard::Guarded;
 use crate::core::terminal::Size;
 use crate::core::time::Stamp;
 use crate::io::clock::Clock;
-use crate::screen::{Dump, Query, Screen};
+use crate::screen::{Dump, Identity, Query, Screen, reply};
+use crate::tty::raw::END_OF_ANYTHING;
 
 /// Bytes that may wait before the child is slowed down to the model's speed: a burst of 4 MiB passes as if there were no
 /// model.
@@ -66,7 +67,7 @@ impl Chunk {
 /// A screen, and what it has not seen yet.
 #[derive(Debug)]
 pub(super) struct Model {
-    screen: Screen,
+    screen: Guarded,
     chunks: VecDeque<Chunk>,
     /// How much of the first chunk the screen has seen.
     fed: usize,
@@ -81,20 +82,14 @@ pub(super) struct Model {
     catching_up: bool,
     /// What the leader's terminal sent meanwhile: an answer is looked at behind its question.
     heard: Vec<u8>,
-    /// It failed and is switched off: what it would have undone at that moment.
-    off: Option<Vec<u8>>,
-    failed: bool,
+    /// That it failed has been told.
+    told: bool,
 }
 
 impl Model {
     pub fn new(size: Size) -> Self {
-        let (cols, rows) = size.drawn();
-        Model::around(Screen::new(cols, rows))
-    }
-
-    fn around(screen: Screen) -> Self {
         Model {
-            screen,
+            screen: Guarded::new(size.drawn()),
             chunks: VecDeque::new(),
             fed: 0,
             waiting: 0,
@@ -103,8 +98,7 @@ impl Model {
             latest: Stamp(0),
             catching_up: false,
             heard: Vec::new(),
-            off: None,
-            failed: false,
+            told: false,
         }
     }
 
@@ -112,15 +106,11 @@ impl Model {
     pub fn begin_below(&mut self, lines: &[u8]) {
         // So many scroll what stands there away, and no empty row with it.
         let below = usize::from(self.screen.size().1) - 1;
-        let screen = &mut self.screen;
-        let fed = catch_unwind(AssertUnwindSafe(|| {
+        self.screen.change(|screen| {
             screen.feed(lines);
             screen.feed(&b"\r\n".repeat(below));
             screen.feed(b"\x1b[H");
-        }));
-        if fed.is_err() {
-            self.switch_off();
-        }
+        });
     }
 
     /// The chunk that the next read goes into, behind what it holds; it is to be put back with [`Model::put`].
@@ -133,7 +123,11 @@ impl Model {
 
     /// Takes a chunk back with `new` more bytes at its end.
     pub fn put(&mut self, chunk: Chunk, new: usize, now: Stamp) {
-        if self.off.is_some() || chunk.filled == 0 {
+        if self.screen.is_off() {
+            self.forget();
+            return;
+        }
+        if chunk.filled == 0 {
             return;
         }
         if self.waiting == 0 {
@@ -148,10 +142,22 @@ impl Model {
         self.chunks.push_back(chunk);
     }
 
-    /// When the model is to be fed, `None` when nothing waits.
+    /// Nothing is fed to a screen that failed.
+    fn forget(&mut self) {
+        self.chunks.clear();
+        self.heard = Vec::new();
+        (self.fed, self.waiting) = (0, 0);
+    }
+
+    /// When the model is to be fed, or its failure to be told; `None` when nothing waits.
     pub fn due(&self) -> Option<Stamp> {
-        let at = if self.is_urgent(self.latest) || self.catching_up { Stamp(0) } else { self.latest.after(QUIET_MS) };
-        (self.waiting > 0).then_some(at)
+        let soon = self.is_urgent(self.latest) || self.catching_up || self.has_failed();
+        let at = if soon { Stamp(0) } else { self.latest.after(QUIET_MS) };
+        (self.waiting > 0 || self.has_failed()).then_some(at)
+    }
+
+    fn has_failed(&self) -> bool {
+        self.screen.is_off() && !self.told
     }
 
     /// Whether more waits than a key or a prompt makes.
@@ -177,9 +183,8 @@ impl Model {
     fn step(&mut self) -> bool {
         let Some(first) = self.chunks.front() else { return false };
         let piece = &first.bytes[self.fed..first.filled.min(self.fed + STEP)];
-        let screen = &mut self.screen;
-        if catch_unwind(AssertUnwindSafe(|| screen.feed(piece))).is_err() {
-            self.switch_off();
+        if self.screen.change(|screen| screen.feed(piece)).is_none() {
+            self.forget();
             return false;
         }
         self.fed += piece.len();
@@ -189,17 +194,15 @@ impl Model {
             self.fed = 0;
         }
         if self.waiting == 0 && !self.heard.is_empty() {
-            self.screen.learn(&std::mem::take(&mut self.heard));
+            let heard = std::mem::take(&mut self.heard);
+            self.screen.change(|screen| screen.learn(&heard));
         }
         self.waiting > 0
     }
 
-    fn switch_off(&mut self) {
-        let (cols, rows) = self.screen.size();
-        let screen = &self.screen;
-        // What is on by now is still to be turned off; what comes later is not known any more.
-        let undo = catch_unwind(AssertUnwindSafe(|| undo(screen))).unwrap_or_default();
-        *self = Model { off: Some(undo), failed: true, ..Model::around(Screen::new(cols, rows)) };
+    /// Switches it off: what was made of it failed.
+    pub fn give_up(&mut self) {
+        self.screen.switch_off();
     }
 
     /// Whether much had waited, and nothing does any more. Says so once.
@@ -213,45 +216,88 @@ impl Model {
 
     /// Whether it failed since the last call.
     pub fn take_failure(&mut self) -> bool {
-        std::mem::take(&mut self.failed)
+        let failed = self.has_failed();
+        self.told |= failed;
+        failed
     }
 
-    /// The screen after everything that the child has written.
-    pub fn screen(&mut self) -> &mut Screen {
+    /// Whether it failed and is switched off.
+    pub fn is_off(&self) -> bool {
+        self.screen.is_off()
+    }
+
+    fn catch_up(&mut self) {
         while self.step() {}
-        &mut self.screen
     }
 
-    /// The whole state for another terminal, with up to so many lines of history; `None` when the model is switched off, or fails
-    /// at this and is switched off now.
+    /// Looks at the screen after everything that the child has written. `None`: the model is switched off, or fails at this and
+    /// is switched off now.
+    pub fn look<T>(&mut self, look: impl FnOnce(&Screen) -> T) -> Option<T> {
+        self.catch_up();
+        self.screen.look(look)
+    }
+
+    /// The same for the screen as far as it was fed.
+    pub fn look_so_far<T>(&mut self, look: impl FnOnce(&Screen) -> T) -> Option<T> {
+        self.screen.look(look)
+    }
+
+    /// The same for what changes the screen, after everything that the child has written.
+    pub fn change<T>(&mut self, change: impl FnOnce(&mut Screen) -> T) -> Option<T> {
+        self.catch_up();
+        self.screen.change(change)
+    }
+
+    /// Columns and rows.
+    pub fn size(&self) -> (u16, u16) {
+        self.screen.size()
+    }
+
+    /// Rises whenever the screen looks different, as far as it was fed, and when the model fails.
+    pub fn revision(&self) -> u64 {
+        self.screen.revision()
+    }
+
+    /// The same for what undoes it.
+    pub fn undo_revision(&self) -> u64 {
+        self.screen.undo_revision()
+    }
+
+    /// The whole state for another terminal, with up to so many lines of history; `None` as in [`Model::look`].
     pub fn dump(&mut self, lines: usize) -> Option<Dump> {
-        let screen = &*self.screen();
-        let dump = catch_unwind(AssertUnwindSafe(|| {
+        self.look(|screen| {
             #[cfg(debug_assertions)]
             super::event_loop::panic_when_asked("dump");
             screen.dump_with(lines)
-        }));
-        if dump.is_err() {
-            self.switch_off();
-        }
-        dump.ok().filter(|_| self.off.is_none())
+        })
     }
 
     /// A new size, after everything that was written for the old one.
     pub fn resize(&mut self, size: Size) {
-        let (cols, rows) = size.drawn();
-        self.screen().resize(cols, rows);
+        self.catch_up();
+        self.screen.resize(size.drawn());
     }
 
-    /// What the child asked its terminal, as far as the screen was fed.
-    pub fn take_queries(&mut self) -> Vec<Query> {
-        self.screen.take_queries()
+    /// Whether the child asked its terminal something, as far as the screen was fed; the questions are gone then. `None`: nothing.
+    pub fn take_queries(&mut self) -> Option<Vec<Query>> {
+        self.screen.change(Screen::take_queries).filter(|queries| !queries.is_empty())
+    }
+
+    /// What it answers in its terminal's place.
+    pub fn answer(&mut self, queries: &[Query], identity: &Identity<'_>) -> Vec<Vec<u8>> {
+        let answer = |screen: &mut Screen| {
+            #[cfg(debug_assertions)]
+            super::event_loop::panic_when_asked("answer");
+            screen.answered();
+            queries.iter().map(|query| reply(query, identity)).collect()
+        };
+        self.change(answer).unwrap_or_default()
     }
 
     /// Takes what the leader's terminal sent: the answers in it tell how that was before the child.
     pub fn learn(&mut self, bytes: &[u8]) {
         if self.waiting == 0 {
-            self.screen.learn(bytes);
+            self.screen.change(|screen| screen.learn(bytes));
         } else {
             let room = HEARD_MAX.saturating_sub(self.heard.len());
             self.heard.extend_from_slice(&bytes[..bytes.len().min(room)]);
@@ -260,23 +306,20 @@ impl Model {
 
     /// What puts a terminal back that shows everything which the child has written.
     pub fn undo(&mut self) -> Vec<u8> {
-        let screen = undo(self.screen());
-        self.off.clone().unwrap_or(screen)
+        let undo = self.look(|screen| [screen.ending(), &screen.undo()].concat());
+        // Which sequence is just being written is not known any more.
+        undo.unwrap_or_else(|| [END_OF_ANYTHING, &self.last_undo()].concat())
     }
 
     /// The same for what was fed so far, without the end of a sequence that is just being written.
-    pub fn undo_so_far(&self) -> Vec<u8> {
-        self.off.clone().unwrap_or_else(|| self.screen.undo())
+    pub fn undo_so_far(&mut self) -> Vec<u8> {
+        let undo = self.screen.look(Screen::undo);
+        undo.unwrap_or_else(|| self.last_undo())
     }
 
-    /// The screen as far as it was fed.
-    pub fn so_far(&self) -> &Screen {
-        &self.screen
+    fn last_undo(&self) -> Vec<u8> {
+        self.screen.last_undo().unwrap_or_default().to_vec()
     }
-}
-
-fn undo(screen: &Screen) -> Vec<u8> {
-    [screen.ending(), &screen.undo()].concat()
 }
 
 #[cfg(test)]
@@ -295,10 +338,10 @@ mod tests {
         let mut model = Model::new(Size::cells(10, 2));
         write(&mut model, b"ab", Stamp(5));
         write(&mut model, b"c\x1b[5n", Stamp(5));
-        assert_eq!(model.so_far().lines()[0], "");
-        assert_eq!(model.screen().lines()[0], "abc");
+        assert_eq!(model.look_so_far(|screen| screen.lines()[0].clone()).as_deref(), Some(""));
+        assert_eq!(model.look(|screen| screen.lines()[0].clone()).as_deref(), Some("abc"));
         assert_eq!((model.waiting, model.due()), (0, None));
-        assert_eq!(model.screen().take_queries().len(), 1);
+        assert_eq!(model.take_queries().map(|queries| queries.len()), Some(1));
     }
 
     #[test]
@@ -316,13 +359,12 @@ mod tests {
     fn a_model_that_failed_knows_what_was_on() {
         let mut model = Model::new(Size::cells(10, 2));
         write(&mut model, b"\x1b[?2004h", Stamp(5));
-        model.screen();
-        model.switch_off();
+        assert_eq!(model.look(|_| -> u8 { panic!("wanted") }), None);
         write(&mut model, b"\x1b[?1049h", Stamp(5));
-        assert_eq!(
-            (model.undo(), model.undo_so_far(), model.take_failure()),
-            (b"\x1b[?2004l".to_vec(), b"\x1b[?2004l".to_vec(), true)
-        );
+        assert_eq!((model.undo(), model.undo_so_far()), (b"\x18\x1b\\\x1b[?2004l".to_vec(), b"\x1b[?2004l".to_vec()));
+        // Nothing else may happen to wake the host, and it is told once.
+        assert_eq!((model.due(), model.take_failure()), (Some(Stamp(0)), true));
+        assert_eq!((model.due(), model.take_failure()), (None, false));
     }
 
     #[test]
@@ -337,7 +379,8 @@ mod tests {
         write(&mut model, b"c", Stamp(5 + OLD_MS));
         assert_eq!(model.due(), Some(Stamp(0)));
         model.feed_when_due(&clock);
-        assert_eq!((model.so_far().lines()[0].as_str(), model.due()), ("abc", None));
+        assert_eq!(model.look_so_far(|screen| screen.lines()[0].clone()).as_deref(), Some("abc"));
+        assert_eq!(model.due(), None);
     }
 
     #[test]
@@ -354,7 +397,7 @@ mod tests {
         assert!(model.waiting < written && model.waiting > 0, "a slice, not all");
         assert!(model.chunks.len() <= WAITING_MAX / (CHUNK - ROOM_MIN) + 1, "chunks are filled");
         assert!(!model.take_relief());
-        model.screen();
+        model.look(|_| ());
         assert!(model.chunks.is_empty());
         assert!(model.take_relief() && !model.take_relief());
     }

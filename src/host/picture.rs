@@ -4,6 +4,7 @@ use serde_json::{Value, json};
 
 use super::Host;
 use crate::ipc::message::{Code, Failure, MAX_LINE, error_line, ok_line};
+use crate::screen::Screen;
 
 /// Columns and rows of a session whose program has not been started.
 const UNSTARTED: (u16, u16) = (80, 24);
@@ -21,7 +22,7 @@ impl Host {
     /// Answers with the screen. A session that has no run yet shows an empty one.
     pub(super) fn screen(&mut self, id: u64, request: u64, above: Above) {
         let mut lines = match (&mut self.run, above) {
-            (Some(run), Above::Wanted) => run.model.screen().history_len(),
+            (Some(run), Above::Wanted) => run.model.look(Screen::history_len).unwrap_or_default(),
             _ => 0,
         };
         loop {
@@ -29,7 +30,7 @@ impl Host {
                 None => picture(UNSTARTED, "", false),
                 Some(run) => {
                     let dump = run.model.dump(lines);
-                    let size = run.model.so_far().size();
+                    let size = run.model.size();
                     let text = dump.as_ref().map(|dump| [&dump.history[..], &dump.screen].concat()).unwrap_or_default();
                     picture(size, &String::from_utf8_lossy(&text), dump.is_none())
                 }

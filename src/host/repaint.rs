@@ -36,11 +36,13 @@ pub(super) fn modes(screen: &Screen) -> Vec<u8> {
 pub(super) fn redo(run: &mut Run, undo: &[u8]) -> Option<(u32, Vec<u8>)> {
     let mut out = String::new();
     if !undo.is_empty() {
-        let screen = run.model.screen();
-        if screen.alternate() || run.muted.is_some() {
+        let primary = run.model.look(|screen| {
+            write_modes(screen, Found::Plain, &mut out);
+            !screen.alternate()
+        });
+        if primary != Some(true) || run.muted.is_some() {
             return None;
         }
-        write_modes(run.model.screen(), Found::Plain, &mut out);
     }
     Some((run.number, out.into_bytes()))
 }
@@ -75,6 +77,12 @@ pub(super) fn whole(screen: &Screen, unseen: usize) -> Vec<u8> {
     let dump = screen.dump();
     out.push_str(&"\r\n".repeat(usize::from(screen.size().1)));
     [out.as_bytes(), b"\x1b[m\x1b[H\x1b[2J", &dump.screen, &dump.begun].concat()
+}
+
+/// The same where the picture is not known: an empty screen, for what follows.
+#[must_use]
+pub(super) fn blank((_, rows): (u16, u16)) -> Vec<u8> {
+    [b"\r", "\r\n".repeat(usize::from(rows)).as_bytes(), b"\x1b[m\x1b[H\x1b[2J"].concat()
 }
 
 fn history(screen: &Screen, unseen: usize) -> String {

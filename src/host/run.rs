@@ -21,8 +21,9 @@ use crate::io::process::{Process, own_children};
 use crate::pty::child;
 use crate::pty::open::{Pty, with_slave};
 use crate::pty::spawn::{SpawnError, spawn};
-use crate::screen::Mode;
+use crate::screen::{Mode, Screen};
 use crate::tty::modes::{self, When};
+use crate::tty::raw::END_OF_ANYTHING;
 
 /// Bytes waiting for the child above which keys are no longer read: it is the keyboard's turn to wait.
 pub(super) const INPUT_HIGH: usize = 1 << 18;
@@ -72,7 +73,7 @@ impl Run {
     pub fn deadline(&self, now: Stamp) -> Option<Stamp> {
         let drain = self.ended.map(|(at, _)| at.after(DRAIN_MS));
         let leftover = self.leftovers.iter().map(|(_, at)| *at).min();
-        let look = (self.model.so_far().revision() != self.seen && self.looked.after(super::shown::LOOK_MS) > now)
+        let look = (self.model.revision() != self.seen && self.looked.after(super::shown::LOOK_MS) > now)
             .then(|| self.looked.after(super::shown::LOOK_MS));
         [drain, leftover, look, self.away, self.model.due()].into_iter().flatten().min()
     }
@@ -110,20 +111,25 @@ impl Host {
         if let Some(dir) = dir.map(PathBuf::from).filter(|dir| dir.is_dir()) {
             self.dir = dir;
         }
-        let old = self.run.take();
+        let mut old = self.run.take();
         // It is the same terminal, and the old run has been undone.
-        let former = old.as_ref().map(|old| old.model.so_far().former().clone()).unwrap_or_default();
-        let above = old.as_ref().map(|old| repaint::above(old.model.so_far())).unwrap_or_default();
+        let former = old.as_mut().and_then(|old| old.model.look_so_far(|screen| screen.former().clone())).unwrap_or_default();
+        let above = old.as_mut().and_then(|old| old.model.look_so_far(repaint::above)).unwrap_or_default();
+        let blind = old.as_ref().is_some_and(|old| old.model.is_off());
         let leftovers = old.map(|old| old.leftovers).unwrap_or_default();
         match self.try_spawn(number, start, conversation, size) {
             Ok((pty, pid)) => {
                 let mut model = Model::new(size);
-                model.screen().set_history_limit(self.launch.config.terminal.scrollback_lines as usize);
+                let lines = self.launch.config.terminal.scrollback_lines as usize;
+                model.change(|screen| screen.set_history_limit(lines));
                 model.begin_below(&above);
-                model.screen().set_former(former);
-                model.screen().answered();
+                model.change(|screen| {
+                    screen.set_former(former);
+                    screen.answered();
+                });
+                let total = model.look(Screen::history_total).unwrap_or_default();
                 let shown = self.connections.values().filter_map(|c| c.client.as_ref()).filter(|client| client.gets_bytes());
-                self.seen = Seen::by(shown.filter_map(|client| client.window.clone()), model.screen().history_total());
+                self.seen = Seen::by(shown.filter_map(|client| client.window.clone()), total);
                 self.run = Some(Run {
                     number,
                     pid,
@@ -146,6 +152,9 @@ impl Host {
                     buffered: Vec::new(),
                     lost: false,
                 });
+                if blind {
+                    self.fit();
+                }
                 self.watching.child(&self.paths, pid);
                 self.events.push_back(Event::Started { run: number, pid, next: Some(super::fresh_id()) });
             }
@@ -221,16 +230,20 @@ impl Host {
         }
         if run.model.take_failure() {
             self.events.push_back(Event::Degraded { part: "screen model".to_owned() });
+            self.fit();
         }
-        let screen = run.model.so_far();
-        if screen.revision() != run.revision {
-            run.revision = screen.revision();
+        let Some(run) = &mut self.run else { return };
+        if run.model.revision() != run.revision {
+            run.revision = run.model.revision();
             run.changed = self.clock.now();
         }
-        if screen.alternate() {
-            self.full_screen = Some(true);
-        } else if screen.is_on(Mode::BracketedPaste) {
-            self.full_screen.get_or_insert(false);
+        let shown = run.model.look_so_far(|screen| (screen.alternate(), screen.is_on(Mode::BracketedPaste)));
+        match shown {
+            Some((true, _)) => self.full_screen = Some(true),
+            Some((false, true)) => {
+                self.full_screen.get_or_insert(false);
+            }
+            _ => {}
         }
     }
 
@@ -352,7 +365,7 @@ impl Host {
         self.save_draft();
         let (undo, last) = (self.without_the_box(), self.last_lines());
         if let Some(run) = &mut self.run {
-            let ending = run.model.screen().ending();
+            let ending = run.model.look(Screen::ending).unwrap_or(END_OF_ANYTHING);
             let undo = [ending, &undo, &run.model.undo_so_far(), &last].concat();
             run.muted.get_or_insert(undo);
         }

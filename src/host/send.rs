@@ -118,7 +118,8 @@ impl Host {
                 base64::decode(text).map(|bytes| VecDeque::from([bytes])).ok_or_else(|| wrong("`base64` is none".to_owned()))
             }
             (None, None, Some(keys)) => {
-                let application = self.run.as_mut().is_some_and(|run| run.model.screen().is_on(Mode::CursorKeys));
+                let application =
+                    self.run.as_mut().is_some_and(|run| run.model.look(|screen| screen.is_on(Mode::CursorKeys)) == Some(true));
                 let cursor = if application { CursorKeys::Application } else { CursorKeys::Normal };
                 let bytes = |name: &String| names::bytes(name, cursor).map_err(|e| wrong(e.to_string()));
                 keys.iter().map(bytes).collect()
@@ -129,7 +130,7 @@ impl Host {
 
     /// A text for a program that is no agent: as a paste where it knows pastes.
     fn as_pasted(&mut self, text: &str) -> Vec<u8> {
-        let pastes = self.run.as_mut().is_some_and(|run| run.model.screen().is_on(Mode::BracketedPaste));
+        let pastes = self.run.as_mut().is_some_and(|run| run.model.look(|screen| screen.is_on(Mode::BracketedPaste)) == Some(true));
         let clean = text.replace("\r\n", "\n");
         let clean = clean.trim_end_matches(['\n', '\r']);
         if pastes { paste(clean) } else { clean.replace('\n', "\r").into_bytes() }

@@ -1,5 +1,8 @@
 //! What the screen shows, as facts for the supervisor, and what hopty itself does to it between two runs.
 
+use std::cell::OnceCell;
+use std::panic::{AssertUnwindSafe, catch_unwind};
+
 use super::run::Run;
 use super::terminals::ANSWER_MS;
 use super::{Host, repaint};
@@ -8,38 +11,41 @@ use crate::core::supervisor::Agent;
 use crate::core::supervisor::event::{Event, PromptBox, ScreenFacts};
 use crate::core::supervisor::phase::{Phase, StopStep};
 use crate::core::time::Stamp;
-use crate::screen::{Attr, Identity, Mode, reply};
+use crate::screen::{Attr, Identity, Mode, Screen};
 
 /// How often the prompt box is looked at while a hand-over is under way, in ms.
 pub(super) const LOOK_MS: u64 = 10;
 
 impl Run {
-    /// The screen as the rules read it.
-    pub fn text(&mut self) -> ScreenText {
-        let screen = self.model.screen();
-        let (cols, rows) = screen.size();
-        let cursor = screen.cursor();
-        let mut text = ScreenText {
-            cols: usize::from(cols),
-            rows: screen.lines(),
-            dim: Vec::with_capacity(usize::from(rows)),
-            cursor: (usize::from(cursor.col), usize::from(cursor.row)),
-            title: screen.title().to_owned(),
-        };
-        for row in 0..rows {
-            let mut at = 0;
-            let mut dim = Vec::new();
-            for run in screen.row_runs(row) {
-                let width = unicode_width::UnicodeWidthStr::width(run.text.as_str());
-                if run.style.has(Attr::Dim) {
-                    dim.push((at, at + width));
-                }
-                at += width;
-            }
-            text.dim.push(dim);
-        }
-        text
+    /// The screen as the rules read it, if there is one.
+    pub fn text(&mut self) -> Option<ScreenText> {
+        self.model.look(text)
     }
+}
+
+fn text(screen: &Screen) -> ScreenText {
+    let (cols, rows) = screen.size();
+    let cursor = screen.cursor();
+    let mut text = ScreenText {
+        cols: usize::from(cols),
+        rows: screen.lines(),
+        dim: Vec::with_capacity(usize::from(rows)),
+        cursor: (usize::from(cursor.col), usize::from(cursor.row)),
+        title: screen.title().to_owned(),
+    };
+    for row in 0..rows {
+        let mut at = 0;
+        let mut dim = Vec::new();
+        for run in screen.row_runs(row) {
+            let width = unicode_width::UnicodeWidthStr::width(run.text.as_str());
+            if run.style.has(Attr::Dim) {
+                dim.push((at, at + width));
+            }
+            at += width;
+        }
+        text.dim.push(dim);
+    }
+    text
 }
 
 impl Host {
@@ -59,38 +65,42 @@ impl Host {
     /// stood. The moves are relative, because the person's terminal may have begun further down than ours.
     pub(super) fn without_the_box(&mut self) -> Vec<u8> {
         let shown = self.view().and_then(|view| view.prompt_box);
-        let Some(screen) = self.run.as_mut().map(|run| run.model.screen()).filter(|screen| !screen.alternate()) else {
-            return Vec::new();
-        };
-        let cursor = usize::from(screen.cursor().row);
-        match shown {
-            Some(shown) => match cursor.saturating_sub(shown.rows.start.saturating_sub(1)) {
-                0 => b"\r\x1b[J".to_vec(),
-                up => format!("\x1b[{up}A\r\x1b[J").into_bytes(),
-            },
-            None => {
-                let last = screen.lines().iter().rposition(|line| !line.is_empty()).unwrap_or(0);
-                match last.saturating_sub(cursor) {
-                    0 => b"\r\n".to_vec(),
-                    down => format!("\x1b[{down}B\r\n").into_bytes(),
+        let Some(run) = &mut self.run else { return Vec::new() };
+        let moves = run.model.look(|screen| {
+            let cursor = usize::from(screen.cursor().row);
+            match &shown {
+                _ if screen.alternate() => Vec::new(),
+                Some(shown) => match cursor.saturating_sub(shown.rows.start.saturating_sub(1)) {
+                    0 => b"\r\x1b[J".to_vec(),
+                    up => format!("\x1b[{up}A\r\x1b[J").into_bytes(),
+                },
+                None => {
+                    let last = screen.lines().iter().rposition(|line| !line.is_empty()).unwrap_or(0);
+                    match last.saturating_sub(cursor) {
+                        0 => b"\r\n".to_vec(),
+                        down => format!("\x1b[{down}B\r\n").into_bytes(),
+                    }
                 }
             }
-        }
+        });
+        // Without a model: at least a line of its own.
+        moves.unwrap_or_else(|| b"\r\n".to_vec())
     }
 
     /// What stood above the prompt box on the alternate screen, for the primary one: it is in no terminal's history.
     pub(super) fn last_lines(&mut self) -> Vec<u8> {
         let shown = self.view().and_then(|view| view.prompt_box);
-        let Some(screen) = self.run.as_mut().map(|run| run.model.screen()).filter(|screen| screen.alternate()) else {
-            return Vec::new();
-        };
-        let end = shown.map_or(usize::from(screen.size().1), |shown| shown.rows.start.saturating_sub(1));
-        let lines = screen.lines();
-        let above = &lines[..end.min(lines.len())];
-        match (above.iter().position(|line| !line.is_empty()), above.iter().rposition(|line| !line.is_empty())) {
-            (Some(first), Some(last)) => repaint::rows(screen, first..last + 1),
-            _ => Vec::new(),
-        }
+        let Some(run) = &mut self.run else { return Vec::new() };
+        let lines = run.model.look(|screen| {
+            let end = shown.map_or(usize::from(screen.size().1), |shown| shown.rows.start.saturating_sub(1));
+            let lines = screen.lines();
+            let above = &lines[..end.min(lines.len())];
+            match (above.iter().position(|line| !line.is_empty()), above.iter().rposition(|line| !line.is_empty())) {
+                (Some(first), Some(last)) if screen.alternate() => repaint::rows(screen, first..last + 1),
+                _ => Vec::new(),
+            }
+        });
+        lines.unwrap_or_default()
     }
 
     /// While no terminal is there to answer, the host answers for it, so that the child does not wait.
@@ -99,10 +109,7 @@ impl Host {
         let watched = self.connections.values().any(asked) || self.expects_first_client();
         let due = self.clock.now().after(ANSWER_MS);
         let Some(run) = &mut self.run else { return };
-        let queries = run.model.take_queries();
-        if queries.is_empty() {
-            return;
-        }
+        let Some(queries) = run.model.take_queries() else { return };
         if watched && run.muted.is_none() {
             if let Some(client) = self.leader.and_then(|id| self.client_mut(id)) {
                 client.asked = Some(due);
@@ -112,9 +119,7 @@ impl Host {
         // The bytes that asked must not reach a terminal later on as well.
         run.lost |= !watched;
         let identity = Identity::new(env!("CARGO_PKG_VERSION"));
-        run.model.screen().answered();
-        for query in queries {
-            let answer = reply(&query, &identity);
+        for answer in run.model.answer(&queries, &identity) {
             if run.input.send(&run.pty, &answer).is_err() {
                 break;
             }
@@ -124,7 +129,17 @@ impl Host {
     /// The live screen, read by the rules.
     pub(super) fn view(&mut self) -> Option<View> {
         let rules = self.rules.get_or_init(|| Rules::builtin().ok()).as_ref()?;
-        self.run.as_mut().map(|run| rules.read(&run.text()))
+        let text = self.run.as_mut()?.text()?;
+        let view = catch_unwind(AssertUnwindSafe(|| {
+            #[cfg(debug_assertions)]
+            super::event_loop::panic_when_asked("rules");
+            rules.read(&text)
+        }));
+        if view.is_err() {
+            self.rules = OnceCell::from(None);
+            self.events.push_back(Event::Degraded { part: "reading of Claude's screen".to_owned() });
+        }
+        view.ok()
     }
 
     /// How to read what Claude shows and says.
@@ -168,15 +183,15 @@ impl Host {
         // What a run that has ended shows is not what the next one shows.
         let Some(run) = self.run.as_mut().filter(|run| !run.at_end) else { return };
         let unread = types && (!run.input.is_empty() || run.pty.unread() || (!delivering && self.kept.deadline().is_some()));
-        let changed = run.model.so_far().revision() != run.seen && now >= run.looked.after(LOOK_MS);
+        let changed = run.model.revision() != run.seen && now >= run.looked.after(LOOK_MS);
         if !changed && unread == run.facts.unread {
             return;
         }
-        let screen = run.model.screen();
-        run.seen = screen.revision();
+        let paste = run.model.look(|screen| screen.is_on(Mode::BracketedPaste)).unwrap_or_default();
+        run.seen = run.model.revision();
         run.looked = now;
-        let paste = screen.is_on(Mode::BracketedPaste);
-        let Some(view) = self.view() else { return };
+        // What nobody can read any more says nothing: a dialog that stood there is not known to stand there.
+        let view = self.view().unwrap_or(View { prompt_box: None, dialog: None, busy_hint: None, title_state: TitleState::Unknown });
         let sent = self.sends.text().filter(|_| !delivering).map(str::to_owned);
         let expected = sent.or_else(|| self.frame.as_ref().and_then(|frame| frame.typed.clone()));
         let prompt = match &view.prompt_box {

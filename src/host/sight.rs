@@ -14,7 +14,12 @@ use crate::core::config::SizePolicy;
 use crate::core::process::Signal;
 use crate::core::terminal::Size;
 use crate::core::time::Stamp;
-use crate::screen::Former;
+use crate::screen::{Former, Screen};
+
+/// What stands on a terminal that would get pictures when there is no model to draw them from.
+/// Short lines, for a small terminal.
+const NOT_KNOWN: &str = "hopty: the screen model has failed and\r\nis switched off. The session goes on.\r\n\
+    Who types sees what is drawn from then\r\non, and after a restart everybody does.";
 
 /// What a client's terminal shows.
 #[derive(Debug)]
@@ -79,7 +84,8 @@ impl Host {
     pub(super) fn put_away(&mut self, id: u64) -> Vec<u8> {
         let client = self.connections.get(&id).and_then(|c| c.client.as_ref());
         if let (Some(client), Some(run)) = (client.filter(|client| client.gets_bytes()), &mut self.run) {
-            self.seen.saw(client.window.as_ref(), run.model.screen().history_total());
+            let total = run.model.look(Screen::history_total);
+            total.into_iter().for_each(|total| self.seen.saw(client.window.as_ref(), total));
         }
         let undo = self.undo_for(id);
         if self.client_mut(id).is_some_and(|client| client.gets_bytes()) {
@@ -142,7 +148,8 @@ impl Host {
 
     fn may_have_bytes(&self, id: u64) -> bool {
         let client = self.connections.get(&id).and_then(|c| c.client.as_ref());
-        let size = self.run.as_ref().map(|run| run.size);
+        // Without a model there are no pictures: then the leader gets bytes that were written for another size.
+        let size = self.run.as_ref().filter(|run| !run.model.is_off()).map(|run| run.size);
         self.leader == Some(id) && client.is_some_and(|c| !c.read_only && size.is_none_or(|size| size == c.size))
     }
 
@@ -189,11 +196,13 @@ impl Host {
     /// Draws the whole picture, after which the child's bytes can follow. `former`: how the terminal was before the child.
     pub(super) fn draw_bytes(&mut self, id: u64, former: Former) {
         let Some(run) = &mut self.run else { return };
-        run.model.screen().set_former(former);
-        let screen = run.model.screen();
-        let window = self.connections.get(&id).and_then(|c| c.client.as_ref()).and_then(|client| client.window.clone());
-        let unseen = self.seen.unseen(window.as_ref(), screen.history_total());
-        let mut picture = repaint::whole(screen, usize::try_from(unseen).unwrap_or(usize::MAX));
+        let window = self.connections.get(&id).and_then(|c| c.client.as_ref()).and_then(|client| client.window.as_ref());
+        let picture = run.model.change(|screen| {
+            screen.set_former(former);
+            let unseen = self.seen.unseen(window, screen.history_total());
+            repaint::whole(screen, usize::try_from(unseen).unwrap_or(usize::MAX))
+        });
+        let mut picture = picture.unwrap_or_else(|| repaint::blank(run.model.size()));
         if run.end.is_some() {
             // What it left on was turned off at its end.
             picture.extend(run.model.undo());
@@ -236,9 +245,14 @@ impl Host {
         match &mut client.sight {
             Sight::Apart { until: Until::CaughtUp, .. } => self.redraw(id),
             Sight::Picture(follower) => {
-                let due = follower.due((run.number, run.model.so_far().revision()));
+                let due = follower.due((run.number, run.model.revision()));
                 if due.is_some_and(|at| at <= now) && run.muted.is_none() {
-                    let picture = follower.draw(run.model.so_far(), run.number, now);
+                    let picture = run.model.look_so_far(|screen| follower.draw(screen, run.number, now)).flatten();
+                    let picture = picture.unwrap_or_else(|| {
+                        // What the picture cannot be made of is not good for anything else either.
+                        run.model.give_up();
+                        follower.tell(NOT_KNOWN, (run.number, run.model.revision()))
+                    });
                     self.put_picture(id, &picture);
                 }
             }
@@ -249,7 +263,7 @@ impl Host {
     /// When the next picture is due.
     pub(super) fn picture_deadline(&self) -> Option<Stamp> {
         let run = self.run.as_ref().filter(|run| run.muted.is_none())?;
-        let screen = (run.number, run.model.so_far().revision());
+        let screen = (run.number, run.model.revision());
         let clients = self.connections.values().filter(|c| c.watches() && c.stream.waiting() == 0).filter_map(|c| c.client.as_ref());
         let ready = clients.filter(|client| client.out.is_empty() && client.paused.is_none());
         ready
@@ -291,7 +305,7 @@ impl Host {
 
     /// What takes everything off a client's terminal again.
     fn undo_for(&mut self, id: u64) -> Vec<u8> {
-        match self.client_mut(id).map(|client| &client.sight) {
+        match self.client_mut(id).map(|client| &mut client.sight) {
             Some(Sight::Picture(follower)) => follower.undo(),
             Some(Sight::Apart { undo, .. }) => undo.clone(),
             Some(Sight::Bytes) | None => self.undo(),
@@ -299,8 +313,8 @@ impl Host {
     }
 
     /// The same for a client that is no longer listed.
-    pub(super) fn undo_of(&mut self, client: &Client) -> Vec<u8> {
-        match &client.sight {
+    pub(super) fn undo_of(&mut self, client: &mut Client) -> Vec<u8> {
+        match &mut client.sight {
             Sight::Picture(follower) => follower.undo(),
             Sight::Apart { undo, .. } => undo.clone(),
             Sight::Bytes => self.undo(),
@@ -313,7 +327,7 @@ impl Host {
             return;
         }
         let undo = self.undo_for(id);
-        let lines = self.run.as_mut().map(|run| repaint::last_lines(run.model.screen())).unwrap_or_default();
+        let lines = self.run.as_mut().and_then(|run| run.model.look(repaint::last_lines)).unwrap_or_default();
         self.put_picture(id, &[undo, lines].concat());
         if let Some(client) = self.client_mut(id) {
             client.sight = Sight::Bytes;

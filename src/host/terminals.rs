@@ -14,7 +14,7 @@ use crate::io::fd::read_some;
 use crate::io::poll::{Interest, PollSet, Ready as Readiness};
 use crate::io::process::{Stat, StatFile};
 use crate::ipc::frame::{Frame, MAX_PAYLOAD, tag};
-use crate::screen::Former;
+use crate::screen::Screen;
 use crate::tty::handed::{Handed, Spare};
 use crate::tty::raw;
 
@@ -155,8 +155,8 @@ impl Host {
             self.put(id, &kept);
             return;
         }
-        let former = if returns { run.model.so_far().former().clone() } else { Former::default() };
-        self.draw_bytes(id, former);
+        let former = if returns { run.model.look_so_far(|screen| screen.former().clone()) } else { None };
+        self.draw_bytes(id, former.unwrap_or_default());
     }
 
     /// What puts a terminal back that shows everything which the child has written.
@@ -234,21 +234,21 @@ impl Host {
 
     /// The sequences that a client writes when the host dies, whenever they change.
     pub(super) fn tell_undo(&mut self, id: u64) {
-        let Some(run) = &self.run else { return };
+        let Some(run) = &mut self.run else { return };
         let Some(connection) = self.connections.get_mut(&id) else { return };
         let Some(client) = &mut connection.client else { return };
         if client.leaving || matches!(client.via, Via::Released) {
             return;
         }
         let revision = match &client.sight {
-            Sight::Bytes => (run.number, run.model.so_far().undo_revision(), run.muted.is_some()),
+            Sight::Bytes => (run.number, run.model.undo_revision(), run.muted.is_some()),
             Sight::Picture(follower) => (u32::MAX, follower.undo_revision(), false),
             Sight::Apart { .. } => (u32::MAX, u64::MAX, true),
         };
         if client.undo_seen.replace(revision) == Some(revision) {
             return;
         }
-        let undo = match &client.sight {
+        let undo = match &mut client.sight {
             Sight::Bytes => run.muted.clone().unwrap_or_else(|| run.model.undo_so_far()),
             Sight::Picture(follower) => follower.undo(),
             Sight::Apart { undo, .. } => undo.clone(),
@@ -295,8 +295,8 @@ impl Host {
             Via::Terminal(_) | Via::Relay(_) => {
                 client.paused = None;
                 let Some(run) = &mut self.run else { return };
-                let screen = run.model.screen();
-                let picture = if screen.alternate() { repaint::again(screen) } else { repaint::modes(screen) };
+                let draw = |screen: &Screen| if screen.alternate() { repaint::again(screen) } else { repaint::modes(screen) };
+                let picture = run.model.look(draw).unwrap_or_default();
                 let _ = run.pty.signal_foreground(Signal(nix::libc::SIGWINCH));
                 self.put(id, &picture);
             }

@@ -11,6 +11,7 @@ use crate::core::supervisor::Agent;
 use crate::core::supervisor::state::State;
 use crate::core::time::Stamp;
 use crate::ipc::message::{Code, Failure, Wait, WaitFor, error_line, ok_line};
+use crate::screen::Screen;
 
 /// How long after its request a changed screen is shown at the earliest, in ms.
 const SCREEN_MS: u64 = 20;
@@ -101,15 +102,20 @@ impl Host {
         })
     }
 
-    /// The screen's rows, when they are not those of revision `known`.
+    /// The screen's rows, when they are not those of revision `known`, or that there are none any more.
     fn changed_screen(&mut self, known: Option<u64>) -> Option<Value> {
         let ended = self.exit.is_some();
         let run = self.run.as_mut()?;
         // In a burst the model is fed when it is due, and not for everybody who looks.
-        let screen = if known.is_none() || ended { run.model.screen() } else { run.model.so_far() };
+        let latest = known.is_none() || ended;
         // Another run has another screen, whose revisions begin anew.
-        let revision = screen.revision().wrapping_add(u64::from(run.number) << 40);
-        (known != Some(revision)).then(|| json!({"met": true, "revision": revision, "rows": screen.lines()}))
+        let revision = |screen: &Screen| screen.revision().wrapping_add(u64::from(run.number) << 40);
+        let rows = |screen: &Screen| (known != Some(revision(screen))).then(|| (revision(screen), screen.lines()));
+        let looked = if latest { run.model.look(rows) } else { run.model.look_so_far(rows) };
+        match looked {
+            Some(changed) => changed.map(|(revision, rows)| json!({"met": true, "revision": revision, "rows": rows})),
+            None => Some(json!({"met": false, "degraded": true})),
+        }
     }
 
     /// When somebody is to be answered although nothing happens.

@@ -7,6 +7,8 @@
 mod support;
 
 mod agent;
+#[cfg(debug_assertions)]
+mod degraded;
 mod history;
 mod jobs;
 mod leader;

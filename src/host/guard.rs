@@ -1,0 +1,124 @@
+//! A screen behind a guard: a panic in it switches it off and ends nothing else (DESIGN 3.2).
+//!
+//! The host has no other way to a [`Screen`]: it is private here, and whoever looks gives what is to be done with it and
+//! gets nothing when there is none any more. What panics, the screen or the one who looks, makes no difference: neither is
+//! trusted afterwards. Only numbers are told without the guard; they are kept, not computed.
+
+use std::panic::{AssertUnwindSafe, catch_unwind};
+
+use crate::screen::Screen;
+
+/// A screen as long as it works.
+#[derive(Debug)]
+pub(super) struct Guarded(Result<Screen, Remains>);
+
+/// What is known of a screen that failed.
+#[derive(Debug)]
+struct Remains {
+    size: (u16, u16),
+    revision: u64,
+    undo: Vec<u8>,
+}
+
+impl Guarded {
+    /// A fresh screen of so many columns and rows.
+    pub fn new((cols, rows): (u16, u16)) -> Self {
+        Guarded(Ok(Screen::new(cols, rows)))
+    }
+
+    /// What `look` makes of the screen; `None` when it is switched off, or fails at this and is switched off now.
+    pub fn look<T>(&mut self, look: impl FnOnce(&Screen) -> T) -> Option<T> {
+        self.change(|screen| {
+            #[cfg(debug_assertions)]
+            super::event_loop::panic_when_asked("look");
+            look(screen)
+        })
+    }
+
+    /// The same for what changes it.
+    pub fn change<T>(&mut self, change: impl FnOnce(&mut Screen) -> T) -> Option<T> {
+        let screen = self.0.as_mut().ok()?;
+        let done = catch_unwind(AssertUnwindSafe(|| change(screen))).ok();
+        if done.is_none() {
+            self.switch_off();
+        }
+        done
+    }
+
+    /// It is not to be trusted any more.
+    pub fn switch_off(&mut self) {
+        let Ok(screen) = &self.0 else { return };
+        // What is on by now is still to be turned off; what comes later is not known any more.
+        let undo = catch_unwind(AssertUnwindSafe(|| [screen.ending(), &screen.undo()].concat())).unwrap_or_default();
+        self.0 = Err(Remains { size: screen.size(), revision: screen.revision() + 1, undo });
+    }
+
+    /// Whether it failed.
+    pub fn is_off(&self) -> bool {
+        self.0.is_err()
+    }
+
+    /// What turns off what was on when it failed; `None` as long as it works.
+    pub fn last_undo(&self) -> Option<&[u8]> {
+        self.0.as_ref().err().map(|remains| remains.undo.as_slice())
+    }
+
+    /// A new size in columns and rows. One that is switched off has a size, too.
+    pub fn resize(&mut self, (cols, rows): (u16, u16)) {
+        self.change(|screen| {
+            #[cfg(debug_assertions)]
+            super::event_loop::panic_when_asked("resize");
+            screen.resize(cols, rows);
+        });
+        if let Err(remains) = &mut self.0 {
+            remains.size = (cols, rows);
+        }
+    }
+
+    /// Columns and rows.
+    pub fn size(&self) -> (u16, u16) {
+        self.0.as_ref().map_or_else(|remains| remains.size, Screen::size)
+    }
+
+    /// Rises whenever the screen looks different ([`Screen::revision`]), and when it fails.
+    pub fn revision(&self) -> u64 {
+        self.0.as_ref().map_or_else(|remains| remains.revision, Screen::revision)
+    }
+
+    /// Rises when what undoes it may have changed ([`Screen::undo_revision`]).
+    pub fn undo_revision(&self) -> u64 {
+        self.0.as_ref().map_or(u64::MAX, Screen::undo_revision)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn guarded(bytes: &[u8]) -> Guarded {
+        let mut guarded = Guarded::new((10, 2));
+        guarded.change(|screen| screen.feed(bytes));
+        guarded
+    }
+
+    #[test]
+    fn who_looks_gets_what_is_there() {
+        let mut guarded = guarded(b"abc");
+        assert_eq!(guarded.look(|screen| screen.lines()[0].clone()).as_deref(), Some("abc"));
+        assert_eq!((guarded.is_off(), guarded.last_undo()), (false, None));
+    }
+
+    #[test]
+    fn a_panic_costs_the_screen_and_nothing_else() {
+        let mut guarded = guarded(b"abc\x1b[?2004h\x1b]2;half");
+        let revision = guarded.revision();
+        assert_eq!(guarded.look(|_| -> u8 { panic!("wanted") }), None);
+        assert!(guarded.is_off() && guarded.revision() > revision);
+        assert_eq!(guarded.last_undo(), Some(&b"\x18\x1b\\\x1b[?2004l"[..]));
+        let (revision, mut asked) = (guarded.revision(), false);
+        assert_eq!(guarded.change(|_| asked = true), None);
+        guarded.resize((7, 3));
+        guarded.switch_off();
+        assert_eq!((asked, guarded.revision(), guarded.size()), (false, revision, (7, 3)));
+    }
+}
