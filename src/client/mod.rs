@@ -366,7 +366,10 @@ impl Client {
     fn hang_up(&mut self) {
         if self.hung_up.is_none() {
             self.hung_up = Some(Instant::now() + HANGUP);
-            self.pass_on(libc::SIGHUP);
+            // Not as a signal to be passed on: older hosts would end the program with it.
+            for tag in [tag::HANGUP, tag::DETACH] {
+                self.stream.send(&Frame::new(tag, &[]).encode());
+            }
         }
     }
 

@@ -315,11 +315,12 @@ impl Host {
             tag::RELEASE => self.release(id),
             tag::RESUME => self.resume(id),
             tag::DETACH => self.say_bye(id, "detached", None),
-            tag::SIGNAL => match frame.payload.first() {
-                Some(1) => self.hung_up(id),
-                Some(number) => self.pass_signal(Signal(i32::from(*number))),
-                None => {}
-            },
+            tag::HANGUP => self.hung_up(id),
+            tag::SIGNAL => {
+                if let Some(number) = frame.payload.first() {
+                    self.pass_signal(Signal(i32::from(*number)));
+                }
+            }
             _ => {}
         }
     }

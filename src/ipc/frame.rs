@@ -19,6 +19,8 @@ pub mod tag {
     pub const DETACH: u8 = 0x06;
     /// One signal number, to be passed on to the child's group.
     pub const SIGNAL: u8 = 0x07;
+    /// The client's terminal is gone. hopty's own addition; `DETACH` follows for hosts that skip it.
+    pub const HANGUP: u8 = 0x08;
     /// Bytes to show (relay).
     pub const OUTPUT: u8 = 0x80;
     /// The host reads and writes the terminal from now on.
