@@ -1,0 +1,181 @@
+//! A program in a session, whose terminal goes away and comes back at state after state.
+
+use std::io::{BufRead, BufReader, Write};
+use std::os::unix::net::UnixStream;
+use std::time::Duration;
+
+use hopty::core::terminal::Size;
+use hopty::standin::script::Script;
+use serde_json::{Value, json};
+
+use super::judge::{Picture, filled, picture, shown};
+use super::outer::{Answers, Outer};
+use super::support::claude::{Kind, hopty};
+use super::support::world::World;
+use super::support::{kill, wait_for};
+
+/// How long two pictures may take to become one before that is a difference.
+const DEADLINE: Duration = Duration::from_secs(10);
+
+/// What a terminal was sent, and its size.
+pub type Recording = (Vec<u8>, (u16, u16));
+
+/// A session and the terminal at it.
+pub struct Live<'w> {
+    pub world: &'w World,
+    outer: Option<Outer>,
+    size: (u16, u16),
+    name: String,
+    /// Whether the rows above the screen are compared, too.
+    above: bool,
+    states: usize,
+    wrong: Vec<String>,
+    recordings: Vec<Recording>,
+}
+
+/// A world without a Claude.
+pub fn world() -> World {
+    let mut world = World::new(Kind::StandIn, Script::list([])).expect("the stand-in is always there");
+    world.set("HOPTY_TERMINAL_PREFIX", "");
+    world
+}
+
+fn pixels((cols, rows): (u16, u16)) -> Size {
+    Size { cols, rows, xpixel: cols * 8, ypixel: rows * 17 }
+}
+
+impl<'w> Live<'w> {
+    /// Starts `hopty WORDS` in a terminal of 80x24.
+    pub fn start(world: &'w World, name: &str, words: &[&str]) -> Live<'w> {
+        let size = (80, 24);
+        let words: Vec<String> = std::iter::once(hopty().display().to_string()).chain(words.iter().map(|w| (*w).to_owned())).collect();
+        let outer = Some(Outer::start(&words, &world.env, &world.project, pixels(size), Answers::Emulator));
+        Live { world, outer, size, name: name.to_owned(), above: false, states: 0, wrong: Vec::new(), recordings: Vec::new() }
+    }
+
+    /// Starts a line of shell, whose programs are children of the session's program and can be held still.
+    pub fn shell(world: &'w World, name: &str, line: &str) -> Live<'w> {
+        Live::start(world, name, &["run", "--", "sh", "-c", &format!("{line}; exit $?")])
+    }
+
+    /// Compares the rows above the screen, too: for what clears no screen, because alacritty then keeps what stood there.
+    pub fn with_rows_above(mut self) -> Self {
+        self.above = true;
+        self
+    }
+
+    /// The terminal.
+    pub fn outer(&self) -> &Outer {
+        self.outer.as_ref().unwrap()
+    }
+
+    /// Types, and waits for a text.
+    pub fn type_for(&self, keys: &str, text: &str) {
+        self.outer().send(keys.as_bytes());
+        self.outer().wait_text(text);
+    }
+
+    /// One state: the terminal goes away, another one of the same size comes, and shows the same.
+    pub fn state(&mut self, what: &str) {
+        self.outer().wait_quiet();
+        let held = self.hold();
+        let before = self.agreed(what);
+        let above = filled(&self.outer().view());
+        self.come_back(self.size);
+        let rows = self.size.1;
+        self.outer().sees(DEADLINE, |view| picture(view.clone(), rows) == before);
+        // What the host thinks has not changed by that, and nothing comes behind it.
+        let after = self.agreed(what);
+        let mut difference = before.difference(&after);
+        let again = filled(&self.outer().view());
+        if self.above && difference.is_none() && above != again {
+            difference = Some(format!("the rows above: {above:#?}\nare {again:#?}"));
+        }
+        self.wrong.extend(difference.map(|difference| format!("{}, {what}: {difference}", self.name)));
+        self.states += 1;
+        held.into_iter().for_each(|pid| kill(pid, nix::libc::SIGCONT));
+    }
+
+    /// Another terminal comes, of another size; the program may draw itself anew.
+    pub fn move_to(&mut self, size: (u16, u16)) {
+        self.come_back(size);
+        wait_for("the new size", || (self.world.status()["size"] == json!({"cols": size.0, "rows": size.1})).then_some(()));
+    }
+
+    /// Takes the terminal away, by `hopty detach` or by its end, in turns, and gives the session another one.
+    fn come_back(&mut self, size: (u16, u16)) {
+        let mut old = self.outer.take().unwrap();
+        self.recordings.push((old.bytes(), self.size));
+        if self.states.is_multiple_of(2) {
+            self.world.ask(&["detach"]);
+            assert_eq!(old.finish().0, 0);
+        }
+        drop(old);
+        wait_for("the client to be gone", || (self.world.status()["clients"] == json!([])).then_some(()));
+        self.outer = Some(attach(self.world, size));
+        self.size = size;
+    }
+
+    /// The picture in the terminal, when it is the one that the host would give: all is here that the program wrote.
+    fn agreed(&self, what: &str) -> Picture {
+        let host = wait_for("the host to rest", || {
+            let dump = || ask_screen(self.world);
+            let first = dump();
+            (first == dump()).then_some(first)
+        });
+        let host = picture(shown(host["dump"].as_str().unwrap().as_bytes(), self.size).view(), self.size.1);
+        let rows = self.size.1;
+        self.outer().sees(DEADLINE, |view| picture(view.clone(), rows) == host);
+        let here = picture(self.outer().view(), rows);
+        if let Some(difference) = here.difference(&host) {
+            panic!("{}, {what}: the terminal and the host never agree: {difference}", self.name);
+        }
+        here
+    }
+
+    /// Holds everything still that the session's program has started.
+    fn hold(&self) -> Vec<i32> {
+        let root = self.world.status()["pid"].as_i64().unwrap();
+        let mut found = vec![root];
+        let mut at = 0;
+        while let Some(parent) = found.get(at) {
+            found.extend(children(*parent));
+            at += 1;
+        }
+        let held: Vec<i32> = found[1..].iter().map(|pid| i32::try_from(*pid).unwrap()).collect();
+        for pid in &held {
+            kill(*pid, nix::libc::SIGSTOP);
+        }
+        held
+    }
+
+    /// Ends the session, and gives the states, what differed, and the recordings.
+    pub fn end(mut self) -> (usize, Vec<String>, Vec<Recording>) {
+        let old = self.outer.take().unwrap();
+        self.world.ask(&["stop", "proj", "--kill"]);
+        self.recordings.push((old.bytes(), self.size));
+        drop(old);
+        self.world.assert_nothing_left();
+        (self.states, self.wrong, self.recordings)
+    }
+}
+
+fn attach(world: &World, size: (u16, u16)) -> Outer {
+    let words = [hopty().display().to_string(), "attach".to_owned()];
+    Outer::start(&words, &world.env, &world.project, pixels(size), Answers::Emulator)
+}
+
+fn children(parent: i64) -> Vec<i64> {
+    let read = |task: std::fs::DirEntry| std::fs::read_to_string(task.path().join("children")).unwrap_or_default();
+    let Ok(tasks) = std::fs::read_dir(format!("/proc/{parent}/task")) else { return Vec::new() };
+    tasks.flatten().flat_map(|task| read(task).split_whitespace().filter_map(|pid| pid.parse().ok()).collect::<Vec<_>>()).collect()
+}
+
+/// The answer to the request, as any script gets it.
+fn ask_screen(world: &World) -> Value {
+    let mut socket = UnixStream::connect(world.state_dir().join("run/proj.sock")).unwrap();
+    socket.write_all(b"{\"hopty\":1}\n{\"id\":1,\"do\":\"screen\"}\n").unwrap();
+    let mut lines = BufReader::new(socket).lines();
+    lines.next().unwrap().unwrap();
+    serde_json::from_str::<Value>(&lines.next().unwrap().unwrap()).unwrap()["ok"].clone()
+}

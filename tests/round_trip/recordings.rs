@@ -1,0 +1,74 @@
+//! What programs wrote, cut at many points: what the model's dump makes of a fresh terminal is what the bytes made of one.
+
+use std::fs;
+use std::path::Path;
+use std::sync::Mutex;
+
+use hopty::screen::Screen;
+
+use super::Tally;
+use super::emulator::Emulator;
+use super::judge::{picture, shown};
+
+/// What shows what a picture does not: whether the cursor waits to wrap, margins and tab stops, what was saved with the cursor,
+/// the other character set, and the primary screen below an alternate one.
+const PROBES: [&str; 3] = ["x\ty\x1b[99B\n\n-\x0eq\x0f", "\x1b8l", "\x1b[?1049l\r\nz\x1b8m"];
+
+/// Every recorded screen of Claude, as it is and in smaller terminals, where it scrolls and wraps.
+pub fn fixtures(tally: &Mutex<Tally>) {
+    let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("fixtures/screens");
+    for version in fs::read_dir(folder).unwrap().map(|entry| entry.unwrap().path()).filter(|path| path.is_dir()) {
+        let name = version.file_name().unwrap().to_string_lossy().into_owned();
+        let (mut states, mut wrong) = (0, Vec::new());
+        for file in fs::read_dir(&version).unwrap().map(|entry| entry.unwrap().path()) {
+            if file.extension().is_none_or(|extension| extension != "ansi") {
+                continue;
+            }
+            let bytes = fs::read_to_string(&file).unwrap().replace('\n', "\r\n").into_bytes();
+            let size = if states % 4 == 0 { (120, 40) } else { (61, 17) };
+            let (some, differ) = cut(&format!("{} at {size:?}", file.display()), &bytes, size, bytes.len() / 2 + 1);
+            states += some;
+            wrong.extend(differ);
+        }
+        tally.lock().unwrap().take(format!("recorded screens of Claude Code {name}"), states, wrong);
+    }
+}
+
+/// Cuts a recording every so many bytes; how many states that made, and which differ.
+pub fn cut(name: &str, bytes: &[u8], size: (u16, u16), step: usize) -> (usize, Vec<String>) {
+    let mut screen = Screen::new(size.0, size.1);
+    let mut emulator = Emulator::new(size.0, size.1);
+    let (mut states, mut wrong, mut at) = (0, Vec::new(), 0);
+    for piece in bytes.chunks(step) {
+        screen.feed(piece);
+        emulator.feed(piece);
+        at += piece.len();
+        states += 1;
+        let dump = screen.dump();
+        let mut fresh = shown(&[&dump.screen[..], &dump.begun].concat(), size);
+        let difference = picture(emulator.view(), size.1).difference(&picture(fresh.view(), size.1)).or_else(|| {
+            // The emulator that goes on must not see the probes.
+            let mut before = shown(&bytes[..at], size);
+            let probes = if enters_twice(&bytes[..at]) { &PROBES[..1] } else { &PROBES[..] };
+            probes.iter().find_map(|probe| {
+                before.feed(probe.as_bytes());
+                fresh.feed(probe.as_bytes());
+                let difference = picture(before.view(), size.1).difference(&picture(fresh.view(), size.1))?;
+                Some(format!("after {probe:?}\n{difference}"))
+            })
+        });
+        wrong.extend(difference.map(|difference| format!("{name}, cut at byte {at}: {difference}")));
+    }
+    (states, wrong)
+}
+
+/// Whether the alternate screen is entered where it is shown: that saves the cursor in xterm and here, and not in alacritty.
+fn enters_twice(bytes: &[u8]) -> bool {
+    let mut inside = false;
+    bytes.windows(8).any(|part| {
+        let (enters, leaves) = (part == b"\x1b[?1049h", part == b"\x1b[?1049l");
+        let again = enters && inside;
+        inside = enters || (inside && !leaves);
+        again
+    })
+}
