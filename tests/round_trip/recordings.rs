@@ -8,7 +8,7 @@ use hopty::screen::Screen;
 
 use super::Tally;
 use super::emulator::Emulator;
-use super::judge::{picture, shown};
+use super::judge::{filled, picture, shown};
 
 /// What shows what a picture does not: whether the cursor waits to wrap, margins and tab stops, what was saved with the cursor,
 /// the other character set, and the primary screen below an alternate one.
@@ -46,7 +46,8 @@ pub fn cut(name: &str, bytes: &[u8], size: (u16, u16), step: usize) -> (usize, V
         states += 1;
         let dump = screen.dump();
         let mut fresh = shown(&[&dump.screen[..], &dump.begun].concat(), size);
-        let difference = picture(emulator.view(), size.1).difference(&picture(fresh.view(), size.1)).or_else(|| {
+        let same_size = picture(emulator.view(), size.1).difference(&picture(fresh.view(), size.1));
+        let difference = same_size.or_else(|| in_another_size(&bytes[..at], size)).or_else(|| {
             // The emulator that goes on must not see the probes.
             let mut before = shown(&bytes[..at], size);
             let probes = if enters_twice(&bytes[..at]) { &PROBES[..1] } else { &PROBES[..] };
@@ -60,6 +61,38 @@ pub fn cut(name: &str, bytes: &[u8], size: (u16, u16), step: usize) -> (usize, V
         wrong.extend(difference.map(|difference| format!("{name}, cut at byte {at}: {difference}")));
     }
     (states, wrong)
+}
+
+/// The model is resized, as the host does for a terminal of another size, and its dump is sent to that one. The rows and the
+/// cursor are the model's. Against an emulator that got the bytes and was resized itself: the alternate screen is the same, and of the
+/// primary one and the rows above it all that holds something. The two share rows out differently, and where an alternate
+/// screen gets lower alacritty moves it up; so it gets higher here.
+fn in_another_size(bytes: &[u8], size: (u16, u16)) -> Option<String> {
+    let other = (size.0 / 4 * 3, size.1 + 5);
+    let mut screen = Screen::with_history(size.0, size.1, 1000);
+    screen.feed(bytes);
+    screen.resize(other.0, other.1);
+    let dump = screen.dump();
+    let after = shown(&[dump.history, dump.screen].concat(), other);
+    let mut before = shown(bytes, size);
+    before.resize(other.0, other.1);
+    let (lines, cursor, here) = (screen.lines(), screen.cursor(), after.view());
+    let ours: Vec<&str> = lines.iter().map(|line| line.trim_end()).collect();
+    if after.rows() != ours || here.cursor != (i32::from(cursor.row), usize::from(cursor.col)) {
+        return Some(format!("at {other:?} it shows {:#?}, and not {ours:#?}", after.rows()));
+    }
+    if screen.alternate() {
+        return picture(before.view(), other.1)
+            .difference(&picture(here, other.1))
+            .map(|difference| format!("at {other:?}: {difference}"));
+    }
+    let (wanted, found) = (filled(&before.view()), filled(&here));
+    (!clears(bytes) && wanted != found).then(|| format!("at {other:?} these rows hold something: {found:#?}, and not {wanted:#?}"))
+}
+
+/// Whether the primary screen is cleared: alacritty keeps what stood there.
+fn clears(bytes: &[u8]) -> bool {
+    bytes.windows(4).any(|part| part == b"\x1b[2J") || bytes.windows(6).any(|part| part == b"\x1b[H\x1b[J")
 }
 
 /// Whether the alternate screen is entered where it is shown: that saves the cursor in xterm and here, and not in alacritty.

@@ -118,7 +118,7 @@ pub fn htop(world: &World) -> Live<'_> {
 /// The server writes to the terminal itself, and has a clock unless told otherwise.
 pub fn tmux(world: &World) -> Live<'_> {
     let settings = "set -g status-right ''\nset -g status-interval 0\nset -g mouse on\nset -g set-titles on\n\
-        set -g assume-paste-time 0\nset -g default-shell /bin/sh\n\
+        set -g assume-paste-time 0\nset -g automatic-rename off\nset -g set-titles-string inside\nset -g default-shell /bin/sh\n\
         bind 1 split-window -h 'ls -l --color; printf \"\\033[1;3;4;38;5;200mlooks\\033[m\"; cat'\n\
         bind 2 split-window 'less text'\nbind 3 choose-tree\nbind 4 kill-server\n";
     std::fs::write(world.project.join("conf"), settings).unwrap();
