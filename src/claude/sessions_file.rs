@@ -1,6 +1,6 @@
 //! `~/.claude/sessions/PID.json`, in which Claude says what it does (from 2.1.197 on).
 
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 use serde::Deserialize;
 
@@ -9,6 +9,9 @@ use crate::core::supervisor::event::AgentStatus;
 
 /// The largest such file that is read, in bytes.
 const MAX_BYTES: u64 = 1 << 16;
+
+/// How many such files are looked at.
+const FILES_CAP: usize = 4096;
 
 /// What it says.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -31,14 +34,54 @@ struct Raw {
     waiting_for: Option<String>,
 }
 
-/// Reads it; `None` when it is not there, torn or not Claude's.
+/// A Claude that lives, by its file.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Living {
+    /// Its process.
+    pub pid: u32,
+    /// Its conversation.
+    pub conversation: ConversationId,
+    /// The directory that it works in.
+    pub dir: PathBuf,
+}
+
+#[derive(Deserialize)]
+struct RawLiving {
+    pid: u32,
+    #[serde(rename = "sessionId")]
+    session_id: String,
+    cwd: PathBuf,
+}
+
+/// Every Claude that has a file in `dir` (`C/sessions`) and whose process is there; a killed one leaves its file behind.
 #[must_use]
-pub fn read(path: &Path) -> Option<Said> {
+pub fn living(dir: &Path) -> Vec<Living> {
+    let files = std::fs::read_dir(dir).into_iter().flatten().flatten().take(FILES_CAP);
+    let mut all: Vec<Living> = files
+        .filter_map(|entry| {
+            let raw: RawLiving = serde_json::from_slice(&content(&entry.path())?).ok()?;
+            // SAFETY: signal 0 only asks whether there is such a process.
+            let lives = i32::try_from(raw.pid).is_ok_and(|pid| pid > 0 && unsafe { nix::libc::kill(pid, 0) } == 0);
+            let conversation = raw.session_id.parse().ok()?;
+            lives.then_some(Living { pid: raw.pid, conversation, dir: raw.cwd })
+        })
+        .collect();
+    all.sort_unstable_by_key(|living| living.pid);
+    all
+}
+
+fn content(path: &Path) -> Option<Vec<u8>> {
     let meta = std::fs::symlink_metadata(path).ok()?;
     if !meta.is_file() || meta.len() > MAX_BYTES {
         return None;
     }
-    let raw: Raw = serde_json::from_slice(&std::fs::read(path).ok()?).ok()?;
+    std::fs::read(path).ok()
+}
+
+/// Reads it; `None` when it is not there, torn or not Claude's.
+#[must_use]
+pub fn read(path: &Path) -> Option<Said> {
+    let raw: Raw = serde_json::from_slice(&content(path)?).ok()?;
     let waiting_for = raw.waiting_for.map(|words| words.chars().filter(|c| !c.is_control()).take(40).collect());
     Some(Said { status: raw.status, conversation: raw.session_id.and_then(|id| id.parse().ok()), waiting_for })
 }

@@ -5,6 +5,7 @@ use std::path::PathBuf;
 
 use clap::{Args, Parser, Subcommand};
 
+use super::handoff::args::HandoffVerb;
 use crate::core::config::Span;
 
 /// hopty: run it in place of claude, and Claude Code never runs out of context.
@@ -205,6 +206,11 @@ pub(super) enum Verb {
         #[arg(long)]
         json: bool,
     },
+    /// The handoffs: save, show, list, load and clear them
+    Handoff {
+        #[command(subcommand)]
+        verb: HandoffVerb,
+    },
     /// All sessions on one screen
     Dash,
     /// Run the events of a journal through the supervisor again
@@ -237,6 +243,7 @@ impl Verb {
             | Verb::Events { json, .. }
             | Verb::Why { json, .. }
             | Verb::Replay { json, .. } => *json,
+            Verb::Handoff { verb } => verb.wants_json(),
             Verb::Screen { form, .. } | Verb::ScreenDump { form, .. } => form.json,
             Verb::Run(_) | Verb::Attach { .. } | Verb::Log { .. } | Verb::Dash | Verb::Demo { .. } => false,
         }

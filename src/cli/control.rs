@@ -36,7 +36,7 @@ pub(super) fn paths() -> Result<Paths, Failed> {
 }
 
 /// The directory that a session runs in, from its file.
-fn dir_of(paths: &Paths, name: &SessionName) -> Option<PathBuf> {
+pub(super) fn dir_of(paths: &Paths, name: &SessionName) -> Option<PathBuf> {
     let text = std::fs::read(paths.session(name).join("session.json")).ok()?;
     let value: Value = serde_json::from_slice(&text).ok()?;
     Some(PathBuf::from(value.get("dir")?.as_str()?))

@@ -35,6 +35,13 @@ impl Failed {
         self
     }
 
+    /// The word of CONTRACT C12 for scripts, where it does not follow from the exit code.
+    #[must_use]
+    pub fn called(mut self, word: Code) -> Self {
+        self.word = Some(word);
+        self
+    }
+
     /// Why it was refused, if it was.
     pub fn refusal(&self) -> Option<&str> {
         (self.word == Some(Code::Refused)).then_some(self.cause.as_str())

@@ -43,13 +43,19 @@ pub(super) fn ls(as_json: bool, all: bool) -> Result<u8, Failed> {
     }
     let mut rows = vec![["NAME", "STATE", "RUN", "CONTEXT", "RESTARTS", "CLIENTS", "DIRECTORY"].map(str::to_owned)];
     rows.extend(sessions.iter().map(row));
-    let widths: Vec<usize> = (0..7).map(|n| rows.iter().map(|row| row[n].width()).max().unwrap_or(0)).collect();
+    print(&rows)?;
+    Ok(0)
+}
+
+/// Prints a table: columns as wide as they must be, two spaces between them.
+pub(super) fn print<const N: usize>(rows: &[[String; N]]) -> std::io::Result<()> {
+    let widths: Vec<usize> = (0..N).map(|n| rows.iter().map(|row| row[n].width()).max().unwrap_or(0)).collect();
     for row in rows {
         let cells: Vec<String> =
             row.iter().zip(&widths).map(|(cell, width)| format!("{cell}{}", " ".repeat(width - cell.width()))).collect();
         say(format_args!("{}", cells.join("  ").trim_end()))?;
     }
-    Ok(0)
+    Ok(())
 }
 
 fn row(session: &Value) -> [String; 7] {

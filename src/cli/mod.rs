@@ -5,10 +5,12 @@
 
 mod args;
 mod control;
+mod conversation;
 mod dash;
 mod demo;
 mod error;
 mod events;
+mod handoff;
 mod hook;
 mod list;
 mod replay;
@@ -31,7 +33,6 @@ use error::Failed;
 /// The verbs of DESIGN 4 that this version does not have yet.
 const LATER: &[&str] = &[
     "context",
-    "handoff",
     "channel",
     "conversations",
     "backup",
@@ -64,6 +65,7 @@ const NOW: &[&str] = &[
     "replay",
     "hook",
     "demo",
+    "handoff",
     "help",
     "wait",
     "screen",
@@ -147,6 +149,7 @@ fn verb(verb: Verb, host: Option<Forked>) -> Result<u8, Failed> {
         Verb::Events { name, follow, .. } => events::events(name.as_deref(), follow),
         Verb::Log { name, follow } => events::log(name.as_deref(), follow),
         Verb::Why { name, json } => events::why(name.as_deref(), json),
+        Verb::Handoff { verb } => handoff::handoff(&verb),
         Verb::Dash => dash::dash(),
         Verb::Replay { journal, json } => replay::replay(&journal, json),
         Verb::Demo { keep } => demo::demo(keep),

@@ -99,6 +99,19 @@ pub fn sync_dir(dir: &Path) -> Result<(), FsError> {
 /// # Errors
 /// When it is a symbolic link or no file, is longer than `cap` bytes, or cannot be read.
 pub fn read(path: &Path, cap: u64) -> Result<Option<Vec<u8>>, FsError> {
+    read_closed(path, cap, None)
+}
+
+/// As [`read`], of a file that is this user's and has none of the bits of `closed` in its mode: what others can write may
+/// be forged.
+///
+/// # Errors
+/// As [`read`], and [`FsError::NotPrivate`].
+pub fn read_own(path: &Path, cap: u64, closed: u32) -> Result<Option<Vec<u8>>, FsError> {
+    read_closed(path, cap, Some(closed))
+}
+
+fn read_closed(path: &Path, cap: u64, closed: Option<u32>) -> Result<Option<Vec<u8>>, FsError> {
     let flags = (OFlag::O_NOFOLLOW | OFlag::O_NONBLOCK).bits();
     let file = match OpenOptions::new().read(true).custom_flags(flags).open(path) {
         Ok(file) => file,
@@ -110,8 +123,12 @@ pub fn read(path: &Path, cap: u64) -> Result<Option<Vec<u8>>, FsError> {
             return Err(FsError::io("open", path)(error));
         }
     };
-    if !file.metadata().map_err(FsError::io("look at", path))?.is_file() {
+    let meta = file.metadata().map_err(FsError::io("look at", path))?;
+    if !meta.is_file() {
         return Err(FsError::WrongKind { path: path.to_owned(), expected: "file" });
+    }
+    if closed.is_some_and(|closed| meta.uid() != nix::unistd::geteuid().as_raw() || meta.mode() & closed != 0) {
+        return Err(FsError::NotPrivate(path.to_owned()));
     }
     let mut bytes = Vec::new();
     file.take(cap.saturating_add(1)).read_to_end(&mut bytes).map_err(FsError::io("read", path))?;

@@ -8,6 +8,8 @@ use std::path::{Path, PathBuf};
 use std::sync::{Mutex, PoisonError};
 use std::time::Duration;
 
+use serde::Deserialize;
+
 use super::atomic;
 use super::error::FsError;
 use super::lock::{DirLock, FileLock};
@@ -18,6 +20,15 @@ use crate::core::ids::Channel;
 const LOCK_WAIT: Duration = Duration::from_secs(5);
 /// The longest manifest that is read, in bytes.
 const MANIFEST_CAP: u64 = 4 << 20;
+
+/// The version of a manifest that names one; today none does.
+const VERSION: u64 = 1;
+
+/// What a later hopty would say of its form.
+#[derive(Deserialize)]
+struct Numbered {
+    version: Option<serde_json::Value>,
+}
 
 /// The manifests below one directory.
 #[derive(Debug)]
@@ -106,12 +117,18 @@ impl Manifests {
 
     /// The manifest of a channel, without a judgement.
     pub(super) fn find(&self, channel: &Channel) -> Result<Found, FsError> {
-        let bytes = match atomic::read(&self.path_of(channel), MANIFEST_CAP) {
+        // Scripts may have written it with a umask of 002, where a person's group is their own.
+        let bytes = match atomic::read_own(&self.path_of(channel), MANIFEST_CAP, 0o002) {
             Ok(Some(bytes)) => bytes,
             Ok(None) => return Ok(Found::Absent),
             Err(error @ FsError::TooLong { .. }) => return Ok(Found::Bad(error.to_string())),
             Err(error) => return Err(error),
         };
+        if let Ok(Numbered { version: Some(version) }) = serde_json::from_slice(&bytes)
+            && version != VERSION
+        {
+            return Ok(Found::Bad(format!("it is of version {version}, which this hopty does not know")));
+        }
         Ok(match serde_json::from_slice::<Manifest>(&bytes) {
             Ok(manifest) if manifest.channel == *channel => Found::Good(Box::new(manifest)),
             Ok(manifest) => Found::Bad(format!("it is that of the channel {}", manifest.channel)),

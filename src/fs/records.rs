@@ -85,7 +85,7 @@ impl Records {
 
     /// The document of a record; `None` when it is gone.
     pub(super) fn read(&self, id: &HandoffId) -> Result<Option<Vec<u8>>, FsError> {
-        atomic::read(&self.document_of(id), DOCUMENT_CAP)
+        atomic::read_own(&self.document_of(id), DOCUMENT_CAP, 0o022)
     }
 
     /// Compresses `source` into the record, as long as it was when this began. The source is only read.

@@ -13,7 +13,7 @@ use thiserror::Error;
 use super::atomic;
 use super::error::FsError;
 use super::manifests::{Found, Manifests};
-use super::records::{Records, digest};
+use super::records::{DOCUMENT_CAP, Records, digest};
 use crate::core::handoff::capture::Capture;
 use crate::core::handoff::document::Document;
 use crate::core::handoff::entry::{Entry, Status};
@@ -98,11 +98,26 @@ impl Store {
     /// # Errors
     /// When a directory cannot be made or is not private.
     pub fn open(claude_dir: &Path) -> Result<Self, StoreError> {
+        let store = Self::at(claude_dir);
+        store.make()?;
+        Ok(store)
+    }
+
+    /// The store below `claude_dir` as it is. Nothing is made; to save, it must be there ([`Store::make`]).
+    #[must_use]
+    pub fn at(claude_dir: &Path) -> Self {
         let dir = claude_dir.join("handoff");
-        atomic::private_dir(&dir)?;
         let records = Records::new(&dir);
         let manifests = Manifests::new(&dir);
-        Ok(Self { dir, records, manifests })
+        Self { dir, records, manifests }
+    }
+
+    /// Makes its directory where that is missing.
+    ///
+    /// # Errors
+    /// When it cannot be made or is not private.
+    pub fn make(&self) -> Result<(), StoreError> {
+        Ok(atomic::private_dir(&self.dir)?)
     }
 
     /// What a person should know of what was found, oldest first; each is given once.
@@ -127,7 +142,7 @@ impl Store {
         let mut manifest = self.manifests.manifest_or_new(&channel)?;
         let written = self.records.write(&mut capture)?;
         let entry = entry_of(&capture, &written.id, written.sha256, keep.expiry_ms);
-        atomic::write(&self.dir.join(format!("{channel}-CURRENT.md")), written.text.as_bytes())?;
+        atomic::write(&self.current_of(&channel), written.text.as_bytes())?;
         manifest.add(entry.clone());
         self.manifests.put(&manifest)?;
         self.delete_old(capture.origin.created_at, keep);
@@ -186,12 +201,20 @@ impl Store {
     pub(super) fn load(&self, channel: &Channel, entry: Entry) -> Result<Loaded, StoreError> {
         let id = entry.id.clone();
         let unusable = |why: String| NotClaimed::Unusable { id: id.clone(), why };
-        let bytes = match self.records.read(&id) {
+        let mut document_path = self.records.document_of(&id);
+        let mut read = self.records.read(&id);
+        // A manifest of the first source document's scripts has no digest, and no record but the channel's one file.
+        let foreign = entry.sha256.is_empty() && matches!(read, Ok(None));
+        if foreign {
+            document_path = self.current_of(channel);
+            read = atomic::read_own(&document_path, DOCUMENT_CAP, 0o022);
+        }
+        let bytes = match read {
             Ok(Some(bytes)) => bytes,
             Ok(None) => return Err(unusable("its file is gone".to_owned()).into()),
             Err(error) => return Err(unusable(error.to_string()).into()),
         };
-        if entry.sha256 != digest(&bytes) {
+        if !foreign && entry.sha256 != digest(&bytes) {
             return Err(unusable("its file was changed after it was written".to_owned()).into());
         }
         let text = String::from_utf8(bytes).map_err(|_| unusable("its file is not text".to_owned()))?;
@@ -199,7 +222,12 @@ impl Store {
         if document.headers.id != id {
             return Err(unusable(format!("its file is that of {}", document.headers.id)).into());
         }
-        Ok(Loaded { channel: channel.clone(), entry, document, text, document_path: self.records.document_of(&id) })
+        Ok(Loaded { channel: channel.clone(), entry, document, text, document_path })
+    }
+
+    /// The channel's `CURRENT.md` (checklist 19).
+    fn current_of(&self, channel: &Channel) -> PathBuf {
+        self.dir.join(format!("{channel}-CURRENT.md"))
     }
 
     /// Deletes records that are too many or too old, never one that is active in any channel. What fails is noticed.

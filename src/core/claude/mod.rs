@@ -10,6 +10,7 @@ pub mod lines;
 mod loose;
 mod memory;
 pub mod offers;
+pub mod place;
 pub mod prompt_box;
 mod record;
 mod reduce;

@@ -12,6 +12,7 @@ pub mod entry;
 pub mod frame;
 pub mod manifest;
 pub mod note;
+pub mod pick;
 pub mod redact;
 pub mod sections;
 pub mod state;

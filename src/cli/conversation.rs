@@ -1,0 +1,120 @@
+//! Which conversation a verb is about: that of a session, or the one that a file, an id or a directory leads to.
+//!
+//! What Claude says itself comes first. The newest transcript of a directory is a guess, and is called one.
+
+use std::path::{Path, PathBuf};
+
+use serde_json::Value;
+
+use super::control::{Rule, any, live};
+use super::error::Failed;
+use super::session;
+use crate::claude::sessions_file;
+use crate::core::claude::place::project_dir_name;
+use crate::core::ids::{ConversationId, SessionName};
+use crate::fs::paths::Paths;
+
+/// A transcript, and how it was found.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(super) struct Transcript {
+    pub path: PathBuf,
+    /// One half-sentence: what led there.
+    pub how: String,
+}
+
+/// What is meant.
+#[derive(Debug)]
+pub(super) enum Meant {
+    /// A session of hopty's, with its object (CONTRACT C3).
+    Session(SessionName, Box<Value>),
+    /// A conversation of any Claude.
+    Transcript(Transcript),
+}
+
+/// What `given` means: a transcript, a directory, a conversation's id or a session's name; without it the session or the
+/// conversation that this command runs in, or belongs here.
+pub(super) fn meant(paths: &Paths, given: Option<&str>, rule: Rule) -> Result<Meant, Failed> {
+    let Some(text) = given else { return here(paths, rule) };
+    if let Ok(id) = text.parse::<ConversationId>() {
+        return of_id(paths, &id).map(Meant::Transcript);
+    }
+    let path = Path::new(text);
+    let is_path = text.contains('/') || matches!(text, "." | "..") || text.ends_with(".jsonl");
+    if !is_path {
+        let known = any(paths, Some(text));
+        if known.is_ok() || !path.exists() {
+            return known.and_then(|name| of_session(paths, name));
+        }
+    }
+    if path.is_dir() {
+        let dir = path.canonicalize()?;
+        return of_dir(paths, &dir).map(Meant::Transcript).ok_or_else(|| {
+            Failed::new(1, "no conversation of this directory is known").about(path.display()).hint("give its transcript, or its id")
+        });
+    }
+    if !path.exists() {
+        return Err(Failed::new(1, "there is no such file").about(path.display()).hint("give a transcript, a directory or a session"));
+    }
+    Ok(Meant::Transcript(Transcript { path: path.to_owned(), how: "it was named".to_owned() }))
+}
+
+fn here(paths: &Paths, rule: Rule) -> Result<Meant, Failed> {
+    let failed = match live(paths, None, rule) {
+        Ok(name) => return of_session(paths, name),
+        Err(failed) => failed,
+    };
+    if let Some(id) = std::env::var("CLAUDE_CODE_SESSION_ID").ok().and_then(|id| id.parse().ok())
+        && let Ok(found) = of_id(paths, &id)
+    {
+        return Ok(Meant::Transcript(Transcript { how: "Claude runs this command in it".to_owned(), ..found }));
+    }
+    let dir = std::env::current_dir()?.canonicalize()?;
+    of_dir(paths, &dir).map(Meant::Transcript).ok_or(failed)
+}
+
+fn of_session(paths: &Paths, name: SessionName) -> Result<Meant, Failed> {
+    let object = session::object(paths, &name)?;
+    Ok(Meant::Session(name, Box::new(object)))
+}
+
+fn of_id(paths: &Paths, id: &ConversationId) -> Result<Transcript, Failed> {
+    let path = paths.find_transcript(id).ok_or_else(|| {
+        Failed::new(1, "no transcript of this conversation is found")
+            .about(id)
+            .hint(format!("looked below {}", paths.claude.display()))
+    })?;
+    Ok(Transcript { path, how: "it has the name of the conversation".to_owned() })
+}
+
+/// The conversation of a directory: of the Claude that runs there, else the newest transcript.
+fn of_dir(paths: &Paths, dir: &Path) -> Option<Transcript> {
+    let living = sessions_file::living(&paths.claude.join("sessions"));
+    let running: Vec<_> = living.iter().filter(|living| living.dir == dir).collect();
+    let mut found: Vec<Transcript> = running
+        .iter()
+        .filter_map(|living| {
+            let path = paths.find_transcript(&living.conversation)?;
+            let how = match running.len() {
+                1 => format!("the Claude with pid {} runs it there", living.pid),
+                n => format!("a guess: the newest of {n} that run there (pid {})", living.pid),
+            };
+            Some(Transcript { path, how })
+        })
+        .collect();
+    if found.is_empty() {
+        let name = project_dir_name(&dir.to_string_lossy());
+        let files = std::fs::read_dir(paths.claude.join("projects").join(name)).ok()?;
+        let all = files.flatten().map(|entry| entry.path());
+        let all = all.filter(|path| {
+            let id = path.file_name().and_then(|name| name.to_str()?.strip_suffix(".jsonl")?.parse::<ConversationId>().ok());
+            id.is_some() && path.is_file()
+        });
+        found.extend(all.map(|path| Transcript { path, how: String::new() }));
+        let n = found.len();
+        let how =
+            if n == 1 { "the only one of the directory".to_owned() } else { format!("a guess: the newest of {n} of the directory") };
+        found.iter_mut().for_each(|transcript| transcript.how.clone_from(&how));
+    }
+    let newest = |transcript: &Transcript| std::fs::metadata(&transcript.path).and_then(|meta| meta.modified()).ok();
+    found.into_iter().max_by_key(newest)
+}

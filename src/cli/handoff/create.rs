@@ -1,0 +1,142 @@
+//! `hopty handoff create`: a handoff from a transcript and the work tree, without a model.
+
+use std::io::Read;
+use std::path::{Path, PathBuf};
+use std::time::Duration;
+
+use serde_json::{Value, json};
+
+use super::args::{CreateOptions, Where};
+use super::{Place, answer, channel_of, store_failed};
+use crate::cli::control::Rule;
+use crate::cli::conversation::{Meant, meant};
+use crate::cli::error::Failed;
+use crate::core::claude::facts::Facts;
+use crate::core::claude::place;
+use crate::core::handoff::capture::{Capture, Origin};
+use crate::core::handoff::entry::Kind;
+use crate::core::ids::{ConversationId, HandoffId, SessionName};
+use crate::fs::transcript;
+use crate::io::clock::Clock;
+
+/// The longest summary that is taken, in bytes.
+const SUMMARY_CAP: u64 = 32 << 10;
+
+/// What a handoff is made from.
+struct Source {
+    transcript: Option<PathBuf>,
+    conversation: Option<ConversationId>,
+    dir: Option<String>,
+    /// The session whose conversation it is, and its object.
+    session: Option<(SessionName, Value)>,
+    facts: Facts,
+}
+
+impl Source {
+    fn find(place: &Place, given: Option<&Path>) -> Result<Self, Failed> {
+        let mut source = Source { transcript: None, conversation: None, dir: None, session: None, facts: Facts::new() };
+        match given.map(Path::to_owned) {
+            Some(path) => source.transcript = Some(path),
+            None => match meant(&place.paths, None, Rule::Careful)? {
+                Meant::Transcript(found) => source.transcript = Some(found.path),
+                Meant::Session(name, object) => {
+                    source.transcript = object["transcript"].as_str().map(PathBuf::from);
+                    source.conversation = object["conversation"].as_str().and_then(|id| id.parse().ok());
+                    source.dir = object["dir"].as_str().map(str::to_owned);
+                    source.session = Some((name, *object));
+                }
+            },
+        }
+        if let Some(path) = &source.transcript {
+            let stem = path.file_stem().and_then(|stem| stem.to_str()?.parse().ok());
+            let mut at = place::Place { conversation: source.conversation.or(stem), dir: source.dir };
+            let facts = &mut source.facts;
+            let read = transcript::lines(path, |line| {
+                facts.feed(line);
+                at.learn(line);
+            });
+            read.map_err(|e| Failed::new(1, e.to_string()).hint("`--transcript` names another one"))?;
+            (source.conversation, source.dir) = (at.conversation, at.dir);
+        }
+        Ok(source)
+    }
+}
+
+pub(super) fn create(place: &Place, options: &CreateOptions) -> Result<u8, Failed> {
+    let kind = Kind::from_word(&options.kind)
+        .ok_or_else(|| Failed::new(2, "no such type").about(&options.kind).hint("one of auto, manual, signal and crash"))?;
+    let summary = options.summary_file.as_deref().map(summary).transpose()?;
+    let source = Source::find(place, options.transcript.as_deref())?;
+    let conversation = source.conversation.ok_or_else(|| {
+        Failed::new(1, "it is not known which conversation this is").hint("`--transcript PATH` names its transcript")
+    })?;
+    let here = std::env::current_dir().unwrap_or_default();
+    let dir = source.dir.map_or(here, PathBuf::from);
+    let status = source.session.as_ref().map(|(_, status)| status);
+    let known = |key: &str| status.and_then(|status| status[key].as_str()).map(str::to_owned);
+    let origin = Origin {
+        conversation,
+        channel: (options.at.channel.clone())
+            .or_else(|| known("channel")?.parse().ok())
+            .unwrap_or_else(|| channel_of(&place.paths, &dir)),
+        kind,
+        created_at: Clock::wall(),
+        working_dir: dir.display().to_string(),
+        transcript: source.transcript.map(|path| path.display().to_string()).unwrap_or_default(),
+        session: source.session.as_ref().map(|(name, _)| name.clone()),
+        pid: std::process::id(),
+        predecessor: status.and_then(|status| status["handoff"]["id"].as_str()?.parse().ok()),
+    };
+    let mut capture = Capture::new(origin, &source.facts);
+    capture.situation.reason = "it was asked for by `hopty handoff create`".to_owned();
+    capture.situation.window = status.and_then(|status| status["context"]["window"].as_u64()).filter(|window| *window > 0);
+    capture.summary = summary;
+    let limits =
+        crate::git::state::Limits { time: Duration::from_millis(place.config.handoff.git_timeout.ms()), ..Default::default() };
+    capture.git = crate::git::state::read(&dir, limits).ok().flatten();
+    let saved = place.store.make().and_then(|()| place.store.save(capture, place.keeping())).map_err(store_failed)?;
+    let copied = place.config.handoff.copy_transcript.then(|| saved.document.headers.id.clone());
+    if let (Some(id), Some(path)) = (copied, transcript_of(&saved.record_dir)) {
+        // The handoff is whole without it.
+        if let Err(error) = place.store.compress_transcript(&id, &path) {
+            eprintln!("hopty: the transcript could not be copied: {error}");
+        }
+    }
+    answer(options.at.json, &super::object(&saved.entry), saved.id.as_str())
+}
+
+/// The transcript that a record names.
+fn transcript_of(record: &Path) -> Option<PathBuf> {
+    let state: Value = serde_json::from_slice(&std::fs::read(record.join("state.json")).ok()?).ok()?;
+    let path = state["transcript_path"].as_str().filter(|path| !path.is_empty())?;
+    Some(PathBuf::from(path))
+}
+
+/// The text of a summary, from a file or from standard input.
+fn summary(from: &Path) -> Result<String, Failed> {
+    let mut bytes = Vec::new();
+    let read = if from == Path::new("-") {
+        std::io::stdin().take(SUMMARY_CAP + 1).read_to_end(&mut bytes)
+    } else {
+        std::fs::File::open(from).and_then(|file| file.take(SUMMARY_CAP + 1).read_to_end(&mut bytes))
+    };
+    read.map_err(|e| Failed::new(1, format!("the summary cannot be read: {e}")).about(from.display()))?;
+    if bytes.len() as u64 > SUMMARY_CAP {
+        return Err(Failed::new(2, format!("the summary is longer than {SUMMARY_CAP} bytes"))
+            .about(from.display())
+            .hint("a summary is short; what is long belongs into files that it names"));
+    }
+    String::from_utf8(bytes).map_err(|_| Failed::new(2, "the summary is no text (UTF-8)").about(from.display()))
+}
+
+/// The id that a handoff made now would have (checklist 16, 33).
+pub(super) fn new_id(place: &Place, at: &Where) -> Result<u8, Failed> {
+    let conversation = match meant(&place.paths, None, Rule::Careful)? {
+        Meant::Session(_, object) => object["conversation"].as_str().and_then(|id| id.parse().ok()),
+        Meant::Transcript(found) => found.path.file_stem().and_then(|stem| stem.to_str()?.parse().ok()),
+    };
+    let conversation: ConversationId = conversation
+        .ok_or_else(|| Failed::new(1, "it is not known which conversation this is").hint("run it in a session or its directory"))?;
+    let id = HandoffId::new(Clock::wall(), &conversation);
+    answer(at.json, &json!({"id": id, "session_id": conversation}), id.as_str())
+}

@@ -1,0 +1,56 @@
+//! Verbs that move a handoff: `load` claims it, `clear` puts it aside.
+
+use serde_json::json;
+
+use super::args::{LoadOptions, Which};
+use super::{Place, answer, object, store_failed};
+use crate::cli::error::Failed;
+use crate::core::handoff::entry::Claim;
+use crate::core::handoff::frame::frame;
+use crate::core::handoff::manifest::NotClaimed;
+use crate::core::ids::ConversationId;
+use crate::fs::{process, session};
+use crate::io::clock::Clock;
+
+/// Takes the claim (CONTRACT C8) and prints the frame (C9). The claim holds as long as its process lives, at most 10
+/// minutes; consumed is the handoff only when the conversation has answered, which its host sees.
+pub(super) fn load(place: &Place, options: &LoadOptions) -> Result<u8, Failed> {
+    let id = place.find(&options.which)?;
+    let holder = options.pid.unwrap_or_else(|| holder(place));
+    let started = process::start_ticks(holder)
+        .ok_or_else(|| Failed::new(2, "there is no such process").about(holder).hint("`--pid` names the one that the claim is for"))?;
+    let conversation = match (&options.session, std::env::var("CLAUDE_CODE_SESSION_ID").ok().and_then(|id| id.parse().ok())) {
+        (Some(id), _) => id.clone(),
+        (None, Some(id)) => id,
+        (None, None) => new_conversation()?,
+    };
+    let claim = Claim { by_pid: holder, by_start: started, session_id: conversation.clone(), at: Clock::wall() };
+    let loaded = place.store.claim(&id, claim).map_err(store_failed)?;
+    let text = frame(&loaded.document, &loaded.document_path.to_string_lossy(), place.budget());
+    let value =
+        json!({"id": id, "channel": loaded.channel, "session_id": conversation, "document": loaded.document_path, "frame": text});
+    answer(options.which.at.json, &value, text.trim_end_matches('\n'))
+}
+
+/// Who holds the claim when nobody is named: the session's host, which outlives the command, else who called it.
+fn holder(place: &Place) -> u32 {
+    let host = place.session.as_ref().and_then(|name| session::host_of(&place.paths.session(name)));
+    let pid = host.unwrap_or_else(|| nix::unistd::getppid().as_raw());
+    u32::try_from(pid).unwrap_or(0)
+}
+
+fn new_conversation() -> Result<ConversationId, Failed> {
+    uuid::Uuid::new_v4().to_string().parse().map_err(|e: crate::core::ids::BadId| Failed::new(125, e.to_string()))
+}
+
+/// Puts a handoff aside. One that somebody is loading is left to them.
+pub(super) fn clear(place: &Place, which: &Which) -> Result<u8, Failed> {
+    let id = place.find(which)?;
+    let known = place.store.list(None).map_err(store_failed)?.into_iter().find(|(_, entry)| entry.id == id);
+    if let Some(holder) = known.as_ref().and_then(|(_, entry)| entry.held(Clock::wall(), process::is_alive)) {
+        return Err(store_failed(NotClaimed::Held { id, holder: holder.clone() }.into()));
+    }
+    place.store.clear(&id).map_err(store_failed)?;
+    let cleared = place.store.list(None).map_err(store_failed)?.into_iter().find(|(_, entry)| entry.id == id);
+    answer(which.at.json, &cleared.map(|(_, entry)| object(&entry)).unwrap_or_default(), &format!("{id} is put aside"))
+}

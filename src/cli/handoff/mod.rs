@@ -1,0 +1,160 @@
+//! `hopty handoff`: the store of handoffs for people, scripts, hooks and Claude's own Bash tool (CONTRACT C4, C8).
+//!
+//! It works on the files alone; a session is asked only for what it knows better: its conversation, its channel.
+
+pub(super) mod args;
+mod create;
+mod load;
+mod redactions;
+mod show;
+
+use std::path::Path;
+
+use serde_json::Value;
+
+use super::control::{dir_of, paths};
+use super::error::{Failed, say, visible};
+use crate::core::channel::Registry;
+use crate::core::config::Config;
+use crate::core::handoff::entry::{Entry, Status};
+use crate::core::handoff::frame::Budget;
+use crate::core::handoff::manifest::{NotClaimed, NotMoved};
+use crate::core::handoff::pick::{NotPicked, pick};
+use crate::core::ids::{Channel, HandoffId, SessionName};
+use crate::fs::paths::Paths;
+use crate::fs::store::{Keeping, Store, StoreError};
+use crate::io::clock::Clock;
+use crate::ipc::message::Code;
+use args::{HandoffVerb, Where, Which};
+
+pub(super) fn handoff(verb: &HandoffVerb) -> Result<u8, Failed> {
+    let place = Place::new()?;
+    let done = match verb {
+        HandoffVerb::Create(options) => create::create(&place, options),
+        HandoffVerb::Show(options) => show::show(&place, options),
+        HandoffVerb::List { all, at } => show::list(&place, at, *all),
+        HandoffVerb::Load(options) => load::load(&place, options),
+        HandoffVerb::Clear(which) => load::clear(&place, which),
+        HandoffVerb::Path { which, record } => show::path(&place, which, *record),
+        HandoffVerb::Id { at, new: false } => show::id(&place, at),
+        HandoffVerb::Id { at, new: true } => create::new_id(&place, at),
+    };
+    place.tell_notices();
+    done
+}
+
+/// Where a command is run, and the store there.
+struct Place {
+    paths: Paths,
+    config: Config,
+    /// Its session, when it is run in one.
+    session: Option<SessionName>,
+    store: Store,
+}
+
+impl Place {
+    fn new() -> Result<Self, Failed> {
+        let paths = paths()?;
+        let config = super::settings::load(&paths, &[]).0;
+        let session = std::env::var("HOPTY_SESSION").ok().and_then(|name| name.parse().ok());
+        let store = Store::at(&paths.claude);
+        Ok(Place { paths, config, session, store })
+    }
+
+    /// The channel that is meant: the one that is named, else that of the session, else that of this directory.
+    fn channel(&self, at: &Where) -> Channel {
+        at.channel.clone().unwrap_or_else(|| {
+            let own = self.session.as_ref().and_then(|name| dir_of(&self.paths, name));
+            channel_of(&self.paths, &own.or_else(|| std::env::current_dir().ok()).unwrap_or_default())
+        })
+    }
+
+    fn budget(&self) -> Budget {
+        let size = |n: u32| usize::try_from(n).unwrap_or(usize::MAX);
+        Budget { frame: size(self.config.handoff.frame_chars), goal: size(self.config.handoff.goal_chars) }
+    }
+
+    fn keeping(&self) -> Keeping {
+        let c = &self.config.handoff;
+        Keeping { expiry_ms: Some(c.expiry.ms()), records: usize::try_from(c.keep_records).unwrap_or(usize::MAX), days: c.keep_days }
+    }
+
+    /// The handoff that is meant: by its id, else the one that waits here.
+    fn find(&self, which: &Which) -> Result<HandoffId, Failed> {
+        let Some(word) = &which.id else { return self.waiting(&which.at).map(|entry| entry.id) };
+        let known = self.store.list(which.at.channel.as_ref()).map_err(store_failed)?;
+        pick(word, known.iter().map(|(_, entry)| &entry.id)).map_err(|why| match why {
+            NotPicked::BadId(bad) => Failed::new(2, bad.to_string()).hint("ids look like HO-20261120-142950-c74cc080"),
+            NotPicked::Unknown(_) => not_there(why.to_string()),
+            NotPicked::Several(ref ids) => {
+                let names: Vec<&str> = ids.iter().map(HandoffId::as_str).collect();
+                Failed::new(2, why.to_string()).about(word).hint(format!("one of {}", names.join(", ")))
+            }
+        })
+    }
+
+    /// The handoff that waits here for this session or for anyone.
+    fn waiting(&self, at: &Where) -> Result<Entry, Failed> {
+        let channel = self.channel(at);
+        let pending = self.store.pending(&channel, self.session.as_ref(), Clock::wall()).map_err(store_failed)?;
+        pending.ok_or_else(|| not_there(format!("no handoff waits in channel {channel}")))
+    }
+
+    /// What was found wrong in the store, once.
+    fn tell_notices(&self) {
+        for notice in self.store.take_notices() {
+            eprintln!("hopty: {}", visible(&notice));
+        }
+    }
+}
+
+/// The channel of a directory, by the person's registry. A registry that cannot be read is told of by `hopty channel`.
+pub(super) fn channel_of(paths: &Paths, dir: &Path) -> Channel {
+    let registry = crate::fs::registry::read(&paths.claude).ok().flatten().and_then(|text| Registry::parse(&text).ok());
+    let dir = dir.canonicalize().unwrap_or_else(|_| dir.to_owned());
+    registry.map_or_else(Channel::global, |registry| registry.channel_of(&dir))
+}
+
+fn not_there(what: String) -> Failed {
+    Failed::new(1, what).called(Code::NotFound).hint("`hopty handoff list --all` shows what there is")
+}
+
+/// What a failure of the store means for who asked (CONTRACT C2).
+fn store_failed(error: StoreError) -> Failed {
+    let said = error.to_string();
+    match error {
+        StoreError::NotClaimed(NotClaimed::Unknown(_)) | StoreError::NotMoved(NotMoved::Unknown(_)) => not_there(said),
+        StoreError::NotClaimed(NotClaimed::NotActive { status: Status::Expired, .. }) => Failed::new(1, said)
+            .called(Code::Ended)
+            .hint("`hopty handoff show` still shows it; `handoff.expiry` sets how long one waits"),
+        StoreError::NotClaimed(NotClaimed::NotActive { .. }) | StoreError::NotMoved(NotMoved::NotActive { .. }) => {
+            Failed::new(1, said).called(Code::Ended).hint("`hopty handoff list --all` shows where each of them stands")
+        }
+        StoreError::NotClaimed(NotClaimed::Held { .. }) | StoreError::NotMoved(NotMoved::NotHolder(_)) => {
+            Failed::new(4, said).hint("one conversation at most gets a handoff; the claim lapses when that process is gone")
+        }
+        StoreError::NotClaimed(NotClaimed::Unusable { .. }) => Failed::new(4, said)
+            .hint("it is left as it is; its raw copies, if there are any, lie where `hopty handoff path --record` says"),
+        StoreError::Fs(_) => Failed::new(125, said).hint("the store lies in `handoff` below Claude's directory, ~/.claude by default"),
+    }
+}
+
+/// An entry as CONTRACT C8 has it, with the status that it has now: one that was not loaded in time is expired, also before
+/// the manifest says so.
+fn object(entry: &Entry) -> Value {
+    let mut entry = entry.clone();
+    if entry.status == Status::Active && !entry.is_pending(Clock::wall()) {
+        entry.status = Status::Expired;
+    }
+    serde_json::to_value(&entry).unwrap_or_default()
+}
+
+/// A value, or its text for people.
+fn answer(json: bool, value: &Value, text: &str) -> Result<u8, Failed> {
+    if json {
+        say(format_args!("{value}"))?
+    } else {
+        say(format_args!("{text}"))?
+    }
+    Ok(0)
+}

@@ -1,0 +1,102 @@
+//! Verbs that only look: `show`, `list`, `path`, `id`.
+
+use serde_json::{Value, json};
+
+use super::args::{ShowOptions, Where, Which};
+use super::{Place, answer, object, store_failed};
+use crate::cli::error::{Failed, say, visible};
+use crate::core::handoff::entry::Entry;
+use crate::core::handoff::frame::frame;
+use crate::core::handoff::text::safe;
+use crate::core::ids::{Channel, HandoffId};
+use crate::io::clock::Clock;
+
+/// The handoff that `show` and `path` are about: by its id, the one that waits here, else the newest.
+fn meant(place: &Place, which: &Which) -> Result<HandoffId, Failed> {
+    let missing = match place.find(which) {
+        Ok(id) => return Ok(id),
+        Err(failed) if which.id.is_some() => return Err(failed),
+        Err(failed) => failed,
+    };
+    let newest = place.store.list(Some(&place.channel(&which.at))).map_err(store_failed)?.into_iter().next();
+    newest.map(|(_, entry)| entry.id).ok_or(missing)
+}
+
+pub(super) fn show(place: &Place, options: &ShowOptions) -> Result<u8, Failed> {
+    let id = meant(place, &options.which)?;
+    if options.redactions {
+        return super::redactions::redactions(place, &id, options.which.at.json);
+    }
+    let loaded = place.store.show(&id).map_err(store_failed)?;
+    if options.frame {
+        let text = frame(&loaded.document, &loaded.document_path.to_string_lossy(), place.budget());
+        return answer(options.which.at.json, &json!({"id": id, "frame": text}), text.trim_end_matches('\n'));
+    }
+    // It was made safe when it was written; a file of another program was not.
+    answer(options.which.at.json, &object(&loaded.entry), safe(&loaded.text).trim_end_matches('\n'))
+}
+
+pub(super) fn list(place: &Place, at: &Where, all: bool) -> Result<u8, Failed> {
+    let channel = if all { at.channel.clone() } else { Some(place.channel(at)) };
+    let now = Clock::wall();
+    let mut found = place.store.list(channel.as_ref()).map_err(store_failed)?;
+    found.retain(|(_, entry)| all || entry.is_pending(now));
+    if at.json {
+        let list: Vec<Value> = found.iter().map(|(channel, entry)| with_channel(channel, entry)).collect();
+        say(format_args!("{}", json!(list)))?;
+        return Ok(0);
+    }
+    if found.is_empty() {
+        let of = channel.map_or_else(String::new, |channel| format!(" in channel {channel}"));
+        let more = if all { "" } else { "; `hopty handoff list --all` shows what is over, and other channels" };
+        eprintln!("no handoff {}{of}{more}", if all { "is known" } else { "waits" });
+        return Ok(0);
+    }
+    let mut rows = vec![["ID", "STATUS", "TYPE", "AGE", "SESSION", "CHANNEL", "DIRECTORY"].map(str::to_owned)];
+    for (channel, entry) in &found {
+        let object = object(entry);
+        let held = entry.held(now, crate::fs::process::is_alive).is_some() && entry.is_pending(now);
+        let status = if held { "loading".to_owned() } else { visible(object["status"].as_str().unwrap_or_default()) };
+        rows.push([
+            entry.id.to_string(),
+            status,
+            entry.kind.word().to_owned(),
+            age(now.0.saturating_sub(entry.created_at.0)),
+            entry.hopty_session.as_ref().map_or_else(|| "-".to_owned(), ToString::to_string),
+            channel.to_string(),
+            visible(&entry.working_dir),
+        ]);
+    }
+    crate::cli::list::print(&rows)?;
+    Ok(0)
+}
+
+fn with_channel(channel: &Channel, entry: &Entry) -> Value {
+    let mut object = object(entry);
+    object["channel"] = json!(channel);
+    object
+}
+
+/// How long ago something was, in the largest unit that says enough.
+pub(in crate::cli) fn age(ms: i64) -> String {
+    let seconds = ms.max(0) / 1000;
+    match seconds {
+        0..60 => format!("{seconds} s"),
+        60..3600 => format!("{} min", seconds / 60),
+        3600..172_800 => format!("{} h", seconds / 3600),
+        _ => format!("{} d", seconds / 86_400),
+    }
+}
+
+pub(super) fn path(place: &Place, which: &Which, record: bool) -> Result<u8, Failed> {
+    let id = meant(place, which)?;
+    let dir = place.store.record_dir(&id);
+    let document = dir.join("handoff.md");
+    let shown = if record { &dir } else { &document };
+    answer(which.at.json, &json!({"id": id, "record": dir, "document": document}), &visible(&shown.to_string_lossy()))
+}
+
+pub(super) fn id(place: &Place, at: &Where) -> Result<u8, Failed> {
+    let entry = place.waiting(at)?;
+    answer(at.json, &object(&entry), entry.id.as_str())
+}

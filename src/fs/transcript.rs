@@ -1,0 +1,74 @@
+//! A whole transcript, read once from its beginning; `tail` follows one that grows.
+
+use std::fs::File;
+use std::io::Read;
+use std::os::unix::fs::OpenOptionsExt;
+use std::path::Path;
+use std::time::SystemTime;
+
+use nix::libc;
+
+use super::error::FsError;
+use crate::core::claude::lines::LineSplitter;
+
+/// What was read.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Extent {
+    /// How long it is, in bytes.
+    pub bytes: u64,
+    /// When it was written last.
+    pub written: SystemTime,
+}
+
+/// Gives every line of the file to `line`, as long as the file was when this began: one that grows faster than it is
+/// read must not be read for ever. A last line without an end is given when it looks whole.
+///
+/// # Errors
+/// When it is no file, or cannot be read.
+pub fn lines(path: &Path, mut line: impl FnMut(&[u8])) -> Result<Extent, FsError> {
+    let opened = File::options().read(true).custom_flags(libc::O_NONBLOCK | libc::O_CLOEXEC).open(path);
+    let mut file = opened.map_err(FsError::io("open", path))?;
+    let meta = file.metadata().map_err(FsError::io("look at", path))?;
+    if !meta.is_file() {
+        return Err(FsError::WrongKind { path: path.to_owned(), expected: "file" });
+    }
+    let mut splitter = LineSplitter::new();
+    let mut buf = vec![0; 1 << 17];
+    let mut left = meta.len();
+    while left > 0 {
+        let want = usize::try_from(left).unwrap_or(usize::MAX).min(buf.len());
+        let n = file.read(&mut buf[..want]).map_err(FsError::io("read", path))?;
+        if n == 0 {
+            break;
+        }
+        left -= n as u64;
+        splitter.feed(&buf[..n], &mut line);
+    }
+    if splitter.tail().ends_with(b"}") {
+        line(splitter.tail());
+    }
+    let written = meta.modified().map_err(FsError::io("look at", path))?;
+    Ok(Extent { bytes: meta.len() - left, written })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn whole_lines_are_given_and_odd_files_refused() {
+        let dir = tempfile::tempdir().unwrap();
+        let path = dir.path().join("t.jsonl");
+        let of = |text: &str| {
+            std::fs::write(&path, text).unwrap();
+            let mut seen = Vec::new();
+            let extent = lines(&path, |line| seen.push(String::from_utf8(line.to_vec()).unwrap())).unwrap();
+            assert_eq!(extent.bytes, text.len() as u64);
+            seen
+        };
+        assert_eq!(of("{\"a\":1}\n{\"b\":2}"), ["{\"a\":1}", "{\"b\":2}"]);
+        assert_eq!(of("{\"a\":1}\n{\"b\":"), ["{\"a\":1}"]);
+        assert_eq!(of(""), Vec::<String>::new());
+        assert!(lines(dir.path(), |_| ()).is_err() && lines(&dir.path().join("none"), |_| ()).is_err());
+    }
+}

@@ -1,0 +1,120 @@
+//! The library of the first source document, function by function (checklist 33), and its files.
+
+use std::os::unix::fs::PermissionsExt;
+
+use serde_json::{Value, json};
+
+use super::steps::*;
+
+#[test]
+fn item_007_loading_prints_the_frame_that_the_next_conversation_gets() {
+    let world = world();
+    let id = create(&world);
+    let frame = world.ask(&["handoff", "load", "--session", OTHER]);
+    assert!(
+        frame.starts_with(&format!(
+            "=== HANDOFF LOADED (ID: {id}) ===\nChannel: global\nPrevious Session: {ID}\nType: manual\nThis is a record"
+        )),
+        "{frame}"
+    );
+    assert!(frame.ends_with("\n=== END HANDOFF ===\n") && frame.contains("Build the bridge."), "{frame}");
+    assert!(frame.contains(&format!("<!-- HANDOFF-ID: {id} -->")));
+    assert_eq!(world.ask(&["handoff", "show", &id, "--frame"]), frame);
+}
+
+#[test]
+fn item_016_ids_are_made_of_time_and_conversation() {
+    let world = world();
+    talk(&world, ID, "x");
+    for args in [&["handoff", "create"][..], &["handoff", "id", "--new"]] {
+        let id = world.ask(args);
+        let id: hopty::core::ids::HandoffId = id.trim().parse().unwrap();
+        assert!(id.as_str().ends_with("-c74cc080"), "{id}");
+    }
+}
+
+#[test]
+fn item_017_the_manifest_has_the_fields_of_the_source_document_and_the_contract() {
+    let world = world();
+    let id = create(&world);
+    let manifest = manifest(&world);
+    assert_eq!(manifest["channel"], "global");
+    let current = &manifest["current"];
+    assert_eq!((current["id"].as_str(), current["session_id"].as_str()), (Some(id.as_str()), Some(ID)));
+    assert_eq!((&current["type"], &current["status"]), (&json!("manual"), &json!("active")));
+    assert_eq!(current["working_dir"], json!(world.project));
+    assert!(current["created_at"].as_str().unwrap().ends_with('Z') && current["created_by_pid"].as_u64().unwrap() > 1);
+    let contract: Value = serde_json::from_str(
+        r#"{"id":0,"session_id":0,"created_at":0,"created_by_pid":0,"working_dir":0,"type":0,"status":0,"hopty_session":0,"predecessor":0,
+            "sha256":0,"expires_at":0,"claim":0,"consumed_at":0,"consumed_by_pid":0,"consumed_by_session":0}"#,
+    )
+    .unwrap();
+    let keys = |value: &Value| value.as_object().unwrap().keys().cloned().collect::<Vec<_>>();
+    assert_eq!(keys(current), keys(&contract));
+    assert_eq!(json_of(&world, &["handoff", "show", "--json"]), *current);
+}
+
+#[test]
+fn item_019_current_md_is_the_document_with_its_six_headers() {
+    let world = world();
+    let id = create(&world);
+    let current = std::fs::read_to_string(world.claude_dir().join("handoff/global-CURRENT.md")).unwrap();
+    let names: Vec<&str> = current.lines().take(6).map(|line| line[5..].split(':').next().unwrap()).collect();
+    assert_eq!(names, ["HANDOFF-ID", "SESSION", "CHANNEL", "CREATED", "TYPE", "WORKING-DIR"]);
+    assert!(current.contains("\n# Auto-Handoff (Pre-Compaction)\n"));
+    assert_eq!(world.ask(&["handoff", "show", &id]), current);
+    let path = world.ask(&["handoff", "path"]);
+    assert_eq!(std::fs::read_to_string(path.trim()).unwrap(), current);
+}
+
+#[test]
+fn item_033_every_function_of_the_library_is_a_verb() {
+    let world = world();
+    let path = talk(&world, ID, "Build the bridge.");
+    // generate_handoff_id, and nothing is written by it.
+    assert!(world.ask(&["handoff", "id", "--new"]).starts_with("HO-"));
+    // has_active_handoff, get_active_handoff_id: none yet.
+    assert!(fails(&world, &["handoff", "id"], 1).contains("no handoff waits in channel global"));
+    // create_handoff, and with it write_manifest.
+    let id = world.ask(&["handoff", "create", "--transcript", path.to_str().unwrap()]).trim().to_owned();
+    assert_eq!(world.ask(&["handoff", "id"]).trim(), id);
+    // get_active_handoff_file.
+    let file = world.ask(&["handoff", "path"]);
+    assert!(std::fs::read_to_string(file.trim()).unwrap().contains(&id));
+    let record = world.ask(&["handoff", "path", "--record"]);
+    assert!(std::path::Path::new(record.trim()).join("state.json").is_file());
+    // read_manifest: one entry, or all of them.
+    assert_eq!(json_of(&world, &["handoff", "show", "--json"])["status"], "active");
+    assert_eq!(json_of(&world, &["handoff", "list", "--json"])[0]["id"], json!(id));
+    // load_handoff: the claim is in the manifest.
+    world.ask(&["handoff", "load", "--session", OTHER]);
+    assert_eq!(manifest(&world)["current"]["claim"]["session_id"], OTHER);
+    // clear_handoff: not while it is being loaded.
+    assert!(fails(&world, &["handoff", "clear", &id], 4).contains("is being loaded by pid"));
+}
+
+#[test]
+fn item_023_locks_of_scripts_and_files_are_private() {
+    let world = world();
+    create(&world);
+    let dir = world.claude_dir().join("handoff");
+    assert!(!dir.join("global.lock.d").exists(), "it is given back");
+    let mode = |path: &std::path::Path| std::fs::metadata(path).unwrap().permissions().mode() & 0o777;
+    assert_eq!(mode(&dir), 0o700);
+    for file in ["global.manifest.json", "global-CURRENT.md", ".lock"] {
+        assert_eq!(mode(&dir.join(file)), 0o600, "{file}");
+    }
+}
+
+#[test]
+fn item_025_the_lock_of_a_dead_script_is_cleaned_up() {
+    let world = world();
+    create(&world);
+    let lock = world.claude_dir().join("handoff/global.lock.d");
+    let mut dead = std::process::Command::new("true").spawn().unwrap();
+    dead.wait().unwrap();
+    std::fs::create_dir(&lock).unwrap();
+    std::fs::write(lock.join("pid"), format!("{}:1795000000", dead.id())).unwrap();
+    create(&world);
+    assert!(!lock.exists());
+}

@@ -1,0 +1,11 @@
+//! The store of handoffs, the context figure and the channels, through their verbs, each test in a home of its own.
+
+#![allow(clippy::unwrap_used)]
+
+#[path = "../support/mod.rs"]
+mod support;
+
+mod forged;
+mod functions;
+mod moves;
+mod steps;

@@ -1,0 +1,107 @@
+//! Where a handoff stands, and who gets it.
+
+use serde_json::json;
+
+use super::steps::*;
+
+#[test]
+fn item_008_one_consumer_at_a_time_and_the_manifest_says_who() {
+    let world = world();
+    let id = create(&world);
+    // The caller of hopty is this test, which lives on: the claim holds.
+    world.ask(&["handoff", "load", &id, "--session", OTHER]);
+    let claim = &manifest(&world)["current"]["claim"];
+    assert_eq!((claim["by_pid"].as_u64(), claim["session_id"].as_str()), (Some(u64::from(std::process::id())), Some(OTHER)));
+    assert!(fails(&world, &["handoff", "load", &id], 4).contains("is being loaded by pid"));
+    assert!(fails(&world, &["handoff", "load"], 1).contains("no handoff waits"));
+    let listed = world.ask(&["handoff", "list"]);
+    assert!(listed.contains("loading"), "{listed}");
+}
+
+#[test]
+fn a_claim_lapses_with_the_process_that_it_was_taken_for() {
+    let world = world();
+    let id = create(&world);
+    let mut holder = std::process::Command::new("sleep").arg("1000").spawn().unwrap();
+    let pid = holder.id().to_string();
+    world.ask(&["handoff", "load", &id, "--pid", &pid]);
+    fails(&world, &["handoff", "load", &id], 4);
+    holder.kill().unwrap();
+    holder.wait().unwrap();
+    world.ask(&["handoff", "load", &id]);
+    assert!(fails(&world, &["handoff", "load", &id, "--pid", &pid], 2).contains("there is no such process"));
+}
+
+#[test]
+fn item_018_a_handoff_is_cleared_once_and_never_comes_back() {
+    let world = world();
+    let id = create(&world);
+    assert_eq!(world.ask(&["handoff", "clear"]), format!("{id} is put aside\n"));
+    assert_eq!(manifest(&world)["current"]["status"], "cleared");
+    for args in [&["handoff", "clear", &id][..], &["handoff", "load", &id]] {
+        assert!(fails(&world, args, 1).contains("is cleared"), "{args:?}");
+    }
+    fails(&world, &["handoff", "id"], 1);
+    assert_eq!(json_of(&world, &["handoff", "list", "--json"]), json!([]));
+    assert_eq!(json_of(&world, &["handoff", "list", "--all", "--json"])[0]["status"], "cleared");
+    assert!(world.ask(&["handoff", "show", &id]).contains("Build the bridge."), "it can still be read");
+}
+
+#[test]
+fn item_031_a_handoff_expires_after_two_hours_or_as_configured() {
+    let mut world = world();
+    let id = create(&world);
+    let current = &manifest(&world)["current"];
+    let at = |key: &str| hopty::core::time::WallTime::parse(current[key].as_str().unwrap()).unwrap().0;
+    assert_eq!(at("expires_at") - at("created_at"), 7_200_000);
+    // Two hours later, as far as the manifest says.
+    let text = std::fs::read_to_string(manifest_path(&world)).unwrap();
+    let old = current["expires_at"].as_str().unwrap();
+    std::fs::write(manifest_path(&world), text.replace(old, "2026-01-01T00:00:00Z")).unwrap();
+    let said = fails(&world, &["handoff", "load", &id], 1);
+    assert!(said.contains("is expired") && said.contains("handoff.expiry"), "{said}");
+    fails(&world, &["handoff", "load"], 1);
+    assert_eq!(json_of(&world, &["handoff", "show", "--json"])["status"], "expired");
+    world.set("HOPTY_HANDOFF_EXPIRY", "5m");
+    let id = create(&world);
+    assert_eq!(manifest(&world)["current"]["id"], json!(id));
+    let current = &manifest(&world)["current"];
+    let at = |key: &str| hopty::core::time::WallTime::parse(current[key].as_str().unwrap()).unwrap().0;
+    assert_eq!(at("expires_at") - at("created_at"), 300_000);
+}
+
+#[test]
+fn words_for_a_handoff() {
+    let world = world();
+    let id = create(&world);
+    let stamp = &id[3..18];
+    for word in [&id, &id[..18], &format!("chk-{stamp}"), stamp, &id[..11]] {
+        assert_eq!(json_of(&world, &["handoff", "show", word, "--json"])["id"], json!(id), "{word}");
+    }
+    talk(&world, OTHER, "Dig the tunnel.");
+    world.ask(&["handoff", "create", "--channel", "other"]);
+    let said = fails(&world, &["handoff", "show", "HO-2"], 2);
+    assert!(said.contains("2 handoffs begin so") && said.contains(&id), "{said}");
+    assert_eq!(json_of(&world, &["handoff", "show", "HO-2", "--channel", "global", "--json"])["id"], json!(id));
+    for (word, code) in [("../../etc/passwd", 2), ("HO-20200101-000000-c74cc080", 1), ("*", 2), ("chk-20200101-000000", 1)] {
+        fails(&world, &["handoff", "show", word], code);
+    }
+    let output = world.hopty(&["handoff", "show", "HO-20200101-000000-c74cc080", "--json"]);
+    let error: serde_json::Value = serde_json::from_slice(&output.stdout).unwrap();
+    assert_eq!(error["error"]["code"], "not_found");
+}
+
+#[test]
+fn a_summary_is_put_in_and_bounded() {
+    let world = world();
+    talk(&world, ID, "Build the bridge.");
+    let file = world.home.join("summary.md");
+    std::fs::write(&file, "The piers stand; the deck is next.").unwrap();
+    let id = world.ask(&["handoff", "create", "--summary-file", file.to_str().unwrap(), "--type", "signal"]);
+    let shown = world.ask(&["handoff", "show", id.trim()]);
+    assert!(shown.contains("The piers stand") && shown.contains("<!-- TYPE: signal -->"), "{shown}");
+    std::fs::write(&file, "x".repeat(40_000)).unwrap();
+    assert!(fails(&world, &["handoff", "create", "--summary-file", file.to_str().unwrap()], 2).contains("longer than"));
+    fails(&world, &["handoff", "create", "--type", "magic"], 2);
+    fails(&world, &["handoff", "create", "--transcript", "/nowhere/x.jsonl"], 1);
+}
