@@ -9,6 +9,7 @@ use std::os::unix::fs::DirBuilderExt;
 use std::path::{Path, PathBuf};
 
 use flate2::Compression;
+use flate2::read::GzDecoder;
 use flate2::write::GzEncoder;
 use sha2::{Digest, Sha256};
 
@@ -21,6 +22,10 @@ use crate::core::ids::HandoffId;
 
 /// The longest document that is read, in bytes.
 pub(super) const DOCUMENT_CAP: u64 = 16 << 20;
+/// The copy of the transcript in a record.
+const TRANSCRIPT: &str = "transcript.jsonl.gz";
+/// What was not committed, as a patch.
+const PATCH: &str = "changes.patch";
 /// How many seconds an id is moved at most when others took it.
 const TRIES: usize = 120;
 
@@ -61,7 +66,7 @@ impl Records {
         atomic::write(&dir.join("handoff.md"), text.as_bytes())?;
         atomic::write(&dir.join("state.json"), State::of(capture).render().as_bytes())?;
         if let Some(git) = capture.git.as_ref().filter(|git| !git.patch.is_empty()) {
-            atomic::write(&dir.join("changes.patch"), &git.patch)?;
+            atomic::write(&dir.join(PATCH), &git.patch)?;
         }
         atomic::sync_dir(&self.dir)?;
         let sha256 = digest(text.as_bytes());
@@ -90,7 +95,7 @@ impl Records {
 
     /// Compresses `source` into the record, as long as it was when this began. The source is only read.
     pub(super) fn compress(&self, id: &HandoffId, source: &Path) -> Result<PathBuf, FsError> {
-        let target = self.of(id).join("transcript.jsonl.gz");
+        let target = self.of(id).join(TRANSCRIPT);
         let file = File::open(source).map_err(FsError::io("open", source))?;
         let meta = file.metadata().map_err(FsError::io("look at", source))?;
         if !meta.is_file() {
@@ -103,6 +108,17 @@ impl Records {
             gz.finish().map(drop)
         })?;
         Ok(target)
+    }
+
+    pub(super) fn raw_copies(&self, id: &HandoffId) -> Vec<(&'static str, Box<dyn io::Read>)> {
+        let mut copies: Vec<(&'static str, Box<dyn io::Read>)> = Vec::new();
+        if let Ok(file) = File::open(self.of(id).join(TRANSCRIPT)) {
+            copies.push((TRANSCRIPT, Box::new(GzDecoder::new(BufReader::new(file)))));
+        }
+        if let Ok(file) = File::open(self.of(id).join(PATCH)) {
+            copies.push((PATCH, Box::new(file)));
+        }
+        copies
     }
 
     /// Writes how far the copy of the transcript is. A state that cannot be read is left as it is.

@@ -182,6 +182,12 @@ impl Store {
         self.records.of(id)
     }
 
+    /// The raw copies of a record that are there, uncompressed, each with its file's name.
+    #[must_use]
+    pub fn raw_copies(&self, id: &HandoffId) -> Vec<(&'static str, Box<dyn std::io::Read>)> {
+        self.records.raw_copies(id)
+    }
+
     /// Compresses the transcript `source` into the record, and writes the outcome to `state.json`. The source is only
     /// read. The lock is not held while the copy is made.
     ///

@@ -105,3 +105,20 @@ fn a_summary_is_put_in_and_bounded() {
     fails(&world, &["handoff", "create", "--type", "magic"], 2);
     fails(&world, &["handoff", "create", "--transcript", "/nowhere/x.jsonl"], 1);
 }
+
+#[test]
+fn redactions_name_the_places_and_never_the_secret() {
+    let world = world();
+    let secret = "ghp_16C7e42F292c6912E7710c838347Ae178B4a";
+    let id = {
+        talk(&world, ID, &format!("Use the token {secret} to push."));
+        world.ask(&["handoff", "create"]).trim().to_owned()
+    };
+    let shown = world.ask(&["handoff", "show", &id, "--redactions"]);
+    assert!(shown.starts_with("transcript.jsonl.gz:1: ") && shown.contains("[redacted]"), "{shown}");
+    for args in [&["handoff", "show", &id, "--redactions"][..], &["handoff", "show", &id], &["handoff", "show", &id, "--frame"]] {
+        assert!(!world.ask(args).contains(secret), "{args:?}");
+    }
+    let json = json_of(&world, &["handoff", "show", &id, "--redactions", "--json"]);
+    assert_eq!((&json[0]["file"], &json[0]["line"]), (&json!("transcript.jsonl.gz"), &json!(1)));
+}

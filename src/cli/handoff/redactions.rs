@@ -1,10 +1,8 @@
 //! `hopty handoff show --redactions`: what looks like a secret in the raw copies of a handoff, and is hidden wherever its
 //! text is shown. The secrets themselves are not printed.
 
-use std::fs::File;
-use std::io::{BufReader, Read};
+use std::io::Read;
 
-use flate2::read::GzDecoder;
 use serde_json::{Value, json};
 
 use super::{Place, store_failed};
@@ -31,13 +29,9 @@ struct Hidden {
 pub(super) fn redactions(place: &Place, id: &HandoffId, as_json: bool) -> Result<u8, Failed> {
     // Only of a handoff that is whole.
     place.store.show(id).map_err(store_failed)?;
-    let dir = place.store.record_dir(id);
     let mut found = Vec::new();
-    if let Ok(file) = File::open(dir.join("transcript.jsonl.gz")) {
-        search(GzDecoder::new(BufReader::new(file)), "transcript.jsonl.gz", &mut found);
-    }
-    if let Ok(file) = File::open(dir.join("changes.patch")) {
-        search(file, "changes.patch", &mut found);
+    for (file, copy) in place.store.raw_copies(id) {
+        search(copy, file, &mut found);
     }
     if as_json {
         let list: Vec<Value> =
