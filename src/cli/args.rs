@@ -5,6 +5,7 @@ use std::path::PathBuf;
 
 use clap::{Args, Parser, Subcommand};
 
+use super::channel::ChannelVerb;
 use super::handoff::args::HandoffVerb;
 use crate::core::config::Span;
 
@@ -211,6 +212,17 @@ pub(super) enum Verb {
         #[command(subcommand)]
         verb: HandoffVerb,
     },
+    /// The name under which a directory's handoffs are kept
+    #[command(args_conflicts_with_subcommands = true)]
+    Channel {
+        #[command(subcommand)]
+        verb: Option<ChannelVerb>,
+        /// The directory; this one when left out
+        path: Option<PathBuf>,
+        /// As JSON
+        #[arg(long)]
+        json: bool,
+    },
     /// All sessions on one screen
     Dash,
     /// Run the events of a journal through the supervisor again
@@ -243,6 +255,8 @@ impl Verb {
             | Verb::Events { json, .. }
             | Verb::Why { json, .. }
             | Verb::Replay { json, .. } => *json,
+            Verb::Channel { verb: Some(ChannelVerb::Set { json, .. } | ChannelVerb::List { json }), .. }
+            | Verb::Channel { verb: None, json, .. } => *json,
             Verb::Handoff { verb } => verb.wants_json(),
             Verb::Screen { form, .. } | Verb::ScreenDump { form, .. } => form.json,
             Verb::Run(_) | Verb::Attach { .. } | Verb::Log { .. } | Verb::Dash | Verb::Demo { .. } => false,

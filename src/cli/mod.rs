@@ -4,6 +4,7 @@
 //! so that none ever becomes a prompt by mistake.
 
 mod args;
+mod channel;
 mod control;
 mod conversation;
 mod dash;
@@ -33,7 +34,6 @@ use error::Failed;
 /// The verbs of DESIGN 4 that this version does not have yet.
 const LATER: &[&str] = &[
     "context",
-    "channel",
     "conversations",
     "backup",
     "restore",
@@ -66,6 +66,7 @@ const NOW: &[&str] = &[
     "hook",
     "demo",
     "handoff",
+    "channel",
     "help",
     "wait",
     "screen",
@@ -150,6 +151,8 @@ fn verb(verb: Verb, host: Option<Forked>) -> Result<u8, Failed> {
         Verb::Log { name, follow } => events::log(name.as_deref(), follow),
         Verb::Why { name, json } => events::why(name.as_deref(), json),
         Verb::Handoff { verb } => handoff::handoff(&verb),
+        Verb::Channel { verb: Some(verb), .. } => channel::verb(&verb),
+        Verb::Channel { verb: None, path, json } => channel::channel(path.as_deref(), json),
         Verb::Dash => dash::dash(),
         Verb::Replay { journal, json } => replay::replay(&journal, json),
         Verb::Demo { keep } => demo::demo(keep),

@@ -4,18 +4,31 @@
 //! whole components: `/home/j/junipr2` is not under `/home/j/junipr`. Links must be resolved before; nothing is looked
 //! up here.
 
-use std::collections::BTreeMap;
-use std::path::{Component, Path};
+use std::path::{Component, Path, PathBuf};
 
-use serde::Serialize;
+use serde_json::{Map, Value};
+use thiserror::Error;
 
 use super::ids::Channel;
 
-/// `{"registry": {DIR: CHANNEL}}`.
-#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize)]
+/// The field that holds the entries.
+const FIELD: &str = "registry";
+
+/// Why a text is no registry.
+#[derive(Debug, Error)]
+pub enum BadRegistry {
+    /// It is no JSON.
+    #[error("it is no JSON: {0}")]
+    Json(#[from] serde_json::Error),
+    /// It is JSON of another form.
+    #[error("it is not of the form {{\"registry\": {{DIRECTORY: CHANNEL}}}}")]
+    Form,
+}
+
+/// `{"registry": {DIR: CHANNEL}}`. What else stands in the file is kept when it is written again.
+#[derive(Clone, Debug, Default, PartialEq)]
 pub struct Registry {
-    /// Directory to channel name. A name that is no channel is read over, and kept when the file is written again.
-    pub registry: BTreeMap<String, String>,
+    file: Map<String, Value>,
 }
 
 impl Registry {
@@ -23,38 +36,55 @@ impl Registry {
     ///
     /// # Errors
     /// When the text is not JSON of this form.
-    pub fn parse(text: &str) -> Result<Self, serde_json::Error> {
-        let mut file: BTreeMap<String, serde_json::Value> = serde_json::from_str(text)?;
-        let registry = file.remove("registry").map(serde_json::from_value).transpose()?;
-        Ok(Self { registry: registry.unwrap_or_default() })
+    pub fn parse(text: &str) -> Result<Self, BadRegistry> {
+        let Value::Object(file) = serde_json::from_str(text)? else { return Err(BadRegistry::Form) };
+        match file.get(FIELD) {
+            None | Some(Value::Object(_)) => Ok(Self { file }),
+            Some(_) => Err(BadRegistry::Form),
+        }
     }
 
     /// The file's text.
     #[must_use]
     pub fn render(&self) -> String {
-        serde_json::to_string_pretty(self).map(|text| text + "\n").unwrap_or_default()
+        serde_json::to_string_pretty(&self.file).map(|text| text + "\n").unwrap_or_default()
     }
 
-    /// The channel of `dir`, an absolute path with its links resolved; `global` when no entry covers it.
+    /// Every entry as it stands there: a directory, and what is said of it.
+    pub fn entries(&self) -> impl Iterator<Item = (&str, &Value)> {
+        self.file.get(FIELD).and_then(Value::as_object).into_iter().flatten().map(|(dir, name)| (dir.as_str(), name))
+    }
+
+    /// The entry that covers `dir`, an absolute path with its links resolved: the longest ancestor, as the file spells it.
+    /// `resolve` gives the path of an entry without links, where it can. Entries that name no channel are read over.
     #[must_use]
-    pub fn channel_of(&self, dir: &Path) -> Channel {
-        self.registry
-            .iter()
-            .filter(|(path, _)| covers(Path::new(path), dir))
-            .filter_map(|(path, name)| Some((Path::new(path).components().count(), name.parse().ok()?)))
-            .max_by_key(|(length, _)| *length)
-            .map_or_else(Channel::global, |(_, channel)| channel)
+    pub fn covering(&self, dir: &Path, resolve: impl Fn(&Path) -> Option<PathBuf>) -> Option<(&str, Channel)> {
+        let sound = self.entries().filter(|(path, _)| is_sound(Path::new(path)));
+        let named = sound.filter_map(|(path, name)| Some((path, name.as_str()?.parse().ok()?)));
+        named
+            .filter_map(|(path, channel): (&str, Channel)| {
+                let real = resolve(Path::new(path)).unwrap_or_else(|| PathBuf::from(path));
+                dir.starts_with(&real).then(|| (real.components().count(), path, channel))
+            })
+            .max_by_key(|(length, ..)| *length)
+            .map(|(_, path, channel)| (path, channel))
     }
 
-    /// Puts `dir` and everything below it under `channel`.
-    pub fn set(&mut self, dir: &Path, channel: &Channel) {
-        self.registry.insert(dir.to_string_lossy().into_owned(), channel.to_string());
+    /// Puts `dir`, an absolute path with its links resolved, and everything below it under `channel`. Entries that mean
+    /// the same directory are replaced.
+    pub fn set(&mut self, dir: &str, channel: &Channel, resolve: impl Fn(&Path) -> Option<PathBuf>) {
+        let entries = self.file.entry(FIELD).or_insert_with(|| Value::Object(Map::new()));
+        if let Value::Object(entries) = entries {
+            let same = |path: &str| resolve(Path::new(path)).as_deref().unwrap_or(Path::new(path)) == Path::new(dir);
+            entries.retain(|path, _| !(is_sound(Path::new(path)) && same(path)));
+            entries.insert(dir.to_owned(), Value::String(channel.to_string()));
+        }
     }
 }
 
-/// Whether `path` is `dir` or an ancestor of it. A relative path, or one with `..`, covers nothing.
-fn covers(path: &Path, dir: &Path) -> bool {
-    path.is_absolute() && !path.components().any(|part| part == Component::ParentDir) && dir.starts_with(path)
+/// A relative path, or one with `..`, covers nothing.
+fn is_sound(path: &Path) -> bool {
+    path.is_absolute() && !path.components().any(|part| part == Component::ParentDir)
 }
 
 #[cfg(test)]
@@ -63,21 +93,26 @@ mod tests {
 
     fn of(dir: &str) -> String {
         let text = r#"{"registry": {"/home/j/junipr": "jun", "/home/j/junipr/sub/": "deep", "/home/j": "j", "rel": "rel",
-            "/home/k": "../x", "/home/j/../l": "up"}, "other": 1}"#;
-        Registry::parse(text).unwrap().channel_of(Path::new(dir)).to_string()
+            "/home/k": "../x", "/home/j/../l": "up", "/home/m": 7, "/home/n": ["x"], "": "empty", "/link": "linked"}, "other": 1}"#;
+        let resolve = |path: &Path| (path == Path::new("/link")).then(|| PathBuf::from("/home/j/junipr/real"));
+        let registry = Registry::parse(text).unwrap();
+        registry.covering(Path::new(dir), resolve).map_or_else(|| "global".to_owned(), |(_, channel)| channel.to_string())
     }
 
     #[test]
-    fn the_longest_ancestor_wins_by_components() {
+    fn item_053_the_longest_ancestor_wins_by_components() {
         for (dir, channel) in [
             ("/home/j/junipr", "jun"),
             ("/home/j/junipr/x", "jun"),
             ("/home/j/junipr2", "j"),
             ("/home/j/junipr/sub/y", "deep"),
             ("/home/j/junipr/subs", "jun"),
+            ("/home/j/junipr/real/z", "linked"),
             ("/home", "global"),
             ("/home/k/x", "global"),
             ("/home/l", "global"),
+            ("/home/m", "global"),
+            ("/home/n", "global"),
             ("rel", "global"),
         ] {
             assert_eq!(of(dir), channel, "{dir}");
@@ -87,9 +122,21 @@ mod tests {
     #[test]
     fn a_registry_is_written_as_it_is_read() {
         let mut registry = Registry::default();
-        registry.set(Path::new("/p"), &"chan".parse().unwrap());
+        registry.set("/p", &"chan".parse().unwrap(), |_| None);
         assert_eq!(registry.render(), "{\n  \"registry\": {\n    \"/p\": \"chan\"\n  }\n}\n");
         assert_eq!(Registry::parse(&registry.render()).unwrap(), registry);
-        assert!(Registry::parse("[]").is_err());
+        for text in ["[]", "1", "{\"registry\":[]}", "{\"registry\":7}", "{", ""] {
+            assert!(Registry::parse(text).is_err(), "{text}");
+        }
+        assert!(Registry::parse("{}").unwrap().covering(Path::new("/p"), |_| None).is_none());
+    }
+
+    #[test]
+    fn what_is_not_understood_is_kept() {
+        let text = r#"{"registry": {"/p/": "old", "/q": 7, "rel": "x", "/r": "../x"}, "more": {"a": [1]}}"#;
+        let mut registry = Registry::parse(text).unwrap();
+        registry.set("/p", &"new".parse().unwrap(), |_| None);
+        let now: Value = serde_json::from_str(&registry.render()).unwrap();
+        assert_eq!(now, serde_json::json!({"registry": {"/p": "new", "/q": 7, "rel": "x", "/r": "../x"}, "more": {"a": [1]}}));
     }
 }

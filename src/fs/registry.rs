@@ -1,12 +1,36 @@
-//! `C/channel-registry.json` as a file: read with a bound, changed under the store's lock.
+//! `C/channel-registry.json` as a file: read with a bound, changed under the lock of the store.
 
 use std::path::{Path, PathBuf};
+use std::time::Duration;
+
+use thiserror::Error;
 
 use super::atomic;
 use super::error::FsError;
+use super::lock::FileLock;
+use crate::core::channel::{BadRegistry, Registry};
+use crate::core::ids::Channel;
 
 /// The longest registry that is read, in bytes.
 const CAP: u64 = 1 << 20;
+/// How long to wait for a lock that another process holds.
+const LOCK_WAIT: Duration = Duration::from_secs(5);
+
+/// Why the registry is not used.
+#[derive(Debug, Error)]
+pub enum RegistryError {
+    /// It could not be read, written or locked.
+    #[error(transparent)]
+    Fs(#[from] FsError),
+    /// It is no registry.
+    #[error("{} cannot be used: {why}", path.display())]
+    Bad {
+        /// The file.
+        path: PathBuf,
+        /// What is wrong with it.
+        why: BadRegistry,
+    },
+}
 
 /// Where it lies below `claude_dir` (`C`).
 #[must_use]
@@ -14,12 +38,53 @@ pub fn path(claude_dir: &Path) -> PathBuf {
     claude_dir.join("channel-registry.json")
 }
 
-/// Its text; `None` when there is none.
+/// The registry; an empty one when there is none.
 ///
 /// # Errors
-/// When it is a link or no file, is too long, is no text, or cannot be read.
-pub fn read(claude_dir: &Path) -> Result<Option<String>, FsError> {
+/// When it is a link or no file, can be written by others, is too long, or is no registry.
+pub fn read(claude_dir: &Path) -> Result<Registry, RegistryError> {
     let path = path(claude_dir);
-    let Some(bytes) = atomic::read(&path, CAP)? else { return Ok(None) };
-    String::from_utf8(bytes).map(Some).map_err(|error| FsError::io("read", &path)(std::io::Error::other(error)))
+    let Some(bytes) = atomic::read_own(&path, CAP, 0o002)? else { return Ok(Registry::default()) };
+    let text = String::from_utf8_lossy(&bytes);
+    let text = text.strip_prefix('\u{feff}').unwrap_or(&text);
+    Registry::parse(text).map_err(|why| RegistryError::Bad { path, why })
+}
+
+/// The channel of `dir`: of the longest entry that covers it, links resolved on both sides, else `global`.
+///
+/// # Errors
+/// As [`read`].
+pub fn channel_of(claude_dir: &Path, dir: &Path) -> Result<Channel, RegistryError> {
+    let registry = read(claude_dir)?;
+    Ok(registry.covering(&real(dir), resolved).map_or_else(Channel::global, |(_, channel)| channel))
+}
+
+/// Puts `dir`, which must be an absolute path without links, under `channel`. Everything else in the file stays.
+///
+/// # Errors
+/// As [`read`], and when it cannot be locked or written; the file is as it was then.
+pub fn set(claude_dir: &Path, dir: &str, channel: &Channel) -> Result<(), RegistryError> {
+    let store = claude_dir.join("handoff");
+    atomic::private_dir(&store)?;
+    let _lock = FileLock::take(&store.join(".lock"), LOCK_WAIT)?;
+    let mut registry = read(claude_dir)?;
+    registry.set(dir, channel, resolved);
+    Ok(atomic::write(&path(claude_dir), registry.render().as_bytes())?)
+}
+
+/// A path without links, for an entry that exists.
+#[must_use]
+pub fn resolved(path: &Path) -> Option<PathBuf> {
+    path.canonicalize().ok()
+}
+
+/// `path` without links as far as it exists; what does not exist has none.
+#[must_use]
+pub fn real(path: &Path) -> PathBuf {
+    let there = path.ancestors().find_map(|above| Some((above, above.canonicalize().ok()?)));
+    match there.and_then(|(above, real)| Some((path.strip_prefix(above).ok()?, real))) {
+        Some((rest, real)) if rest.as_os_str().is_empty() => real,
+        Some((rest, real)) => real.join(rest),
+        None => path.to_owned(),
+    }
 }

@@ -75,6 +75,7 @@ use crate::core::supervisor::{Agent, Policy};
 use crate::core::time::{Stamp, WallTime};
 use crate::fs::journal::Journal;
 use crate::fs::paths::Paths;
+use crate::fs::registry;
 use crate::fs::session::{self, Claim};
 use crate::io::clock::Clock;
 use crate::io::signals::Signals;
@@ -199,7 +200,10 @@ impl Host {
         let journal =
             Journal::begin(&claim.dir.join("journal.jsonl"), launch.config.journal.max_bytes, launch.config.journal.files).ok();
         let watching = Watching::new(&paths, &dir, &own, claude);
-        let channel = watching.channel(&dir);
+        let channel = registry::channel_of(&paths.claude, &dir).unwrap_or_else(|e| {
+            eprintln!("hopty: {e}; the channel is global");
+            Channel::global()
+        });
         let settings = plugin.as_ref().and_then(|_| statusline::settings(&paths, &dir, &own, &claim.dir));
         // On the heap: the frames of a start stand on the stack for as long as the session lives.
         let mut host = Box::new(Host {

@@ -5,13 +5,12 @@ use std::path::{Path, PathBuf};
 
 use super::Host;
 use crate::claude::sessions_file::{self, Said};
-use crate::core::channel::Registry;
 use crate::core::claude::args::Facts as OwnArgs;
 use crate::core::claude::facts::Facts;
 use crate::core::claude::lines::LineSplitter;
 use crate::core::claude::settings::{CodeDigest, Role, SettingsFile};
 use crate::core::context::{WindowFrom, window_of_model};
-use crate::core::ids::{Channel, ConversationId};
+use crate::core::ids::ConversationId;
 use crate::core::supervisor::action::Want;
 use crate::core::supervisor::event::Event;
 use crate::core::time::Stamp;
@@ -94,7 +93,6 @@ pub(super) struct Watching {
     project: PathBuf,
     launch_settings: CodeDigest,
     own: OwnArgs,
-    registry: PathBuf,
     claude: bool,
     needs_poll: bool,
     /// No hook names the transcript: it must be found.
@@ -117,7 +115,6 @@ impl Watching {
             project: dir.to_owned(),
             launch_settings: CodeDigest::default(),
             own: own.clone(),
-            registry: paths.claude.join("channel-registry.json"),
             claude,
             needs_poll: false,
             hookless: false,
@@ -129,12 +126,6 @@ impl Watching {
         }
         watching.watcher.add(&paths.run());
         watching
-    }
-
-    /// The channel of a directory, by the person's registry.
-    pub fn channel(&self, dir: &Path) -> Channel {
-        let text = std::fs::read_to_string(&self.registry).unwrap_or_default();
-        Registry::parse(&text).map_or_else(|_| Channel::global(), |registry| registry.channel_of(dir))
     }
 
     /// Watches a directory, or the nearest one above it that exists, until it does.

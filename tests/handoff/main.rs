@@ -5,6 +5,7 @@
 #[path = "../support/mod.rs"]
 mod support;
 
+mod channels;
 mod forged;
 mod functions;
 mod moves;

@@ -14,7 +14,6 @@ use serde_json::Value;
 
 use super::control::{dir_of, paths};
 use super::error::{Failed, say, visible};
-use crate::core::channel::Registry;
 use crate::core::config::Config;
 use crate::core::handoff::entry::{Entry, Status};
 use crate::core::handoff::frame::Budget;
@@ -22,6 +21,7 @@ use crate::core::handoff::manifest::{NotClaimed, NotMoved};
 use crate::core::handoff::pick::{NotPicked, pick};
 use crate::core::ids::{Channel, HandoffId, SessionName};
 use crate::fs::paths::Paths;
+use crate::fs::registry;
 use crate::fs::store::{Keeping, Store, StoreError};
 use crate::io::clock::Clock;
 use crate::ipc::message::Code;
@@ -108,11 +108,12 @@ impl Place {
     }
 }
 
-/// The channel of a directory, by the person's registry. A registry that cannot be read is told of by `hopty channel`.
+/// The channel of a directory, by the person's registry; `global` where that cannot be used, as the host has it.
 pub(super) fn channel_of(paths: &Paths, dir: &Path) -> Channel {
-    let registry = crate::fs::registry::read(&paths.claude).ok().flatten().and_then(|text| Registry::parse(&text).ok());
-    let dir = dir.canonicalize().unwrap_or_else(|_| dir.to_owned());
-    registry.map_or_else(Channel::global, |registry| registry.channel_of(&dir))
+    registry::channel_of(&paths.claude, dir).unwrap_or_else(|error| {
+        eprintln!("hopty: {}; going on with the channel global", visible(&error.to_string()));
+        Channel::global()
+    })
 }
 
 fn not_there(what: String) -> Failed {

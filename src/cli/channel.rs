@@ -1,0 +1,116 @@
+//! `hopty channel`: the name under which a directory's handoffs are kept (checklist 53, 54).
+
+use std::path::{Path, PathBuf};
+
+use clap::Subcommand;
+use serde_json::{Value, json};
+
+use super::control::paths;
+use super::error::{Failed, say, visible};
+use super::list;
+use crate::core::ids::Channel;
+use crate::fs::registry::{self, RegistryError};
+
+#[derive(Debug, Subcommand)]
+pub(super) enum ChannelVerb {
+    /// Keep a directory's handoffs, and those of everything below it, under a name
+    Set {
+        /// The channel: letters, digits, `.`, `_` and `-`
+        name: String,
+        /// The directory; this one when left out
+        path: Option<PathBuf>,
+        /// As JSON
+        #[arg(long)]
+        json: bool,
+    },
+    /// List the directories that have a channel
+    List {
+        /// As JSON
+        #[arg(long)]
+        json: bool,
+    },
+}
+
+fn unusable(error: RegistryError) -> Failed {
+    let hint = match &error {
+        RegistryError::Fs(_) => "the registry lies beside Claude's own files, in ~/.claude by default",
+        RegistryError::Bad { .. } => "it is left as it is: correct it, or move it out of the way",
+    };
+    Failed::new(125, error.to_string()).hint(hint)
+}
+
+/// The directory that is meant, without links.
+fn dir(given: Option<&Path>) -> Result<PathBuf, Failed> {
+    let here = || {
+        std::env::current_dir()
+            .map_err(|e| Failed::new(125, format!("the working directory is gone: {e}")).hint("change to one that exists"))
+    };
+    let path = match given {
+        Some(path) if path.is_absolute() => path.to_owned(),
+        Some(path) => here()?.join(path),
+        None => here()?,
+    };
+    Ok(registry::real(&path))
+}
+
+pub(super) fn channel(path: Option<&Path>, as_json: bool) -> Result<u8, Failed> {
+    let paths = paths()?;
+    let dir = dir(path)?;
+    let registry = registry::read(&paths.claude).map_err(unusable)?;
+    let found = registry.covering(&dir, registry::resolved);
+    let name = found.as_ref().map_or_else(Channel::global, |(_, channel)| channel.clone());
+    if as_json {
+        say(format_args!("{}", json!({"channel": name, "dir": dir, "entry": found.map(|(entry, _)| entry)})))?;
+    } else {
+        say(format_args!("{name}"))?;
+    }
+    Ok(0)
+}
+
+pub(super) fn verb(verb: &ChannelVerb) -> Result<u8, Failed> {
+    let paths = paths()?;
+    match verb {
+        ChannelVerb::Set { name, path, json } => {
+            let channel: Channel = name.parse().map_err(|_| {
+                Failed::new(2, "not a channel name")
+                    .about(name)
+                    .hint("names have 1 to 64 letters, digits, `.`, `_` and `-`, and do not begin with `.` or `-`")
+            })?;
+            let dir = dir(path.as_deref())?;
+            if !dir.is_dir() {
+                return Err(Failed::new(1, "there is no such directory").about(dir.display()).hint("a channel is of a directory"));
+            }
+            let text = dir.to_str().ok_or_else(|| {
+                Failed::new(2, "its name is no text (UTF-8), which the registry needs").about(dir.display()).hint("name one above it")
+            })?;
+            registry::set(&paths.claude, text, &channel).map_err(unusable)?;
+            if *json {
+                say(format_args!("{}", json!({"channel": channel, "dir": text})))?;
+            } else {
+                say(format_args!("{} is in channel {channel}", visible(text)))?;
+            }
+        }
+        ChannelVerb::List { json } => {
+            let registry = registry::read(&paths.claude).map_err(unusable)?;
+            let valid = |name: &Value| name.as_str().is_some_and(|name| name.parse::<Channel>().is_ok());
+            if *json {
+                let list: Vec<Value> =
+                    registry.entries().map(|(dir, name)| json!({"dir": dir, "channel": name, "valid": valid(name)})).collect();
+                say(format_args!("{}", json!(list)))?;
+                return Ok(0);
+            }
+            let text = |name: &Value| name.as_str().map_or_else(|| name.to_string(), str::to_owned);
+            let mut rows = vec![["CHANNEL", "DIRECTORY"].map(str::to_owned)];
+            for (dir, name) in registry.entries() {
+                let note = if valid(name) { "" } else { " (no channel name: read over)" };
+                rows.push([visible(&text(name)) + note, visible(dir)]);
+            }
+            if rows.len() == 1 {
+                eprintln!("no directory has a channel; everything is in global");
+            } else {
+                list::print(&rows)?;
+            }
+        }
+    }
+    Ok(0)
+}

@@ -1,0 +1,129 @@
+//! Channels: which name a directory's handoffs are kept under.
+
+use std::os::unix::fs::symlink;
+use std::path::Path;
+use std::process::{Command, Output};
+
+use serde_json::{Value, json};
+
+use super::steps::*;
+use super::support::claude;
+use super::support::world::World;
+
+fn run_in(world: &World, dir: &Path, args: &[&str]) -> Output {
+    let mut command = Command::new(claude::hopty());
+    command.args(args).env_clear().envs(world.env.iter().cloned()).current_dir(dir).output().unwrap()
+}
+
+fn channel_in(world: &World, dir: &Path) -> String {
+    let output = run_in(world, dir, &["channel"]);
+    assert!(output.status.success(), "{output:?}");
+    text(&output.stdout).trim().to_owned()
+}
+
+fn registry(world: &World) -> std::path::PathBuf {
+    world.claude_dir().join("channel-registry.json")
+}
+
+#[test]
+fn item_054_the_channel_of_a_path_or_of_this_directory() {
+    let world = world();
+    assert_eq!(world.ask(&["channel"]), "global\n");
+    assert_eq!(json_of(&world, &["channel", "--json"]), json!({"channel": "global", "dir": world.project, "entry": null}));
+    std::fs::create_dir_all(world.project.join("deep/er")).unwrap();
+    world.ask(&["channel", "set", "bridge"]);
+    world.ask(&["channel", "set", "tunnel", "deep"]);
+    for (path, name) in [(".", "bridge"), ("deep", "tunnel"), ("deep/er", "tunnel"), ("deep/not-there", "tunnel"), ("..", "global")] {
+        assert_eq!(world.ask(&["channel", path]), format!("{name}\n"), "{path}");
+    }
+    let beside = world.project.with_file_name("proj2");
+    std::fs::create_dir(&beside).unwrap();
+    assert_eq!(channel_in(&world, &beside), "global", "proj2 is not below proj");
+    let file: Value = serde_json::from_slice(&std::fs::read(registry(&world)).unwrap()).unwrap();
+    assert_eq!(
+        file,
+        json!({"registry": {world.project.to_str().unwrap(): "bridge", world.project.join("deep").to_str().unwrap(): "tunnel"}})
+    );
+    let list = json_of(&world, &["channel", "list", "--json"]);
+    assert_eq!(list[0], json!({"dir": world.project, "channel": "bridge", "valid": true}));
+}
+
+#[test]
+fn links_are_resolved_on_both_sides() {
+    let world = world();
+    let link = world.home.join("link");
+    symlink(&world.project, &link).unwrap();
+    world.ask(&["channel", "set", "linked", link.to_str().unwrap()]);
+    assert_eq!(channel_in(&world, &world.project), "linked");
+    std::fs::write(registry(&world), json!({"registry": {link.to_str().unwrap(): "other"}}).to_string()).unwrap();
+    assert_eq!(channel_in(&world, &world.project), "other");
+    world.ask(&["channel", "set", "third"]);
+    assert_eq!(json_of(&world, &["channel", "list", "--json"]).as_array().unwrap().len(), 1, "the same directory once");
+    assert_eq!(channel_in(&world, &link), "third");
+}
+
+#[test]
+fn item_015_handoffs_of_one_project_never_reach_another() {
+    let world = world();
+    world.ask(&["channel", "set", "bridge"]);
+    let id = create(&world);
+    assert!(world.claude_dir().join("handoff/bridge.manifest.json").is_file());
+    assert_eq!(world.ask(&["handoff", "id"]).trim(), id);
+    let elsewhere = run_in(&world, &world.home, &["handoff", "load"]);
+    assert_eq!(elsewhere.status.code(), Some(1));
+    assert!(text(&elsewhere.stderr).contains("no handoff waits in channel global"));
+    let named = run_in(&world, &world.home, &["handoff", "id", "--channel", "bridge"]);
+    assert_eq!(text(&named.stdout).trim(), id);
+    assert_eq!(json_of(&world, &["handoff", "list", "--all", "--json"])[0]["channel"], "bridge");
+}
+
+#[test]
+fn a_hostile_registry_is_left_as_it_is() {
+    let world = world();
+    let deep = "[".repeat(100_000);
+    for content in ["", "{", "[]", "{\"registry\":[]}", "\0\0", "{\"registry\":{\"/\":", &deep, &" ".repeat(2 << 20)] {
+        std::fs::write(registry(&world), content).unwrap();
+        for args in [&["channel"][..], &["channel", "list"], &["channel", "set", "x"]] {
+            fails(&world, args, 125);
+        }
+        assert_eq!(std::fs::read_to_string(registry(&world)).unwrap(), content);
+        talk(&world, ID, "Go on.");
+        let output = world.hopty(&["handoff", "create"]);
+        assert!(output.status.success() && text(&output.stderr).contains("the channel global"), "{output:?}");
+    }
+    let odd = json!({"registry": {"/": "../../x", "relative": "r", "/..": "up", "": "empty", "/x\u{1b}[2J": "esc"}, "mine": [1, 2]});
+    std::fs::write(registry(&world), odd.to_string()).unwrap();
+    assert_eq!(world.ask(&["channel"]), "global\n");
+    assert!(!world.ask(&["channel", "list"]).contains('\u{1b}'));
+    world.ask(&["channel", "set", "mine"]);
+    let now: Value = serde_json::from_slice(&std::fs::read(registry(&world)).unwrap()).unwrap();
+    assert_eq!((&now["mine"], &now["registry"]["/"]), (&json!([1, 2]), &json!("../../x")));
+    std::fs::remove_file(registry(&world)).unwrap();
+    symlink("/etc/passwd", registry(&world)).unwrap();
+    assert!(fails(&world, &["channel", "set", "x"], 125).contains("symbolic link"));
+}
+
+#[test]
+fn names_that_could_leave_the_directory_are_refused() {
+    let world = world();
+    for name in ["../x", "a/b", ".hidden", "", "x y", "\u{1b}[2J", &"x".repeat(65)] {
+        fails(&world, &["channel", "set", name], 2);
+        fails(&world, &["handoff", "list", "--channel", name], 2);
+    }
+    fails(&world, &["channel", "set", "x", "/not/there"], 1);
+    assert!(!registry(&world).exists());
+}
+
+#[test]
+fn many_at_once_lose_no_entry() {
+    let world = world();
+    let dirs: Vec<_> = (0..12).map(|n| world.project.join(format!("d{n}"))).collect();
+    dirs.iter().for_each(|dir| std::fs::create_dir(dir).unwrap());
+    std::thread::scope(|scope| {
+        for dir in &dirs {
+            let world = &world;
+            scope.spawn(move || world.ask(&["channel", "set", "many", dir.to_str().unwrap()]));
+        }
+    });
+    assert_eq!(json_of(&world, &["channel", "list", "--json"]).as_array().unwrap().len(), 12);
+}
