@@ -2,8 +2,7 @@
 //!
 //! `capture` is what is known when it is made, `document` and `state` are its two files, `manifest` is where it stands,
 //! `note` is what Claude itself adds, `frame` is what the next conversation gets of it, and `continuation` is the prompt
-//! that is typed. All of it is text
-//! in, text out: files are written by `fs::store`.
+//! that is typed. All of it is text in, text out: files are written by `fs::store`.
 
 pub mod capture;
 pub mod continuation;
