@@ -25,6 +25,7 @@
 //! | `save` | the worker's jobs: handoffs and their transcripts |
 //! | `report` | the session object of CONTRACT C3 |
 
+mod ask;
 mod clients;
 mod command;
 mod event_loop;

@@ -30,9 +30,13 @@ impl Host {
             Action::PassKeys => self.pass_keys(),
             Action::ReleaseKeys { draft } => self.release_keys(draft),
             Action::Type { typing } => self.type_for_supervisor(&typing),
-            Action::Follow { conversation, transcript } => self.follow(&conversation, transcript.as_deref()),
+            Action::Follow { conversation, transcript } => {
+                self.follow(&conversation, transcript.as_deref());
+                self.recall_ask(&conversation);
+            }
             Action::ConsumeSignal => self.consume_signal(),
             Action::Consume { handoff, conversation } => self.consume(&handoff, &conversation),
+            Action::KeepAsk { conversation, answer, left } => self.keep_ask(conversation, answer, left),
             Action::Suspend => self.suspend_leader(),
             Action::Notice { about, text } => self.notice(about, &text),
             Action::Reply { id, with } => self.reply(id, &with),

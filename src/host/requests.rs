@@ -165,6 +165,7 @@ impl Host {
                 let client = self.attach(id, &attach);
                 self.send(id, &ok_line(request, &json!({"client": client, "frames": true})));
             }
+            Request::Ask { answer } => self.ask_request(id, request, answer),
             Request::Hook { run: Some(run), .. } if run != 0 && run != self.recorder.supervisor.run() => {
                 self.send(id, &ok_line(request, &json!({"stdout": ""})));
             }

@@ -273,7 +273,7 @@ impl Host {
         }
     }
 
-    fn write_small(&mut self, path: PathBuf, text: String) {
+    pub(super) fn write_small(&mut self, path: PathBuf, text: String) {
         self.do_quietly(move || {
             let done = atomic::write(&path, text.as_bytes());
             done.map_or_else(|e| Done::Failed(e.to_string()), |()| Done::Quiet)

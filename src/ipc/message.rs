@@ -3,6 +3,7 @@
 use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
 
+use crate::core::supervisor::ask::AskAnswer;
 use crate::core::terminal::{Modes, Size};
 
 /// The number that both sides must share.
@@ -119,6 +120,11 @@ pub enum Request {
         /// Answer again when it is done.
         #[serde(default)]
         wait: bool,
+    },
+    /// What a person answers to the question of mode `ask`.
+    Ask {
+        /// It.
+        answer: AskAnswer,
     },
     /// End the session.
     Stop {
@@ -271,7 +277,7 @@ pub fn parse_request(line: &[u8]) -> Result<(u64, Request), (u64, Failure)> {
     let Some(name) = value.get("do").and_then(Value::as_str) else {
         return Err((id, Failure::new(Code::BadRequest, "the request has no `do`", hint)));
     };
-    let known = ["status", "events", "restart", "stop", "send", "attach", "detach", "hook", "wait", "screen"];
+    let known = ["status", "events", "restart", "stop", "send", "attach", "detach", "hook", "wait", "screen", "ask"];
     if !known.contains(&name) {
         let shown: String = name.chars().filter(|c| !c.is_control()).take(40).collect();
         return Err((id, Failure::new(Code::UnknownRequest, format!("unknown request `{shown}`"), hint)));

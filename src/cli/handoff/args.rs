@@ -26,6 +26,16 @@ pub(in crate::cli) struct Which {
     pub at: Where,
 }
 
+/// Which session.
+#[derive(Debug, Args)]
+pub(in crate::cli) struct Session {
+    /// Its name; may be left out when only one is meant
+    pub name: Option<String>,
+    /// As JSON
+    #[arg(long)]
+    pub json: bool,
+}
+
 /// What a handoff is made from.
 #[derive(Debug, Args)]
 pub(in crate::cli) struct CreateOptions {
@@ -102,6 +112,10 @@ pub(in crate::cli) enum HandoffVerb {
         #[arg(long)]
         new: bool,
     },
+    /// Where hopty asks before it hands over: ask again in five minutes
+    Snooze(Session),
+    /// Where hopty asks before it hands over: ask no more in this conversation
+    Dismiss(Session),
 }
 
 impl HandoffVerb {
@@ -112,6 +126,7 @@ impl HandoffVerb {
             HandoffVerb::Show(options) => options.which.at.json,
             HandoffVerb::List { at, .. } | HandoffVerb::Id { at, .. } => at.json,
             HandoffVerb::Load(options) => options.which.at.json,
+            HandoffVerb::Snooze(session) | HandoffVerb::Dismiss(session) => session.json,
             HandoffVerb::Clear(which) | HandoffVerb::Path { which, .. } => which.at.json,
         }
     }

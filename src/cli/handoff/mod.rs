@@ -3,6 +3,7 @@
 //! It works on the files alone; a session is asked only for what it knows better: its conversation, its channel.
 
 pub(super) mod args;
+mod asked;
 mod create;
 mod load;
 mod redactions;
@@ -20,6 +21,7 @@ use crate::core::handoff::frame::Budget;
 use crate::core::handoff::manifest::{NotClaimed, NotMoved};
 use crate::core::handoff::pick::{NotPicked, pick};
 use crate::core::ids::{Channel, HandoffId, SessionName};
+use crate::core::supervisor::ask::AskAnswer;
 use crate::fs::paths::Paths;
 use crate::fs::registry;
 use crate::fs::store::{Keeping, Store, StoreError};
@@ -28,6 +30,11 @@ use crate::ipc::message::Code;
 use args::{HandoffVerb, Where, Which};
 
 pub(super) fn handoff(verb: &HandoffVerb) -> Result<u8, Failed> {
+    match verb {
+        HandoffVerb::Snooze(session) => return asked::answer(session, AskAnswer::Snooze),
+        HandoffVerb::Dismiss(session) => return asked::answer(session, AskAnswer::Dismiss),
+        _ => {}
+    }
     let place = Place::new()?;
     let done = match verb {
         HandoffVerb::Create(options) => create::create(&place, options),
@@ -38,6 +45,7 @@ pub(super) fn handoff(verb: &HandoffVerb) -> Result<u8, Failed> {
         HandoffVerb::Path { which, record } => show::path(&place, which, *record),
         HandoffVerb::Id { at, new: false } => show::id(&place, at),
         HandoffVerb::Id { at, new: true } => create::new_id(&place, at),
+        HandoffVerb::Snooze(_) | HandoffVerb::Dismiss(_) => Ok(0),
     };
     place.tell_notices();
     done

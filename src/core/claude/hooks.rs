@@ -2,6 +2,7 @@
 
 use serde_json::{Value, json};
 
+use super::question;
 use crate::core::handoff::continuation::is_ours;
 use crate::core::handoff::note;
 use crate::core::ids::{ConversationId, HandoffId};
@@ -48,6 +49,7 @@ pub fn read(event: &str, payload: &Value, expected: Option<&HandoffId>) -> Call 
         lines: !tool_uses.is_empty() || last_message.is_some(),
         mode: text("permission_mode").map(|mode| mode.chars().take(40).collect()),
         asks: (event == HookEvent::PermissionRequest).then(|| asked_by(text("tool_name")).to_owned()),
+        answered: (event == HookEvent::PostToolBatch).then(|| calls.iter().find_map(question::answer)).flatten(),
         auto: event == HookEvent::PreCompact && text("trigger") == Some("auto"),
         error: text("error").map(|error| error.chars().take(40).collect()),
     };
@@ -89,6 +91,7 @@ pub fn stdout(event: HookEvent, answer: &HookAnswer, frame: Option<&str>) -> Str
         }
         HookAnswer::Frame { .. } => frame.map_or_else(String::new, tell),
         HookAnswer::Tell { what: Told::Note } => tell(note::QUESTION),
+        HookAnswer::Tell { what: Told::Ask { percent } } => tell(&question::order(*percent)),
     }
 }
 

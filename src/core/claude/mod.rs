@@ -12,6 +12,7 @@ mod memory;
 pub mod offers;
 pub mod place;
 pub mod prompt_box;
+pub mod question;
 mod record;
 mod reduce;
 pub mod screens;

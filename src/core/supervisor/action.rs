@@ -2,6 +2,7 @@
 
 use serde::{Deserialize, Serialize};
 
+use super::ask::AskAnswer;
 use super::phase::{Cause, StartKind};
 use crate::core::context::Level;
 use crate::core::ids::{ConversationId, HandoffId};
@@ -34,6 +35,11 @@ pub enum Want {
 pub enum Told {
     /// To write down in its own words what the next conversation must know.
     Note,
+    /// To ask the person whether to hand over, in the words of checklist 109.
+    Ask {
+        /// How full the window is, in percent.
+        percent: u8,
+    },
 }
 
 /// What a hook call is answered with.
@@ -219,6 +225,15 @@ pub enum Action {
         handoff: HandoffId,
         /// By whom.
         conversation: ConversationId,
+    },
+    /// Keep what a person answered for a later host of this conversation.
+    KeepAsk {
+        /// Which.
+        conversation: ConversationId,
+        /// What was answered.
+        answer: AskAnswer,
+        /// How long it stands, in ms; 0 is for good.
+        left: u64,
     },
     /// The child is stopped: give the leader's shell its terminal back.
     Suspend,

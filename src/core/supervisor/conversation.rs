@@ -1,6 +1,7 @@
 //! Which conversation is followed: SessionStart by its source, `/clear`, `/compact`, `/resume` (DESIGN 2, CONTRACT C13).
 
 use super::action::{Action, DecisionKind, HookAnswer, RestartBy};
+use super::ask::Ask;
 use super::event::{Hook, Source};
 use super::phase::{Phase, StopFor, StopStep};
 use super::{Supervisor, Turn};
@@ -17,7 +18,7 @@ impl Supervisor {
             self.conversation = Some(id.clone());
             self.fill = Fill::default();
             self.fired = Level::Ok;
-            self.asked = None;
+            self.ask = Ask::Silent;
             self.rearm_at_stop = false;
             self.held_off = 0;
             self.spoken = false;

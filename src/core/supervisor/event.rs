@@ -3,6 +3,7 @@
 
 use serde::{Deserialize, Serialize};
 
+use super::ask::AskAnswer;
 use crate::core::ids::{ConversationId, HandoffId};
 use crate::core::input::Class;
 use crate::core::process::{ProcessEnd, Signal};
@@ -132,6 +133,9 @@ pub struct Hook {
     /// PermissionRequest: what a person is asked for, by the name that the dialog has.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub asks: Option<String>,
+    /// PostToolBatch: what the person answered to the question of mode `ask`.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub answered: Option<AskAnswer>,
     /// PreCompact: Claude wants to by itself, not because a person asked for it.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub auto: bool,
@@ -344,6 +348,18 @@ pub enum Event {
         now: bool,
         /// Save and continue from a handoff.
         handoff: bool,
+    },
+    /// `hopty handoff snooze` and `dismiss`: the answer of a person who was asked, or is not to be asked.
+    Ask {
+        /// It.
+        answer: AskAnswer,
+    },
+    /// What was answered to an earlier host of the conversation that is followed now.
+    AskWas {
+        /// It.
+        answer: AskAnswer,
+        /// How long a snooze still lasts, in ms.
+        left: u64,
     },
     /// `hopty send --submit`.
     Submit {

@@ -85,13 +85,17 @@ impl Supervisor {
             }
             _ => {}
         }
-        self.answer(id, HookAnswer::Nothing, out);
+        let question = if hook.prompt == Some(PromptOf::Person) { self.put_question(now) } else { None };
+        self.answer(id, question.unwrap_or(HookAnswer::Nothing), out);
     }
 
     /// The tools of a response have run: the best moment to stop a loop, once its lines are in the transcript.
     fn tool_batch(&mut self, now: Stamp, id: u64, hook: &Hook, out: &mut Vec<Action>) {
         self.set_turn(now, Turn::Busy);
         self.background = self.background.saturating_add(hook.started);
+        if let Some(answer) = hook.answered {
+            self.ask_answered(now, answer, out);
+        }
         if matches!(&self.phase, Phase::Saving { point, .. } if *point != SafePoint::Now) {
             // Claude was taken for idle and was not.
             self.back_to_waiting(now, out);

@@ -1,9 +1,10 @@
 //! The context figure and the levels it crosses (DESIGN 7): fired once per crossing, armed again when it drops.
 
 use super::action::{Action, DecisionKind, RestartBy};
+use super::ask::Ask;
 use super::phase::{Phase, Request};
 use super::{Agent, Supervisor};
-use crate::core::config::{AskDefault, Levels, RestartMode};
+use crate::core::config::{Levels, RestartMode};
 use crate::core::context::{Fill, Level};
 use crate::core::ids::ConversationId;
 use crate::core::time::Stamp;
@@ -25,13 +26,13 @@ impl Supervisor {
         } else {
             self.fired = self.fired.min(fill.level(&self.rearm_levels()));
         }
-        if self.fired < Level::Handoff {
-            self.asked = None;
+        if self.fired < Level::Ask && matches!(self.ask, Ask::Due { .. } | Ask::Put { .. }) {
+            self.ask = Ask::Silent;
         }
     }
 
     /// `Context is at 82 % of 200000 tokens`, or the transcript's size where no window is known.
-    fn fill_words(&self) -> String {
+    pub(super) fn fill_words(&self) -> String {
         match self.fill {
             Fill { window: 0, bytes, .. } => format!("The transcript has {} KiB", bytes / 1024),
             fill => format!("Context is at {} % of {} tokens", fill.percent(), fill.window),
@@ -39,34 +40,18 @@ impl Supervisor {
     }
 
     fn level_crossed(&mut self, now: Stamp, level: Level, out: &mut Vec<Action>) {
-        if level < Level::Handoff || self.policy.agent != Agent::Claude {
+        if self.policy.agent != Agent::Claude {
             return;
         }
-        let c = &self.policy.config.restart;
-        match c.mode {
-            RestartMode::Manual => {}
-            RestartMode::Auto => self.level_request(now, level, out),
-            RestartMode::Ask => {
-                let after = match c.ask_default {
-                    AskDefault::Handoff => format!("; without an answer it happens by itself in {}", c.ask_timeout),
-                    AskDefault::Nothing => String::new(),
-                };
-                self.asked = (c.ask_default == AskDefault::Handoff).then(|| now.after(c.ask_timeout.ms()));
-                let text = format!("{}: `hopty restart` hands over{after}.", self.fill_words());
-                out.push(Action::Notice { about: DecisionKind::LevelCrossed, text });
-            }
-        }
-    }
-
-    /// Nobody answered the question of mode `ask`.
-    pub(super) fn ask_is_over(&mut self, now: Stamp, out: &mut Vec<Action>) {
-        if self.phase == Phase::Running && self.asked.is_some_and(|until| now >= until) {
-            self.level_request(now, self.level(), out);
+        match self.policy.config.restart.mode {
+            RestartMode::Auto if level >= Level::Handoff => self.level_request(now, level, out),
+            RestartMode::Ask => self.ask_is_due(now, out),
+            RestartMode::Auto | RestartMode::Manual => {}
         }
     }
 
     /// A hand-over because of a level: requested, hurried up, or remembered for the next end of a turn.
-    fn level_request(&mut self, now: Stamp, level: Level, out: &mut Vec<Action>) {
+    pub(super) fn level_request(&mut self, now: Stamp, level: Level, out: &mut Vec<Action>) {
         match &mut self.phase {
             Phase::Waiting { request } => {
                 request.now |= level == Level::Hard;

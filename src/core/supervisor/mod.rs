@@ -11,6 +11,7 @@
 //! | `run` | one life of the child: spawn, start, Ctrl+C, passed signals |
 //! | `hooks`, `conversation` | what a hook call means, and which conversation it is about |
 //! | `level`, `compact` | the context figure and what crossing a level asks for, Claude's own compaction |
+//! | `ask` | the question that is put to a person first, in mode `ask` |
 //! | `restart`, `note` | from a wish to a safe point, and Claude's own words before it |
 //! | `save` | from the safe point to a handoff on disk |
 //! | `stop`, `crash` | from SIGTERM to the end, and what follows an end that nobody asked for |
@@ -20,6 +21,7 @@
 //! | `decisions`, `state` | what is written down with its reasons, and what others may ask |
 
 pub mod action;
+pub mod ask;
 mod compact;
 mod conversation;
 mod crash;
@@ -52,6 +54,7 @@ use crate::core::ids::{ConversationId, HandoffId};
 use crate::core::process::Signal;
 use crate::core::time::Stamp;
 use action::{Action, DecisionKind, HookAnswer, Reply, Target};
+use ask::Ask;
 use event::{AgentStatus, Event, KeyClass, PromptBox, ScreenFacts};
 use keys::Keys;
 use phase::{DeliverStep, Phase, StopFor, StopStep};
@@ -184,8 +187,9 @@ pub struct Supervisor {
     /// How often Claude was kept from compacting in this conversation.
     #[serde(default)]
     held_off: u32,
-    /// Mode `ask`: nobody has answered; from here on the hand-over happens by itself.
-    asked: Option<Stamp>,
+    /// Mode `ask`: where the question stands.
+    #[serde(default)]
+    ask: Ask,
     interrupt: Option<(Stamp, u64)>,
     /// Ctrl+C stopped a delivery then.
     broken_off: Option<Stamp>,
@@ -256,7 +260,7 @@ impl Supervisor {
             fired: Level::Ok,
             rearm_at_stop: false,
             held_off: 0,
-            asked: None,
+            ask: Ask::Silent,
             interrupt: None,
             broken_off: None,
             passed: None,
@@ -338,6 +342,8 @@ impl Supervisor {
             }
             Event::Signal { file, fresh, sessions, dir_ok } => self.signal(now, file, *fresh, *sessions, *dir_ok, out),
             Event::Restart { id, by, now: at_once, handoff } => self.restart(now, *id, *by, *at_once, *handoff, out),
+            Event::Ask { answer } => self.ask_answered(now, *answer, out),
+            Event::AskWas { answer, left } => self.ask_was(now, *answer, *left),
             Event::Submit { id, command } => self.submit(now, *id, *command, out),
             Event::Taken { queued } => self.submit_read(now, *queued, out),
             Event::Stop { id, kill } => self.stop(now, *id, *kill, out),
@@ -375,7 +381,7 @@ impl Supervisor {
     /// Whatever happened, something that is waited for may be true now.
     fn look_again(&mut self, now: Stamp, out: &mut Vec<Action>) {
         if self.pid.is_some() {
-            self.ask_is_over(now, out);
+            self.tick_ask(now, out);
             self.deliver(now, out);
             self.submit_goes_on(now, out);
             self.try_safe_point(now, out);
@@ -388,7 +394,7 @@ impl Supervisor {
     pub fn next_deadline(&self) -> Option<Stamp> {
         let mut due = Vec::new();
         match &self.phase {
-            Phase::Running => due.extend(self.asked),
+            Phase::Running => due.extend(self.ask_deadline()),
             Phase::Waiting { request } => self.waiting_deadlines(request, &mut due),
             Phase::Saving { step, .. } => due.push(self.saving_deadline(*step)),
             Phase::Stopping { step: StopStep::Settle { until }, .. } => due.push(*until),

@@ -1,6 +1,7 @@
 //! From a wish to a safe point (DESIGN 6.1 and 6.2): who may ask, how long is waited, and what may stand in the way.
 
 use super::action::{Action, DecisionKind, HookAnswer, Reply, RestartBy};
+use super::ask::Ask;
 use super::event::{AgentStatus, Asker, PromptBox};
 use super::phase::{Phase, Request, SafePoint};
 use super::{Agent, Supervisor, Turn};
@@ -126,7 +127,9 @@ impl Supervisor {
         });
         out.push(Action::WaitSafePoint { until: request.turn_until });
         self.rearm_at_stop = false;
-        self.asked = None;
+        if matches!(self.ask, Ask::Due { .. } | Ask::Put { .. }) {
+            self.ask = Ask::Silent;
+        }
         self.enter(now, Phase::Waiting { request });
     }
 

@@ -1,6 +1,7 @@
 //! One life of the child: spawn, start, job control, and what a person or a client does to it from outside.
 
 use super::action::{Action, DecisionKind, Target, Typing};
+use super::ask::Ask;
 use super::ends::{CtrlC, Meaning, Row, meaning};
 use super::keys::Keys;
 use super::phase::{Cause, Phase, Plan, StartKind, StopFor};
@@ -54,7 +55,7 @@ impl Supervisor {
             self.fill = Fill::default();
             self.fired = Level::Ok;
             self.rearm_at_stop = false;
-            self.asked = None;
+            self.ask = Ask::Silent;
         }
         if plan.dir.is_some() {
             // For the runs after it too: a conversation can only be resumed where it was had.

@@ -123,7 +123,7 @@ fn policies() -> Vec<Policy> {
     tight.config.restart.turn_wait = span(0);
     tight.config.hooks.hold = span(100);
     tight.config.delivery.answer_dialogs = vec!["trust".to_owned(), "permission".to_owned()];
-    let mut other = claude();
+    let mut other = Policy { notes: true, ..claude() };
     other.config.delivery.method = DeliveryMethod::Argument;
     other.config.restart.mode = RestartMode::Ask;
     other.config.recovery.resume_after_crash = false;

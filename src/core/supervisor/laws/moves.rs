@@ -1,5 +1,6 @@
 //! Which event comes next: mostly one that fits the phase, so that every phase is reached, and now and then any at all.
 
+use super::super::ask::AskAnswer;
 use super::super::event::{AgentStatus, Asker, Event, Hook, HookEvent, KeyClass, PromptBox, PromptOf, ScreenFacts, Source};
 use super::super::phase::{DeliverStep, SaveStep};
 use super::super::tests::{conversation, handoff, hook, named};
@@ -171,7 +172,7 @@ impl World {
     }
 
     fn anything(&mut self, dice: Dice) -> Event {
-        match dice.what % 37 {
+        match dice.what % 39 {
             0 => self.start(dice),
             1 => Event::Started { run: dice.with % 4, pid: 7, next: Some(self.new_conversation()) },
             2 => Event::CouldNotStart { run: dice.with % 4, code: 127 },
@@ -207,6 +208,8 @@ impl World {
             33 => Event::Taken { queued: dice.wild.is_multiple_of(2) },
             34 => self.call(HookEvent::PreCompact, dice),
             35 => self.call(HookEvent::PostCompact, dice),
+            36 => Event::Ask { answer: an_answer(dice) },
+            37 => Event::AskWas { answer: an_answer(dice), left: u64::from(dice.with) * 100 },
             28 => Event::Degraded { part: "screen model".to_owned() },
             _ => Event::Tick,
         }
@@ -248,7 +251,10 @@ impl World {
             }
             HookEvent::Stop => hook.background = u32::from(dice.with.is_multiple_of(5)),
             HookEvent::PreCompact => hook.auto = !dice.with.is_multiple_of(4),
-            HookEvent::PostToolBatch => hook.started = u32::from(dice.with.is_multiple_of(7)),
+            HookEvent::PostToolBatch => {
+                hook.started = u32::from(dice.with.is_multiple_of(7));
+                hook.answered = dice.wild.is_multiple_of(9).then(|| an_answer(dice));
+            }
             _ => {}
         }
         self.hook_call(hook)
@@ -350,6 +356,10 @@ fn stop(dice: Dice) -> Event {
         1 => Event::Stop { id: 12, kill: false },
         _ => Event::Shutdown,
     }
+}
+
+fn an_answer(dice: Dice) -> AskAnswer {
+    [AskAnswer::Yes, AskAnswer::Snooze, AskAnswer::Dismiss][dice.wild as usize % 3]
 }
 
 fn a_signal(dice: Dice) -> Signal {

@@ -1,7 +1,6 @@
 //! Who may ask for a restart, and what becomes of it: signal files, `hopty restart`, limits.
 
 use super::*;
-use crate::core::config::{AskDefault, RestartMode};
 
 #[test]
 fn a_signal_file_that_names_this_conversation_is_obeyed() {
@@ -207,23 +206,6 @@ fn exactly_so_many_restarts_within_the_window() {
         assert!(s.sentences().contains("HO-20261120-142950-00000004 is waiting"), "{}", s.sentences());
         assert_eq!(s.sup.restarts(), 3);
     }
-}
-
-#[test]
-fn mode_manual_only_says_it_and_mode_ask_asks() {
-    let mut policy = claude();
-    policy.config.restart.mode = RestartMode::Manual;
-    let mut s = Session::busy(policy.clone());
-    assert_eq!(s.usage(95), "level.crossed");
-    policy.config.restart.mode = RestartMode::Ask;
-    let mut s = Session::idle(policy.clone());
-    assert_eq!(s.usage(85), "level.crossed, notice");
-    assert_eq!(s.tick(), "restart.requested, wait, safe_point.reached, hold keys, check settings", "nobody answered");
-    assert_eq!(s.now, Stamp(620_000));
-    policy.config.restart.ask_default = AskDefault::Nothing;
-    let mut s = Session::idle(policy);
-    assert_eq!(s.usage(85), "level.crossed, notice");
-    assert_eq!(s.sup.next_deadline(), None);
 }
 
 #[test]

@@ -6,6 +6,7 @@ mod crashes;
 mod delivery;
 mod hookless;
 mod interrupts;
+mod question;
 mod stopping;
 mod submitting;
 mod telling;
@@ -57,6 +58,7 @@ pub(super) fn hook(event: HookEvent, of: &ConversationId) -> Hook {
         lines: false,
         mode: None,
         asks: None,
+        answered: None,
         auto: false,
         error: None,
     }
@@ -98,6 +100,7 @@ pub(super) fn word(action: &Action) -> String {
         Action::ConsumeSignal => "consume signal".to_owned(),
         Action::Follow { .. } => "follow".to_owned(),
         Action::WaitSafePoint { .. } => "wait".to_owned(),
+        Action::KeepAsk { answer, .. } => format!("keep {answer:?}"),
         Action::Suspend => "suspend".to_owned(),
     }
 }

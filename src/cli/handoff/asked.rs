@@ -1,0 +1,21 @@
+//! `hopty handoff snooze` and `dismiss`: the answer of a person whom hopty asks before it hands over (mode `ask`).
+
+use serde_json::json;
+
+use super::args::Session;
+use crate::cli::control::{Control, Rule, live, paths};
+use crate::cli::error::{Failed, say};
+use crate::cli::session::ANSWER;
+use crate::core::supervisor::ask::AskAnswer;
+
+pub(super) fn answer(session: &Session, answer: AskAnswer) -> Result<u8, Failed> {
+    let paths = paths()?;
+    let name = live(&paths, session.name.as_deref(), Rule::Any)?;
+    let done = Control::connect(&paths, &name, Some(ANSWER))?.ask(json!({"do": "ask", "answer": answer}))?;
+    match (session.json, answer) {
+        (true, _) => say(format_args!("{done}"))?,
+        (false, AskAnswer::Dismiss) => say(format_args!("{name} asks no more in this conversation"))?,
+        (false, _) => say(format_args!("{name} asks again in 5 minutes"))?,
+    }
+    Ok(0)
+}

@@ -1,0 +1,109 @@
+//! The question of mode `ask`: how Claude is told to put it, and the answer in what its tool gives back (checklist 109).
+//!
+//! Claude puts it with its own tool, AskUserQuestion, so a person sees it where they look anyway. What is asked is fixed;
+//! only the percentage is filled in.
+
+use serde_json::Value;
+
+use crate::core::supervisor::ask::AskAnswer;
+
+/// The tool.
+const TOOL: &str = "AskUserQuestion";
+/// The title of the question.
+pub const HEADER: &str = "Handoff";
+/// The end of the question, by which it is known again.
+const ENDS: &str = "Generate handoff summary and start fresh?";
+/// The answers, in the order in which they are offered.
+pub const OPTIONS: [(&str, AskAnswer); 3] =
+    [("Yes, handoff now", AskAnswer::Yes), ("Snooze 5 min", AskAnswer::Snooze), ("Dismiss", AskAnswer::Dismiss)];
+
+/// The question.
+#[must_use]
+pub fn question(percent: u8) -> String {
+    format!("Context at {percent}%. {ENDS}")
+}
+
+/// What Claude is told with a person's prompt.
+#[must_use]
+pub fn order(percent: u8) -> String {
+    let options = OPTIONS.map(|(label, _)| format!("'{label}'")).join(" / ");
+    format!(
+        "hopty: before you begin, ask the user one question with the {TOOL} tool, exactly so: question '{}', header \
+         '{HEADER}', options {options}, one choice. hopty reads the answer itself. After 'Yes, handoff now' it starts a fresh \
+         conversation (as `hopty restart` does), so begin nothing. After 'Snooze 5 min' (as `hopty handoff snooze`) or \
+         'Dismiss' (as `hopty handoff dismiss`) proceed with the user's original prompt.",
+        question(percent)
+    )
+}
+
+/// The answer in one call of a PostToolBatch payload, when it is a call with our question. Anything but one of the answers
+/// that were offered counts as "not now".
+#[must_use]
+pub fn answer(call: &Value) -> Option<AskAnswer> {
+    if call.get("tool_name")?.as_str()? != TOOL {
+        return None;
+    }
+    let asked = call.get("tool_input")?.get("questions")?.as_array()?;
+    let ours = asked.iter().filter_map(|one| one.get("question")?.as_str()).find(|text| text.ends_with(ENDS))?;
+    let response = call.get("tool_response")?;
+    let given = match response.get("answers").and_then(|answers| answers.get(ours)).and_then(Value::as_str) {
+        Some(given) => given.to_owned(),
+        // As text: `... "QUESTION"="ANSWER" ...`.
+        None => text_of(response).split(&format!("{ours}\"=\"")).nth(1)?.split('"').next()?.to_owned(),
+    };
+    Some(OPTIONS.iter().find(|(label, _)| *label == given).map_or(AskAnswer::Snooze, |(_, answer)| *answer))
+}
+
+fn text_of(response: &Value) -> String {
+    match response {
+        Value::String(text) => text.clone(),
+        Value::Array(blocks) => blocks.iter().filter_map(|block| block.get("text")?.as_str()).collect(),
+        other => other.get("content").map(text_of).unwrap_or_default(),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use super::*;
+
+    #[test]
+    fn item_109_the_question_has_the_exact_words() {
+        assert_eq!(question(62), "Context at 62%. Generate handoff summary and start fresh?");
+        let order = order(62);
+        for part in ["'Context at 62%. Generate handoff summary and start fresh?'", "header 'Handoff'"] {
+            assert!(order.contains(part), "{order}");
+        }
+        assert!(order.contains("'Yes, handoff now' / 'Snooze 5 min' / 'Dismiss'"));
+        assert!(order.ends_with("proceed with the user's original prompt."));
+        for command in ["hopty restart", "hopty handoff snooze", "hopty handoff dismiss"] {
+            assert!(order.contains(command));
+        }
+    }
+
+    #[test]
+    fn the_answer_is_read_in_every_form() {
+        let call = |question: &str, response: Value| {
+            json!({"tool_name": TOOL, "tool_input": {"questions": [{"question": question, "header": "Handoff"}]},
+                   "tool_response": response})
+        };
+        let ours = question(62);
+        for (label, wanted) in OPTIONS.into_iter().chain([("Ask me later, I am busy", AskAnswer::Snooze)]) {
+            let text = format!("User has answered your questions: \"{ours}\"=\"{label}\". You can now continue.");
+            for response in [
+                json!({"questions": [{"question": ours}], "answers": {&ours: label}}),
+                json!(text),
+                json!([{"type": "text", "text": text}]),
+                json!({"content": text}),
+            ] {
+                assert_eq!(answer(&call(&ours, response.clone())), Some(wanted), "{response}");
+            }
+        }
+        assert_eq!(answer(&call("Which colour?", json!({"answers": {"Which colour?": "Dismiss"}}))), None);
+        assert_eq!(answer(&call(&ours, json!("The user declined to answer."))), None);
+        for hostile in [json!(null), json!({"tool_name": TOOL}), json!({"tool_name": TOOL, "tool_input": {"questions": 4}})] {
+            assert_eq!(answer(&hostile), None);
+        }
+    }
+}

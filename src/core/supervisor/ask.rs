@@ -1,0 +1,162 @@
+//! Mode `ask`: a person is asked before there is a hand-over (DESIGN 7, checklist 102 to 109).
+//!
+//! Over level `ask` Claude is told, with the next prompt that a person types, to put the question; the answer is read from
+//! the hook that follows. The question stands in the way of a turn, so there must be an end to it: it is put only where a
+//! time-out hands over by itself. Where a time-out is to do nothing, or no hook can carry it, a notice is all there is.
+
+use serde::{Deserialize, Serialize};
+
+use super::action::{Action, DecisionKind, HookAnswer, RestartBy, Told};
+use super::phase::{Phase, Request};
+use super::{Agent, Supervisor};
+use crate::core::config::{AskDefault, RestartMode};
+use crate::core::context::Level;
+use crate::core::time::Stamp;
+
+/// How long "Snooze 5 min" lasts, in ms (checklist 108).
+pub const SNOOZE_MS: u64 = 300_000;
+
+/// What a person answered.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum AskAnswer {
+    /// Hand over now.
+    Yes,
+    /// Ask again in five minutes.
+    Snooze,
+    /// Ask no more in this conversation.
+    Dismiss,
+}
+
+/// Where the question stands.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(tag = "ask", rename_all = "snake_case")]
+pub enum Ask {
+    /// There is nothing to ask.
+    #[default]
+    Silent,
+    /// It is asked with the next prompt of a person.
+    Due {
+        /// The hand-over happens by itself then.
+        until: Option<Stamp>,
+    },
+    /// Claude was told to ask.
+    Put {
+        /// The hand-over happens by itself then.
+        until: Stamp,
+    },
+    /// Not now.
+    Snoozed {
+        /// It is due again then.
+        until: Stamp,
+    },
+    /// Not in this conversation.
+    Dismissed,
+}
+
+impl Supervisor {
+    /// The fill is over level `ask`.
+    pub(super) fn ask_is_due(&mut self, now: Stamp, out: &mut Vec<Action>) {
+        if self.ask != Ask::Silent || self.phase != Phase::Running {
+            return;
+        }
+        let c = &self.policy.config.restart;
+        let until = (c.ask_default == AskDefault::Handoff).then(|| now.after(c.ask_timeout.ms()));
+        let after = match until {
+            Some(_) => format!("; without an answer it happens by itself in {}", c.ask_timeout),
+            None => String::new(),
+        };
+        self.ask = Ask::Due { until };
+        let text = format!("{}: `hopty restart` hands over{after}.", self.fill_words());
+        out.push(Action::Notice { about: DecisionKind::LevelCrossed, text });
+    }
+
+    /// A person has typed a prompt, and is there: the answer to this hook may carry the question.
+    pub(super) fn put_question(&mut self, now: Stamp) -> Option<HookAnswer> {
+        let Ask::Due { until: Some(_) } = self.ask else { return None };
+        if !self.policy.notes || self.phase != Phase::Running {
+            return None;
+        }
+        self.ask = Ask::Put { until: now.after(self.policy.config.restart.ask_timeout.ms()) };
+        Some(HookAnswer::Tell { what: Told::Ask { percent: self.fill.percent() } })
+    }
+
+    /// The answer is there: from the question that Claude put, or from `hopty handoff snooze` and `dismiss`.
+    pub(super) fn ask_answered(&mut self, now: Stamp, answer: AskAnswer, out: &mut Vec<Action>) {
+        if self.policy.config.restart.mode != RestartMode::Ask || self.policy.agent != Agent::Claude {
+            return;
+        }
+        let (ask, words) = match answer {
+            AskAnswer::Yes => (Ask::Silent, ""),
+            AskAnswer::Snooze => (Ask::Snoozed { until: now.after(SNOOZE_MS) }, "The person is asked again in 5 minutes."),
+            AskAnswer::Dismiss => (Ask::Dismissed, "The person is not asked again in this conversation."),
+        };
+        self.ask = ask;
+        if answer == AskAnswer::Yes {
+            if self.phase == Phase::Running {
+                let sentence = "The person was asked and wants a hand-over.".to_owned();
+                let request = self.new_request(now, RestartBy::Level);
+                let level = Some(self.level());
+                let request = Request { level, explicit: true, person: true, now: true, ..request };
+                self.wait(now, request, sentence, self.event_seq, out);
+            }
+            return;
+        }
+        self.decide(out, DecisionKind::RestartIgnored, words.to_owned(), &[self.event_seq], |d| d.by = Some(RestartBy::Level));
+        self.keep_ask(now, out);
+    }
+
+    /// What a host of this conversation before this one was told: it stands.
+    pub(super) fn ask_was(&mut self, now: Stamp, answer: AskAnswer, left: u64) {
+        self.ask = match answer {
+            AskAnswer::Yes => return,
+            AskAnswer::Snooze => Ask::Snoozed { until: now.after(left.min(SNOOZE_MS)) },
+            AskAnswer::Dismiss => Ask::Dismissed,
+        };
+    }
+
+    fn keep_ask(&self, now: Stamp, out: &mut Vec<Action>) {
+        let Some(conversation) = self.conversation.clone() else { return };
+        let (answer, left) = match self.ask {
+            Ask::Snoozed { until } => (AskAnswer::Snooze, until.since(now)),
+            Ask::Dismissed => (AskAnswer::Dismiss, 0),
+            _ => return,
+        };
+        out.push(Action::KeepAsk { conversation, answer, left });
+    }
+
+    /// Whatever the question waits for may be over.
+    pub(super) fn tick_ask(&mut self, now: Stamp, out: &mut Vec<Action>) {
+        if self.phase != Phase::Running {
+            return;
+        }
+        match self.ask {
+            Ask::Due { until: Some(until) } | Ask::Put { until } if now >= until => {
+                let put = matches!(self.ask, Ask::Put { .. });
+                self.ask = Ask::Silent;
+                self.level_request(now, self.level(), out);
+                // The question itself stands in the way of every other safe point; nothing else is under way behind it.
+                let stands = put && self.asking.as_deref() == Some("question");
+                if let Phase::Waiting { request } = &mut self.phase {
+                    request.forced |= stands;
+                }
+            }
+            Ask::Snoozed { until } if now >= until => {
+                self.ask = Ask::Silent;
+                if self.level() >= Level::Ask {
+                    self.ask_is_due(now, out);
+                }
+            }
+            _ => {}
+        }
+    }
+
+    /// When [`Supervisor::tick_ask`] has something to do.
+    pub(super) fn ask_deadline(&self) -> Option<Stamp> {
+        match self.ask {
+            Ask::Due { until } => until,
+            Ask::Put { until } | Ask::Snoozed { until } => Some(until),
+            Ask::Silent | Ask::Dismissed => None,
+        }
+    }
+}
