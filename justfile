@@ -45,6 +45,10 @@ laws SEED=`date +%s`:
 fuzz INPUTS="1000000":
     HOPTY_FUZZ_INPUTS={{INPUTS}} HOPTY_FUZZ_SEED=`date +%s` cargo test --release --test fuzz -- --nocapture
 
+# Today's client with a host from before the screen model, and the other way round.
+compat:
+    bash .ci/compat
+
 # Licences, duplicates and sources, and the advisories, which need a network.
 audit:
     cargo deny check

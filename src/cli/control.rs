@@ -171,6 +171,9 @@ impl Control {
         let answer: Answer =
             serde_json::from_str(&line).map_err(|e| Failed::new(125, format!("the answer cannot be read: {e}")).about(&name))?;
         match answer.error {
+            Some(failure) if failure.code == Code::UnknownRequest => {
+                Err(Failed::from(failure).about(&name).hint("its host is of an older version: it can be listed, attached and stopped"))
+            }
             Some(failure) => Err(Failed::from(failure).about(&name)),
             None => Ok(answer.ok.unwrap_or(Value::Null)),
         }

@@ -144,6 +144,8 @@ pub(super) fn stop(given: Option<&str>, kill: bool) -> Result<u8, Failed> {
     let mut control = Control::connect(&paths, &name, None)?;
     control.ask(json!({"do": "stop", "kill": kill}))?;
     control.wait_for_end();
+    // A host of an older version gives its name back a moment later.
+    super::wait::is_gone(&paths, &name);
     Ok(0)
 }
 

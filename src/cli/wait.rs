@@ -45,15 +45,17 @@ pub(super) fn wait(wish: &Wish<'_>) -> Result<u8, Failed> {
     };
     let (wanted, pattern) = condition_of(condition)?;
     let paths = paths()?;
-    if wanted == WaitFor::Exit && given.is_some() {
-        let name = any(&paths, given)?;
-        if !session::is_alive(&paths.session(&name)) {
-            return over(&paths, &name, wish.as_json);
-        }
+    let name = if wanted == WaitFor::Exit { any(&paths, given)? } else { live(&paths, given, Rule::Any)? };
+    if wanted == WaitFor::Exit && !session::is_alive(&paths.session(&name)) {
+        return over(&paths, &name, wish.as_json);
     }
-    let name = live(&paths, given, Rule::Any)?;
     let limit = Duration::from_millis(wish.timeout.ms());
-    let mut asked = Asked { control: Control::connect(&paths, &name, Some(ANSWER))?, until: Instant::now().checked_add(limit) };
+    let control = match Control::connect(&paths, &name, Some(ANSWER)) {
+        // It ended meanwhile.
+        Err(_) if wanted == WaitFor::Exit && is_gone(&paths, &name) => return over(&paths, &name, wish.as_json),
+        connected => connected?,
+    };
+    let mut asked = Asked { control, until: Instant::now().checked_add(limit) };
     let answer = match &pattern {
         Some(pattern) => asked.for_text(&name, pattern),
         None => asked.ask(wanted, wish.since, None),
@@ -131,7 +133,7 @@ impl Asked {
 }
 
 /// Whether the session is over. A host that was killed loses its connections before it loses its name.
-fn is_gone(paths: &Paths, name: &SessionName) -> bool {
+pub(super) fn is_gone(paths: &Paths, name: &SessionName) -> bool {
     let until = Instant::now() + DYING;
     loop {
         let alive = session::is_alive(&paths.session(name));
