@@ -80,6 +80,12 @@ impl Emulator {
         self.parser.advance(&mut self.term, bytes);
     }
 
+    /// Shows what was drawn of a frame that is not complete (mode 2026).
+    #[allow(dead_code, reason = "only tests/round_trip cuts frames")]
+    pub fn end_frame(&mut self) {
+        self.parser.stop_sync(&mut self.term);
+    }
+
     pub fn resize(&mut self, cols: u16, rows: u16) {
         *self.listener.1.lock().unwrap() = (cols, rows);
         self.term.resize(Cells(cols, rows));

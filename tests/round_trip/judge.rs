@@ -36,9 +36,16 @@ impl Picture {
     }
 }
 
-/// A fresh emulator that was sent these bytes.
+/// A fresh emulator that was sent these bytes. A frame that they have begun is shown as far as it goes.
 pub fn shown(bytes: &[u8], (cols, rows): (u16, u16)) -> Emulator {
     let mut emulator = Emulator::new(cols, rows);
     emulator.feed(bytes);
+    emulator.end_frame();
     emulator
+}
+
+/// Whether a frame is begun and not complete (mode 2026).
+pub fn is_in_frame(bytes: &[u8]) -> bool {
+    let last = |mode: &[u8]| bytes.windows(8).rposition(|part| part == mode);
+    last(b"\x1b[?2026h") > last(b"\x1b[?2026l")
 }

@@ -8,14 +8,21 @@ use hopty::core::terminal::Size;
 use hopty::standin::script::Script;
 use serde_json::{Value, json};
 
-use super::judge::{Picture, filled, picture, shown};
+use super::judge::{Picture, filled, is_in_frame, picture, shown};
 use super::outer::{Answers, Outer};
 use super::support::claude::{Kind, hopty};
+use super::support::wait::wait_within;
 use super::support::world::World;
 use super::support::{kill, wait_for};
 
 /// How long two pictures may take to become one before that is a difference.
-const DEADLINE: Duration = Duration::from_secs(10);
+const DEADLINE: Duration = Duration::from_secs(20);
+
+/// How long to look at a picture before the host is asked once more.
+const MOMENT: Duration = Duration::from_secs(1);
+
+/// How often a program may draw just when its terminal comes back.
+const TRIES: usize = 5;
 
 /// What a terminal was sent, and its size.
 pub type Recording = (Vec<u8>, (u16, u16));
@@ -75,25 +82,52 @@ impl<'w> Live<'w> {
         self.outer().wait_text(text);
     }
 
-    /// One state: the terminal goes away, another one of the same size comes, and shows the same.
+    /// One state: the terminal goes away, another one of the same size comes, and shows the same. The program is held still.
     pub fn state(&mut self, what: &str) {
         self.outer().wait_quiet();
-        let held = self.hold();
+        self.state_in_motion(what);
+    }
+
+    /// The same of a program that never comes to rest by itself.
+    pub fn state_in_motion(&mut self, what: &str) {
+        let held = wait_for("a complete frame", || {
+            let held = self.hold();
+            // Of a frame that is not complete, the terminal shows nothing yet.
+            let complete = self.meets(MOMENT).is_ok() || !is_in_frame(&self.outer().bytes());
+            if !complete {
+                go_on(&held);
+            }
+            complete.then_some(held)
+        });
+        let difference = self.there_and_back(what);
+        self.wrong.extend(difference.map(|difference| format!("{}, {what}: {difference}", self.name)));
+        self.states += 1;
+        go_on(&held);
+    }
+
+    /// The same of a program that rests but for a word now and then, and draws itself anew wherever it was held: if it draws meanwhile,
+    /// once more.
+    pub fn state_at_rest(&mut self, what: &str) {
+        self.outer().wait_quiet();
+        let difference = (0..TRIES).map_while(|_| self.there_and_back(what)).collect::<Vec<_>>();
+        if difference.len() == TRIES {
+            self.wrong.push(format!("{}, {what}: {}", self.name, difference[0]));
+        }
+        self.states += 1;
+    }
+
+    /// What is not the same when the terminal has gone and another one has come.
+    fn there_and_back(&mut self, what: &str) -> Option<String> {
         let before = self.agreed(what);
         let above = filled(&self.outer().view());
         self.come_back(self.size);
         let rows = self.size.1;
-        self.outer().sees(DEADLINE, |view| picture(view.clone(), rows) == before);
+        self.outer().sees(MOMENT, |view| picture(view.clone(), rows) == before);
         // What the host thinks has not changed by that, and nothing comes behind it.
         let after = self.agreed(what);
-        let mut difference = before.difference(&after);
         let again = filled(&self.outer().view());
-        if self.above && difference.is_none() && above != again {
-            difference = Some(format!("the rows above: {above:#?}\nare {again:#?}"));
-        }
-        self.wrong.extend(difference.map(|difference| format!("{}, {what}: {difference}", self.name)));
-        self.states += 1;
-        held.into_iter().for_each(|pid| kill(pid, nix::libc::SIGCONT));
+        let rows_above = (self.above && above != again).then(|| format!("the rows above: {above:#?}\nare {again:#?}"));
+        before.difference(&after).or(rows_above)
     }
 
     /// Another terminal comes, of another size; the program may draw itself anew.
@@ -118,19 +152,22 @@ impl<'w> Live<'w> {
 
     /// The picture in the terminal, when it is the one that the host would give: all is here that the program wrote.
     fn agreed(&self, what: &str) -> Picture {
-        let host = wait_for("the host to rest", || {
-            let dump = || ask_screen(self.world);
-            let first = dump();
-            (first == dump()).then_some(first)
-        });
-        let host = picture(shown(host["dump"].as_str().unwrap().as_bytes(), self.size).view(), self.size.1);
+        let met = self.meets(DEADLINE);
+        met.unwrap_or_else(|difference| panic!("{}, {what}: the terminal and the host never agree: {difference}", self.name))
+    }
+
+    fn meets(&self, limit: Duration) -> Result<Picture, String> {
         let rows = self.size.1;
-        self.outer().sees(DEADLINE, |view| picture(view.clone(), rows) == host);
-        let here = picture(self.outer().view(), rows);
-        if let Some(difference) = here.difference(&host) {
-            panic!("{}, {what}: the terminal and the host never agree: {difference}", self.name);
-        }
-        here
+        let mut last = None;
+        let met = wait_within(limit, || {
+            // When the second answer was given, what the program had written was read.
+            let (first, second) = (ask_screen(self.world), ask_screen(self.world));
+            let host = picture(shown(second["dump"].as_str().unwrap().as_bytes(), self.size).view(), rows);
+            let met = first == second && self.outer().sees(MOMENT, |view| picture(view.clone(), rows) == host);
+            last = picture(self.outer().view(), rows).difference(&host);
+            met.then_some(host)
+        });
+        met.ok_or_else(|| last.unwrap_or_default())
     }
 
     /// Holds everything still that the session's program has started.
@@ -158,6 +195,10 @@ impl<'w> Live<'w> {
         self.world.assert_nothing_left();
         (self.states, self.wrong, self.recordings)
     }
+}
+
+fn go_on(held: &[i32]) {
+    held.iter().for_each(|pid| kill(*pid, nix::libc::SIGCONT));
 }
 
 fn attach(world: &World, size: (u16, u16)) -> Outer {

@@ -5,6 +5,7 @@
 //!   compared with one that got the bytes; and again after what would show a hidden difference.
 //! * `programs`: real programs in a session, driven by keys. At each state the program is held still, the terminal hangs up or
 //!   is detached, and another one attaches. What these terminals were sent are recordings again.
+//! * `agents`: Claude, the stand-in and the real one, inline and full-screen.
 
 #![allow(clippy::unwrap_used)]
 
@@ -18,6 +19,7 @@ mod emulator;
 #[path = "../conformance/outer.rs"]
 mod outer;
 
+mod agents;
 mod judge;
 mod live;
 mod programs;
@@ -48,6 +50,7 @@ fn the_screen_after_attaching_is_the_one_before() {
     std::thread::scope(|scope| {
         scope.spawn(|| recordings::fixtures(&tally));
         scope.spawn(|| programs::all(&tally));
+        scope.spawn(|| agents::all(&tally));
     });
     let mut tally = tally.into_inner().unwrap();
     tally.rows.sort();

@@ -59,7 +59,12 @@ pub fn all(tally: &Mutex<Tally>) {
 fn one(tally: &Mutex<Tally>, name: &str, drive: fn(&World) -> Live<'_>) {
     let world = world();
     text(&world);
-    let (states, mut wrong, recorded) = drive(&world).end();
+    compare(tally, name, drive(&world));
+}
+
+/// Ends a session, and compares what its terminals were sent, cut at many points.
+pub fn compare(tally: &Mutex<Tally>, name: &str, live: Live<'_>) {
+    let (states, mut wrong, recorded) = live.end();
     let mut cuts = 0;
     for (n, (bytes, size)) in recorded.iter().enumerate() {
         let (some, differ) = recordings::cut(&format!("{name}, terminal {}", n + 1), bytes, *size, bytes.len() / 4 + 1);

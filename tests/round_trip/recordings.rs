@@ -7,7 +7,6 @@ use std::sync::Mutex;
 use hopty::screen::Screen;
 
 use super::Tally;
-use super::emulator::Emulator;
 use super::judge::{filled, picture, shown};
 
 /// What shows what a picture does not: whether the cursor waits to wrap, margins and tab stops, what was saved with the cursor,
@@ -37,19 +36,16 @@ pub fn fixtures(tally: &Mutex<Tally>) {
 /// Cuts a recording every so many bytes; how many states that made, and which differ.
 pub fn cut(name: &str, bytes: &[u8], size: (u16, u16), step: usize) -> (usize, Vec<String>) {
     let mut screen = Screen::new(size.0, size.1);
-    let mut emulator = Emulator::new(size.0, size.1);
     let (mut states, mut wrong, mut at) = (0, Vec::new(), 0);
     for piece in bytes.chunks(step) {
         screen.feed(piece);
-        emulator.feed(piece);
         at += piece.len();
         states += 1;
         let dump = screen.dump();
         let mut fresh = shown(&[&dump.screen[..], &dump.begun].concat(), size);
-        let same_size = picture(emulator.view(), size.1).difference(&picture(fresh.view(), size.1));
+        let mut before = shown(&bytes[..at], size);
+        let same_size = picture(before.view(), size.1).difference(&picture(fresh.view(), size.1));
         let difference = same_size.or_else(|| in_another_size(&bytes[..at], size)).or_else(|| {
-            // The emulator that goes on must not see the probes.
-            let mut before = shown(&bytes[..at], size);
             let probes = if enters_twice(&bytes[..at]) { &PROBES[..1] } else { &PROBES[..] };
             probes.iter().find_map(|probe| {
                 before.feed(probe.as_bytes());
