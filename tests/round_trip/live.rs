@@ -12,8 +12,8 @@ use super::judge::{Picture, filled, is_in_frame, picture, shown};
 use super::outer::{Answers, Outer};
 use super::support::claude::{Kind, hopty};
 use super::support::wait::wait_within;
+use super::support::wait_for;
 use super::support::world::World;
-use super::support::{kill, wait_for};
 
 /// How long two pictures may take to become one before that is a difference.
 const DEADLINE: Duration = Duration::from_secs(20);
@@ -95,14 +95,14 @@ impl<'w> Live<'w> {
             // Of a frame that is not complete, the terminal shows nothing yet.
             let complete = self.meets(MOMENT).is_ok() || !is_in_frame(&self.outer().bytes());
             if !complete {
-                go_on(&held);
+                signal(&held, nix::libc::SIGCONT);
             }
             complete.then_some(held)
         });
         let difference = self.there_and_back(what);
         self.wrong.extend(difference.map(|difference| format!("{}, {what}: {difference}", self.name)));
         self.states += 1;
-        go_on(&held);
+        signal(&held, nix::libc::SIGCONT);
     }
 
     /// The same of a program that rests but for a word now and then, and draws itself anew wherever it was held: if it draws meanwhile,
@@ -172,18 +172,23 @@ impl<'w> Live<'w> {
 
     /// Holds everything still that the session's program has started.
     fn hold(&self) -> Vec<i32> {
-        let root = self.world.status()["pid"].as_i64().unwrap();
-        let mut found = vec![root];
-        let mut at = 0;
-        while let Some(parent) = found.get(at) {
-            found.extend(children(*parent));
-            at += 1;
+        let root = i32::try_from(self.world.status()["pid"].as_i64().unwrap()).unwrap();
+        let mut held = Vec::new();
+        loop {
+            let mut found = vec![root];
+            let mut at = 0;
+            while let Some(parent) = found.get(at) {
+                found.extend(children(*parent));
+                at += 1;
+            }
+            found.retain(|pid| *pid != root && !held.contains(pid));
+            if found.is_empty() {
+                return held;
+            }
+            // One that runs may start another meanwhile.
+            signal(&found, nix::libc::SIGSTOP);
+            held.extend(found);
         }
-        let held: Vec<i32> = found[1..].iter().map(|pid| i32::try_from(*pid).unwrap()).collect();
-        for pid in &held {
-            kill(*pid, nix::libc::SIGSTOP);
-        }
-        held
     }
 
     /// Ends the session, and gives the states, what differed, and the recordings.
@@ -197,8 +202,10 @@ impl<'w> Live<'w> {
     }
 }
 
-fn go_on(held: &[i32]) {
-    held.iter().for_each(|pid| kill(*pid, nix::libc::SIGCONT));
+/// To processes of which some may have ended.
+fn signal(pids: &[i32], signal: i32) {
+    // SAFETY: kill takes two numbers.
+    pids.iter().for_each(|pid| drop(unsafe { nix::libc::kill(*pid, signal) }));
 }
 
 fn attach(world: &World, size: (u16, u16)) -> Outer {
@@ -206,7 +213,7 @@ fn attach(world: &World, size: (u16, u16)) -> Outer {
     Outer::start(&words, &world.env, &world.project, pixels(size), Answers::Emulator)
 }
 
-fn children(parent: i64) -> Vec<i64> {
+fn children(parent: i32) -> Vec<i32> {
     let read = |task: std::fs::DirEntry| std::fs::read_to_string(task.path().join("children")).unwrap_or_default();
     let Ok(tasks) = std::fs::read_dir(format!("/proc/{parent}/task")) else { return Vec::new() };
     tasks.flatten().flat_map(|task| read(task).split_whitespace().filter_map(|pid| pid.parse().ok()).collect::<Vec<_>>()).collect()
