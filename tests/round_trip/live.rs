@@ -204,8 +204,10 @@ impl<'w> Live<'w> {
 
 /// To processes of which some may have ended.
 fn signal(pids: &[i32], signal: i32) {
-    // SAFETY: kill takes two numbers.
-    pids.iter().for_each(|pid| drop(unsafe { nix::libc::kill(*pid, signal) }));
+    for pid in pids {
+        // SAFETY: kill takes two numbers.
+        let _ = unsafe { nix::libc::kill(*pid, signal) };
+    }
 }
 
 fn attach(world: &World, size: (u16, u16)) -> Outer {
