@@ -207,6 +207,21 @@ pub(super) enum Verb {
         #[arg(long)]
         json: bool,
     },
+    /// How full a conversation's window is, and where each number comes from
+    Context {
+        /// A session, a transcript, a conversation's id or a directory; this session or directory when left out
+        #[arg(value_name = "PATH|NAME")]
+        which: Option<String>,
+        /// As JSON
+        #[arg(long)]
+        json: bool,
+        /// Every source that was looked at: what it says, how old that is, whether it was taken and why
+        #[arg(long)]
+        explain: bool,
+        /// One word: OK, WARNING or HANDOFF_REQUIRED
+        #[arg(long)]
+        status: bool,
+    },
     /// The handoffs: save, show, list, load and clear them
     Handoff {
         #[command(subcommand)]
@@ -255,6 +270,7 @@ impl Verb {
             | Verb::Events { json, .. }
             | Verb::Why { json, .. }
             | Verb::Replay { json, .. } => *json,
+            Verb::Context { json, .. } => *json,
             Verb::Channel { verb: Some(ChannelVerb::Set { json, .. } | ChannelVerb::List { json }), .. }
             | Verb::Channel { verb: None, json, .. } => *json,
             Verb::Handoff { verb } => verb.wants_json(),

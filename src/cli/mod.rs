@@ -5,6 +5,7 @@
 
 mod args;
 mod channel;
+mod context;
 mod control;
 mod conversation;
 mod dash;
@@ -32,21 +33,8 @@ use args::{Cli, Verb};
 use error::Failed;
 
 /// The verbs of DESIGN 4 that this version does not have yet.
-const LATER: &[&str] = &[
-    "context",
-    "conversations",
-    "backup",
-    "restore",
-    "test",
-    "record",
-    "play",
-    "setup",
-    "unsetup",
-    "check",
-    "config",
-    "completions",
-    "man",
-];
+const LATER: &[&str] =
+    &["conversations", "backup", "restore", "test", "record", "play", "setup", "unsetup", "check", "config", "completions", "man"];
 
 /// The verbs of this version.
 const NOW: &[&str] = &[
@@ -65,6 +53,7 @@ const NOW: &[&str] = &[
     "replay",
     "hook",
     "demo",
+    "context",
     "handoff",
     "channel",
     "help",
@@ -151,6 +140,7 @@ fn verb(verb: Verb, host: Option<Forked>) -> Result<u8, Failed> {
         Verb::Log { name, follow } => events::log(name.as_deref(), follow),
         Verb::Why { name, json } => events::why(name.as_deref(), json),
         Verb::Handoff { verb } => handoff::handoff(&verb),
+        Verb::Context { which, json, explain, status } => context::context(which.as_deref(), context::Wish { json, explain, status }),
         Verb::Channel { verb: Some(verb), .. } => channel::verb(&verb),
         Verb::Channel { verb: None, path, json } => channel::channel(path.as_deref(), json),
         Verb::Dash => dash::dash(),

@@ -34,6 +34,18 @@ impl Level {
         }
     }
 
+    /// The word of the third source document's `check_status` (checklist 86). Where nothing warns before a person is
+    /// asked, being asked is the warning.
+    #[must_use]
+    pub fn check_word(self, levels: &Levels) -> &'static str {
+        match self {
+            Level::Ok => "OK",
+            Level::Ask if levels.warn != Threshold::NEVER => "OK",
+            Level::Ask | Level::Warn => "WARNING",
+            Level::Handoff | Level::Hard => "HANDOFF_REQUIRED",
+        }
+    }
+
     /// The word of `.context-status`, as the first source document has it (checklist 21).
     #[must_use]
     pub fn status_word(self) -> &'static str {

@@ -9,6 +9,7 @@ pub mod claude;
 pub mod config;
 pub mod context;
 pub mod draft;
+pub mod figure;
 pub mod handoff;
 pub mod ids;
 pub mod inherited;

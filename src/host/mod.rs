@@ -7,6 +7,7 @@
 //! |---|---|
 //! | `start` | from the client's pipe to the first run |
 //! | `event_loop` | one turn: wait, take what is ready, do what is due |
+//! | `figure` | how full the window is, with reasons |
 //! | `run` | one life of the child: PTY, end |
 //! | `model` | the screen beside the byte stream, fed afterwards |
 //! | `listener` | the control socket: who is let in |
@@ -29,6 +30,7 @@ mod ask;
 mod clients;
 mod command;
 mod event_loop;
+mod figure;
 mod follower;
 mod guard;
 mod keys;

@@ -48,15 +48,8 @@ impl Host {
         let supervisor = &self.recorder.supervisor;
         let at = |stamp: crate::core::time::Stamp| WallTime(self.began.0).after(stamp.0).rfc3339_ms();
         let standing = supervisor.state();
-        let fill = supervisor.fill();
         let following = self.watching.following.as_ref();
-        let (window, window_from) = self.watching.window(self.launch.config.context.window);
-        let known = fill.tokens > 0;
-        let context = json!({
-            "tokens": fill.tokens, "window": window, "percent": fill.percent(), "level": supervisor.level().word(),
-            "tokens_from": if known { "transcript" } else { "none" }, "window_from": window_from,
-            "bytes": following.map_or(0, super::watching::Following::bytes), "at": at(self.clock.now()),
-        });
+        let context = self.context();
         let handoff = supervisor
             .active_handoff()
             .map(|id| json!({"id": id, "status": "active"}))

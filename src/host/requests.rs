@@ -114,6 +114,12 @@ impl Host {
                 let status = self.status();
                 self.send(id, &ok_line(request, &status));
             }
+            Request::Context => {
+                self.pump_transcript();
+                self.settle();
+                let explained = self.explained();
+                self.send(id, &ok_line(request, &explained));
+            }
             Request::Send(_) if asker == Asker::Descendant => {
                 self.send(id, &refused("type into it", format!("a person can: hopty send {name}")));
             }

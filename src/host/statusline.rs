@@ -12,7 +12,7 @@ use super::watching::read_settings;
 use crate::claude::plugin;
 use crate::core::claude::args::Facts as OwnArgs;
 use crate::core::claude::settings::{Given, given, merge};
-use crate::core::ids::ConversationId;
+use crate::core::claude::statusline::StatusLine;
 use crate::fs::atomic;
 use crate::fs::paths::Paths;
 
@@ -54,14 +54,11 @@ pub(super) fn settings(paths: &Paths, project: &Path, own: &OwnArgs, session: &P
 }
 
 impl Host {
-    /// A status-line payload: only the window is taken from it; the transcript is the faster source for the tokens.
+    /// A status-line payload: the window that Claude itself reports, and its tokens for as long as the transcript has none.
     pub(super) fn status_line(&mut self, payload: &Value) {
-        let named = payload["session_id"].as_str().and_then(|id| id.parse::<ConversationId>().ok());
-        let window = payload["context_window"]["context_window_size"].as_u64().filter(|window| *window > 0);
-        if let (Some(conversation), Some(window)) = (named, window)
-            && self.watching.following.as_ref().is_some_and(|f| f.conversation == conversation)
-        {
-            self.watching.reported_window = Some(window);
+        let Some(reported) = StatusLine::read(payload) else { return };
+        if self.watching.following.as_ref().is_some_and(|f| f.conversation == reported.conversation) {
+            self.watching.status_line = Some((reported, self.clock.now()));
             self.tell_transcript();
         }
     }

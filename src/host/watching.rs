@@ -9,7 +9,9 @@ use crate::core::claude::args::Facts as OwnArgs;
 use crate::core::claude::facts::Facts;
 use crate::core::claude::lines::LineSplitter;
 use crate::core::claude::settings::{CodeDigest, Role, SettingsFile};
-use crate::core::context::{WindowFrom, window_of_model};
+use crate::core::claude::statusline::StatusLine;
+use crate::core::context::Fill;
+use crate::core::figure::TokensFrom;
 use crate::core::ids::ConversationId;
 use crate::core::supervisor::action::Want;
 use crate::core::supervisor::event::Event;
@@ -24,8 +26,6 @@ const AWAIT_LOOK_MS: u64 = 5;
 const SLICE: usize = 1 << 18;
 /// The largest file that is compared with its state at launch, in bytes; Claude's own state grows to some megabytes.
 const MAX_STATE: u64 = 64 << 20;
-/// The window in tokens where nothing is known.
-const ASSUMED_WINDOW: u64 = 200_000;
 
 /// A conversation's transcript.
 #[derive(Debug)]
@@ -83,8 +83,8 @@ pub(super) struct Watching {
     pub goal: Option<String>,
     /// The model that SessionStart named.
     pub model: Option<String>,
-    /// The window in tokens that Claude's status line reported.
-    pub reported_window: Option<u64>,
+    /// What Claude's status line said last, and when.
+    pub status_line: Option<(StatusLine, Stamp)>,
     /// Why the program could not be started.
     pub failure: Option<String>,
     sessions_file: Option<PathBuf>,
@@ -107,7 +107,7 @@ impl Watching {
             following: None,
             goal: None,
             model: None,
-            reported_window: None,
+            status_line: None,
             failure: None,
             sessions_file: None,
             said: None,
@@ -200,18 +200,10 @@ impl Watching {
         changes.into_iter().map(|(key, change)| format!("{key} {}", change.word())).collect()
     }
 
-    /// The window in tokens, and how that is known.
-    pub fn window(&self, configured: u64) -> (u64, WindowFrom) {
-        if configured > 0 {
-            return (configured, WindowFrom::Config);
-        }
-        if let Some(window) = self.reported_window {
-            return (window, WindowFrom::Statusline);
-        }
-        let from_transcript = self.following.as_ref().and_then(|f| f.facts.model());
-        let known =
-            [self.model.as_deref(), from_transcript, self.own.model.as_deref()].into_iter().flatten().find_map(window_of_model);
-        known.map_or((ASSUMED_WINDOW, WindowFrom::Assumed), |window| (window, WindowFrom::ModelTable))
+    /// Names of the model, the best first: what SessionStart said, what answered last, what the person asked for.
+    pub fn models(&self) -> impl Iterator<Item = &str> {
+        let answered = self.following.as_ref().and_then(|f| f.facts.model());
+        [self.model.as_deref(), answered, self.own.model.as_deref()].into_iter().flatten()
     }
 }
 
@@ -327,19 +319,18 @@ impl Host {
     }
 
     pub(super) fn tell_transcript(&mut self) {
-        let (window, _) = self.watching.window(self.launch.config.context.window);
+        let figure = self.figure();
         let frame = self.frame.as_ref().map(|frame| frame.id.clone());
         // What stands in the middle of a long transcript is of long ago: its figures must not cross a level now.
         let Some(following) = self.watching.following.as_mut().filter(|following| !following.more) else { return };
         let conversation = following.conversation.clone();
         let facts = &following.facts;
         let told = &mut following.reported;
-        if let Some(fill) = facts.fill()
-            && told.tokens != Some((fill.tokens, window))
-        {
-            told.tokens = Some((fill.tokens, window));
-            let bytes = following.tail.as_ref().map_or(0, Tail::offset);
-            self.events.push_back(Event::Usage { conversation: conversation.clone(), tokens: fill.tokens, window, bytes });
+        let Fill { tokens, window, bytes } = figure.fill;
+        // A guess decides nothing.
+        if matches!(figure.tokens_from, TokensFrom::Transcript | TokensFrom::Statusline) && told.tokens != Some((tokens, window)) {
+            told.tokens = Some((tokens, window));
+            self.events.push_back(Event::Usage { conversation: conversation.clone(), tokens, window, bytes });
         }
         let queued = u32::try_from(persons(facts).count()).unwrap_or(u32::MAX);
         if told.queued != queued {

@@ -107,6 +107,8 @@ impl Failure {
 pub enum Request {
     /// The session object of CONTRACT C3.
     Status,
+    /// How full the window is, with every source that was looked at.
+    Context,
     /// Where the journal lies, so that it can be read without loading the host.
     Events,
     /// Hand off and start fresh.
@@ -277,7 +279,7 @@ pub fn parse_request(line: &[u8]) -> Result<(u64, Request), (u64, Failure)> {
     let Some(name) = value.get("do").and_then(Value::as_str) else {
         return Err((id, Failure::new(Code::BadRequest, "the request has no `do`", hint)));
     };
-    let known = ["status", "events", "restart", "stop", "send", "attach", "detach", "hook", "wait", "screen", "ask"];
+    let known = ["status", "events", "restart", "stop", "send", "attach", "detach", "hook", "wait", "screen", "ask", "context"];
     if !known.contains(&name) {
         let shown: String = name.chars().filter(|c| !c.is_control()).take(40).collect();
         return Err((id, Failure::new(Code::UnknownRequest, format!("unknown request `{shown}`"), hint)));

@@ -89,6 +89,17 @@ fn item_033_every_function_of_the_library_is_a_verb() {
     // load_handoff: the claim is in the manifest.
     world.ask(&["handoff", "load", "--session", OTHER]);
     assert_eq!(manifest(&world)["current"]["claim"]["session_id"], OTHER);
+    // extract_recent_context.
+    assert_eq!(world.ask(&["handoff", "recent", "-n", "1"]), "CLAUDE: It is done.\n");
+    assert_eq!(json_of(&world, &["handoff", "recent", "--json"])[0], json!({"role": "user", "text": "Build the bridge."}));
+    // write_session_file, get_current_session_id, get_current_transcript_path, clear_session_file.
+    let file = world.claude_dir().join(".current-session");
+    assert_eq!(world.ask(&["handoff", "session", "--id", "--write"]).trim(), ID);
+    assert_eq!(std::fs::read_to_string(&file).unwrap(), format!("{ID}:{}\n", path.display()));
+    assert_eq!(world.ask(&["handoff", "session", "--transcript"]).trim(), path.to_str().unwrap());
+    world.ask(&["handoff", "session", "--clear"]);
+    world.ask(&["handoff", "session", "--clear"]);
+    assert!(!file.exists());
     // clear_handoff: not while it is being loaded.
     assert!(fails(&world, &["handoff", "clear", &id], 4).contains("is being loaded by pid"));
 }
@@ -117,4 +128,20 @@ fn item_025_the_lock_of_a_dead_script_is_cleaned_up() {
     std::fs::write(lock.join("pid"), format!("{}:1795000000", dead.id())).unwrap();
     create(&world);
     assert!(!lock.exists());
+}
+
+#[test]
+fn item_020_the_session_file_names_conversation_and_transcript() {
+    let world = world();
+    let elsewhere = world.home.join("t.jsonl");
+    let file = world.claude_dir().join(".current-session");
+    fails(&world, &["handoff", "session"], 3);
+    // Nothing else leads to a conversation, so the file does; not when it names what is not there, or is nonsense.
+    for content in ["", "x", ":", &format!("{ID}:"), &format!("{ID}:/not/there"), &format!("../../x:{}", elsewhere.display())] {
+        std::fs::write(&file, content).unwrap();
+        fails(&world, &["handoff", "session"], 3);
+    }
+    std::fs::write(&elsewhere, "{}\n").unwrap();
+    std::fs::write(&file, format!("{ID}:{}\n", elsewhere.display())).unwrap();
+    assert_eq!(world.ask(&["handoff", "session"]), format!("{ID}:{}\n", elsewhere.display()));
 }

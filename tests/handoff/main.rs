@@ -6,6 +6,7 @@
 mod support;
 
 mod channels;
+mod figures;
 mod forged;
 mod functions;
 mod moves;

@@ -78,6 +78,59 @@ pub(in crate::cli) struct LoadOptions {
     pub pid: Option<u32>,
 }
 
+/// What is to fit.
+#[derive(Debug, Args)]
+pub(in crate::cli) struct FitOptions {
+    /// How much the work will take, in tokens
+    pub tokens: u64,
+    /// Into which window: a session, a transcript, a conversation's id or a directory
+    #[arg(long, value_name = "PATH|NAME")]
+    pub of: Option<String>,
+    /// Say it in the words of an orchestrator, for the phase of this name
+    #[arg(long, value_name = "PHASE")]
+    pub phase: Option<String>,
+    /// As JSON
+    #[arg(long)]
+    pub json: bool,
+}
+
+/// Which messages.
+#[derive(Debug, Args)]
+pub(in crate::cli) struct RecentOptions {
+    /// How many
+    #[arg(short, long, default_value_t = 10, value_name = "N")]
+    pub number: usize,
+    /// The transcript; that of this session or directory when left out
+    #[arg(long, value_name = "PATH")]
+    pub transcript: Option<PathBuf>,
+    /// As JSON
+    #[arg(long)]
+    pub json: bool,
+}
+
+/// Which conversation, and what of it.
+#[derive(Debug, Args)]
+pub(in crate::cli) struct SessionOptions {
+    /// A session, a transcript, a conversation's id or a directory; this session or directory when left out
+    #[arg(value_name = "PATH|NAME")]
+    pub which: Option<String>,
+    /// Only the id
+    #[arg(long, conflicts_with = "transcript")]
+    pub id: bool,
+    /// Only the transcript's path
+    #[arg(long)]
+    pub transcript: bool,
+    /// Write it to `.current-session`, too
+    #[arg(long, conflicts_with = "clear")]
+    pub write: bool,
+    /// Remove `.current-session` instead
+    #[arg(long)]
+    pub clear: bool,
+    /// As JSON
+    #[arg(long)]
+    pub json: bool,
+}
+
 #[derive(Debug, Subcommand)]
 pub(in crate::cli) enum HandoffVerb {
     /// Save a handoff now, and print its id
@@ -104,6 +157,12 @@ pub(in crate::cli) enum HandoffVerb {
         #[arg(long)]
         record: bool,
     },
+    /// Whether work of so many tokens still fits into the window, with a margin of a fifth
+    Fit(FitOptions),
+    /// The last prompts and answers of the conversation, at most 12
+    Recent(RecentOptions),
+    /// Which conversation this is, and where its transcript lies: ID:PATH
+    Session(SessionOptions),
     /// The id of the handoff that waits here; exit code 1 when none does
     Id {
         #[command(flatten)]
@@ -125,6 +184,9 @@ impl HandoffVerb {
             HandoffVerb::Create(options) => options.at.json,
             HandoffVerb::Show(options) => options.which.at.json,
             HandoffVerb::List { at, .. } | HandoffVerb::Id { at, .. } => at.json,
+            HandoffVerb::Fit(options) => options.json,
+            HandoffVerb::Recent(options) => options.json,
+            HandoffVerb::Session(options) => options.json,
             HandoffVerb::Load(options) => options.which.at.json,
             HandoffVerb::Snooze(session) | HandoffVerb::Dismiss(session) => session.json,
             HandoffVerb::Clear(which) | HandoffVerb::Path { which, .. } => which.at.json,

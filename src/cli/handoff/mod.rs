@@ -5,6 +5,8 @@
 pub(super) mod args;
 mod asked;
 mod create;
+mod current;
+mod fit;
 mod load;
 mod redactions;
 mod show;
@@ -28,6 +30,7 @@ use crate::fs::store::{Keeping, Store, StoreError};
 use crate::io::clock::Clock;
 use crate::ipc::message::Code;
 use args::{HandoffVerb, Where, Which};
+pub(super) use show::age;
 
 pub(super) fn handoff(verb: &HandoffVerb) -> Result<u8, Failed> {
     match verb {
@@ -43,6 +46,9 @@ pub(super) fn handoff(verb: &HandoffVerb) -> Result<u8, Failed> {
         HandoffVerb::Load(options) => load::load(&place, options),
         HandoffVerb::Clear(which) => load::clear(&place, which),
         HandoffVerb::Path { which, record } => show::path(&place, which, *record),
+        HandoffVerb::Fit(options) => fit::fit(&place, options),
+        HandoffVerb::Recent(options) => current::recent(&place, options),
+        HandoffVerb::Session(options) => current::session(&place, options),
         HandoffVerb::Id { at, new: false } => show::id(&place, at),
         HandoffVerb::Id { at, new: true } => create::new_id(&place, at),
         HandoffVerb::Snooze(_) | HandoffVerb::Dismiss(_) => Ok(0),

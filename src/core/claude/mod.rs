@@ -18,6 +18,7 @@ mod reduce;
 pub mod screens;
 pub mod sent;
 pub mod settings;
+pub mod statusline;
 pub mod tasks;
 pub mod transcript;
 pub mod view;

@@ -1,0 +1,221 @@
+//! `hopty context`: how full a conversation's window is, and where each number comes from (CONTRACT C4).
+//!
+//! Of a session its host is asked, so that the figure is the one that everything else shows. Of any other transcript it is
+//! made from the file, by the same rules.
+
+use std::path::Path;
+
+use serde_json::{Value, json};
+
+use super::control::{Control, Rule, paths};
+use super::conversation::{Meant, Transcript, meant};
+use super::error::{Failed, say, visible};
+use super::session::ANSWER;
+use crate::core::claude::facts::Facts;
+use crate::core::config::Levels;
+use crate::core::context::Level;
+use crate::core::figure::{Count, Figure, Sources};
+use crate::core::ids::SessionName;
+use crate::core::time::WallTime;
+use crate::fs::paths::Paths;
+use crate::fs::{session, transcript};
+use crate::io::clock::Clock;
+
+/// How it is answered.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Wish {
+    pub json: bool,
+    pub explain: bool,
+    pub status: bool,
+}
+
+/// A figure, from wherever it was had.
+pub(super) struct Answer {
+    /// The `context` object of CONTRACT C3.
+    pub context: Value,
+    /// Every source that was looked at.
+    tried: Value,
+    levels: Levels,
+    /// The transcript and how it was found.
+    transcript: Option<Transcript>,
+}
+
+impl Answer {
+    fn number(&self, key: &str) -> u64 {
+        self.context[key].as_u64().unwrap_or(0)
+    }
+
+    /// Tokens that are left of the window.
+    pub fn remaining(&self) -> u64 {
+        self.number("window").saturating_sub(self.number("tokens"))
+    }
+
+    fn word(&self, key: &str) -> String {
+        self.context[key].as_str().map_or_else(|| "none".to_owned(), visible)
+    }
+
+    /// The level by its word; what is not known is the lowest.
+    fn level(&self) -> Level {
+        serde_json::from_value(self.context["level"].clone()).unwrap_or_default()
+    }
+
+    fn line(&self) -> String {
+        format!(
+            "{} % of {} tokens ({}), level {}; tokens: {}, window: {}",
+            self.number("percent"),
+            self.number("window"),
+            self.number("tokens"),
+            self.word("level"),
+            self.word("tokens_from"),
+            self.word("window_from"),
+        )
+    }
+
+    /// The sentence of the third source document (checklist 99).
+    fn sentence(&self) -> String {
+        let percent = self.number("percent");
+        match self.level().check_word(&self.levels) {
+            "HANDOFF_REQUIRED" => format!("Token limit reached ({percent}%)"),
+            "WARNING" => format!("Token usage: {percent}% - approaching limit"),
+            _ => format!("Token usage: {percent}%"),
+        }
+    }
+
+    fn print_explained(&self) -> Result<(), Failed> {
+        if let Some(transcript) = &self.transcript {
+            say(format_args!("transcript file: {} ({})", visible(&transcript.path.to_string_lossy()), visible(&transcript.how)))?;
+        }
+        for tried in self.tried.as_array().into_iter().flatten() {
+            let text = |key: &str| visible(tried[key].as_str().unwrap_or_default());
+            let age = tried["age_ms"].as_i64().map_or_else(String::new, |ms| format!(", {} old", super::handoff::age(ms)));
+            let source = text("source").replace('_', " ");
+            say(format_args!("{source}: {}{age}: {} taken: {}", text("value"), text("taken"), text("why")))?;
+        }
+        let parts =
+            [("ask", self.levels.ask), ("warn", self.levels.warn), ("handoff", self.levels.handoff), ("hard", self.levels.hard)];
+        let parts = parts.map(|(name, level)| format!("{name} {}", threshold(&level)));
+        Ok(say(format_args!("levels: {}", parts.join(", ")))?)
+    }
+}
+
+/// A threshold in words.
+fn threshold(level: &crate::core::config::Level) -> String {
+    let parts = [
+        level.percent.map(|percent| format!("{percent} %")),
+        level.tokens.map(|tokens| format!("{tokens} tokens")),
+        level.kb.map(|kb| format!("{kb} KB")),
+    ];
+    let parts: Vec<String> = parts.into_iter().flatten().collect();
+    if parts.is_empty() { "never".to_owned() } else { format!("at {}", parts.join(" or ")) }
+}
+
+pub(super) fn context(given: Option<&str>, wish: Wish) -> Result<u8, Failed> {
+    let paths = paths()?;
+    let answer = figure(&paths, given, Rule::Any)?;
+    if wish.status {
+        let word = answer.level().check_word(&answer.levels);
+        if wish.json {
+            let (percent, remaining) = (answer.number("percent"), answer.remaining());
+            say(format_args!(
+                "{}",
+                json!({"status": word, "percent": percent, "remaining": remaining, "tokens": answer.number("tokens"), "window": answer.number("window")})
+            ))?;
+        } else {
+            say(format_args!("{word}"))?;
+            if wish.explain {
+                say(format_args!("{}", answer.sentence()))?;
+            }
+        }
+        return Ok(0);
+    }
+    match (wish.json, wish.explain) {
+        (true, false) => say(format_args!("{}", answer.context))?,
+        (true, true) => {
+            let found = answer.transcript.as_ref().map(|found| json!({"path": found.path, "how": found.how}));
+            let mut object = answer.context.clone();
+            object["tried"] = answer.tried;
+            object["transcript"] = json!(found);
+            object["levels"] = json!(answer.levels);
+            say(format_args!("{object}"))?;
+        }
+        (false, _) => {
+            say(format_args!("{}", answer.line()))?;
+            if wish.explain {
+                answer.print_explained()?;
+            }
+        }
+    }
+    Ok(0)
+}
+
+/// The figure of what is meant.
+pub(super) fn figure(paths: &Paths, given: Option<&str>, rule: Rule) -> Result<Answer, Failed> {
+    match meant(paths, given, rule)? {
+        Meant::Session(name, object) => of_session(paths, &name, *object),
+        Meant::Transcript(found) => of_transcript(paths, found),
+    }
+}
+
+/// Of a session: by its host, or its last state when there is none.
+fn of_session(paths: &Paths, name: &SessionName, object: Value) -> Result<Answer, Failed> {
+    let live = session::is_alive(&paths.session(name));
+    let asked = if live {
+        // A host of before this request answers that it does not know it: its session object has the figure too.
+        Control::connect(paths, name, Some(ANSWER)).and_then(|mut control| control.ask(json!({"do": "context"}))).ok()
+    } else {
+        None
+    };
+    let mut answer = Answer { context: object["context"].clone(), tried: Value::Null, levels: levels(paths), transcript: None };
+    let how = if live { "the session follows it" } else { "the session followed it; it has ended" };
+    answer.transcript = object["transcript"].as_str().map(|path| Transcript { path: path.into(), how: how.to_owned() });
+    if let Some(mut asked) = asked {
+        answer.levels = serde_json::from_value(asked["levels"].take()).unwrap_or(answer.levels);
+        answer.tried = asked["tried"].take();
+        answer.context = asked["context"].take();
+    }
+    if object["agent"] != "claude" {
+        return Err(Failed::new(1, "it has no context window: it does not run Claude")
+            .about(name)
+            .hint("`hopty status` shows what it runs"));
+    }
+    Ok(answer)
+}
+
+/// Of a transcript, by following it from its beginning.
+fn of_transcript(paths: &Paths, found: Transcript) -> Result<Answer, Failed> {
+    let mut facts = Facts::new();
+    let extent = transcript::lines(&found.path, |line| facts.feed(line)).map_err(|e| {
+        Failed::new(1, e.to_string()).hint("give a transcript (.jsonl), a conversation's id, a directory or a session")
+    })?;
+    let now = Clock::wall();
+    let age = |at: &str| u64::try_from(now.0.saturating_sub(WallTime::parse(at)?.0)).ok();
+    let (config, _) = super::settings::load(paths, &[]);
+    let figure = Figure::of(&Sources {
+        statusline: None,
+        statusline_window: known_window(paths, &found.path),
+        transcript: facts.fill().map(|fill| Count { tokens: fill.tokens, age_ms: fill.at.as_deref().and_then(age) }),
+        answered: facts.model().is_some(),
+        bytes: extent.bytes,
+        models: facts.model().map(str::to_owned).into_iter().collect(),
+        configured: config.context.window,
+    });
+    let levels = config.context.levels();
+    let context = figure.json(figure.level(&levels), &now.rfc3339_ms());
+    Ok(Answer { context, tried: json!(figure.tried), levels, transcript: Some(found) })
+}
+
+/// The window that Claude's status line said of this conversation, where a session of hopty's has it on file.
+fn known_window(paths: &Paths, transcript: &Path) -> Option<u64> {
+    let stem = transcript.file_stem()?.to_str()?;
+    session::list(paths).into_iter().find_map(|(name, _)| {
+        let text = std::fs::read(paths.session(&name).join("session.json")).ok()?;
+        let object: Value = serde_json::from_slice(&text).ok()?;
+        let context = &object["context"];
+        let same = object["conversation"] == stem && context["window_from"] == "statusline";
+        same.then(|| context["window"].as_u64()).flatten()
+    })
+}
+
+fn levels(paths: &Paths) -> Levels {
+    super::settings::load(paths, &[]).0.context.levels()
+}

@@ -1,0 +1,100 @@
+//! What belongs to a handoff's source: which conversation this is, its file for scripts, and what was said last.
+
+use std::path::PathBuf;
+
+use serde_json::{Value, json};
+
+use super::args::{RecentOptions, SessionOptions};
+use super::{Place, answer};
+use crate::cli::control::Rule;
+use crate::cli::conversation::{Meant, meant};
+use crate::cli::error::{Failed, say, visible};
+use crate::core::claude::facts::{Facts, Speaker};
+use crate::core::handoff::text::safe;
+use crate::core::ids::ConversationId;
+use crate::core::signal::{self, current_session};
+use crate::fs::{atomic, transcript};
+
+/// A conversation and its transcript.
+struct Current {
+    id: ConversationId,
+    transcript: PathBuf,
+}
+
+/// The conversation that is meant; where nothing better leads to one, the one of `.current-session`.
+fn current(place: &Place, which: Option<&str>) -> Result<Current, Failed> {
+    let (id, path) = match meant(&place.paths, which, Rule::Careful) {
+        Ok(Meant::Session(_, object)) => {
+            let text = |key: &str| object[key].as_str().map(str::to_owned);
+            (text("conversation").and_then(|id| id.parse().ok()), text("transcript").map(PathBuf::from))
+        }
+        Ok(Meant::Transcript(found)) => (found.path.file_stem().and_then(|stem| stem.to_str()?.parse().ok()), Some(found.path)),
+        Err(failed) if which.is_some() => return Err(failed),
+        Err(failed) => return on_file(place).ok_or(failed),
+    };
+    id.zip(path)
+        .map(|(id, transcript)| Current { id, transcript })
+        .ok_or_else(|| Failed::new(1, "its conversation has no transcript yet").hint("Claude writes one with the first prompt"))
+}
+
+/// What `.current-session` says, when a transcript is where it says (checklist 20).
+fn on_file(place: &Place) -> Option<Current> {
+    let bytes = atomic::read_own(&place.paths.current_session(), signal::MAX_BYTES as u64, 0o022).ok()??;
+    let text = String::from_utf8(bytes).ok()?;
+    let (id, path) = text.trim_end_matches('\n').split_once(':')?;
+    let path = PathBuf::from(path);
+    Some(Current { id: id.parse().ok()?, transcript: path }).filter(|found| found.transcript.is_file())
+}
+
+pub(super) fn session(place: &Place, options: &SessionOptions) -> Result<u8, Failed> {
+    let file = place.paths.current_session();
+    if options.clear {
+        return match std::fs::remove_file(&file) {
+            Err(e) if e.kind() != std::io::ErrorKind::NotFound => Err(Failed::new(125, e.to_string()).about(file.display())),
+            _ => Ok(0),
+        };
+    }
+    let found = current(place, options.which.as_deref())?;
+    let line = current_session(&found.id, &found.transcript.display().to_string());
+    if options.write {
+        atomic::write(&file, line.as_bytes()).map_err(|e| Failed::new(125, e.to_string()).hint("nothing was changed"))?;
+    }
+    let path = found.transcript.to_string_lossy();
+    let shown = match (options.id, options.transcript) {
+        (true, _) => found.id.to_string(),
+        (false, true) => visible(&path),
+        (false, false) => visible(line.trim_end()),
+    };
+    answer(options.json, &json!({"session_id": found.id, "transcript": path}), &shown)
+}
+
+/// The last prompts and answers (checklist 33, `extract_recent_context`), secrets hidden.
+pub(super) fn recent(place: &Place, options: &RecentOptions) -> Result<u8, Failed> {
+    let path = match &options.transcript {
+        Some(path) => path.clone(),
+        None => current(place, None)?.transcript,
+    };
+    let mut facts = Facts::new();
+    transcript::lines(&path, |line| facts.feed(line))
+        .map_err(|e| Failed::new(1, e.to_string()).hint("`--transcript` names another one"))?;
+    let all: Vec<(&str, String)> = facts
+        .recent()
+        .map(|said| {
+            let role = match said.speaker {
+                Speaker::Person => "user",
+                Speaker::Claude => "assistant",
+            };
+            (role, safe(&said.text))
+        })
+        .collect();
+    let last = &all[all.len().saturating_sub(options.number)..];
+    if options.json {
+        let list: Vec<Value> = last.iter().map(|(role, text)| json!({"role": role, "text": text})).collect();
+        say(format_args!("{}", json!(list)))?;
+        return Ok(0);
+    }
+    for (role, text) in last {
+        say(format_args!("{}: {text}", if *role == "user" { "PERSON" } else { "CLAUDE" }))?;
+    }
+    Ok(0)
+}

@@ -1,0 +1,51 @@
+//! `hopty handoff fit`: whether work of a size still fits into the window (checklist 87, 99).
+
+use serde_json::json;
+
+use super::Place;
+use super::args::FitOptions;
+use crate::cli::context::figure;
+use crate::cli::control::Rule;
+use crate::cli::error::{Failed, say, visible};
+use crate::core::figure::fits;
+
+pub(super) fn fit(place: &Place, options: &FitOptions) -> Result<u8, Failed> {
+    let remaining = figure(&place.paths, options.of.as_deref(), Rule::Careful)?.remaining();
+    let fits = fits(remaining, options.tokens);
+    if options.json {
+        let needed = u128::from(options.tokens) * 12 / 10;
+        let needed = u64::try_from(needed).unwrap_or(u64::MAX);
+        say(format_args!("{}", json!({"fits": fits, "remaining": remaining, "estimated": options.tokens, "needed": needed})))?;
+    } else if let Some(phase) = &options.phase {
+        let phase = visible(phase);
+        say(format_args!("Checking if Phase {phase} fits..."))?;
+        say(format_args!("Estimated: {} tokens, Available: {}", thousands(options.tokens), thousands(remaining)))?;
+        say(format_args!("{}", if fits { "Continuing..." } else { "It does not fit: hand over first." }))?;
+    } else {
+        say(format_args!("{}", if fits { "fits" } else { "does not fit" }))?;
+    }
+    Ok(u8::from(!fits))
+}
+
+/// A number with commas, as the third source document writes it: `28,000`.
+fn thousands(n: u64) -> String {
+    let digits = n.to_string();
+    let mut out = String::new();
+    for (at, digit) in digits.chars().enumerate() {
+        if at > 0 && (digits.len() - at).is_multiple_of(3) {
+            out.push(',');
+        }
+        out.push(digit);
+    }
+    out
+}
+
+#[cfg(test)]
+mod tests {
+    use super::thousands;
+
+    #[test]
+    fn commas_stand_between_thousands() {
+        assert_eq!([0, 999, 8000, 28_000, 1_234_567].map(thousands), ["0", "999", "8,000", "28,000", "1,234,567"]);
+    }
+}

@@ -1,0 +1,58 @@
+//! What Claude tells its status line of the context window (measured on 2.0 to 2.1.329).
+
+use serde_json::Value;
+
+use crate::core::ids::ConversationId;
+
+/// One payload, the fields that hopty uses.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct StatusLine {
+    /// The conversation.
+    pub conversation: ConversationId,
+    /// Tokens of the last main-chain answer: input, cache read and cache creation. `None` before the first answer and after
+    /// `/clear`; 0 right after a compaction.
+    pub tokens: Option<u64>,
+    /// The window in tokens.
+    pub window: Option<u64>,
+}
+
+impl StatusLine {
+    /// Reads a payload; `None` when it names no conversation.
+    #[must_use]
+    pub fn read(payload: &Value) -> Option<Self> {
+        let window = &payload["context_window"];
+        let usage = &window["current_usage"];
+        let part = |name: &str| usage[name].as_u64().unwrap_or(0);
+        let tokens = usage.is_object().then(|| {
+            let cached = part("cache_creation_input_tokens").saturating_add(part("cache_read_input_tokens"));
+            part("input_tokens").saturating_add(cached)
+        });
+        Some(StatusLine {
+            conversation: payload["session_id"].as_str()?.parse().ok()?,
+            tokens,
+            window: window["context_window_size"].as_u64().filter(|window| *window > 0),
+        })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use serde_json::json;
+
+    const ID: &str = "0fecb9ce-931d-4a21-a015-578296e2e2f8";
+
+    #[test]
+    fn a_payload_is_read_by_claude_s_own_formula() {
+        let usage = json!({"input_tokens": 10, "output_tokens": 5, "cache_creation_input_tokens": 7, "cache_read_input_tokens": 1000});
+        let of = |window: Value| StatusLine::read(&json!({"session_id": ID, "context_window": window})).unwrap();
+        let read = of(json!({"context_window_size": 200_000, "current_usage": usage, "used_percentage": 1}));
+        assert_eq!((read.tokens, read.window), (Some(1017), Some(200_000)));
+        let read = of(json!({"context_window_size": 0, "current_usage": null}));
+        assert_eq!((read.tokens, read.window), (None, None));
+        for odd in [json!(null), json!([]), json!({"context_window_size": "x", "current_usage": {"input_tokens": -1}})] {
+            assert_eq!(of(odd).window, None);
+        }
+        assert_eq!(StatusLine::read(&json!({"session_id": "../x"})), None);
+    }
+}

@@ -1,0 +1,287 @@
+//! The context figure with its reasons: which source each number was taken from, and why not from the others.
+//!
+//! There is one figure, wherever it is shown. Tokens: the transcript's last main-chain answer, which is there before the
+//! status line is called (measured), else Claude's status line, else a guess from the size of the transcript. Window: the
+//! configuration, else the status line, else the table of models, else 200,000.
+
+use serde::{Deserialize, Serialize};
+use serde_json::{Value, json};
+
+use super::config::Levels;
+use super::context::{Fill, Level, WindowFrom, window_of_model};
+
+/// The window in tokens where nothing is known.
+pub const ASSUMED_WINDOW: u64 = 200_000;
+/// The larger of the two windows that there are, in tokens.
+const LARGE_WINDOW: u64 = 1_000_000;
+/// Bytes of a transcript that stand for a token where nothing else is known. It is a guess: tool results and snapshots are
+/// written more than once since 2.1.300.
+const BYTES_PER_TOKEN: u64 = 10;
+
+/// Where the tokens came from (CONTRACT C3).
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum TokensFrom {
+    /// A status-line payload.
+    Statusline,
+    /// The usage of the last main-chain answer.
+    Transcript,
+    /// The size of the transcript: a guess.
+    Bytes,
+    /// Nothing is known.
+    #[default]
+    None,
+}
+
+impl TokensFrom {
+    /// The word in JSON and in sentences.
+    #[must_use]
+    pub fn word(self) -> &'static str {
+        match self {
+            TokensFrom::Statusline => "statusline",
+            TokensFrom::Transcript => "transcript",
+            TokensFrom::Bytes => "bytes",
+            TokensFrom::None => "none",
+        }
+    }
+}
+
+/// A count of tokens, and how old it is.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Count {
+    /// The tokens.
+    pub tokens: u64,
+    /// Its age in ms, where that is known.
+    pub age_ms: Option<u64>,
+}
+
+/// Everything that a figure can be made from.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Sources {
+    /// The tokens of the status line; `None` when it was not called or had none.
+    pub statusline: Option<Count>,
+    /// The window of the status line, in tokens.
+    pub statusline_window: Option<u64>,
+    /// The last answer in the transcript, or what a compaction left.
+    pub transcript: Option<Count>,
+    /// Whether Claude has answered in it at all.
+    pub answered: bool,
+    /// The size of the transcript in bytes.
+    pub bytes: u64,
+    /// Names of the model, the best first: they may lack the `[1m]` that tells the window.
+    pub models: Vec<String>,
+    /// `context.window`; 0 when it is not set.
+    pub configured: u64,
+}
+
+/// One source that was looked at.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+pub struct Tried {
+    /// Which: `statusline`, `transcript`, `bytes`, `config`, `model_table`, `assumed`.
+    pub source: &'static str,
+    /// What it says.
+    pub value: String,
+    /// How old that is in ms, where it is known.
+    pub age_ms: Option<u64>,
+    /// What was taken of it: `tokens`, `window`, both, or nothing.
+    pub taken: &'static str,
+    /// Why, or why not.
+    pub why: String,
+}
+
+/// The figure.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Figure {
+    /// Tokens, window and bytes.
+    pub fill: Fill,
+    /// Where the tokens came from.
+    pub tokens_from: TokensFrom,
+    /// Where the window came from.
+    pub window_from: WindowFrom,
+    /// Every source in its order.
+    pub tried: Vec<Tried>,
+}
+
+impl Figure {
+    /// The figure of these sources.
+    #[must_use]
+    pub fn of(sources: &Sources) -> Self {
+        let statusline = sources.statusline.filter(|count| count.tokens > 0);
+        let guess = sources.answered.then_some(sources.bytes / BYTES_PER_TOKEN).filter(|tokens| *tokens > 0);
+        let (tokens, tokens_from) = match (sources.transcript, statusline, guess) {
+            (Some(count), ..) => (count.tokens, TokensFrom::Transcript),
+            (None, Some(count), _) => (count.tokens, TokensFrom::Statusline),
+            (None, None, Some(tokens)) => (tokens, TokensFrom::Bytes),
+            (None, None, None) => (0, TokensFrom::None),
+        };
+        let of_model = sources.models.iter().find_map(|model| Some((model, window_of_model(model)?)));
+        let (window, window_from) = match (sources.configured, sources.statusline_window, of_model) {
+            (window @ 1.., ..) => (window, WindowFrom::Config),
+            (0, Some(window), _) => (window, WindowFrom::Statusline),
+            // A name without `[1m]` may be that of a large window: more tokens than fit prove it.
+            (0, None, Some((_, window))) if window >= tokens => (window, WindowFrom::ModelTable),
+            (0, None, _) if tokens > ASSUMED_WINDOW => (LARGE_WINDOW, WindowFrom::Assumed),
+            (0, None, _) => (ASSUMED_WINDOW, WindowFrom::Assumed),
+        };
+        let fill = Fill { tokens, window, bytes: sources.bytes };
+        let mut figure = Figure { fill, tokens_from, window_from, tried: Vec::new() };
+        figure.tried = figure.explain(sources, of_model.map(|(model, window)| (model.as_str(), window)));
+        figure
+    }
+
+    fn explain(&self, sources: &Sources, of_model: Option<(&str, u64)>) -> Vec<Tried> {
+        let tried = |source, value: String, age_ms, taken, why: &str| Tried { source, value, age_ms, taken, why: why.to_owned() };
+        let by = |from: TokensFrom| self.tokens_from == from;
+        let window_by = |from: WindowFrom| self.window_from == from;
+        let mut all = Vec::new();
+        let count = sources.statusline;
+        let value = match (count, sources.statusline_window) {
+            (Some(count), Some(window)) => format!("{} tokens of {window}", count.tokens),
+            (Some(count), None) => format!("{} tokens", count.tokens),
+            (None, Some(window)) => format!("no tokens of {window}"),
+            (None, None) => "nothing".to_owned(),
+        };
+        let (taken, why) = match (by(TokensFrom::Statusline), window_by(WindowFrom::Statusline)) {
+            (true, true) => ("tokens and window", "the transcript has no usage yet"),
+            (true, false) => ("tokens", "the transcript has no usage yet"),
+            (false, true) if count.is_some_and(|c| c.tokens == 0) => ("window", "it has no tokens until the next answer"),
+            (false, true) => ("window", "the transcript has each answer before the status line is called"),
+            (false, false) if sources.statusline_window.is_some() => ("nothing", "context.window is set"),
+            (false, false) => ("nothing", "Claude has not called it, or another status line stands before hopty's"),
+        };
+        all.push(tried("statusline", value, count.and_then(|count| count.age_ms), taken, why));
+        all.push(match sources.transcript {
+            Some(count) => tried(
+                "transcript",
+                format!("{} tokens", count.tokens),
+                count.age_ms,
+                "tokens",
+                "input, cache read and cache creation of the last answer that no sub-agent gave, or what a compaction left",
+            ),
+            None if sources.answered => {
+                tried("transcript", "no usage".to_owned(), None, "nothing", "its answers carry no token counts")
+            }
+            None => tried("transcript", "no answer".to_owned(), None, "nothing", "Claude has not answered yet"),
+        });
+        let (taken, why) = match self.tokens_from {
+            TokensFrom::Bytes => ("tokens", "nothing better is known; it is a guess"),
+            TokensFrom::None => ("nothing", "before the first answer it says nothing"),
+            _ => ("nothing", "the tokens are known; bytes count only for levels that are given in kb"),
+        };
+        all.push(tried("bytes", sources.bytes.to_string(), None, taken, why));
+        if sources.configured > 0 {
+            all.push(tried("config", format!("{} tokens", sources.configured), None, "window", "context.window is set"));
+        }
+        let (value, taken, why) = match of_model {
+            Some((model, window)) if window_by(WindowFrom::ModelTable) => {
+                (format!("{window} tokens for {model}"), "window", "the status line has not said it")
+            }
+            Some((model, window)) if window < self.fill.tokens && self.fill.window != window => {
+                (format!("{window} tokens for {model}"), "nothing", "there are more tokens than that")
+            }
+            Some((model, window)) => (format!("{window} tokens for {model}"), "nothing", "a better source has it"),
+            None => ("no model that it knows".to_owned(), "nothing", "there is no window to take"),
+        };
+        all.push(tried("model_table", value, None, taken, why));
+        if window_by(WindowFrom::Assumed) {
+            let why = if self.fill.window == LARGE_WINDOW { "there are more tokens than fit into 200000" } else { "nothing is known" };
+            all.push(tried("assumed", format!("{} tokens", self.fill.window), None, "window", why));
+        }
+        all
+    }
+
+    /// The level that the figure reaches.
+    #[must_use]
+    pub fn level(&self, levels: &Levels) -> Level {
+        self.fill.level(levels)
+    }
+
+    /// Tokens that are left of the window.
+    #[must_use]
+    pub fn remaining(&self) -> u64 {
+        self.fill.window.saturating_sub(self.fill.tokens)
+    }
+
+    /// The `context` object of CONTRACT C3; `at` is when it was made, RFC 3339.
+    #[must_use]
+    pub fn json(&self, level: Level, at: &str) -> Value {
+        json!({
+            "tokens": self.fill.tokens, "window": self.fill.window, "percent": self.fill.percent(), "level": level.word(),
+            "tokens_from": self.tokens_from, "window_from": self.window_from, "bytes": self.fill.bytes, "at": at,
+        })
+    }
+}
+
+/// Whether work of `estimated` tokens fits into `remaining`, with the margin of 1.2 (checklist 87).
+#[must_use]
+pub fn fits(remaining: u64, estimated: u64) -> bool {
+    u128::from(remaining) * 10 >= u128::from(estimated) * 12
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn count(tokens: u64) -> Option<Count> {
+        Some(Count { tokens, age_ms: Some(4000) })
+    }
+
+    #[test]
+    fn the_sources_come_in_their_order() {
+        let all = Sources {
+            statusline: count(163_000),
+            statusline_window: Some(200_000),
+            transcript: count(164_000),
+            answered: true,
+            bytes: 1_789_000,
+            models: vec!["claude-opus-5-5".to_owned()],
+            configured: 0,
+        };
+        let of = |change: &dyn Fn(&mut Sources)| {
+            let mut sources = all.clone();
+            change(&mut sources);
+            let figure = Figure::of(&sources);
+            (figure.fill.tokens, figure.tokens_from, figure.fill.window, figure.window_from)
+        };
+        use TokensFrom::{Bytes, None as Nowhere, Statusline, Transcript};
+        assert_eq!(of(&|_| ()), (164_000, Transcript, 200_000, WindowFrom::Statusline));
+        assert_eq!(of(&|s| s.transcript = None), (163_000, Statusline, 200_000, WindowFrom::Statusline));
+        assert_eq!(of(&|s| s.configured = 150_000), (164_000, Transcript, 150_000, WindowFrom::Config));
+        assert_eq!(of(&|s| s.statusline_window = None), (164_000, Transcript, 1_000_000, WindowFrom::ModelTable));
+        let bare = |s: &mut Sources| *s = Sources { answered: s.answered, bytes: s.bytes, ..Sources::default() };
+        assert_eq!(of(&bare), (178_900, Bytes, 200_000, WindowFrom::Assumed));
+        let begun = |s: &mut Sources| *s = Sources { bytes: 40_000, ..Sources::default() };
+        assert_eq!(of(&begun), (0, Nowhere, 200_000, WindowFrom::Assumed));
+        // Right after a compaction the status line says 0.
+        let compacted = |s: &mut Sources| (s.statusline, s.transcript) = (count(0), count(9_000));
+        assert_eq!(of(&compacted), (9_000, Transcript, 200_000, WindowFrom::Statusline));
+    }
+
+    #[test]
+    fn more_tokens_than_fit_prove_the_large_window() {
+        for model in ["claude-opus-4-5", "claude-unheard-of", ""] {
+            let sources = Sources { transcript: count(460_000), models: vec![model.to_owned()], ..Sources::default() };
+            let figure = Figure::of(&sources);
+            assert_eq!(
+                (figure.fill.window, figure.fill.percent(), figure.window_from),
+                (1_000_000, 46, WindowFrom::Assumed),
+                "{model}"
+            );
+        }
+    }
+
+    #[test]
+    fn every_source_says_whether_it_was_taken_and_why() {
+        let sources = Sources { transcript: count(9), models: vec!["claude-sonnet-4-5".to_owned()], ..Sources::default() };
+        let tried = Figure::of(&sources).tried;
+        let taken: Vec<(&str, &str)> = tried.iter().map(|tried| (tried.source, tried.taken)).collect();
+        assert_eq!(taken, [("statusline", "nothing"), ("transcript", "tokens"), ("bytes", "nothing"), ("model_table", "window")]);
+        assert!(tried.iter().all(|tried| !tried.why.is_empty() && !tried.value.is_empty()));
+    }
+
+    #[test]
+    fn item_087_a_phase_fits_with_a_margin_of_a_fifth() {
+        assert!(fits(9600, 8000) && !fits(9599, 8000));
+        assert!(fits(0, 0) && !fits(0, 1) && fits(u64::MAX, u64::MAX / 2) && !fits(u64::MAX, u64::MAX));
+    }
+}

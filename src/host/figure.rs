@@ -1,0 +1,45 @@
+//! The context figure of the session, for whoever asks: `status`, `context`, and the supervisor.
+
+use serde_json::{Value, json};
+
+use super::Host;
+use super::watching::Following;
+use crate::core::figure::{Count, Figure, Sources};
+use crate::core::time::WallTime;
+use crate::io::clock::Clock;
+
+impl Host {
+    /// What is known now of how full the conversation's window is.
+    pub(super) fn figure(&self) -> Figure {
+        let following = self.watching.following.as_ref();
+        let facts = following.map(|following| &following.facts);
+        let spoken = self.watching.status_line.as_ref();
+        let age = |written: &str| u64::try_from(Clock::wall().0.saturating_sub(WallTime::parse(written)?.0)).ok();
+        // What was said of another conversation is a figure of that one.
+        let same = spoken.filter(|(said, _)| following.is_some_and(|f| f.conversation == said.conversation));
+        let statusline = same.and_then(|(said, at)| Some(Count { tokens: said.tokens?, age_ms: Some(self.clock.now().since(*at)) }));
+        let fill = facts.and_then(|facts| facts.fill());
+        Figure::of(&Sources {
+            statusline,
+            statusline_window: spoken.and_then(|(said, _)| said.window),
+            transcript: fill.map(|fill| Count { tokens: fill.tokens, age_ms: fill.at.as_deref().and_then(age) }),
+            answered: facts.is_some_and(|facts| facts.model().is_some()),
+            bytes: following.map_or(0, Following::bytes),
+            models: self.watching.models().map(str::to_owned).collect(),
+            configured: self.launch.config.context.window,
+        })
+    }
+
+    /// The `context` object of CONTRACT C3.
+    pub(super) fn context(&self) -> Value {
+        let at = WallTime(self.began.0).after(self.clock.now().0).rfc3339_ms();
+        self.figure().json(self.recorder.supervisor.level(), &at)
+    }
+
+    /// The same with every source that was looked at.
+    pub(super) fn explained(&self) -> Value {
+        let transcript = self.watching.following.as_ref().and_then(|following| following.path());
+        let levels = self.recorder.supervisor.levels();
+        json!({"context": self.context(), "tried": self.figure().tried, "levels": levels, "transcript": transcript})
+    }
+}
