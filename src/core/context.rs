@@ -116,8 +116,11 @@ impl Fill {
     /// `STATUS:SIZE`, the line of `.context-status` (checklist 21, 50).
     #[must_use]
     pub fn status_line(&self, levels: &Levels) -> String {
-        let kb = self.bytes / 1024;
-        let size = if kb >= 1024 { format!("{}.{}MB", kb / 1024, kb % 1024 * 10 / 1024) } else { format!("{kb}KB") };
+        let size = if self.bytes >= 1 << 20 {
+            format!("{:.1}MB", self.bytes as f64 / f64::from(1 << 20))
+        } else {
+            format!("{}KB", self.bytes / 1024)
+        };
         format!("{}:{size}", self.level(levels).status_word())
     }
 }
@@ -132,4 +135,46 @@ pub fn window_of_model(model: &str) -> Option<u64> {
     }
     let known = ["claude-sonnet-4-5", "claude-opus-4-6", "claude-sonnet-4-6", "claude-haiku-4-5", "claude-opus-4-5"];
     known.iter().any(|name| model.starts_with(name)).then_some(200_000)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::core::config::Profile;
+
+    fn line(kb: u64, profile: Profile) -> String {
+        Fill { bytes: kb * 1024, window: 200_000, ..Fill::default() }.status_line(&profile.levels())
+    }
+
+    #[test]
+    fn item_021_the_words_are_those_of_the_source_documents_at_their_sizes() {
+        for (kb, text) in
+            [(0, "OK:0KB"), (1299, "OK:1.3MB"), (1300, "EARLY_WARN:1.3MB"), (1500, "WARN:1.5MB"), (1700, "CRITICAL:1.7MB")]
+        {
+            assert_eq!(line(kb, Profile::S0), text);
+        }
+        for (mb, word) in [(3, "OK"), (4, "EARLY_WARN"), (6, "WARN"), (8, "CRITICAL")] {
+            assert_eq!(line(mb * 1024, Profile::S1), format!("{word}:{mb}.0MB"));
+        }
+        for (kb, text) in [(4, "OK:4KB"), (5, "EARLY_WARN:5KB"), (10, "WARN:10KB"), (15, "CRITICAL:15KB")] {
+            assert_eq!(line(kb, Profile::Test), text);
+        }
+    }
+
+    #[test]
+    fn item_050_sizes_are_rounded_as_awk_rounds_them() {
+        let of = |bytes: u64| Fill { bytes, ..Fill::default() }.status_line(&Levels::default());
+        for (bytes, size) in
+            [(1023, "0KB"), (1024, "1KB"), (1_048_575, "1023KB"), (1_048_576, "1.0MB"), (4_404_019, "4.2MB"), (9 << 30, "9216.0MB")]
+        {
+            assert_eq!(of(bytes), format!("OK:{size}"), "{bytes}");
+        }
+    }
+
+    #[test]
+    fn percent_is_rounded_and_a_level_is_exact() {
+        let fill = Fill { tokens: 159_999, window: 200_000, bytes: 0 };
+        assert_eq!((fill.percent(), fill.level(&Levels::default())), (80, Level::Warn));
+        assert_eq!(Fill { tokens: 160_000, ..fill }.level(&Levels::default()), Level::Handoff);
+    }
 }

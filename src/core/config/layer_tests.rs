@@ -166,7 +166,7 @@ fn marks_of_a_session_are_not_configuration() {
 #[test]
 fn a_profile_stands_in_only_for_levels_that_nobody_set() {
     let read = user("[context]\nprofile = \"test\"\nhard = { percent = 95 }");
-    assert_eq!(read.config.context.warn, Level::kb(5));
+    assert_eq!(read.config.context.warn, Level::kb(10));
     assert_eq!(read.config.context.hard, Level::percent(95.0));
     assert_eq!(read.origins["context.warn"], Origin::Profile("test".into()));
     assert!(matches!(read.origins["context.hard"], Origin::User(_)));

@@ -7,11 +7,12 @@ impl Profile {
     /// The levels this profile puts in the place of the defaults. A level that any layer sets by name keeps its own value.
     #[must_use]
     pub fn levels(self) -> Levels {
-        let kb = |warn, handoff, hard| Levels {
-            ask: Level::NEVER,
+        // Their EARLY_WARN only tells, WARN asks to wrap up, CRITICAL hands over.
+        let kb = |early, warn, critical| Levels {
+            ask: Level::kb(early),
             warn: Level::kb(warn),
-            handoff: Level::kb(handoff),
-            hard: Level::kb(hard),
+            handoff: Level::kb(critical),
+            hard: Level::NEVER,
         };
         let only = Levels { ask: Level::NEVER, warn: Level::NEVER, handoff: Level::NEVER, hard: Level::NEVER };
         match self {
@@ -33,8 +34,8 @@ mod tests {
     #[test]
     fn the_figures_of_the_source_documents() {
         assert_eq!(Profile::Default.levels(), Levels::default());
-        assert_eq!(Profile::Test.levels().hard.kb, Some(15));
-        assert_eq!(Profile::S1.levels().hard.kb, Some(8192));
+        assert_eq!(Profile::Test.levels().handoff.kb, Some(15));
+        assert_eq!(Profile::S1.levels().handoff.kb, Some(8192));
         assert_eq!(Profile::S2.levels().handoff.percent, Some(80.0));
         assert_eq!(Profile::S3.levels().handoff, Level::NEVER);
     }
