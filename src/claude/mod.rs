@@ -2,5 +2,6 @@
 
 pub mod find;
 pub mod plugin;
+pub mod servers;
 pub mod sessions_file;
 pub mod settings;

@@ -190,7 +190,7 @@ fn of_transcript(paths: &Paths, found: Transcript) -> Result<Answer, Failed> {
     let now = Clock::wall();
     let age = |at: &str| u64::try_from(now.0.saturating_sub(WallTime::parse(at)?.0)).ok();
     let (config, _) = super::settings::load(paths, &[]);
-    let figure = Figure::of(&Sources {
+    let sources = Sources {
         statusline: None,
         statusline_window: known_window(paths, &found.path),
         transcript: facts.fill().map(|fill| Count { tokens: fill.tokens, age_ms: fill.at.as_deref().and_then(age) }),
@@ -198,10 +198,11 @@ fn of_transcript(paths: &Paths, found: Transcript) -> Result<Answer, Failed> {
         bytes: extent.bytes,
         models: facts.model().map(str::to_owned).into_iter().collect(),
         configured: config.context.window,
-    });
+    };
+    let figure = Figure::of(&sources);
     let levels = config.context.levels();
     let context = figure.json(figure.level(&levels), &now.rfc3339_ms());
-    Ok(Answer { context, tried: json!(figure.tried), levels, transcript: Some(found) })
+    Ok(Answer { context, tried: json!(figure.tried(&sources)), levels, transcript: Some(found) })
 }
 
 /// The window that Claude's status line said of this conversation, where a session of hopty's has it on file.

@@ -15,6 +15,7 @@ mod events;
 mod handoff;
 mod hook;
 mod list;
+mod notice;
 mod replay;
 mod run;
 mod screen;

@@ -9,7 +9,7 @@ use std::process::Command;
 use super::args::RunOptions;
 use super::control::{bad_name, paths};
 use super::error::{Failed, say};
-use super::{session, settings};
+use super::{notice, session, settings};
 use crate::claude::find::{self, FileId, FindError, Search, find, next_depth};
 use crate::claude::settings as hooks;
 use crate::client::Options;
@@ -104,6 +104,11 @@ fn claude(paths: &Paths, mut config: Config, wish: Wish, args: Vec<OsString>, ho
     let offers = offers(version.as_deref(), hooks_off(paths, &config, &words(&args).unwrap_or_default()));
     if let Some(limited) = &offers.limited {
         let _ = writeln!(std::io::stderr(), "hopty: {limited}");
+    }
+    if wish.handoff == Begin::Fresh
+        && let Some(waiting) = notice::waiting(paths)
+    {
+        let _ = writeln!(std::io::stderr(), "hopty: {waiting}");
     }
     begin(paths, config, wish, Chosen { agent: Agent::Claude, program, called: "claude".to_owned(), version, offers, args }, host)
 }

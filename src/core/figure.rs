@@ -74,6 +74,13 @@ pub struct Sources {
     pub configured: u64,
 }
 
+impl Sources {
+    /// The first model whose window is known, and that window in tokens.
+    fn of_model(&self) -> Option<(&str, u64)> {
+        self.models.iter().find_map(|model| Some((model.as_str(), window_of_model(model)?)))
+    }
+}
+
 /// One source that was looked at.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub struct Tried {
@@ -90,7 +97,7 @@ pub struct Tried {
 }
 
 /// The figure.
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Figure {
     /// Tokens, window and bytes.
     pub fill: Fill,
@@ -98,8 +105,6 @@ pub struct Figure {
     pub tokens_from: TokensFrom,
     /// Where the window came from.
     pub window_from: WindowFrom,
-    /// Every source in its order.
-    pub tried: Vec<Tried>,
 }
 
 impl Figure {
@@ -114,7 +119,7 @@ impl Figure {
             (None, None, Some(tokens)) => (tokens, TokensFrom::Bytes),
             (None, None, None) => (0, TokensFrom::None),
         };
-        let of_model = sources.models.iter().find_map(|model| Some((model, window_of_model(model)?)));
+        let of_model = sources.of_model();
         let (window, window_from) = match (sources.configured, sources.statusline_window, of_model) {
             (window @ 1.., ..) => (window, WindowFrom::Config),
             (0, Some(window), _) => (window, WindowFrom::Statusline),
@@ -124,12 +129,12 @@ impl Figure {
             (0, None, _) => (ASSUMED_WINDOW, WindowFrom::Assumed),
         };
         let fill = Fill { tokens, window, bytes: sources.bytes };
-        let mut figure = Figure { fill, tokens_from, window_from, tried: Vec::new() };
-        figure.tried = figure.explain(sources, of_model.map(|(model, window)| (model.as_str(), window)));
-        figure
+        Figure { fill, tokens_from, window_from }
     }
 
-    fn explain(&self, sources: &Sources, of_model: Option<(&str, u64)>) -> Vec<Tried> {
+    /// Every source in its order: what this figure, which was made of `sources`, took of it and why.
+    #[must_use]
+    pub fn tried(&self, sources: &Sources) -> Vec<Tried> {
         let tried = |source, value: String, age_ms, taken, why: &str| Tried { source, value, age_ms, taken, why: why.to_owned() };
         let by = |from: TokensFrom| self.tokens_from == from;
         let window_by = |from: WindowFrom| self.window_from == from;
@@ -172,7 +177,7 @@ impl Figure {
         if sources.configured > 0 {
             all.push(tried("config", format!("{} tokens", sources.configured), None, "window", "context.window is set"));
         }
-        let (value, taken, why) = match of_model {
+        let (value, taken, why) = match sources.of_model() {
             Some((model, window)) if window_by(WindowFrom::ModelTable) => {
                 (format!("{window} tokens for {model}"), "window", "the status line has not said it")
             }
@@ -273,7 +278,7 @@ mod tests {
     #[test]
     fn every_source_says_whether_it_was_taken_and_why() {
         let sources = Sources { transcript: count(9), models: vec!["claude-sonnet-4-5".to_owned()], ..Sources::default() };
-        let tried = Figure::of(&sources).tried;
+        let tried = Figure::of(&sources).tried(&sources);
         let taken: Vec<(&str, &str)> = tried.iter().map(|tried| (tried.source, tried.taken)).collect();
         assert_eq!(taken, [("statusline", "nothing"), ("transcript", "tokens"), ("bytes", "nothing"), ("model_table", "window")]);
         assert!(tried.iter().all(|tried| !tried.why.is_empty() && !tried.value.is_empty()));

@@ -9,8 +9,13 @@ use crate::core::time::WallTime;
 use crate::io::clock::Clock;
 
 impl Host {
-    /// What is known now of how full the conversation's window is.
+    /// How full the conversation's window is.
     pub(super) fn figure(&self) -> Figure {
+        Figure::of(&self.sources())
+    }
+
+    /// What is known now of that.
+    fn sources(&self) -> Sources {
         let following = self.watching.following.as_ref();
         let facts = following.map(|following| &following.facts);
         let spoken = self.watching.status_line.as_ref();
@@ -19,7 +24,7 @@ impl Host {
         let same = spoken.filter(|(said, _)| following.is_some_and(|f| f.conversation == said.conversation));
         let statusline = same.and_then(|(said, at)| Some(Count { tokens: said.tokens?, age_ms: Some(self.clock.now().since(*at)) }));
         let fill = facts.and_then(|facts| facts.fill());
-        Figure::of(&Sources {
+        Sources {
             statusline,
             statusline_window: spoken.and_then(|(said, _)| said.window),
             transcript: fill.map(|fill| Count { tokens: fill.tokens, age_ms: fill.at.as_deref().and_then(age) }),
@@ -27,7 +32,7 @@ impl Host {
             bytes: following.map_or(0, Following::bytes),
             models: self.watching.models().map(str::to_owned).collect(),
             configured: self.launch.config.context.window,
-        })
+        }
     }
 
     /// The `context` object of CONTRACT C3.
@@ -40,6 +45,6 @@ impl Host {
     pub(super) fn explained(&self) -> Value {
         let transcript = self.watching.following.as_ref().and_then(|following| following.path());
         let levels = self.recorder.supervisor.levels();
-        json!({"context": self.context(), "tried": self.figure().tried, "levels": levels, "transcript": transcript})
+        json!({"context": self.context(), "tried": self.figure().tried(&self.sources()), "levels": levels, "transcript": transcript})
     }
 }

@@ -97,7 +97,6 @@ impl Host {
                     self.compress_transcripts();
                 }
             }
-            K::LevelCrossed => self.write_context_status(),
             K::RunSpawned => {
                 if self.launch.detached || self.recorder.supervisor.run() > 1 {
                     self.write_session_file();

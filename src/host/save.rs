@@ -157,13 +157,14 @@ impl Host {
             capture.goal.clone_from(&self.watching.goal);
         }
         let (store, keeping, budget) = (self.paths.claude.clone(), self.keeping(), self.budget());
-        let (claim, dir) = (self.claim_for(claim_for), self.dir.clone());
+        let (claim, dir, paths) = (self.claim_for(claim_for), self.dir.clone(), self.paths.clone());
         let git_limit = Duration::from_millis(self.launch.config.handoff.git_timeout.ms());
         let copied = self.launch.config.handoff.copy_transcript && !transcript.is_empty();
         let raw = copied.then(|| PathBuf::from(transcript));
         let job = move || {
             let limits = crate::git::state::Limits { time: git_limit, ..Default::default() };
             capture.git = crate::git::state::read(&dir, limits).ok().flatten();
+            capture.memory_keeper = crate::claude::servers::memory_keeper(&paths, &dir);
             let saved = Store::open(&store).and_then(|store| {
                 let saved = store.save(capture, keeping)?;
                 store.claim(&saved.id, claim)?;
@@ -264,18 +265,21 @@ impl Host {
         self.write_small(self.paths.current_session(), text);
     }
 
-    /// `.context-status`, for scripts that read it.
+    /// `.context-status`, for scripts that read it, whenever its text would be another.
     pub(super) fn write_context_status(&mut self) {
-        if self.launch.config.compat.signal_files {
-            let fill = self.recorder.supervisor.fill();
-            let text = fill.status_line(&self.recorder.supervisor.levels()) + "\n";
+        if !self.launch.config.compat.signal_files {
+            return;
+        }
+        let text = self.figure().fill.status_line(&self.recorder.supervisor.levels()) + "\n";
+        if self.watching.status_file != text {
+            self.watching.status_file.clone_from(&text);
             self.write_small(self.paths.context_status(), text);
         }
     }
 
     pub(super) fn write_small(&mut self, path: PathBuf, text: String) {
         self.do_quietly(move || {
-            let done = atomic::write(&path, text.as_bytes());
+            let done = atomic::swap(&path, text.as_bytes());
             done.map_or_else(|e| Done::Failed(e.to_string()), |()| Done::Quiet)
         });
     }

@@ -85,6 +85,8 @@ pub(super) struct Watching {
     pub model: Option<String>,
     /// What Claude's status line said last, and when.
     pub status_line: Option<(StatusLine, Stamp)>,
+    /// What `.context-status` was last given.
+    pub status_file: String,
     /// Why the program could not be started.
     pub failure: Option<String>,
     sessions_file: Option<PathBuf>,
@@ -108,6 +110,7 @@ impl Watching {
             goal: None,
             model: None,
             status_line: None,
+            status_file: String::new(),
             failure: None,
             sessions_file: None,
             said: None,
@@ -347,6 +350,7 @@ impl Host {
                 self.events.push_back(Event::Answered { conversation });
             }
         }
+        self.write_context_status();
         self.tell_sent();
         if self.watching.goal.is_none() {
             self.watching.goal = self.watching.following.as_ref().and_then(|f| f.facts.goal().map(str::to_owned));

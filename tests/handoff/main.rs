@@ -10,4 +10,5 @@ mod figures;
 mod forged;
 mod functions;
 mod moves;
+mod starts;
 mod steps;

@@ -17,6 +17,7 @@ mod record;
 mod reduce;
 pub mod screens;
 pub mod sent;
+pub mod servers;
 pub mod settings;
 pub mod statusline;
 pub mod tasks;

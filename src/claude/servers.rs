@@ -1,0 +1,34 @@
+//! The files in which Claude's MCP servers are configured, read for what a handoff says about one.
+
+use std::path::Path;
+
+use crate::core::claude::servers::has_memory_keeper;
+use crate::core::claude::settings::Role;
+use crate::core::handoff::capture::MemoryKeeper;
+use crate::fs::paths::Paths;
+
+/// The largest such file that is read, in bytes; Claude's own state grows to some megabytes.
+const MAX_BYTES: u64 = 64 << 20;
+
+/// Whether the memory-keeper server is configured for `project`.
+#[must_use]
+pub fn memory_keeper(paths: &Paths, project: &Path) -> MemoryKeeper {
+    let here = project.to_string_lossy();
+    let [user, shared, local] = paths.claude_settings(project);
+    let files = [
+        (Role::State { project: &here }, paths.claude_json()),
+        (Role::Mcp, project.join(".mcp.json")),
+        (Role::Settings, user),
+        (Role::Settings, shared),
+        (Role::Settings, local),
+    ];
+    let texts: Vec<_> = files.iter().filter_map(|(role, path)| Some((*role, text(path)?))).collect();
+    let texts: Vec<_> = texts.iter().map(|(role, text)| (*role, text.as_str())).collect();
+    if has_memory_keeper(&texts) { MemoryKeeper::Present } else { MemoryKeeper::Absent }
+}
+
+/// A project may have put a device or a pipe there, which would never end.
+fn text(path: &Path) -> Option<String> {
+    let meta = std::fs::metadata(path).ok()?;
+    (meta.is_file() && meta.len() <= MAX_BYTES).then(|| std::fs::read_to_string(path).ok()).flatten()
+}

@@ -1,0 +1,155 @@
+//! What a start says and does when a handoff waits, and the small files that a session writes for scripts.
+
+use serde_json::json;
+
+use hopty::standin::script::{Reply, Script};
+
+use super::steps::*;
+use super::support::claude::Kind;
+use super::support::world::World;
+use super::support::{kill, wait_for};
+
+#[test]
+fn item_052_a_start_tells_of_a_handoff_that_waits() {
+    let world = world();
+    let output = world.hopty(&["--detached"]);
+    assert!(!text(&output.stderr).contains("handoff"), "{output:?}");
+    world.ask(&["stop", "--kill", "proj"]);
+    let id = create(&world);
+    let output = world.hopty(&["--detached"]);
+    let said = text(&output.stderr);
+    assert!(said.starts_with(&format!("hopty: a handoff waits: {id} (")), "{said}");
+    assert!(said.ends_with(" s old, Build the bridge.); `hopty --handoff` loads it\n"), "{said}");
+    world.ask(&["stop", "--kill", "proj"]);
+    assert_eq!(world.ask(&["handoff", "id"]).trim(), id, "it waits on: it was not asked for");
+    world.ask(&["handoff", "clear"]);
+    assert_eq!(text(&world.hopty(&["--detached"]).stderr), "");
+    world.ask(&["stop", "--kill", "proj"]);
+    world.assert_nothing_left();
+}
+
+#[test]
+fn the_notice_stands_above_claude_and_is_safe() {
+    let world = world();
+    talk(
+        &world,
+        ID,
+        "Build\u{1b}[2J the ghp_16C7e42F292c6912E7710c838347Ae178B4a bridge, and then the tunnel, and then the tower and the gate.",
+    );
+    let id = world.ask(&["handoff", "create"]).trim().to_owned();
+    let term = world.start(&[]);
+    term.wait_text(&format!("hopty: a handoff waits: {id}"));
+    term.wait_box();
+    world.leave(term);
+    let said = text(&world.hopty(&["--detached"]).stderr);
+    assert!(said.contains("[redacted]") && said.contains("...") && !said.contains('\u{1b}'), "{said}");
+    world.ask(&["stop", "--kill", "proj"]);
+    // A store that cannot be read keeps nobody from Claude.
+    std::fs::write(manifest_path(&world), "{").unwrap();
+    assert!(world.hopty(&["--detached"]).status.success());
+    world.ask(&["stop", "--kill", "proj"]);
+}
+
+#[test]
+fn item_072_handoff_loads_the_one_that_is_named_and_a_start_alone_loads_none() {
+    let script = Script::each(|request, _| {
+        let text = request.continued_handoff().map_or_else(|| "Hello.".to_owned(), |id| format!("Continuing from handoff {id}."));
+        Reply::text(text).filling(3000)
+    });
+    let world = World::with(Kind::StandIn, None, script);
+    let id = create(&world);
+    talk(&world, OTHER, "Dig the tunnel.");
+    world.ask(&["handoff", "create", "--channel", "other"]);
+    let term = world.start(&[&format!("--handoff={id}")]);
+    world.wait_decision("handoff.consumed", 1);
+    let entry = wait_for("the manifest to say so", || {
+        let entry = json_of(&world, &["handoff", "show", &id, "--json"]);
+        (entry["status"] == "consumed").then_some(entry)
+    });
+    // The audit trail: who, when, which conversation (checklist 8).
+    assert_eq!(entry["consumed_by_session"], world.status()["conversation"]);
+    assert_eq!(entry["consumed_by_pid"], world.status()["host_pid"]);
+    assert!(entry["consumed_at"].is_string());
+    world.leave(term);
+    fails(&world, &["handoff", "load", &id], 1);
+    assert_eq!(world.ask(&["handoff", "id", "--channel", "other"]).len(), id.len() + 1, "the other one waits on");
+}
+
+#[test]
+fn the_status_file_follows_the_session() {
+    let script = Script::each(|request, _| Reply::text("Done.").filling(if request.contains("more") { 150_000 } else { 3000 }));
+    let mut world = World::with(Kind::StandIn, None, script);
+    world.set("HOPTY_RESTART_MODE", "manual");
+    let file = world.claude_dir().join(".context-status");
+    let shown = || std::fs::read_to_string(&file).unwrap_or_default();
+    let term = world.start(&[]);
+    term.wait_box();
+    term.submit("Say hello to me.");
+    term.wait_text("Done.");
+    world.wait_state("idle");
+    let kb = |word: &str| shown().trim().strip_prefix(word)?.strip_suffix("KB")?.parse::<u64>().ok();
+    wait_for("a status", || kb("OK:"));
+    term.submit("And more.");
+    wait_for("the word of its level", || kb("WARN:"));
+    world.wait_state("idle");
+    world.leave(term);
+}
+
+#[test]
+fn item_020_a_session_writes_its_conversation_for_scripts() {
+    let world = world();
+    let term = world.start(&[]);
+    term.wait_box();
+    term.submit("Say hello to me.");
+    term.wait_text("Hello.");
+    world.wait_state("idle");
+    let status = world.status();
+    let expected = format!("{}:{}\n", status["conversation"].as_str().unwrap(), status["transcript"].as_str().unwrap());
+    let file = world.claude_dir().join(".current-session");
+    wait_for("the file", || (std::fs::read_to_string(&file).ok()? == expected).then_some(()));
+    assert_eq!(world.ask(&["handoff", "session"]), expected);
+    // From inside, as Claude's own Bash tool would: the session is known, and so is its channel.
+    let id = world.ask(&["handoff", "create"]).trim().to_owned();
+    let entry = json_of(&world, &["handoff", "show", &id, "--json"]);
+    assert_eq!((&entry["hopty_session"], &entry["session_id"]), (&json!("proj"), &status["conversation"]));
+    world.leave(term);
+}
+
+#[test]
+fn signal_files_are_left_alone_when_switched_off() {
+    let mut world = world();
+    world.set("HOPTY_COMPAT_SIGNAL_FILES", "false");
+    let term = world.start(&[]);
+    term.wait_box();
+    term.submit("Say hello to me.");
+    term.wait_text("Hello.");
+    world.wait_state("idle");
+    world.leave(term);
+    assert!(!world.claude_dir().join(".context-status").exists() && !world.claude_dir().join(".current-session").exists());
+}
+
+#[test]
+fn memory_keeper_is_named_only_where_it_is_configured() {
+    let world = world();
+    let id = create(&world);
+    assert!(!world.ask(&["handoff", "show", &id]).contains("context_get"));
+    std::fs::write(world.project.join(".mcp.json"), json!({"mcpServers": {"memory-keeper": {"command": "npx"}}}).to_string()).unwrap();
+    let id = create(&world);
+    let line = "1. Call context_get({channel: 'global', priorities: ['high']}).";
+    assert!(world.ask(&["handoff", "show", &id]).contains(line));
+}
+
+#[test]
+fn a_hosts_death_leaves_what_it_saved() {
+    let world = world();
+    let term = world.start(&[]);
+    term.wait_box();
+    term.submit("Say hello to me.");
+    term.wait_text("Hello.");
+    world.wait_state("idle");
+    let id = world.ask(&["handoff", "create"]).trim().to_owned();
+    kill(i32::try_from(world.status()["host_pid"].as_i64().unwrap()).unwrap(), nix::libc::SIGKILL);
+    drop(term);
+    wait_for("the session's end", || (world.hopty(&["ls"]).stdout.is_empty()).then_some(()));
+    assert_eq!(world.ask(&["handoff", "id"]).trim(), id);
+}
