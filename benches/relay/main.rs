@@ -18,20 +18,20 @@ mod instructions;
 mod latency;
 mod paste;
 mod peers;
-mod processes;
 mod run;
 mod session;
 mod start;
-mod stats;
-mod target;
+#[path = "../support/mod.rs"]
+mod support;
 mod throughput;
-mod tty;
 mod workload;
 
 use std::ffi::OsString;
 use std::io;
 use std::path::Path;
 use std::process::ExitCode;
+
+use support::{processes, stats, target, tty};
 
 /// What can be measured; `all` has the cost in the tables of `throughput`.
 const WHAT: [&str; 7] = ["all", "throughput", "latency", "start", "idle", "paste", "cpu"];
@@ -48,9 +48,7 @@ fn main() -> ExitCode {
     if let Some(ended) = hidden {
         return ExitCode::from(u8::try_from(ended.unwrap_or(1)).unwrap_or(1));
     }
-    // Daemons that lose their parents become children of this process, which collects them.
-    // SAFETY: this option takes numbers.
-    unsafe { nix::libc::prctl(nix::libc::PR_SET_CHILD_SUBREAPER, 1, 0, 0, 0) };
+    support::adopt_orphans();
     let words: Vec<String> = words.iter().map(|word| word.to_string_lossy().into_owned()).collect();
     let done = run::Options::read(&words).map_err(io::Error::other).and_then(|options| measure(&options));
     match done {

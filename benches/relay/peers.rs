@@ -3,6 +3,8 @@
 use std::ffi::OsString;
 use std::path::{Path, PathBuf};
 
+use crate::support::find;
+
 /// Who keeps a picture of the screen: a peer that does has more to do for every byte.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Model {
@@ -99,11 +101,6 @@ pub fn all() -> (Vec<Peer>, Vec<&'static str>) {
     (here, missing)
 }
 
-fn find(program: &str) -> Option<PathBuf> {
-    let path = std::env::var_os("PATH")?;
-    std::env::split_paths(&path).map(|dir| dir.join(program)).find(|path| path.is_file())
-}
-
 impl Peer {
     /// The words that start `child` in it.
     pub fn command(&self, dir: &Path, child: &[OsString]) -> Vec<OsString> {
@@ -134,34 +131,3 @@ impl Peer {
         std::iter::once(self.program.clone().into_os_string()).chain(rest).collect()
     }
 }
-
-/// The environment of a session in `dir`: nothing of the person's but PATH.
-pub fn environment(dir: &Path) -> Vec<(OsString, OsString)> {
-    let place = |name: &str| dir.join(name).into_os_string();
-    let mut env: Vec<(OsString, OsString)> = [
-        ("HOME", place("home")),
-        ("XDG_RUNTIME_DIR", place("run")),
-        ("XDG_CONFIG_HOME", place("home/.config")),
-        ("XDG_STATE_HOME", place("home/.state")),
-        ("XDG_DATA_HOME", place("home/.data")),
-        ("XDG_CACHE_HOME", place("home/.cache")),
-        ("TMPDIR", place("tmp")),
-        ("TMUX_TMPDIR", place("tmp")),
-        ("SCREENDIR", place("screens")),
-        ("ABDUCO_SOCKET_DIR", place("run")),
-        ("ZMX_DIR", place("run")),
-        ("TERM", "xterm-256color".into()),
-        ("COLORTERM", "truecolor".into()),
-        ("LANG", "C.UTF-8".into()),
-        ("SHELL", "/bin/sh".into()),
-        ("USER", "bench".into()),
-    ]
-    .into_iter()
-    .map(|(name, value)| (OsString::from(name), value))
-    .collect();
-    env.extend(std::env::var_os("PATH").map(|path| ("PATH".into(), path)));
-    env
-}
-
-/// The directories that the environment names.
-pub const DIRECTORIES: [&str; 4] = ["home", "run", "tmp", "screens"];

@@ -4,10 +4,9 @@ use std::io;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 
-use signal_hook::consts::{SIGHUP, SIGINT, SIGTERM};
-
 use crate::peers::{self, Peer};
 use crate::session::Session;
+use crate::support;
 
 /// The command line.
 #[derive(Debug)]
@@ -28,10 +27,8 @@ impl Options {
     /// Reads the words; says what is wrong with them.
     pub fn read(words: &[String]) -> Result<Options, String> {
         let (mut peers, missing) = peers::all();
-        let mut options = Options { what: "all".to_owned(), rounds: 11, seconds: 10, peers: Vec::new(), interrupted: Arc::default() };
-        for signal in [SIGINT, SIGTERM, SIGHUP] {
-            signal_hook::flag::register(signal, Arc::clone(&options.interrupted)).map_err(|error| error.to_string())?;
-        }
+        let interrupted = support::interrupts().map_err(|error| error.to_string())?;
+        let mut options = Options { what: "all".to_owned(), rounds: 11, seconds: 10, peers: Vec::new(), interrupted };
         let mut words = words.iter();
         while let Some(word) = words.next() {
             let mut value = || words.next().ok_or_else(|| format!("{word} needs a value"));

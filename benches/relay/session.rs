@@ -7,21 +7,17 @@ use std::ffi::OsString;
 use std::fs::File;
 use std::io::{self, BufRead, BufReader, Write};
 use std::os::fd::{AsFd, OwnedFd};
-use std::os::unix::fs::PermissionsExt;
 use std::os::unix::net::{UnixListener, UnixStream};
-use std::process::{Child, Command, Stdio};
+use std::process::Child;
 use std::time::{Duration, Instant};
 
 use hopty::pty::spawn::spawn_leader;
 use nix::pty::{Winsize, openpty};
-use nix::sys::signal::{Signal, kill};
 use nix::sys::socket::{getsockopt, sockopt};
-use nix::sys::wait::{WaitPidFlag, WaitStatus, waitpid};
-use nix::unistd::Pid;
-use tempfile::TempDir;
 
-use crate::peers::{DIRECTORIES, Peer, environment};
-use crate::processes::{self, Usage, VARIABLE};
+use crate::peers::Peer;
+use crate::processes::{self, Usage};
+use crate::support::place::{Place, collect, wait_at_most};
 use crate::tty;
 
 /// How long anything may take.
@@ -45,40 +41,34 @@ pub struct Session {
     pub first_byte: u64,
     child: i32,
     daemon: Option<Child>,
-    id: String,
-    dir: TempDir,
+    place: Place,
     marks: u32,
 }
 
 impl Session {
     /// Starts a contender and waits until its child is connected and its output at rest.
     pub fn start(peer: &Peer) -> io::Result<Session> {
-        let dir = tempfile::Builder::new().prefix("relay").tempdir()?;
-        for name in DIRECTORIES {
-            std::fs::create_dir(dir.path().join(name))?;
-            std::fs::set_permissions(dir.path().join(name), PermissionsExt::from_mode(0o700))?;
-        }
-        let id = format!("{}-{}", std::process::id(), dir.path().file_name().unwrap_or_default().display());
-        let socket = dir.path().join("child");
+        let place = Place::new()?;
+        let socket = place.path().join("child");
         let listener = UnixListener::bind(&socket)?;
         listener.set_nonblocking(true)?;
         let pty = openpty(&Winsize { ws_row: 24, ws_col: 80, ws_xpixel: 0, ws_ypixel: 0 }, None)?;
         tty::set_close_on_exec(pty.master.as_fd());
         tty::set_close_on_exec(pty.slave.as_fd());
         tty::set_blocking(pty.master.as_fd(), false);
-        let daemon = match peer.daemon(dir.path()) {
-            Some(words) => Some(start_daemon(&words, dir.path(), &id)?),
+        let daemon = match peer.daemon(place.path()) {
+            Some(words) => Some(start_daemon(&words, &place)?),
             None => None,
         };
         let own = std::env::current_exe()?;
         let child: [OsString; 3] = [own.into(), "--child".into(), socket.into()];
-        let command = command(&peer.command(dir.path(), &child), dir.path(), &id);
+        let command = place.command(&peer.command(place.path(), &child));
         let begun = tty::now();
         let mut wrapper = spawn_leader(&File::from(pty.slave), command)?;
         let first_byte = match wait_for_mark(&pty.master) {
             Ok(at) => at - begun,
             Err(error) => {
-                end_all(&mut wrapper, daemon, &id);
+                end_all(&mut wrapper, daemon, &place);
                 return Err(error);
             }
         };
@@ -87,7 +77,7 @@ impl Session {
             match listener.accept() {
                 Ok((stream, _)) => break stream,
                 Err(error) if Instant::now() > until => {
-                    end_all(&mut wrapper, daemon, &id);
+                    end_all(&mut wrapper, daemon, &place);
                     return Err(error);
                 }
                 Err(_) => std::thread::sleep(Duration::from_millis(1)),
@@ -105,8 +95,7 @@ impl Session {
             first_byte,
             child,
             daemon,
-            id,
-            dir,
+            place,
             marks: 0,
         };
         session.look();
@@ -116,7 +105,7 @@ impl Session {
 
     /// Finds the contender's processes again.
     pub fn look(&mut self) {
-        self.pids = processes::of(&self.id);
+        self.pids = self.place.processes();
         self.pids.retain(|pid| *pid != self.child);
     }
 
@@ -207,29 +196,19 @@ impl Drop for Session {
                 let _ = tty::read(self.master.as_fd(), &mut buf);
             }
         }
-        if let Some(words) = self.peer.stop(self.dir.path()) {
-            let mut command = command(&words, self.dir.path(), &self.id);
-            command.stdin(Stdio::null()).stdout(Stdio::null()).stderr(Stdio::null());
-            let _ = command.spawn().map(|mut child| wait_at_most(&mut child, Duration::from_secs(2)));
+        if let Some(words) = self.peer.stop(self.place.path()) {
+            let _ = self.place.silent(&words).spawn().map(|mut child| wait_at_most(&mut child, Duration::from_secs(2)));
         }
-        end_all(&mut self.wrapper, self.daemon.take(), &self.id);
+        end_all(&mut self.wrapper, self.daemon.take(), &self.place);
         collect(self.pids.iter().copied().chain([self.child]));
     }
 }
 
-fn command(words: &[OsString], dir: &std::path::Path, id: &str) -> Command {
-    let mut command = Command::new(&words[0]);
-    command.args(&words[1..]).env_clear().envs(environment(dir)).env(VARIABLE, id).current_dir(dir);
-    command
-}
-
 /// A daemon is ready when it listens, or after a while.
-fn start_daemon(words: &[OsString], dir: &std::path::Path, id: &str) -> io::Result<Child> {
-    let mut command = command(words, dir, id);
-    command.stdin(Stdio::null()).stdout(Stdio::null()).stderr(Stdio::null());
-    let child = command.spawn()?;
+fn start_daemon(words: &[OsString], place: &Place) -> io::Result<Child> {
+    let child = place.silent(words).spawn()?;
     let until = Instant::now() + Duration::from_secs(3);
-    let socket = dir.join("shpool");
+    let socket = place.path().join("shpool");
     while Instant::now() < until && !socket.exists() {
         std::thread::sleep(Duration::from_millis(10));
     }
@@ -259,36 +238,12 @@ fn wait_for_mark(master: &OwnedFd) -> io::Result<u64> {
     Err(io::Error::other(format!("the child's first byte did not come, but {:?}", String::from_utf8_lossy(&seen))))
 }
 
-fn wait_at_most(child: &mut Child, limit: Duration) {
-    let until = Instant::now() + limit;
-    while matches!(child.try_wait(), Ok(None)) && Instant::now() < until {
-        std::thread::sleep(Duration::from_millis(5));
-    }
-    let _ = child.kill();
-    let _ = child.wait();
-}
-
-/// Kills what is left of a session, by pid.
-fn end_all(wrapper: &mut Child, daemon: Option<Child>, id: &str) {
-    let left = processes::of(id);
-    for pid in &left {
-        let _ = kill(Pid::from_raw(*pid), Signal::SIGKILL);
-    }
+/// Ends what is left of a session.
+fn end_all(wrapper: &mut Child, daemon: Option<Child>, place: &Place) {
+    let left = place.kill_all();
     wait_at_most(wrapper, Duration::from_millis(500));
     if let Some(mut daemon) = daemon {
         wait_at_most(&mut daemon, Duration::ZERO);
     }
     collect(left.into_iter());
-}
-
-/// Waits for those that became children of this process when their parents ended; the others are gone already.
-fn collect(pids: impl Iterator<Item = i32>) {
-    for pid in pids {
-        for _ in 0..100 {
-            if !matches!(waitpid(Pid::from_raw(pid), Some(WaitPidFlag::WNOHANG)), Ok(WaitStatus::StillAlive)) {
-                break;
-            }
-            std::thread::sleep(Duration::from_millis(2));
-        }
-    }
 }

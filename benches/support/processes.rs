@@ -1,9 +1,9 @@
-//! The processes of a session, as `/proc` knows them: found by an environment variable that all of them inherit.
+//! The processes of a place, as `/proc` knows them: found by an environment variable that all of them inherit.
 
 use std::fs;
 
-/// The variable; its value is the session's own.
-pub const VARIABLE: &str = "HOPTY_RELAY_BENCH";
+/// The variable; its value is the place's own.
+pub const VARIABLE: &str = "HOPTY_BENCH_PLACE";
 
 /// What threads have used up to now, summed.
 #[derive(Clone, Copy, Debug, Default)]

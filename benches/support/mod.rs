@@ -1,0 +1,42 @@
+//! What benches are made of: places of their own, processes as `/proc` knows them, terminals, tables.
+//!
+//! No bench uses all of it.
+
+#![allow(dead_code)]
+
+pub mod place;
+pub mod processes;
+pub mod stats;
+pub mod target;
+pub mod tty;
+
+use std::io;
+use std::path::PathBuf;
+use std::sync::Arc;
+use std::sync::atomic::AtomicBool;
+
+use signal_hook::consts::{SIGHUP, SIGINT, SIGTERM};
+
+/// A flag that is set when somebody wants it to end, so that what was started is ended first.
+pub fn interrupts() -> io::Result<Arc<AtomicBool>> {
+    let interrupted = Arc::default();
+    for signal in [SIGINT, SIGTERM, SIGHUP] {
+        signal_hook::flag::register(signal, Arc::clone(&interrupted))?;
+    }
+    Ok(interrupted)
+}
+
+/// Daemons that lose their parents become children of this process, which collects them.
+pub fn adopt_orphans() {
+    // SAFETY: this option takes numbers.
+    unsafe { nix::libc::prctl(nix::libc::PR_SET_CHILD_SUBREAPER, 1, 0, 0, 0) };
+}
+
+/// Where a program is: what `HOPTY_BENCH_NAME` says, with its own name in capitals, or else `PATH`.
+pub fn find(program: &str) -> Option<PathBuf> {
+    if let Some(said) = std::env::var_os(format!("HOPTY_BENCH_{}", program.to_uppercase())) {
+        return Some(PathBuf::from(said)).filter(|path| path.is_file());
+    }
+    let path = std::env::var_os("PATH")?;
+    std::env::split_paths(&path).map(|dir| dir.join(program)).find(|path| path.is_file())
+}
