@@ -61,10 +61,22 @@ pub fn usage(pids: &[i32]) -> Usage {
 
 /// Proportional set size of these processes together, in KiB: memory that they share with others counts in parts.
 pub fn pss(pids: &[i32]) -> u64 {
+    memory(pids, &["Pss:"])
+}
+
+/// Memory that these processes share with nobody, in KiB.
+pub fn private(pids: &[i32]) -> u64 {
+    memory(pids, &["Private_Clean:", "Private_Dirty:"])
+}
+
+fn memory(pids: &[i32], fields: &[&str]) -> u64 {
     let of_one = |pid: &i32| {
         let text = fs::read_to_string(format!("/proc/{pid}/smaps_rollup")).unwrap_or_default();
-        let line = text.lines().find_map(|line| line.strip_prefix("Pss:"));
-        line.and_then(|rest| rest.trim().trim_end_matches(" kB").parse::<u64>().ok()).unwrap_or(0)
+        let of_field = |line: &str| {
+            let rest = fields.iter().find_map(|field| line.strip_prefix(field))?;
+            rest.trim().trim_end_matches(" kB").parse::<u64>().ok()
+        };
+        text.lines().filter_map(of_field).sum::<u64>()
     };
     pids.iter().map(of_one).sum()
 }

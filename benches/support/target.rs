@@ -1,6 +1,6 @@
 //! What hopty is to reach, so that every table says whether it does.
 
-use crate::stats::cell;
+use super::stats::cell;
 
 /// A limit for one figure.
 #[derive(Clone, Copy, Debug)]
