@@ -1,15 +1,6 @@
 //! What stands in a terminal, by two emulators that know nothing of hopty, and how much of it is as it must be.
 
-use std::sync::{Arc, Mutex, PoisonError};
-
-use alacritty_terminal::Term;
-use alacritty_terminal::event::{Event, EventListener};
-use alacritty_terminal::grid::Dimensions;
-use alacritty_terminal::index::{Column, Line};
-use alacritty_terminal::term::cell::{Cell, Flags};
-use alacritty_terminal::term::{Config, TermMode};
-use alacritty_terminal::vte::ansi::Processor;
-
+use crate::window::{HISTORY, Window};
 use crate::{COLS, ROWS};
 
 /// What is to be found again besides cells. alacritty_terminal knows all of them, avt the first, the sixth and the last.
@@ -26,54 +17,21 @@ pub const MODES: [&str; 10] = [
     "cursor position",
 ];
 
-/// Lines above the screen that are kept.
-const HISTORY: usize = 2000;
-
 /// The two emulators, fed the same.
 pub struct Judge {
-    one: Term<Listener>,
-    parser: Processor,
-    title: Listener,
+    one: Window,
     two: avt::Terminal,
     /// The begin of a character whose rest has not come.
     rest: Vec<u8>,
 }
 
-#[derive(Clone, Default)]
-struct Listener(Arc<Mutex<String>>);
-
-impl EventListener for Listener {
-    fn send_event(&self, event: Event) {
-        let mut title = self.0.lock().unwrap_or_else(PoisonError::into_inner);
-        match event {
-            Event::Title(new) => *title = new,
-            Event::ResetTitle => title.clear(),
-            _ => {}
-        }
-    }
-}
-
-struct Cells;
-
-impl Dimensions for Cells {
-    fn total_lines(&self) -> usize {
-        self.screen_lines()
-    }
-
-    fn screen_lines(&self) -> usize {
-        usize::from(ROWS)
-    }
-
-    fn columns(&self) -> usize {
-        usize::from(COLS)
-    }
-}
-
 /// What one emulator shows: for every cell its character and its look, and for every mode its value, where it has one.
 #[derive(Clone, Debug, Default)]
-struct Shown {
-    cells: Vec<(String, String)>,
-    modes: [Option<String>; MODES.len()],
+pub struct Shown {
+    /// Character and look, row by row.
+    pub cells: Vec<(String, String)>,
+    /// In the order of the names.
+    pub modes: [Option<String>; MODES.len()],
 }
 
 /// What both show.
@@ -104,11 +62,9 @@ impl Verdict {
 impl Judge {
     /// Two terminals with nothing in them.
     pub fn new() -> Judge {
-        let config = Config { kitty_keyboard: true, scrolling_history: HISTORY, ..Config::default() };
-        let title = Listener::default();
         let two =
             avt::Terminal::with_scrollback(usize::from(COLS), usize::from(ROWS), Some(HISTORY)).expect("cells in both directions");
-        Judge { one: Term::new(config, &Cells, title.clone()), parser: Processor::new(), title, two, rest: Vec::new() }
+        Judge { one: Window::new(), two, rest: Vec::new() }
     }
 
     /// Two terminals whose every cell shows something else already: what is not drawn over is wrong.
@@ -120,7 +76,7 @@ impl Judge {
 
     /// What a program writes.
     pub fn feed(&mut self, bytes: &[u8]) {
-        self.parser.advance(&mut self.one, bytes);
+        self.one.feed(bytes);
         self.rest.extend_from_slice(bytes);
         let whole = match std::str::from_utf8(&self.rest) {
             Err(error) if error.error_len().is_none() => error.valid_up_to(),
@@ -132,27 +88,6 @@ impl Judge {
 
     /// What they show now.
     pub fn picture(&self) -> Picture {
-        let (mode, point) = (*self.one.mode(), self.one.grid().cursor.point);
-        let is = |flags: TermMode| Some(format!("{:?}", mode & flags));
-        let title = self.title.0.lock().unwrap_or_else(PoisonError::into_inner).clone();
-        let one = Shown {
-            cells: (0..i32::from(ROWS))
-                .flat_map(|row| (0..usize::from(COLS)).map(move |col| (Line(row), Column(col))))
-                .map(|(row, col)| alacritty_cell(&self.one.grid()[row][col]))
-                .collect(),
-            modes: [
-                is(TermMode::ALT_SCREEN),
-                is(TermMode::BRACKETED_PASTE),
-                is(TermMode::MOUSE_MODE),
-                is(TermMode::SGR_MOUSE),
-                is(TermMode::FOCUS_IN_OUT),
-                is(TermMode::APP_CURSOR),
-                is(TermMode::KITTY_KEYBOARD_PROTOCOL),
-                Some(format!("{:?}", self.one.cursor_style())),
-                Some(title),
-                Some(format!("{} {}", point.line.0, point.column.0)),
-            ],
-        };
         let cursor = self.two.cursor();
         let mut modes: [Option<String>; MODES.len()] = Default::default();
         modes[0] = Some(format!("{:?}", self.two.active_screen_kind()));
@@ -160,15 +95,12 @@ impl Judge {
         modes[9] = Some(format!("{} {}", cursor.row, cursor.col));
         let cell = |cell: &avt::Cell| (format!("{} {}", cell.char(), cell.width()), format!("{:?}", cell.pen()));
         let two = Shown { cells: self.two.screen().visible_lines().flat_map(|line| line.cells()).map(cell).collect(), modes };
-        Picture([one, two])
+        Picture([self.one.shown(), two])
     }
 
     /// How many of these texts begin a line of the first one, history included.
     pub fn count(&self, begins: impl Iterator<Item = String>) -> usize {
-        let grid = self.one.grid();
-        let history = i32::try_from(grid.history_size()).unwrap_or(0);
-        let text = |row: i32| (0..usize::from(COLS)).map(|col| grid[Line(row)][Column(col)].c).collect::<String>();
-        let lines: Vec<String> = (-history..i32::from(ROWS)).map(text).collect();
+        let lines = self.one.lines();
         begins.filter(|begin| lines.iter().any(|line| line.starts_with(begin))).count()
     }
 }
@@ -185,12 +117,4 @@ impl Picture {
         }
         Verdict { characters: count(|one, two| one.0 == two.0), cells: count(|one, two| one == two), kept }
     }
-}
-
-fn alacritty_cell(cell: &Cell) -> (String, String) {
-    let layout = Flags::WRAPLINE | Flags::WIDE_CHAR | Flags::WIDE_CHAR_SPACER | Flags::LEADING_WIDE_CHAR_SPACER;
-    let half = cell.flags.contains(Flags::WIDE_CHAR_SPACER);
-    let text = std::iter::once(cell.c).chain(cell.zerowidth().unwrap_or_default().iter().copied()).filter(|_| !half).collect();
-    let link = cell.hyperlink().map(|link| link.uri().to_owned());
-    (text, format!("{:?} {:?} {:?} {:?} {link:?}", cell.fg, cell.bg, cell.flags - layout, cell.underline_color()))
 }

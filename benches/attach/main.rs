@@ -20,6 +20,7 @@ mod peers;
 mod session;
 #[path = "../support/mod.rs"]
 mod support;
+mod window;
 
 use std::io;
 use std::path::Path;

@@ -73,7 +73,7 @@ const ALL: [How; 7] = [
         conf: SCREEN,
         daemon: &[],
         start: &["-U", "-c", "DIR/conf", "-dmS", "bench"],
-        attach: &["-U", "-d", "-r", "bench"],
+        attach: &["-U", "-x", "bench"],
         stop: &["-S", "bench", "-X", "quit"],
     },
     How {

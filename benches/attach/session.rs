@@ -1,6 +1,6 @@
 //! A session with the painter in it, and visits to it: a terminal, a client in it, what the terminal is sent and when.
 //!
-//! The terminal is a bare master that answers no question. A visit ends as the closing of a window does.
+//! The terminal answers questions as alacritty_terminal does. A visit ends as the closing of a window does.
 
 use std::ffi::OsString;
 use std::fs::File;
@@ -15,12 +15,13 @@ use nix::pty::{Winsize, openpty};
 
 use crate::peers::Peer;
 use crate::support::place::{Place, collect, wait_at_most};
+use crate::window::Window;
 use crate::{COLS, ROWS, painter, tty};
 
 /// How long anything may take.
 const LIMIT: Duration = Duration::from_secs(10);
 /// Nothing more comes when nothing came for so long, in ms; before the first byte, and after the last.
-const QUIET: (i32, i32) = (500, 150);
+const QUIET: (i32, i32) = (2000, 150);
 
 /// A session.
 pub struct Session {
@@ -86,7 +87,7 @@ impl Session {
         let (slave, command) = (File::from(pty.slave), self.place.command(&self.peer.attach(self.place.path())));
         let begun = tty::now();
         let client = spawn_leader(&slave, command)?;
-        Ok(Visit { master: Some(pty.master), client, begun, sent: Vec::new() })
+        Ok(Visit { master: Some(pty.master), client, window: Window::new(), begun, sent: Vec::new() })
     }
 }
 
@@ -111,6 +112,7 @@ impl Drop for Session {
 pub struct Visit {
     master: Option<OwnedFd>,
     client: Child,
+    window: Window,
     begun: u64,
     sent: Sent,
 }
@@ -129,7 +131,11 @@ impl Visit {
             }
             match tty::read(master.as_fd(), &mut buf)? {
                 Some(0) => return Err(io::Error::other(format!("its client ended: {:?}", self.text()))),
-                Some(n) => self.sent.push((tty::now() - self.begun, buf[..n].to_vec())),
+                Some(n) => {
+                    self.sent.push((tty::now() - self.begun, buf[..n].to_vec()));
+                    self.window.feed(&buf[..n]);
+                    tty::write_all(master.as_fd(), &self.window.take_answers())?;
+                }
                 None => {}
             }
         }
