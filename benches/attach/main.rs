@@ -26,7 +26,7 @@ use std::io;
 use std::path::Path;
 use std::process::ExitCode;
 use std::sync::atomic::{AtomicBool, Ordering};
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use judge::{Judge, MODES, Picture, Verdict};
 use peers::Peer;
@@ -42,6 +42,8 @@ const ROWS: u16 = 24;
 const ROUNDS: usize = 41;
 /// Sessions of each peer that are visited for the first time after they have written something.
 const FIRST: usize = 3;
+/// How long a session is left alone after a visit: screen sleeps for a second when a window was closed.
+const REST: Duration = Duration::from_millis(1100);
 /// How long the painter may take.
 const PAINTED: Duration = Duration::from_secs(2);
 
@@ -92,6 +94,8 @@ struct Found {
     times: Vec<f64>,
     /// Visits.
     visits: usize,
+    /// When the last visitor left.
+    left: Option<Instant>,
     /// The worst of all visits.
     verdict: Option<Verdict>,
     /// Of the lines that were written before anybody came, how many the first visitor saw, at worst.
@@ -113,11 +117,14 @@ fn measure(rounds: usize, peers: &[Peer]) -> io::Result<()> {
                 return Ok(());
             }
             let at = (n + round) % sessions.len();
+            let found = &mut found[at];
+            if let Some(left) = found.left {
+                std::thread::sleep(REST.saturating_sub(left.elapsed()));
+            }
             let mut visit = sessions[at].visit()?;
             visit.watch()?;
-            let sent = visit.leave();
-            let (complete, verdict) = judged(&sent, &wanted);
-            let found = &mut found[at];
+            let (complete, verdict) = judged(&visit.leave(), &wanted);
+            found.left = Some(Instant::now());
             found.visits += 1;
             found.times.extend(complete);
             found.verdict = Some(found.verdict.map_or(verdict, |worst| worst.worse(verdict)));

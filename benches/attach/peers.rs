@@ -43,7 +43,8 @@ set -g extended-keys on
 set -as terminal-features ',xterm*:RGB:usstyle:strikethrough:extkeys'
 set -as terminal-features ',xterm*:hyperlinks'
 ";
-const SCREEN: &str = "startup_message off
+const SCREEN: &str = "deflogin off
+startup_message off
 altscreen on
 defutf8 on
 hardstatus off
