@@ -37,6 +37,14 @@ tables:
 relay *ARGS="all":
     cargo bench --bench relay -- {{ARGS}}
 
+# How long it takes to come back to a session, and what is there again, against every tool of its kind that is installed.
+attach *ARGS:
+    cargo bench --bench attach -- {{ARGS}}
+
+# What many idle sessions cost.
+fleet SESSIONS="200":
+    HOPTY_BENCH_SESSIONS={{SESSIONS}} cargo bench --bench fleet
+
 # The supervisor's laws with another seed, by default a random one.
 laws SEED=`date +%s`:
     HOPTY_LAWS_SEED={{SEED}} cargo test --lib laws

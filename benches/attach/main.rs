@@ -31,7 +31,7 @@ use std::time::{Duration, Instant};
 use judge::{Judge, MODES, Picture, Verdict};
 use peers::Peer;
 use session::{Sent, Session, Visit};
-use support::stats::{cell, quantile, table};
+use support::stats::{Slice, cell, median, quantile, table, undisturbed};
 use support::target::{Target, under};
 use support::tty;
 
@@ -187,6 +187,11 @@ fn seen_first(peer: &Peer) -> io::Result<usize> {
     Ok(judge.count((1..=painter::LINES).map(painter::line)))
 }
 
+/// The middle of the faster half: what it takes when the neighbours let it.
+fn fast(times: &[f64]) -> f64 {
+    undisturbed(&times.iter().map(|ms| ((ms * 1e6) as u64, *ms)).collect::<Vec<Slice>>())
+}
+
 fn print(rounds: usize, peers: &[&str], found: &[Found]) {
     let all = usize::from(COLS) * usize::from(ROWS);
     let both = |counts: [usize; 2]| format!("{} / {}", counts[0], counts[1]);
@@ -198,13 +203,16 @@ fn print(rounds: usize, peers: &[&str], found: &[Found]) {
         let kept = MODES.len() - lost.len();
         let seldom =
             if found.times.len() < found.visits { format!(" ({} of {})", found.times.len(), found.visits) } else { String::new() };
-        let time = |q| if found.times.is_empty() { "never".to_owned() } else { cell(quantile(&found.times, q), 1) + &seldom };
+        let time = |of: &dyn Fn(&[f64]) -> f64| match found.times.as_slice() {
+            [] => "never".to_owned(),
+            times => cell(of(times), 1) + &seldom,
+        };
         if *name == "hopty" {
             let least = |counts: [usize; 2]| Target::AtLeast(all as f64).judge(counts[0].min(counts[1]) as f64);
             targets = vec![
+                Target::AtMost(3.0).judge(median(&found.times)),
                 String::new(),
-                Target::AtMost(3.0).judge(quantile(&found.times, 0.5)),
-                String::new(),
+                Target::AtMost(3.0).judge(fast(&found.times)),
                 least(verdict.characters),
                 least(verdict.cells),
                 Target::AtLeast(10.0).judge(kept as f64),
@@ -214,9 +222,9 @@ fn print(rounds: usize, peers: &[&str], found: &[Found]) {
         }
         rows.push(vec![
             (*name).to_owned(),
-            time(0.1),
-            time(0.5),
-            time(0.9),
+            time(&median),
+            time(&|times| quantile(times, 0.9)),
+            time(&fast),
             both(verdict.characters),
             both(verdict.cells),
             kept.to_string(),
@@ -225,8 +233,17 @@ fn print(rounds: usize, peers: &[&str], found: &[Found]) {
         ]);
     }
     println!("Attach to a silent full screen of {COLS}x{ROWS}, n = {rounds}; of {all} cells, by alacritty_terminal / by avt\n");
-    let head =
-        ["attach", "complete, ms p10", "p50", "p90", "characters", "with their look", "modes of 10", "lost", "lines before, of 100"];
+    let head = [
+        "attach",
+        "complete, ms p50",
+        "p90",
+        "undisturbed",
+        "characters",
+        "with their look",
+        "modes of 10",
+        "lost",
+        "lines before, of 100",
+    ];
     under(&mut rows, targets);
     table(&head, &rows);
 }
