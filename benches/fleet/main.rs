@@ -33,6 +33,9 @@ const LISTINGS: usize = 10;
 /// How long they may take to come to rest, and how long nothing must have happened for that.
 const REST: (Duration, Duration) = (Duration::from_secs(30), Duration::from_millis(200));
 
+/// How long the last processes may take to be gone after the last stop.
+const GONE: Duration = Duration::from_secs(2);
+
 fn main() -> ExitCode {
     support::adopt_orphans();
     let wanted = std::env::var("HOPTY_BENCH_SESSIONS").ok().and_then(|n| n.parse().ok()).unwrap_or(SESSIONS);
@@ -77,7 +80,12 @@ fn measure(wanted: usize, interrupted: &AtomicBool) -> io::Result<()> {
         hopty(&place, &["stop", name, "--kill"])?;
     }
     let stopped = begun.elapsed();
-    let left = place.processes();
+    // A host says good-bye before its process is gone.
+    let until = Instant::now() + GONE;
+    let mut left = place.processes();
+    while !left.is_empty() && Instant::now() < until {
+        left = place.processes();
+    }
     let spread = |values: &[f64], digits| {
         let [low, middle, high] = [0.0, 0.5, 1.0].map(|q| cell(quantile(values, q), digits));
         format!("{middle} ({low} to {high})")
