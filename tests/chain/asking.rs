@@ -67,6 +67,7 @@ fn enter(term: &Term) {
     });
 }
 
+/// The stand-in agent cannot play it: it asks no questions.
 #[test]
 fn item_102_yes_hands_over() {
     let Some((world, term)) = talk() else { return };
@@ -77,6 +78,7 @@ fn item_102_yes_hands_over() {
     world.leave(term);
 }
 
+/// The stand-in agent cannot play it: it asks no questions.
 #[test]
 fn item_106_dismiss_goes_on_with_the_prompt_and_asks_no_more() {
     let Some((world, term)) = talk() else { return };
