@@ -20,7 +20,7 @@ const PAUSE: Duration = Duration::from_millis(500);
 const GOAL: &str = "Paint the fence.";
 
 /// A talk that is over level `ask` after the first prompt; the model does as it is told.
-fn talk() -> Option<(World, Term)> {
+fn talk(kind: Kind) -> Option<(World, Term)> {
     let script = Script::each(|request, _| {
         if let Some(id) = request.continued_handoff() {
             return Reply::text(format!("Continuing from handoff {id}.")).filling(2000);
@@ -33,7 +33,7 @@ fn talk() -> Option<(World, Term)> {
         let said = if request.tool_results().is_empty() { "The first coat is on." } else { "The second coat is on." };
         Reply::text(said).filling(130_000)
     });
-    let mut world = World::new(Kind::Real, script)?;
+    let mut world = World::new(kind, script)?;
     world.set("HOPTY_RESTART_MODE", "ask");
     let term = world.start(&[]);
     submit(&term, GOAL);
@@ -70,7 +70,7 @@ fn enter(term: &Term) {
 /// The stand-in agent cannot play it: it asks no questions.
 #[test]
 fn item_102_yes_hands_over() {
-    let Some((world, term)) = talk() else { return };
+    let Some((world, term)) = talk(Kind::Real) else { return };
     second_prompt(&world, &term);
     enter(&term);
     let (_, new) = assert_handed_over(&world, 1, GOAL);
@@ -81,7 +81,7 @@ fn item_102_yes_hands_over() {
 /// The stand-in agent cannot play it: it asks no questions.
 #[test]
 fn item_106_dismiss_goes_on_with_the_prompt_and_asks_no_more() {
-    let Some((world, term)) = talk() else { return };
+    let Some((world, term)) = talk(Kind::Real) else { return };
     let conversation = text_of(&world.status(), "conversation");
     second_prompt(&world, &term);
     term.send("\x1b[B");

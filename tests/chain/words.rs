@@ -76,11 +76,11 @@ pub fn words_of_another_form_are_left_out_and_the_facts_are_enough(kind: Kind) {
     world.leave(term);
 }
 
-/// A window for compaction of 150,000 tokens puts Claude's threshold to 117,000, far below hopty's levels (measured).
 /// The stand-in agent cannot play it: it compacts only when a person asks for it.
 #[test]
 fn where_claude_would_compact_hopty_hands_over() {
     let Some(mut world) = World::new(Kind::Real, Script::filling_loop("echo step", 40_000)) else { return };
+    // It puts Claude's threshold to 117,000 tokens, far below hopty's levels (measured).
     world.set("CLAUDE_CODE_AUTO_COMPACT_WINDOW", "150000");
     let term = world.start(&[]);
     submit(&term, GOAL);
