@@ -12,11 +12,10 @@ use serde_json::{Value, json};
 use super::control::{any, paths};
 use super::error::{Failed, say, visible};
 use crate::core::journal::{decisions, last_explained, last_session};
+use crate::fs::watch::{POLL_MS, Watcher};
 use crate::fs::{journal, session};
 use crate::io::poll::{Interest, PollSet};
-
-/// How often a journal that is followed is looked at, in ms.
-const LOOK_MS: u64 = 100;
+use crate::io::process::Process;
 
 fn journal_of(given: Option<&str>) -> Result<(PathBuf, PathBuf), Failed> {
     let paths = paths()?;
@@ -52,6 +51,7 @@ pub(super) fn log(given: Option<&str>, follow: bool) -> Result<u8, Failed> {
 
 fn each(given: Option<&str>, follow: bool, form: impl Fn(&str) -> String) -> Result<u8, Failed> {
     let (path, dir) = journal_of(given)?;
+    let mut changes = Changes::of(&dir);
     // Opened first: what is written while the older part is read is found here.
     let mut file = File::open(&path).map_err(|e| unreadable(&path, &e))?;
     let mut out = std::io::stdout().lock();
@@ -63,7 +63,7 @@ fn each(given: Option<&str>, follow: bool, form: impl Fn(&str) -> String) -> Res
     let mut rest = Vec::new();
     let mut first = true;
     loop {
-        let alive = session::is_alive(&dir);
+        let alive = changes.may_come() && session::is_alive(&dir);
         let new = file.read_to_end(&mut rest)?;
         if let Some(end) = rest.iter().rposition(|b| *b == b'\n') {
             let whole: Vec<u8> = rest.drain(..=end).collect();
@@ -74,20 +74,69 @@ fn each(given: Option<&str>, follow: bool, form: impl Fn(&str) -> String) -> Res
         // While it is being rotated there is none for a moment.
         let there = File::open(&path).ok().filter(|there| is_another(there, &file));
         if let Some(new) = there {
-            // All of the old one has been read.
+            // All of the old one has been read, but between the two there may have been more.
             file = new;
             rest.clear();
+            if let Ok(text) = read(&path) {
+                print_new(&text, &form, &mut printed, &mut out)?;
+            }
             continue;
         }
         if new == 0 && !alive {
             return Ok(0);
         }
-        // Also the pause between two looks; a reader that went away is not waited for until there is something to say.
-        let mut reader = PollSet::default();
-        reader.add((), out.as_fd(), Interest::Gone);
-        if !reader.wait(Some(LOOK_MS))?.is_empty() {
+        if changes.wait(&out)? == Reader::Gone {
             return Ok(0);
         }
+    }
+}
+
+/// Whether somebody still reads what is printed.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Reader {
+    There,
+    Gone,
+}
+
+/// Being told that there may be more in a session's journal.
+struct Changes {
+    dir: PathBuf,
+    watcher: Watcher,
+    host: Option<Process>,
+    ended: bool,
+}
+
+impl Changes {
+    /// From now on.
+    fn of(dir: &Path) -> Self {
+        let mut watcher = Watcher::new();
+        watcher.add(dir);
+        let host = session::host_of(dir).and_then(|pid| Process::open(pid).ok());
+        Changes { dir: dir.to_owned(), watcher, host, ended: false }
+    }
+
+    /// Whether the host has not ended yet, as far as that was told: the name may be another session's by then.
+    fn may_come(&self) -> bool {
+        !self.ended
+    }
+
+    /// Waits until something has changed beside the journal, the host has ended, or the reader went away, which is not waited for
+    /// until there is something to say. Where one of them does not tell, it is looked at from time to time.
+    fn wait(&mut self, out: &impl AsFd) -> std::io::Result<Reader> {
+        self.watcher.add(&self.dir);
+        let mut set = PollSet::default();
+        set.add('r', out.as_fd(), Interest::Gone);
+        if let Some(fd) = self.watcher.fd() {
+            set.add('w', fd, Interest::Read);
+        }
+        if let Some(host) = &self.host {
+            set.add('h', host.as_fd(), Interest::Read);
+        }
+        let tells = self.watcher.covers(&self.dir) && self.host.is_some();
+        let ready = set.wait((!tells).then_some(POLL_MS))?;
+        self.watcher.drain();
+        self.ended |= ready.iter().any(|(who, _)| *who == 'h');
+        Ok(if ready.iter().any(|(who, _)| *who == 'r') { Reader::Gone } else { Reader::There })
     }
 }
 

@@ -7,6 +7,7 @@
 mod support;
 
 mod errors;
+mod following;
 mod listing;
 mod many;
 mod names;
@@ -23,6 +24,7 @@ use std::process::Output;
 use hopty::standin::script::Script;
 use serde_json::Value;
 use support::claude::Kind;
+use support::wait_for;
 use support::world::World;
 
 /// A world with the stand-in agent.
