@@ -1,8 +1,14 @@
-//! The line that a person sees when Claude is started where a handoff waits (checklist 42, 52).
+//! The lines that a person sees when Claude is started, or has ended, where a handoff waits (checklist 42, 52).
+
+use std::path::Path;
 
 use super::error::visible;
+use super::handoff::settle;
+use super::session::ended;
+use crate::core::handoff::entry::Entry;
 use crate::core::handoff::sections::Section;
 use crate::core::handoff::text::{cut_chars, safe_line};
+use crate::core::ids::{Channel, SessionName};
 use crate::fs::paths::Paths;
 use crate::fs::registry;
 use crate::fs::store::Store;
@@ -13,13 +19,9 @@ const GOAL_CAP: usize = 60;
 
 /// What waits in this directory's channel; `None` when nothing does. A store that cannot be read is told of when a
 /// handoff is asked for, and keeps nobody from Claude.
-pub(super) fn waiting(paths: &Paths) -> Option<String> {
-    let channel =
-        registry::channel_of(&paths.claude, &std::env::current_dir().ok()?).unwrap_or_else(|_| crate::core::ids::Channel::global());
-    let store = Store::at(&paths.claude);
-    let now = Clock::wall();
-    let entry = store.pending(&channel, None, now).ok()??;
-    let age = super::handoff::age(now.0.saturating_sub(entry.created_at.0));
+pub(super) fn at_start(paths: &Paths) -> Option<String> {
+    let (store, entry) = waiting(paths, &std::env::current_dir().ok()?, None)?;
+    let age = super::handoff::age(Clock::wall().0.saturating_sub(entry.created_at.0));
     let what = match store.show(&entry.id) {
         Ok(loaded) => {
             let goal = loaded.document.sections.iter().find(|(section, _)| *section == Section::Goal);
@@ -30,4 +32,20 @@ pub(super) fn waiting(paths: &Paths) -> Option<String> {
         Err(error) => visible(&error.to_string()),
     };
     Some(format!("a handoff waits: {} ({age} old, {what}); `hopty --handoff` loads it", entry.id))
+}
+
+/// What waits when a session has ended, of it or of nobody.
+pub(super) fn at_end(paths: &Paths, name: &SessionName) -> Option<String> {
+    let session = ended(paths, name).filter(|session| session["agent"] == "claude")?;
+    let (store, entry) = waiting(paths, Path::new(session["dir"].as_str()?), Some(name))?;
+    let path = store.record_dir(&entry.id).join("handoff.md");
+    Some(format!("a handoff waits at {}; `hopty --handoff` loads it", visible(&path.to_string_lossy())))
+}
+
+fn waiting(paths: &Paths, dir: &Path, session: Option<&SessionName>) -> Option<(Store, Entry)> {
+    let channel = registry::channel_of(&paths.claude, dir).unwrap_or_else(|_| Channel::global());
+    let store = Store::at(&paths.claude);
+    settle(paths, &store, Some(&channel));
+    let entry = store.pending(&channel, session, Clock::wall()).ok()??;
+    Some((store, entry))
 }

@@ -106,7 +106,7 @@ fn claude(paths: &Paths, mut config: Config, wish: Wish, args: Vec<OsString>, ho
         let _ = writeln!(std::io::stderr(), "hopty: {limited}");
     }
     if wish.handoff == Begin::Fresh
-        && let Some(waiting) = notice::waiting(paths)
+        && let Some(waiting) = notice::at_start(paths)
     {
         let _ = writeln!(std::io::stderr(), "hopty: {waiting}");
     }

@@ -9,6 +9,7 @@ use serde_json::{Value, json};
 
 use super::control::{CONNECT, Control, Rule, any, dial, live, paths};
 use super::error::{Failed, say, visible};
+use super::notice;
 use crate::client::start::Greeting;
 use crate::client::{self, Left, Options};
 use crate::core::ids::SessionName;
@@ -69,8 +70,12 @@ pub(super) fn join(paths: &Paths, name: &SessionName, socket: UnixStream, greeti
     let Ok(left) = attached else { return Err(failed_client(paths, name)) };
     match left? {
         Left::Ended(code, message) => {
+            let named = message.as_ref().is_some_and(|message| message.contains("--handoff"));
             if let Some(message) = message {
                 tell(&visible(&message));
+            }
+            if !named && let Some(waiting) = notice::at_end(paths, name) {
+                tell(&waiting);
             }
             Ok(code)
         }

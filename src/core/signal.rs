@@ -82,7 +82,7 @@ mod tests {
     const ID: &str = "c74cc080-94b9-4841-b82f-a62cfb8efdc0";
 
     #[test]
-    fn the_forms_that_are_obeyed() {
+    fn item_022_the_forms_that_are_obeyed() {
         let named = RestartFile::parse(format!("{ID}:/home/u/proj\n").as_bytes());
         assert_eq!(named, RestartFile::Named { conversation: ID.parse().unwrap(), dir: Some("/home/u/proj".to_owned()) });
         assert_eq!(RestartFile::parse(ID.as_bytes()), RestartFile::Named { conversation: ID.parse().unwrap(), dir: None });
@@ -90,7 +90,7 @@ mod tests {
     }
 
     #[test]
-    fn forty_malformed_files_are_malformed() {
+    fn item_028_what_names_no_conversation_is_malformed_and_says_why() {
         let mut cases: Vec<Vec<u8>> = [
             "",
             "\n",

@@ -1,7 +1,7 @@
 //! A whole transcript, read once from its beginning; `tail` follows one that grows.
 
 use std::fs::File;
-use std::io::Read;
+use std::io::{Read, Seek, SeekFrom};
 use std::os::unix::fs::OpenOptionsExt;
 use std::path::Path;
 use std::time::SystemTime;
@@ -25,7 +25,19 @@ pub struct Extent {
 ///
 /// # Errors
 /// When it is no file, or cannot be read.
-pub fn lines(path: &Path, mut line: impl FnMut(&[u8])) -> Result<Extent, FsError> {
+pub fn lines(path: &Path, line: impl FnMut(&[u8])) -> Result<Extent, FsError> {
+    lines_from(path, u64::MAX, line)
+}
+
+/// The same of its last `most` bytes: the first line may be cut.
+///
+/// # Errors
+/// As [`lines`].
+pub fn last_lines(path: &Path, most: u64, line: impl FnMut(&[u8])) -> Result<Extent, FsError> {
+    lines_from(path, most, line)
+}
+
+fn lines_from(path: &Path, most: u64, mut line: impl FnMut(&[u8])) -> Result<Extent, FsError> {
     let opened = File::options().read(true).custom_flags(libc::O_NONBLOCK | libc::O_CLOEXEC).open(path);
     let mut file = opened.map_err(FsError::io("open", path))?;
     let meta = file.metadata().map_err(FsError::io("look at", path))?;
@@ -34,7 +46,10 @@ pub fn lines(path: &Path, mut line: impl FnMut(&[u8])) -> Result<Extent, FsError
     }
     let mut splitter = LineSplitter::new();
     let mut buf = vec![0; 1 << 17];
-    let mut left = meta.len();
+    let mut left = meta.len().min(most);
+    if left < meta.len() {
+        file.seek(SeekFrom::Start(meta.len() - left)).map_err(FsError::io("read", path))?;
+    }
     while left > 0 {
         let want = usize::try_from(left).unwrap_or(usize::MAX).min(buf.len());
         let n = file.read(&mut buf[..want]).map_err(FsError::io("read", path))?;
@@ -68,6 +83,9 @@ mod tests {
         };
         assert_eq!(of("{\"a\":1}\n{\"b\":2}"), ["{\"a\":1}", "{\"b\":2}"]);
         assert_eq!(of("{\"a\":1}\n{\"b\":"), ["{\"a\":1}"]);
+        let mut last = Vec::new();
+        last_lines(&path, 3, |line| last.extend_from_slice(line)).unwrap();
+        assert_eq!(last, b"");
         assert_eq!(of(""), Vec::<String>::new());
         assert!(lines(dir.path(), |_| ()).is_err() && lines(&dir.path().join("none"), |_| ()).is_err());
     }

@@ -99,7 +99,7 @@ fn explain_names_every_source_in_its_order() {
 }
 
 #[test]
-fn what_leads_to_a_conversation() {
+fn item_049_no_transcript_is_guessed_where_anything_says_which_it_is() {
     let mut world = world();
     let how = |world: &World, args: &[&str]| {
         let mut all = vec!["context"];

@@ -6,6 +6,7 @@
 mod support;
 
 mod channels;
+mod docs;
 mod figures;
 mod forged;
 mod functions;

@@ -8,10 +8,11 @@ use super::steps::*;
 fn item_008_one_consumer_at_a_time_and_the_manifest_says_who() {
     let world = world();
     let id = create(&world);
-    // The caller of hopty is this test, which lives on: the claim holds.
+    // The caller of hopty is this test, which lives on, or a Claude above it: the claim holds.
     world.ask(&["handoff", "load", &id, "--session", OTHER]);
     let claim = &manifest(&world)["current"]["claim"];
-    assert_eq!((claim["by_pid"].as_u64(), claim["session_id"].as_str()), (Some(u64::from(std::process::id())), Some(OTHER)));
+    assert_eq!(claim["session_id"], OTHER);
+    assert!(hopty::fs::process::is_alive(claim["by_pid"].as_u64().unwrap() as u32, claim["by_start"].as_u64().unwrap()));
     assert!(fails(&world, &["handoff", "load", &id], 4).contains("is being loaded by pid"));
     assert!(fails(&world, &["handoff", "load"], 1).contains("no handoff waits"));
     let listed = world.ask(&["handoff", "list"]);
@@ -121,4 +122,106 @@ fn redactions_name_the_places_and_never_the_secret() {
     }
     let json = json_of(&world, &["handoff", "show", &id, "--redactions", "--json"]);
     assert_eq!((&json[0]["file"], &json[0]["line"]), (&json!("transcript.jsonl.gz"), &json!(1)));
+}
+
+#[test]
+fn a_script_s_handoff_is_consumed_when_its_conversation_has_answered() {
+    let world = world();
+    let id = create(&world);
+    let mut holder = std::process::Command::new("sleep").arg("1000").spawn().unwrap();
+    let load = |id: &str| world.ask(&["handoff", "load", id, "--session", OTHER, "--pid", &holder.id().to_string()]);
+    load(&id);
+    let answered_at = |at: hopty::core::time::WallTime, sidechain: bool| {
+        let mut lines = exchange(&world, OTHER, "Go on.", "Going on.", 9000);
+        lines[1]["timestamp"] = json!(at.rfc3339_ms());
+        lines[1]["isSidechain"] = json!(sidechain);
+        transcript(&world, OTHER, &lines);
+        json_of(&world, &["handoff", "list", "--all", "--json"])[0]["status"].clone()
+    };
+    let now = hopty::io::clock::Clock::wall();
+    assert_eq!(answered_at(hopty::core::time::WallTime(now.0 - 60_000), false), "active", "an answer of before");
+    assert_eq!(answered_at(now.after(60_000), true), "active", "a sub-agent's");
+    assert_eq!(answered_at(now.after(60_000), false), "consumed");
+    holder.kill().unwrap();
+    holder.wait().unwrap();
+    let entry = json_of(&world, &["handoff", "show", &id, "--json"]);
+    assert_eq!((&entry["consumed_by_session"], &entry["consumed_by_pid"]), (&json!(OTHER), &json!(holder.id())));
+    fails(&world, &["handoff", "load", &id], 1);
+}
+
+#[test]
+fn of_many_loaders_one_gets_it() {
+    let world = world();
+    let id = create(&world);
+    let won: usize = std::thread::scope(|scope| {
+        let loaders: Vec<_> = (0..16)
+            .map(|_| {
+                let (world, id) = (&world, &id);
+                scope.spawn(move || world.hopty(&["handoff", "load", id, "--pid", &std::process::id().to_string()]))
+            })
+            .collect();
+        let outputs: Vec<_> = loaders.into_iter().map(|loader| loader.join().unwrap()).collect();
+        assert!(outputs.iter().all(|output| matches!(output.status.code(), Some(0 | 4))), "{outputs:?}");
+        outputs.iter().filter(|output| output.status.success()).count()
+    });
+    assert_eq!(won, 1);
+}
+
+#[test]
+fn item_006_what_is_loaded_is_active_young_and_its_file_has_its_id_and_it_is_kept_in_history() {
+    let world = world();
+    let first = create(&world);
+    world.ask(&["handoff", "load", &first, "--pid", &std::process::id().to_string()]);
+    // A newer one of the same kind takes its place; the old one is over and stays in the history.
+    let second = create(&world);
+    let manifest = manifest(&world);
+    assert_eq!((&manifest["current"]["id"], &manifest["history"][0]["id"]), (&json!(second), &json!(first)));
+    assert_eq!(manifest["history"][0]["status"], "cleared");
+    let frame = world.ask(&["handoff", "load"]);
+    assert!(frame.contains(&format!("(ID: {second})")) && frame.contains(&format!("<!-- HANDOFF-ID: {second} -->")));
+    assert!(world.ask(&["handoff", "show", &first]).contains(&first), "nothing is deleted by loading");
+}
+
+#[test]
+fn item_113_the_new_conversation_sees_objective_todos_and_files() {
+    let world = world();
+    let mut lines = exchange(&world, ID, "Build the bridge.", "I will.", 50_000);
+    let use_tool = |name: &str, input: serde_json::Value| {
+        let id = format!("toolu_{name}");
+        [
+            json!({"type": "assistant", "message": {"id": format!("msg_{name}"), "model": "claude-sonnet-4-5", "stop_reason": "tool_use",
+                "content": [{"type": "tool_use", "id": id, "name": name, "input": input}]}}),
+            json!({"type": "user", "message": {"role": "user", "content": [{"type": "tool_result", "tool_use_id": id, "content": "ok"}]}}),
+        ]
+    };
+    lines.extend(use_tool(
+        "TodoWrite",
+        json!({"todos": [{"content": "Lay the deck", "status": "in_progress", "activeForm": "Laying"}]}),
+    ));
+    lines.extend(use_tool("Write", json!({"file_path": "/home/u/proj/deck.md", "content": "x"})));
+    transcript(&world, ID, &lines);
+    world.ask(&["handoff", "create"]);
+    let frame = world.ask(&["handoff", "show", "--frame"]);
+    let part = |title: &str| {
+        frame.split(&format!("\n## {title}\n")).nth(1).unwrap_or_else(|| panic!("{frame}")).split("\n## ").next().unwrap()
+    };
+    assert!(part("Goal").contains("Build the bridge."));
+    assert!(part("Todos").contains("Lay the deck"));
+    assert!(part("Files").contains("/home/u/proj/deck.md"));
+}
+
+#[test]
+fn a_full_disk_is_said_and_what_was_saved_stays() {
+    let world = world();
+    let id = create(&world);
+    let before = std::fs::read(manifest_path(&world)).unwrap();
+    // No file may grow: what a full disk does, without one.
+    let mut command = std::process::Command::new("sh");
+    command.args(["-c", "trap '' XFSZ; ulimit -f 0; exec \"$0\" handoff create"]).arg(super::support::claude::hopty());
+    let output = command.env_clear().envs(world.env.iter().cloned()).current_dir(&world.project).output().unwrap();
+    let said = text(&output.stderr);
+    assert_eq!(output.status.code(), Some(125), "{said}");
+    assert!(said.contains("File too large") && said.contains("handoff"), "{said}");
+    assert_eq!(std::fs::read(manifest_path(&world)).unwrap(), before);
+    assert_eq!(world.ask(&["handoff", "id"]).trim(), id);
 }

@@ -153,3 +153,123 @@ fn a_hosts_death_leaves_what_it_saved() {
     wait_for("the session's end", || (world.hopty(&["ls"]).stdout.is_empty()).then_some(()));
     assert_eq!(world.ask(&["handoff", "id"]).trim(), id);
 }
+
+#[test]
+fn item_042_a_clean_exit_names_the_handoff_that_waits() {
+    let world = world();
+    let mut term = world.start(&[]);
+    term.wait_box();
+    term.submit("Say hello to me.");
+    term.wait_text("Hello.");
+    world.wait_state("idle");
+    let id = world.ask(&["handoff", "create"]).trim().to_owned();
+    term.submit("/exit");
+    assert_eq!(term.wait_exit(), 0);
+    term.drained();
+    let shown = term.lines().join("\n");
+    let flat: String = shown.split_whitespace().collect();
+    assert!(flat.contains(&format!("ahandoffwaitsat{}", world.claude_dir().join("handoff/records").join(&id).display())), "{shown}");
+    assert!(flat.ends_with(";`hopty--handoff`loadsit"), "{shown}");
+}
+
+#[test]
+fn item_051_a_start_loads_only_what_waits_is_young_and_is_nobody_else_s() {
+    let world = world();
+    let start = |args: &[&str]| {
+        let mut all = vec!["--detached"];
+        all.extend_from_slice(args);
+        let output = world.hopty(&all);
+        (output.status.code(), text(&output.stderr))
+    };
+    let refused = |args: &[&str], why: &str| {
+        let (code, said) = start(args);
+        assert!(code == Some(1) && said.contains(why) && said.contains("hint: "), "{args:?}: {code:?} {said}");
+        assert!(world.hopty(&["ls"]).stdout.is_empty(), "nothing was started");
+    };
+    refused(&["--handoff"], "no handoff is waiting in channel global");
+    let id = create(&world);
+    let mut loader = std::process::Command::new("sleep").arg("1000").spawn().unwrap();
+    world.ask(&["handoff", "load", &id, "--pid", &loader.id().to_string()]);
+    refused(&["--handoff"], "no handoff is waiting");
+    refused(&[&format!("--handoff={id}")], "is being loaded by pid");
+    loader.kill().unwrap();
+    loader.wait().unwrap();
+    let path = manifest_path(&world);
+    let whole = std::fs::read_to_string(&path).unwrap();
+    let expires = manifest(&world)["current"]["expires_at"].as_str().unwrap().to_owned();
+    std::fs::write(&path, whole.replace(&expires, "2026-01-01T00:00:00Z")).unwrap();
+    refused(&["--handoff"], "no handoff is waiting");
+    refused(&[&format!("--handoff={id}")], "is expired");
+    std::fs::write(&path, whole).unwrap();
+    let (code, said) = start(&["--handoff"]);
+    assert_eq!(code, Some(0), "{said}");
+    assert!(!said.contains("a handoff waits"), "{said}");
+    world.ask(&["stop", "--kill", "proj"]);
+    world.assert_nothing_left();
+}
+
+#[test]
+fn item_010_a_signal_hands_over_only_the_conversation_that_it_names() {
+    let world = world();
+    let term = world.start(&[]);
+    term.wait_box();
+    term.submit("Say hello to me.");
+    term.wait_text("Hello.");
+    world.wait_state("idle");
+    let conversation = world.status()["conversation"].as_str().unwrap().to_owned();
+    let signal = world.claude_dir().join(".restart-session");
+    // Never seen half: a script that is well made renames.
+    let write = |id: &str| {
+        let new = signal.with_extension("new");
+        std::fs::write(&new, format!("{id}:{}\n", world.project.display())).unwrap();
+        std::fs::rename(&new, &signal).unwrap();
+    };
+    write(OTHER);
+    let ignored = world.wait_decision("restart.ignored", 1);
+    assert!(signal.exists(), "it is somebody else's");
+    assert_eq!(world.status()["conversation"], conversation.as_str());
+    // Which conversation was meant is said (checklist 28).
+    assert!(ignored["sentence"].as_str().unwrap().contains(OTHER), "{ignored}");
+    write(&conversation);
+    world.wait_decision("handoff.saved", 1);
+    world.wait_decision("run.spawned", 2);
+    assert!(!signal.exists());
+    drop(term);
+    world.ask(&["stop", "--kill", "proj"]);
+    world.assert_nothing_left();
+}
+
+#[test]
+fn several_sessions_on_one_channel_each_keep_their_own_handoff() {
+    let world = world();
+    let terms: Vec<_> = (0..2)
+        .map(|n| {
+            let term = world.start(&[]);
+            term.wait_box();
+            term.submit("Say hello to me.");
+            term.wait_text("Hello.");
+            let name = if n == 0 { "proj" } else { "proj-2" };
+            wait_for("idle", || (json_of(&world, &["status", name, "--json"])["state"] == "idle").then_some(()));
+            term
+        })
+        .collect();
+    let in_session = |name: &str, args: &[&str]| {
+        let mut command = std::process::Command::new(super::support::claude::hopty());
+        command.args(args).env_clear().envs(world.env.iter().cloned()).env("HOPTY_SESSION", name).current_dir(&world.project);
+        text(&command.output().unwrap().stdout).trim().to_owned()
+    };
+    let first = in_session("proj", &["handoff", "create"]);
+    let second = in_session("proj-2", &["handoff", "create"]);
+    let found = manifest(&world);
+    assert_eq!((&found["current"]["id"], &found["also_active"][0]["id"]), (&json!(second), &json!(first)));
+    assert_eq!(found["also_active"][0]["status"], "active");
+    assert_eq!((in_session("proj", &["handoff", "id"]), in_session("proj-2", &["handoff", "id"])), (first.clone(), second.clone()));
+    // A newer one of the same session takes the place of its own, not of the other's.
+    let third = in_session("proj-2", &["handoff", "create"]);
+    assert_eq!((in_session("proj", &["handoff", "id"]), in_session("proj-2", &["handoff", "id"])), (first, third));
+    drop(terms);
+    for name in ["proj", "proj-2"] {
+        world.ask(&["stop", "--kill", name]);
+    }
+    world.assert_nothing_left();
+}

@@ -11,11 +11,16 @@ use crate::core::handoff::manifest::NotClaimed;
 use crate::core::ids::ConversationId;
 use crate::fs::{process, session};
 use crate::io::clock::Clock;
+use crate::io::process::Stat;
+
+/// How many processes above this one are looked at.
+const GENERATIONS: usize = 16;
 
 /// Takes the claim (CONTRACT C8) and prints the frame (C9). The claim holds as long as its process lives, at most 10
 /// minutes; consumed is the handoff only when the conversation has answered, which its host sees.
 pub(super) fn load(place: &Place, options: &LoadOptions) -> Result<u8, Failed> {
     let id = place.find(&options.which)?;
+    super::settle(&place.paths, &place.store, None);
     let holder = options.pid.unwrap_or_else(|| holder(place));
     let started = process::start_ticks(holder)
         .ok_or_else(|| Failed::new(2, "there is no such process").about(holder).hint("`--pid` names the one that the claim is for"))?;
@@ -32,11 +37,22 @@ pub(super) fn load(place: &Place, options: &LoadOptions) -> Result<u8, Failed> {
     answer(options.which.at.json, &value, text.trim_end_matches('\n'))
 }
 
-/// Who holds the claim when nobody is named: the session's host, which outlives the command, else who called it.
+/// Who holds the claim when nobody is named: the session's host or the Claude that this command runs below, which outlive
+/// the command and its shell, else who called it.
 fn holder(place: &Place) -> u32 {
     let host = place.session.as_ref().and_then(|name| session::host_of(&place.paths.session(name)));
-    let pid = host.unwrap_or_else(|| nix::unistd::getppid().as_raw());
-    u32::try_from(pid).unwrap_or(0)
+    let caller = nix::unistd::getppid().as_raw();
+    let mut above = std::iter::successors(Some(caller), |pid| parent(*pid)).take(GENERATIONS);
+    let claude = || above.find(|pid| place.paths.claude_session(*pid).is_file() || comm(*pid).as_deref() == Some("claude"));
+    u32::try_from(host.or_else(claude).unwrap_or(caller)).unwrap_or(0)
+}
+
+fn parent(pid: i32) -> Option<i32> {
+    Stat::of(pid).map(|stat| stat.parent).filter(|parent| *parent > 1)
+}
+
+fn comm(pid: i32) -> Option<String> {
+    std::fs::read_to_string(format!("/proc/{pid}/comm")).ok().map(|name| name.trim_end().to_owned())
 }
 
 fn new_conversation() -> Result<ConversationId, Failed> {

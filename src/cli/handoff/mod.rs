@@ -9,6 +9,7 @@ mod current;
 mod fit;
 mod load;
 mod redactions;
+mod settle;
 mod show;
 
 use std::path::Path;
@@ -30,6 +31,7 @@ use crate::fs::store::{Keeping, Store, StoreError};
 use crate::io::clock::Clock;
 use crate::ipc::message::Code;
 use args::{HandoffVerb, Where, Which};
+pub(super) use settle::settle;
 pub(super) use show::age;
 
 pub(super) fn handoff(verb: &HandoffVerb) -> Result<u8, Failed> {
@@ -110,6 +112,7 @@ impl Place {
     /// The handoff that waits here for this session or for anyone.
     fn waiting(&self, at: &Where) -> Result<Entry, Failed> {
         let channel = self.channel(at);
+        settle(&self.paths, &self.store, Some(&channel));
         let pending = self.store.pending(&channel, self.session.as_ref(), Clock::wall()).map_err(store_failed)?;
         pending.ok_or_else(|| not_there(format!("no handoff waits in channel {channel}")))
     }

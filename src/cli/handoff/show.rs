@@ -38,6 +38,7 @@ pub(super) fn show(place: &Place, options: &ShowOptions) -> Result<u8, Failed> {
 
 pub(super) fn list(place: &Place, at: &Where, all: bool) -> Result<u8, Failed> {
     let channel = if all { at.channel.clone() } else { Some(place.channel(at)) };
+    super::settle(&place.paths, &place.store, channel.as_ref());
     let now = Clock::wall();
     let mut found = place.store.list(channel.as_ref()).map_err(store_failed)?;
     found.retain(|(_, entry)| all || entry.is_pending(now));

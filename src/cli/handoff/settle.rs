@@ -1,0 +1,58 @@
+//! What becomes of a handoff that a script loaded: nobody watches its conversation, so it is looked at when the store is
+//! asked the next time. Consumed is a handoff when the conversation that holds its claim has answered (checklist K12).
+
+use std::path::Path;
+
+use crate::core::claude::transcript::Line;
+use crate::core::handoff::entry::{Claim, Entry};
+use crate::core::ids::Channel;
+use crate::core::time::WallTime;
+use crate::fs::paths::Paths;
+use crate::fs::store::Store;
+use crate::fs::{session, transcript};
+use crate::io::clock::Clock;
+
+/// How much of the end of a transcript is looked at, in bytes.
+const LOOKED_AT: u64 = 8 << 20;
+
+/// Marks what was consumed meanwhile in a channel, or in all. A session's host does that for its own conversations.
+pub(in crate::cli) fn settle(paths: &Paths, store: &Store, channel: Option<&Channel>) {
+    let now = Clock::wall();
+    let Ok(known) = store.list(channel) else { return };
+    let loaded = known.into_iter().filter_map(|(_, entry)| Some((entry.claim.clone().filter(|_| entry.is_pending(now))?, entry)));
+    let mut hosts: Option<Vec<u32>> = None;
+    for (claim, entry) in loaded {
+        let hosts = hosts.get_or_insert_with(|| hosts_of(paths));
+        if !hosts.contains(&claim.by_pid) && has_answered(paths, &claim, &entry) {
+            // Whoever was faster has done the same.
+            let _ = store.consume(&entry.id, &claim.session_id, claim.by_pid, now);
+        }
+    }
+}
+
+fn hosts_of(paths: &Paths) -> Vec<u32> {
+    let all = session::list(paths).into_iter().filter(|(_, alive)| *alive);
+    all.filter_map(|(name, _)| u32::try_from(session::host_of(&paths.session(&name))?).ok()).collect()
+}
+
+/// Whether the conversation of a claim has an answer that is younger than the claim. A claim that a host took for itself
+/// and did not use is no loading.
+fn has_answered(paths: &Paths, claim: &Claim, entry: &Entry) -> bool {
+    let Some(path) = paths.find_transcript(&claim.session_id).filter(|_| claim.by_pid != entry.created_by_pid) else { return false };
+    answer_since(&path, claim.at)
+}
+
+fn answer_since(path: &Path, since: WallTime) -> bool {
+    let mut answered = false;
+    let read = transcript::last_lines(path, LOOKED_AT, |bytes| {
+        Line::parse_each(bytes, |line| {
+            if let Line::Assistant(line) = line
+                && !line.sidechain
+                && !line.synthetic
+            {
+                answered |= line.timestamp.as_deref().and_then(WallTime::parse).is_some_and(|at| at >= since);
+            }
+        });
+    });
+    read.is_ok() && answered
+}
