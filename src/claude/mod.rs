@@ -2,6 +2,5 @@
 
 pub mod find;
 pub mod plugin;
-pub mod servers;
 pub mod sessions_file;
 pub mod settings;

@@ -10,6 +10,7 @@ pub mod paths;
 pub mod process;
 mod records;
 pub mod registry;
+pub mod servers;
 pub mod session;
 pub mod store;
 pub mod tail;

@@ -164,7 +164,7 @@ impl Host {
         let job = move || {
             let limits = crate::git::state::Limits { time: git_limit, ..Default::default() };
             capture.git = crate::git::state::read(&dir, limits).ok().flatten();
-            capture.memory_keeper = crate::claude::servers::memory_keeper(&paths, &dir);
+            capture.memory_keeper = crate::fs::servers::memory_keeper(&paths, &dir);
             let saved = Store::open(&store).and_then(|store| {
                 let saved = store.save(capture, keeping)?;
                 store.claim(&saved.id, claim)?;

@@ -94,7 +94,7 @@ pub(super) fn create(place: &Place, options: &CreateOptions) -> Result<u8, Faile
     let limits =
         crate::git::state::Limits { time: Duration::from_millis(place.config.handoff.git_timeout.ms()), ..Default::default() };
     capture.git = crate::git::state::read(&dir, limits).ok().flatten();
-    capture.memory_keeper = crate::claude::servers::memory_keeper(&place.paths, &dir);
+    capture.memory_keeper = crate::fs::servers::memory_keeper(&place.paths, &dir);
     let saved = place.store.make().and_then(|()| place.store.save(capture, place.keeping())).map_err(store_failed)?;
     let copied = place.config.handoff.copy_transcript.then(|| saved.document.headers.id.clone());
     if let (Some(id), Some(path)) = (copied, transcript_of(&saved.record_dir)) {

@@ -2,10 +2,10 @@
 
 use std::path::Path;
 
+use super::paths::Paths;
 use crate::core::claude::servers::has_memory_keeper;
 use crate::core::claude::settings::Role;
 use crate::core::handoff::capture::MemoryKeeper;
-use crate::fs::paths::Paths;
 
 /// The largest such file that is read, in bytes; Claude's own state grows to some megabytes.
 const MAX_BYTES: u64 = 64 << 20;
