@@ -256,7 +256,7 @@ mod tests {
         of.summary = Some("half done, password=hunter22".into());
         let text = Section::State.body(&of);
         assert!(text.contains("- Context: 164000 of 200000 tokens (82 %)\n"));
-        assert!(text.contains("```text\nhalf done, password=[redacted]\n```\n"), "{text}");
+        assert!(text.contains("```text\nhalf done, password=[redacted: password]\n```\n"), "{text}");
     }
 
     #[test]

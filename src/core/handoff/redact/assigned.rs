@@ -1,0 +1,405 @@
+//! Values that are assigned to a name, in whatever language: `NAME=value`, `"name": "value"`, `--name value`,
+//! `<name>value</name>`, `name = Some("value")`, `define('NAME', 'value')`, `the password is value`.
+//!
+//! Quotes may be escaped, as JSON within JSON has them. A value ends at the quote that opened it, or, without one, at
+//! white space; where it does not stand on a line of its own, at the next comma, semicolon, ampersand or bracket too.
+
+use super::names::{Class, class};
+use super::values::{Form, How, Place, is_secret};
+use super::{Kind, Span, run};
+
+/// The most bytes between a name and its value.
+const BRIDGE: usize = 64;
+/// The longest quoted value, in bytes; a longer one is hidden as far as this.
+const LONGEST: usize = 8 << 10;
+
+/// How many names may share the end of their value.
+const NESTED: u32 = 8;
+
+/// Finds them.
+pub(super) fn find(text: &str, spans: &mut Vec<Span>) {
+    let mut finder = Finder { text, bytes: text.as_bytes(), bare_until: (0, 0), stop_until: (0, 0) };
+    let mut at = 0;
+    // How many values that were none ended at the same place: names without end in one run are not all looked at.
+    let mut same = (0, 0);
+    while let Some((from, to)) = finder.name(at) {
+        at = to;
+        let from = finder.words_before(from, to);
+        let Some(class) = class(&finder.bytes[from..to]) else { continue };
+        let values = [finder.value(from, to, class), finder.paired(from, to)];
+        for value in values.into_iter().flatten() {
+            same = if same.0 == value.to { (value.to, same.1 + 1) } else { (value.to, 1) };
+            if same.1 <= NESTED && value.from < value.to && is_secret(class, &text[value.from..value.to], value.how) {
+                let kind = if class == Class::Password { Kind::Password } else { Kind::Secret };
+                spans.push(Span { from: value.from, to: value.to, kind });
+                at = at.max(value.to);
+            }
+        }
+    }
+}
+
+struct Value {
+    from: usize,
+    to: usize,
+    how: How,
+}
+
+struct Finder<'a> {
+    text: &'a str,
+    bytes: &'a [u8],
+    /// The last run of a value without quotes: what begins in it ends where it ends, and it is not read twice.
+    bare_until: (usize, usize),
+    /// The same for where such a value stops within other text.
+    stop_until: (usize, usize),
+}
+
+impl Finder<'_> {
+    /// The next name at or after `at`.
+    fn name(&self, at: usize) -> Option<(usize, usize)> {
+        let in_name = |b: u8| b.is_ascii_alphanumeric() || matches!(b, b'_' | b'-' | b'.');
+        let from = at + self.bytes.get(at..)?.iter().position(|b| in_name(*b))?;
+        let to = run(self.bytes, from, in_name);
+        // The letter of an escaped line break sticks to the name.
+        let escaped = from > 0 && self.bytes[from - 1] == b'\\' && matches!(self.bytes[from], b'n' | b'r' | b't');
+        Some((from + usize::from(escaped), to))
+    }
+
+    /// Where a name of several words begins: `API key`, `secret access key`, `seed phrase`, `identified by`.
+    fn words_before(&self, from: usize, to: usize) -> usize {
+        let last = &self.bytes[from..to];
+        let several = [&b"key"[..], b"phrase", b"by"].iter().any(|word| last.eq_ignore_ascii_case(word));
+        let mut start = from;
+        for _ in 0..if several { 2 } else { 0 } {
+            let before = &self.bytes[start.saturating_sub(17)..start];
+            let Some((b' ', rest)) = before.split_last() else { break };
+            let len = rest.iter().rev().take_while(|b| b.is_ascii_alphabetic()).count();
+            if !(1..16).contains(&len) {
+                break;
+            }
+            start -= len + 1;
+        }
+        start
+    }
+
+    fn byte(&self, at: usize) -> u8 {
+        self.bytes.get(at).copied().unwrap_or(0)
+    }
+
+    fn skip(&self, at: usize, set: impl Fn(u8) -> bool) -> usize {
+        let end = self.bytes.len().min(at + BRIDGE);
+        if at >= end { at } else { run(&self.bytes[..end], at, set) }
+    }
+
+    fn value(&mut self, from: usize, to: usize, class: Class) -> Option<Value> {
+        let closed = self.skip(to, |b| matches!(b, b'"' | b'\'' | b'`' | b'\\' | b']' | b'*'));
+        let quoted_name = closed > to;
+        let spaced = self.skip(closed, |b| b == b' ' || b == b'\t');
+        let flag = from < to && self.byte(from) == b'-';
+        let begins_line = self.begins_line(from);
+        let place = |tight: bool| match (begins_line, tight) {
+            (true, true) => Place::Shell,
+            (true, false) => Place::Line,
+            (false, _) if flag => Place::Flag,
+            (false, _) => Place::Inside,
+        };
+        if class == Class::Phrase {
+            return self.phrase(spaced);
+        }
+        match (self.byte(spaced), self.byte(spaced + 1)) {
+            (b'=', b'=' | b'>' | b'~') => self.behind(spaced + 2, place(false)),
+            (b'=', _) => self.behind(spaced + 1, place(spaced == to)),
+            (b':', b'=') | (b'?', b':' | b'=') | (b'+', b'=') => self.behind(spaced + 2, place(false)),
+            (b':', b':') => None,
+            (b':', _) => self.typed(spaced + 1).or_else(|| self.behind(spaced + 1, place(false))),
+            (b'-', b'>') => self.behind(spaced + 2, Place::Talk),
+            (b'-', b' ') if spaced > to => self.behind(spaced + 2, Place::Talk),
+            (b'%', b'3') if matches!(self.byte(spaced + 2), b'D' | b'd') => self.behind(spaced + 3, Place::Inside),
+            (b'>', _) if from > 0 && matches!(self.bytes[from - 1], b'<' | b':') => self.element(spaced + 1),
+            (b'>', _) if quoted_name => self.element(spaced + 1),
+            (b'|', b' ') if self.begins_cell(from) => {
+                let at = self.skip(spaced + 1, |b| matches!(b, b' ' | b'`'));
+                let to = at + self.bytes[at..].iter().take(512).position(|b| matches!(b, b'|' | b'`' | b'\n' | b' '))?;
+                Some(Value { from: at, to, how: How { form: Form::Bare, place: Place::Talk } })
+            }
+            (b',', _) if quoted_name => {
+                let at = self.skip(spaced + 1, |b| b == b' ');
+                let mut value = self.quoted(at)?;
+                value.how.form = Form::Argument;
+                Some(value)
+            }
+            (b'(', _) => {
+                let mut value = self.quoted(spaced + 1)?;
+                value.how.form = if class == Class::Password { Form::Argument } else { Form::Quoted };
+                Some(value)
+            }
+            (quote, _) if spaced > closed && matches!(quote, b'"' | b'\'' | b'`' | b'\\') => {
+                let mut value = self.quoted(spaced)?;
+                value.how.place = Place::Talk;
+                Some(value)
+            }
+            _ if flag && spaced > to && self.byte(spaced) != b'-' => self.quoted(spaced).or_else(|| self.bare(spaced, Place::Flag)),
+            _ if spaced > to && self.byte(spaced) != b'-' => self.told(spaced, begins_line),
+            _ => None,
+        }
+    }
+
+    /// Behind `=` or `:`.
+    fn behind(&mut self, at: usize, place: Place) -> Option<Value> {
+        let mut at = self.skip(at, |b| matches!(b, b' ' | b'\t' | b'*'));
+        // A block of YAML: the value is on the line below its name.
+        let below = self.skip(at, |b| matches!(b, b'|' | b'>' | b'-' | b'\r' | b'\n' | b' ' | b'\t'));
+        let mark = matches!(self.byte(at), b'|' | b'>');
+        if below > at && mark && self.bytes[at..below].contains(&b'\n') {
+            at = below;
+        }
+        at = self.skip(at, |b| b == b'>');
+        if let Some(value) = self.quoted(at) {
+            return Some(value.at(place));
+        }
+        if let Some((inner, form)) = self.wrapped(at) {
+            let mut value = self.quoted(inner)?;
+            value.how.form = form;
+            return Some(value.at(place));
+        }
+        self.bare(at, place)
+    }
+
+    /// `name: Type = "value"`.
+    fn typed(&self, at: usize) -> Option<Value> {
+        let end = self.skip(at, |b| {
+            b.is_ascii_alphanumeric() || matches!(b, b' ' | b'&' | b'<' | b'>' | b'\'' | b':' | b'_' | b'|' | b'?' | b'[' | b']')
+        });
+        if end > at && self.byte(end) == b'=' {
+            let from = self.skip(end + 1, |b| b == b' ');
+            return self.quoted(from).or_else(|| {
+                let (inner, form) = self.wrapped(from)?;
+                let mut value = self.quoted(inner)?;
+                value.how.form = form;
+                Some(value)
+            });
+        }
+        None
+    }
+
+    /// Words to the end of the line or of the string.
+    fn phrase(&self, at: usize) -> Option<Value> {
+        let from = self.skip(at, |b| matches!(b, b' ' | b'"' | b'\'' | b'\\' | b':' | b'=' | b'`'));
+        let to = run(&self.bytes[..self.bytes.len().min(from + 400)], from, |b| b.is_ascii_lowercase() || b == b' ');
+        (from > at).then_some(Value { from, to, how: How { form: Form::Quoted, place: Place::Inside } })
+    }
+
+    /// Where the quote of a wrapped value stands: `Some("`, `b"`, `new Secret("`, `get("`.
+    fn wrapped(&self, at: usize) -> Option<(usize, Form)> {
+        let end = self.skip(at, |b| {
+            b.is_ascii_alphanumeric() || matches!(b, b'_' | b':' | b'.' | b'(' | b'&' | b'@' | b'[' | b']' | b'{' | b' ' | b'$')
+        });
+        let is_quote = matches!(self.byte(end), b'"' | b'\'') || self.byte(end) == b'\\' && matches!(self.byte(end + 1), b'"' | b'\'');
+        if end == at || !is_quote {
+            return None;
+        }
+        let before = self.text[at..end].trim();
+        let opens = matches!(before, "b" | "r" | "f" | "u" | "@" | "$" | "[" | "{" | "(" | "&" | "rb" | "br");
+        const PLAIN: [&str; 9] =
+            ["some(", "string::from(", "str(", "string(", "byte(", "secretstring::new(", "secret::new(", "secretstr(", "ok("];
+        let plain = opens || PLAIN.iter().any(|end| before.to_ascii_lowercase().ends_with(end));
+        let call = before.ends_with(['(', '[']);
+        (plain || call).then_some((end, if plain { Form::Quoted } else { Form::Argument }))
+    }
+
+    /// A value that begins with a quote.
+    fn quoted(&self, at: usize) -> Option<Value> {
+        let escapes = self.skip(at, |b| b == b'\\') - at;
+        let quote = self.byte(at + escapes);
+        if !matches!(quote, b'"' | b'\'' | b'`') {
+            return None;
+        }
+        let from = at + escapes + 1;
+        // Three quotes begin a longer string.
+        let from = if self.byte(from) == quote && self.byte(from + 1) == quote { from + 2 } else { from };
+        let mut to = from;
+        let mut slashes = 0;
+        while to < self.bytes.len() && to - from < LONGEST {
+            match self.bytes[to] {
+                b'\n' => break,
+                // YAML and SQL write a quote within quotes twice.
+                b'\'' if quote == b'\'' && to > from && self.byte(to + 1) == quote => to += 1,
+                b if b == quote && slashes <= escapes => return Some(self.closed(from, to - slashes)),
+                b'\\' => slashes += 1,
+                _ => slashes = 0,
+            }
+            to += 1;
+        }
+        while !self.text.is_char_boundary(to) {
+            to -= 1;
+        }
+        Some(self.closed(from, to))
+    }
+
+    fn closed(&self, from: usize, to: usize) -> Value {
+        Value { from, to, how: How { form: Form::Quoted, place: Place::Inside } }
+    }
+
+    /// A value without quotes.
+    fn bare(&mut self, at: usize, place: Place) -> Option<Value> {
+        let own = matches!(place, Place::Shell | Place::Line | Place::Flag);
+        let end = self.bare_end(at);
+        let mut to = end;
+        if !own {
+            if !(self.stop_until.0..=self.stop_until.1).contains(&at) {
+                self.stop_until = (at, run(self.bytes, at, |b| !matches!(b, b',' | b';' | b'&' | b')' | b'}' | b']' | b'>')));
+            }
+            to = end.min(self.stop_until.1);
+        }
+        // What closes something that the value did not open is not of the value.
+        while to > at {
+            let opener = match self.bytes[to - 1] {
+                b',' | b';' | b'.' => None,
+                b')' => Some(b'('),
+                b']' => Some(b'['),
+                b'}' => Some(b'{'),
+                b'>' => Some(b'<'),
+                _ => break,
+            };
+            if opener.is_some_and(|opener| self.bytes[at..to.min(at + LONGEST)].contains(&opener)) {
+                break;
+            }
+            to -= 1;
+        }
+        let place = match place {
+            Place::Line if !self.ends_line(to) => Place::Inside,
+            place => place,
+        };
+        (to > at).then_some(Value { from: at, to, how: How { form: Form::Bare, place } })
+    }
+
+    /// The end of the run of characters that a value without quotes can have.
+    fn bare_end(&mut self, at: usize) -> usize {
+        if (self.bare_until.0..self.bare_until.1).contains(&at) {
+            return self.bare_until.1;
+        }
+        let mut end = at;
+        while end < self.bytes.len() {
+            let b = self.bytes[end];
+            let escape = b == b'\\' && matches!(self.byte(end + 1), b'n' | b'r' | b't' | b'"' | b'\'');
+            if b.is_ascii_whitespace() || matches!(b, b'"' | b'\'' | b'`') || escape {
+                break;
+            }
+            end += 1;
+        }
+        self.bare_until = (at, end);
+        end
+    }
+
+    /// The text of an element of XML.
+    fn element(&self, at: usize) -> Option<Value> {
+        let from = self.skip(at, |b| b.is_ascii_whitespace());
+        let len = self.bytes.get(from..)?.iter().take(LONGEST).position(|b| matches!(b, b'<' | b'\n'))?;
+        let closes = self.byte(from + len) == b'<' && self.byte(from + len + 1) == b'/';
+        closes.then(|| Value { from, to: from + len, how: How { form: Form::Quoted, place: Place::Inside } })
+    }
+
+    /// `password is X`, `PASSWORD X` of a Dockerfile.
+    fn told(&mut self, at: usize, begins_line: bool) -> Option<Value> {
+        for word in ["is ", "is: ", "was ", "to ", "as ", "= ", "of "] {
+            if self.text[at..].starts_with(word) {
+                let at = self.skip(at + word.len(), |b| matches!(b, b' ' | b'*' | b':'));
+                let quoted = self.quoted(at).map(|value| value.at(Place::Talk));
+                return quoted.or_else(|| self.bare(at, Place::Inside)).map(|value| value.at(Place::Talk));
+            }
+        }
+        // `ENV NAME value`
+        let line =
+            begins_line && self.text[..at].trim_end().rsplit(['\n', ' ']).nth(1).is_some_and(|word| matches!(word, "ENV" | "ARG"));
+        self.bare(at, if line { Place::Shell } else { Place::Talk })
+    }
+
+    /// `name: DB_PASSWORD` with `value: X` behind it, as Kubernetes, XML and forms have them.
+    fn paired(&mut self, from: usize, to: usize) -> Option<Value> {
+        let before = self.bytes[..from].iter().rev().take(24);
+        let mut before = before.skip_while(|b| matches!(b, b'"' | b'\'' | b'\\' | b' ' | b':' | b'='));
+        let mut word: Vec<u8> = before.by_ref().take_while(|b| b.is_ascii_alphabetic()).map(u8::to_ascii_lowercase).collect();
+        word.reverse();
+        if !matches!(word.as_slice(), b"name" | b"key" | b"type" | b"variable" | b"field" | b"id" | b"n") {
+            return None;
+        }
+        let at = self.skip(to, |b| b.is_ascii_whitespace() || matches!(b, b'"' | b'\'' | b'\\' | b',' | b';'));
+        let at = if self.byte(at) == b'n' && self.byte(at - 1) == b'\\' {
+            self.skip(at + 1, |b| b == b' ' || b == b'"' || b == b'\\')
+        } else {
+            at
+        };
+        let behind = self.bytes.get(at..at + 5)?;
+        if !behind.eq_ignore_ascii_case(b"value") {
+            return None;
+        }
+        let at = self.skip(at + 5, |b| matches!(b, b'"' | b'\'' | b'\\'));
+        let at = self.skip(at, |b| b == b' ');
+        if !matches!(self.byte(at), b':' | b'=') {
+            return None;
+        }
+        self.behind(at + 1, Place::Line)
+    }
+
+    /// Whether only what can stand before an assignment stands before `from` on its line.
+    fn begins_line(&self, from: usize) -> bool {
+        let floor = from.saturating_sub(40);
+        let before = &self.bytes[floor..from];
+        let start = before.iter().rposition(|b| *b == b'\n').map(|n| n + 1);
+        let escaped = before.windows(2).rposition(|w| w == b"\\n" || w == b"\\t").map(|n| n + 2);
+        let Some(start) = start.max(escaped).or((floor == 0).then_some(0)) else { return false };
+        let Ok(before) = std::str::from_utf8(&before[start..]) else { return false };
+        let before = before.trim_start_matches(|c: char| {
+            c.is_whitespace()
+                || c.is_ascii_digit()
+                || matches!(c, '\u{2192}' | '|' | '+' | '-' | '#' | '*' | '>' | '/' | '"' | '\'' | '$' | '`' | '\u{2022}' | '.' | ';')
+        });
+        before.split_whitespace().all(|word| {
+            matches!(
+                word,
+                "export"
+                    | "set"
+                    | "setx"
+                    | "ENV"
+                    | "ARG"
+                    | "env"
+                    | "let"
+                    | "const"
+                    | "var"
+                    | "declare"
+                    | "-x"
+                    | "local"
+                    | "readonly"
+                    | "RUN"
+                    | "-e"
+                    | "--env"
+                    | "define"
+                    | "$env:"
+            )
+        })
+    }
+
+    /// Whether nothing but an end, a comment or a separator comes after `to` on its line.
+    fn ends_line(&self, to: usize) -> bool {
+        let rest = &self.bytes[to..self.bytes.len().min(to + 40)];
+        let at = rest.iter().position(|b| !matches!(b, b' ' | b'\t' | b'\r' | b',' | b';' | b'`' | b'*')).unwrap_or(rest.len());
+        match rest.get(at) {
+            None | Some(b'\n' | b'"' | b'\'' | b'}') => true,
+            Some(b'#') => at > 0,
+            Some(b'\\') => true,
+            Some(b'/') => at > 0 && rest.get(at + 1) == Some(&b'/'),
+            _ => false,
+        }
+    }
+
+    /// Whether the name stands in a cell of a table.
+    fn begins_cell(&self, from: usize) -> bool {
+        self.bytes[..from].iter().rev().take(8).find(|b| !matches!(b, b' ' | b'`' | b'*')) == Some(&b'|')
+    }
+}
+
+impl Value {
+    fn at(mut self, place: Place) -> Self {
+        self.how.place = place;
+        self
+    }
+}

@@ -1,0 +1,240 @@
+//! Secrets, replaced in what is shown to a model or a person.
+//!
+//! Keys of known services by their beginnings (`keys`) and shapes (`shapes`), private keys (`blocks`), credentials in
+//! URLs (`urls`), values that are assigned to a name like `password` (`assigned`, with `names` and `values`), and the
+//! places of credentials in headers and password files (`places`) and in command lines (`commands`). Each of them reads the text once, so
+//! that any input costs linear time. What is found is replaced by a mark that says its kind.
+//!
+//! It lowers the harm of a careless quote; it is no proof that nothing is left. A secret that stands alone, without a
+//! known shape, a name or a place, cannot be told from a digest, and digests are kept.
+
+mod assigned;
+mod blocks;
+mod commands;
+mod keys;
+mod names;
+mod places;
+mod shapes;
+mod urls;
+mod values;
+
+#[cfg(test)]
+mod lookalikes;
+#[cfg(test)]
+mod planted;
+#[cfg(test)]
+mod tests;
+
+use std::fmt;
+
+/// How a mark begins; a kind and `]` follow.
+const MARK: &str = "[redacted: ";
+/// Replacing one secret can put another at the beginning of a word: the text is read again until nothing is found, at
+/// most so often.
+const ROUNDS: usize = 8;
+
+/// What a secret is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub enum Kind {
+    /// A value assigned to a name like `password`.
+    Password,
+    /// A value assigned to a name like `token`, `secret` or `api_key`.
+    Secret,
+    /// Name and password, or a token, in a URL.
+    Url,
+    /// A URL that is itself the permission to post.
+    Webhook,
+    /// A private key: a block, or its encoded body.
+    PrivateKey,
+    /// A JSON web token.
+    Jwt,
+    /// What follows `Authorization:`, `Bearer` or `Basic`.
+    Authorization,
+    /// The values of a cookie.
+    Cookie,
+    /// A line of `.netrc`, `.pgpass` or `/etc/shadow`.
+    PasswordFile,
+    /// Amazon Web Services.
+    Aws,
+    /// Google.
+    Google,
+    /// Microsoft Azure.
+    Azure,
+    /// GitHub.
+    GitHub,
+    /// GitLab.
+    GitLab,
+    /// Slack.
+    Slack,
+    /// Stripe.
+    Stripe,
+    /// A model provider: Anthropic, OpenAI, Hugging Face and others.
+    Model,
+    /// A package registry: npm, PyPI, Docker Hub and others.
+    Registry,
+    /// Any other service whose keys are known by their shape.
+    Service,
+}
+
+impl Kind {
+    const ALL: [Kind; 19] = [
+        Kind::Password,
+        Kind::Secret,
+        Kind::Url,
+        Kind::Webhook,
+        Kind::PrivateKey,
+        Kind::Jwt,
+        Kind::Authorization,
+        Kind::Cookie,
+        Kind::PasswordFile,
+        Kind::Aws,
+        Kind::Google,
+        Kind::Azure,
+        Kind::GitHub,
+        Kind::GitLab,
+        Kind::Slack,
+        Kind::Stripe,
+        Kind::Model,
+        Kind::Registry,
+        Kind::Service,
+    ];
+
+    /// The word in the mark.
+    #[must_use]
+    pub fn word(self) -> &'static str {
+        match self {
+            Kind::Password => "password",
+            Kind::Secret => "secret",
+            Kind::Url => "credentials in a URL",
+            Kind::Webhook => "webhook",
+            Kind::PrivateKey => "private key",
+            Kind::Jwt => "JSON web token",
+            Kind::Authorization => "authorization",
+            Kind::Cookie => "cookie",
+            Kind::PasswordFile => "password file",
+            Kind::Aws => "AWS key",
+            Kind::Google => "Google key",
+            Kind::Azure => "Azure key",
+            Kind::GitHub => "GitHub token",
+            Kind::GitLab => "GitLab token",
+            Kind::Slack => "Slack token",
+            Kind::Stripe => "Stripe key",
+            Kind::Model => "model provider key",
+            Kind::Registry => "registry token",
+            Kind::Service => "service key",
+        }
+    }
+}
+
+impl fmt::Display for Kind {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(self.word())
+    }
+}
+
+/// A place where something was replaced. The secret itself is kept nowhere.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Redaction {
+    /// What it was.
+    pub kind: Kind,
+    /// The line of the redacted text, from 1.
+    pub line: usize,
+    /// The byte of that line at which the mark begins, from 1.
+    pub column: usize,
+}
+
+/// Bytes of a text that are a secret.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+struct Span {
+    from: usize,
+    to: usize,
+    kind: Kind,
+}
+
+/// `text` with what looks like a secret replaced by a mark like `[redacted: password]`.
+#[must_use]
+pub fn redact(text: &str) -> String {
+    let mut text = text.to_owned();
+    for _ in 0..ROUNDS {
+        let spans = spans(&text);
+        if spans.is_empty() {
+            break;
+        }
+        text = replace(&text, &spans);
+    }
+    text
+}
+
+/// What is replaced in `redact(text)`, in order. It finds the marks of a text that is redacted already too.
+#[must_use]
+pub fn found(text: &str) -> Vec<Redaction> {
+    let text = redact(text);
+    let mut found = Vec::new();
+    for (number, line) in (1..).zip(text.split('\n')) {
+        found.extend(marks(line).map(|(at, _, kind)| Redaction { kind, line: number, column: at + 1 }));
+    }
+    found
+}
+
+/// The marks in `text`: where each begins and ends, and its kind.
+fn marks(text: &str) -> impl Iterator<Item = (usize, usize, Kind)> + '_ {
+    text.match_indices(MARK).filter_map(|(at, _)| {
+        let rest = &text[at + MARK.len()..];
+        let kind = Kind::ALL.into_iter().find(|kind| rest.strip_prefix(kind.word()).is_some_and(|r| r.starts_with(']')))?;
+        Some((at, at + MARK.len() + kind.word().len() + 1, kind))
+    })
+}
+
+/// What is a secret in `text`, in order and apart from each other. A mark ends every word and every line.
+fn spans(text: &str) -> Vec<Span> {
+    let mut all: Vec<Span> = Vec::new();
+    let mut from = 0;
+    for (at, end, _) in marks(text).chain([(text.len(), text.len(), Kind::Secret)]) {
+        let mut spans = Vec::new();
+        let part = &text[from..at];
+        for find in [blocks::find, keys::find, shapes::find, urls::find, places::find, assigned::find] {
+            find(part, &mut spans);
+        }
+        spans.sort_by_key(|span| (span.from, usize::MAX - span.to));
+        for span in spans.into_iter().filter(|span| span.from < span.to) {
+            let span = Span { from: span.from + from, to: span.to + from, ..span };
+            match all.last_mut() {
+                Some(last) if span.from < last.to => last.to = last.to.max(span.to),
+                _ => all.push(span),
+            }
+        }
+        from = end;
+    }
+    all
+}
+
+fn replace(text: &str, spans: &[Span]) -> String {
+    let mut out = String::with_capacity(text.len());
+    let mut from = 0;
+    for span in spans {
+        out.push_str(&text[from..span.from]);
+        out.push_str(MARK);
+        out.push_str(span.kind.word());
+        out.push(']');
+        from = span.to;
+    }
+    out.push_str(&text[from..]);
+    out
+}
+
+/// The end of the run of bytes that are `in_set`, from `from` on.
+fn run(bytes: &[u8], from: usize, in_set: impl Fn(u8) -> bool) -> usize {
+    bytes[from..].iter().position(|b| !in_set(*b)).map_or(bytes.len(), |n| from + n)
+}
+
+/// Whether a word can begin at `at`: not in the middle of another, but after an escaped newline or a percent code.
+fn begins_word(bytes: &[u8], at: usize) -> bool {
+    let back = |n: usize| at.checked_sub(n).map(|i| bytes[i]);
+    match back(1) {
+        None => true,
+        Some(b) if !b.is_ascii_alphanumeric() => true,
+        Some(b'n' | b'r' | b't' | b'b' | b'f') if back(2) == Some(b'\\') => true,
+        Some(b) if b.is_ascii_hexdigit() => back(3) == Some(b'%') || (back(6) == Some(b'\\') && back(5) == Some(b'u')),
+        Some(_) => false,
+    }
+}

@@ -1,0 +1,203 @@
+//! How many secrets are left, and how many other texts are harmed.
+
+use super::lookalikes::LOOKALIKES;
+use super::planted::planted;
+use super::*;
+use proptest::prelude::*;
+
+#[test]
+fn secrets_are_replaced_by_their_kind() {
+    for (text, shown) in [
+        ("key sk-ant-api03-abcdefghijkl0", "key [redacted: model provider key]"),
+        ("export DB_PASSWORD='hunter22'", "export DB_PASSWORD='[redacted: password]'"),
+        ("Authorization: Bearer abcd.efg1", "Authorization: Bearer [redacted: authorization]"),
+        ("{\"api_key\": \"0123456789\"}", "{\"api_key\": \"[redacted: secret]\"}"),
+        ("a\n-----BEGIN RSA PRIVATE KEY-----\nxx\n-----END RSA PRIVATE KEY-----\nb\n", "a\n[redacted: private key]\nb\n"),
+    ] {
+        assert_eq!(redact(text), shown);
+    }
+}
+
+#[test]
+fn none_of_200_planted_secrets_of_20_kinds_is_left() {
+    let mut left = Vec::new();
+    for seed in [1, 2, 3, 4, 5] {
+        let all = planted(seed);
+        let kinds: std::collections::BTreeSet<_> = all.iter().map(|planted| planted.kind).collect();
+        assert!(all.len() >= 200 && kinds.len() >= 20, "{} of {} kinds", all.len(), kinds.len());
+        for planted in all {
+            let shown = redact(&planted.text);
+            let bare = planted.secrets.iter().any(|secret| shown.contains(secret.as_str()));
+            // Not even a piece of one that is long enough to be of use.
+            let piece = planted.secrets.iter().any(|s| {
+                s.len() >= 12 && s.is_ascii() && s.as_bytes().windows(8).any(|w| shown.as_bytes().windows(8).any(|o| o == w))
+            });
+            if bare || piece {
+                left.push(format!("{}: {:?} -> {:?}", planted.kind, planted.text, shown));
+            }
+        }
+    }
+    assert!(left.is_empty(), "{} are left:\n{}", left.len(), left.join("\n"));
+}
+
+#[test]
+fn of_200_lookalikes_at_most_10_are_harmed() {
+    let all: Vec<&str> = LOOKALIKES.lines().collect();
+    let harmed: Vec<String> =
+        all.iter().filter(|text| redact(text) != **text).map(|text| format!("{text} -> {}", redact(text))).collect();
+    assert!(all.len() >= 200, "{}", all.len());
+    assert!(harmed.len() <= 10, "{} are harmed:\n{}", harmed.len(), harmed.join("\n"));
+    // They stand in one text too: a line must not be read as the context of the next.
+    let text = LOOKALIKES.to_owned();
+    let shown = redact(&text);
+    let harmed = text.lines().zip(shown.lines()).filter(|(a, b)| a != b).count();
+    assert!(text.lines().count() == shown.lines().count() && harmed <= 10, "{harmed}");
+}
+
+#[test]
+fn what_was_found_is_told_without_the_secret() {
+    let text = "a\nDB_PASSWORD=hunter22 and ghp_0123456789abcdefghij\n";
+    let all = found(text);
+    assert_eq!(all, [Redaction { kind: Kind::Password, line: 2, column: 13 }, Redaction { kind: Kind::GitHub, line: 2, column: 38 }]);
+    assert_eq!(found(&redact(text)), all, "a text that was stored redacted tells the same");
+    assert_eq!(found("[redacted: nothing] [redacted"), []);
+}
+
+#[test]
+fn a_mark_is_no_secret() {
+    for kind in Kind::ALL {
+        let mark = format!("[redacted: {kind}]");
+        for text in [
+            format!("password={mark}"),
+            format!("\"token\": \"{mark}\""),
+            format!("https://u:{mark}@h/"),
+            format!("{mark}: x9y8z7w6v5"),
+        ] {
+            assert_eq!(redact(&text), text);
+        }
+    }
+}
+
+/// Inputs that make a careless reader go over the same bytes again and again. The bound is many times what is needed in a
+/// build without optimizations, and far below what a square would cost.
+#[test]
+fn hostile_inputs_cost_linear_time() {
+    let begin = format!("-----BEGIN PRIV{} KEY-----", "ATE");
+    let end = format!("-----END PRIV{} KEY-----", "ATE");
+    let units = [
+        "password=",
+        "password=\"",
+        "password=\\\"x",
+        "password='\\\\\\\"",
+        "password: ",
+        "\"password\",",
+        "password(",
+        "key key key ",
+        "token=<",
+        "a",
+        "eyJhbGciOi.",
+        "eyJ",
+        "sk-",
+        "sk-xxxx",
+        "ghp_",
+        "ghp_your_",
+        "://",
+        "a://b:c",
+        "a://@",
+        "x@",
+        "AKIA",
+        "AKIAAAAAAAAAAAAAAAAA",
+        "cookie:",
+        "Cookie: a=b;",
+        "login ",
+        "login x password ",
+        "Bearer ",
+        "authorization:",
+        "curl -u ",
+        "mysql -p",
+        "a:1234:b:c:",
+        "1234567890:",
+        "MII",
+        "MIIEpAIBAAKCAQEA",
+        "Private-Lines: ",
+        "auth=",
+        "\\",
+        "\\n",
+        "\"",
+        "'",
+        "\n",
+        "&sig=",
+        "hooks.slack.com/services/",
+        "[redacted: password]",
+        "[redacted: ",
+        "\u{2192}1",
+        &begin,
+        &end,
+        "name: password value",
+    ];
+    for unit in units {
+        let text = unit.repeat((256 << 10) / unit.len());
+        let began = std::time::Instant::now();
+        let shown = redact(&text);
+        let took = began.elapsed();
+        assert!(took.as_secs() < 10, "{unit:?} took {took:?}");
+        assert!(shown.len() <= text.len() * 4);
+    }
+}
+
+fn pieces() -> impl Strategy<Value = String> {
+    let piece = prop_oneof![
+        "[a-zA-Z0-9 =:\"'\\\\\n.,;@/<>()\\[\\]{}|_$-]{0,12}",
+        prop::sample::select(vec![
+            "password",
+            "token=",
+            "api_key: ",
+            "secret",
+            "ghp_",
+            "sk-ant-",
+            "eyJhbGciOi",
+            "://",
+            "-----BEGIN RSA PRIVATE KEY-----",
+            "-----END RSA PRIVATE KEY-----",
+            "Bearer ",
+            "Cookie: ",
+            "[redacted: ",
+            "[redacted: password]",
+            "AKIA",
+            "login ",
+            "MII",
+            "key",
+            "is ",
+            "curl -u ",
+            "a1B2c3D4e5F6g7H8i9J0",
+            "hunter22",
+            "\\n",
+            "\u{e9}\u{65e5}",
+        ])
+        .prop_map(str::to_owned),
+    ];
+    prop::collection::vec(piece, 0..24).prop_map(|pieces| pieces.concat())
+}
+
+proptest! {
+    #[test]
+    fn twice_is_once(text in pieces()) {
+        let once = redact(&text);
+        prop_assert_eq!(redact(&once), once);
+    }
+
+    #[test]
+    fn no_text_makes_it_panic(text in any::<String>()) {
+        let once = redact(&text);
+        prop_assert_eq!(redact(&once), once);
+    }
+
+    #[test]
+    fn a_planted_secret_is_found_in_any_surroundings(n in 0usize..200, before in "[a-z ]{0,40}\n", after in "\n[a-zA-Z ]{0,40}") {
+        let planted = &planted(9)[n];
+        let shown = redact(&format!("{before}{}{after}", planted.text));
+        for secret in &planted.secrets {
+            prop_assert!(!shown.contains(secret.as_str()), "{}", shown);
+        }
+    }
+}

@@ -1,0 +1,126 @@
+//! Credentials in URLs, and URLs that are credentials.
+//!
+//! `scheme://name:password@host` loses all before its `@`; the password may hold `@`, `/` and percent codes. A name alone
+//! stays, when it does not look like a token. Signatures and codes in a query go as well; other parameters are found by
+//! their names.
+
+use super::values::{is_placeholder, is_random, made_up};
+use super::{Kind, Span, run};
+
+/// The longest scheme, in bytes.
+const SCHEME: usize = 24;
+/// The longest credentials, in bytes.
+const LONGEST: usize = 512;
+
+/// Hosts and paths whose URL is the permission itself; what follows is hidden.
+const WEBHOOKS: [&str; 10] = [
+    "hooks.slack.com/services/",
+    "hooks.slack.com/workflows/",
+    "hooks.slack.com/triggers/",
+    "discord.com/api/webhooks/",
+    "discordapp.com/api/webhooks/",
+    ".webhook.office.com/",
+    "outlook.office.com/webhook/",
+    "hooks.zapier.com/hooks/catch/",
+    "maker.ifttt.com/trigger/",
+    "chat.googleapis.com/v1/spaces/",
+];
+
+/// Parameters that sign a URL or open it.
+const SIGNED: [&str; 9] =
+    ["sig=", "x-amz-signature=", "x-amz-security-token=", "x-goog-signature=", "code=", "signature=", "st=", "hash=", "hmac="];
+
+/// Finds them.
+pub(super) fn find(text: &str, spans: &mut Vec<Span>) {
+    let bytes = text.as_bytes();
+    let mut past = 0;
+    for (at, _) in text.match_indices("://") {
+        let scheme =
+            bytes[..at].iter().rev().take(SCHEME).take_while(|b| b.is_ascii_alphanumeric() || matches!(b, b'+' | b'-' | b'.')).count();
+        let from = at + 3;
+        if scheme == 0 || from < past {
+            continue;
+        }
+        // A JSON string ends with `\"`, and `\n` ends a line of it.
+        let end = run(&bytes[..bytes.len().min(from + LONGEST)], from, |b| {
+            !b.is_ascii_whitespace() && !matches!(b, b'"' | b'\'' | b'`' | b'<' | b'>' | b'\\' | b'|')
+        });
+        let web = matches!(&text[at - scheme..at], "http" | "https" | "ws" | "wss" | "ssh" | "git");
+        if let Some(user_end) = user_info(&bytes[from..end], web).map(|n| from + n)
+            && is_credential(&text[from..user_end])
+        {
+            spans.push(Span { from, to: user_end, kind: Kind::Url });
+            past = user_end;
+        }
+    }
+    for (at, _) in text.match_indices("jdbc:oracle:thin:") {
+        let from = at + 17;
+        let end = run(&bytes[..bytes.len().min(from + 200)], from, |b| !b.is_ascii_whitespace() && !matches!(b, b'@' | b'"' | b'\''));
+        if bytes.get(end) == Some(&b'@') && bytes[from..end].contains(&b'/') {
+            spans.push(Span { from, to: end, kind: Kind::Url });
+        }
+    }
+    for host in WEBHOOKS {
+        for (at, _) in text.match_indices(host) {
+            let from = at + host.len();
+            let to = run(bytes, from, |b| {
+                b.is_ascii_alphanumeric() || matches!(b, b'/' | b'_' | b'-' | b'@' | b'.' | b'=' | b'?' | b'&' | b'%')
+            });
+            if is_random(&text[from..to.min(from + 300)]) && !made_up(&text[from..to]) {
+                spans.push(Span { from, to, kind: Kind::Webhook });
+            }
+        }
+    }
+    for (at, b) in bytes.iter().enumerate() {
+        if matches!(b, b'?' | b'&') {
+            signature(text, at + 1, spans);
+        }
+    }
+}
+
+fn signature(text: &str, from: usize, spans: &mut Vec<Span>) {
+    let bytes = text.as_bytes();
+    let named = |name: &&&str| bytes[from..].get(..name.len()).is_some_and(|head| head.eq_ignore_ascii_case(name.as_bytes()));
+    let Some(name) = SIGNED.iter().find(named) else { return };
+    let start = from + name.len();
+    let end = run(bytes, start, |b| b.is_ascii_alphanumeric() || matches!(b, b'%' | b'+' | b'/' | b'=' | b'_' | b'-' | b'.' | b'~'));
+    if end - start >= 20 && is_random(&text[start..end.min(start + 300)]) && !made_up(&text[start..end]) {
+        spans.push(Span { from: start, to: end, kind: Kind::Url });
+    }
+}
+
+/// Where the `@` behind name and password stands in what follows `://`.
+fn user_info(rest: &[u8], web: bool) -> Option<usize> {
+    let authority = run(rest, 0, |b| !matches!(b, b'/' | b'?' | b'#'));
+    let last = |to: usize| rest[..to].iter().rposition(|b| *b == b'@').filter(|at| is_host(&rest[at + 1..]));
+    // A port is no password: what is before a path with `@` in it may be host and port.
+    let port = rest[..authority].iter().position(|b| *b == b':').map(|at| &rest[at + 1..authority]);
+    let is_port = port.is_some_and(|port| !port.is_empty() && port.iter().all(u8::is_ascii_digit));
+    match last(authority) {
+        Some(at) if web => Some(at),
+        Some(at) => Some(last(rest.len()).unwrap_or(at)),
+        // A password with a slash, a question mark or a hash in it.
+        None if port.is_some() && !is_port && !rest.starts_with(b"[") => last(rest.len()),
+        None => None,
+    }
+}
+
+fn is_host(rest: &[u8]) -> bool {
+    let len = run(rest, 0, |b| {
+        b.is_ascii_alphanumeric() || matches!(b, b'.' | b'-' | b'_' | b'[' | b']' | b':' | b'$' | b'{' | b'}' | b'(' | b',')
+    });
+    len > 0 && matches!(rest.get(len), None | Some(b'/' | b'?' | b'#' | b')' | b';' | b'}' | b'!' | b'&' | b'=' | b'*' | b'@'))
+}
+
+/// Whether what is before the `@` holds a password, or is a token.
+fn is_credential(info: &str) -> bool {
+    match info.split_once(':') {
+        Some((name, password)) => {
+            let documented =
+                matches!(password, "password" | "pass" | "passwd" | "pwd" | "secret" | "token" | "PASSWORD" | "PASS" | "TOKEN")
+                    && matches!(name.to_ascii_lowercase().as_str(), "user" | "username" | "name" | "login" | "u");
+            !(password.is_empty() && !is_random(name) || documented || is_placeholder(password))
+        }
+        None => is_random(info) && info.len() >= 16 && !is_placeholder(info),
+    }
+}
