@@ -8,7 +8,7 @@ use std::process::Command;
 
 use super::args::RunOptions;
 use super::control::{bad_name, paths};
-use super::error::{Failed, say};
+use super::error::{Failed, say, visible};
 use super::{notice, session, settings};
 use crate::claude::find::{self, FileId, FindError, Search, find, next_depth};
 use crate::claude::settings as hooks;
@@ -262,7 +262,10 @@ fn begin(paths: &Paths, config: Config, wish: Wish, chosen: Chosen, host: Forked
     };
     let (ready, socket) = host.launch(&launch, &args)?;
     let name = match ready {
-        Ready::Up { name, .. } => name,
+        Ready::Up { name, told, .. } => {
+            told.iter().for_each(|line| eprintln!("hopty: {}", visible(line)));
+            name
+        }
         Ready::Failed { code, message, hint } => return Err(Failed::new(code, message).hint(hint)),
     };
     if wish.detached {

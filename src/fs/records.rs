@@ -11,13 +11,14 @@ use std::path::{Path, PathBuf};
 use flate2::Compression;
 use flate2::read::GzDecoder;
 use flate2::write::GzEncoder;
+use serde::Deserialize;
 use sha2::{Digest, Sha256};
 
 use super::atomic;
 use super::error::FsError;
 use crate::core::handoff::capture::Capture;
 use crate::core::handoff::document::Document;
-use crate::core::handoff::state::{State, TranscriptCopy};
+use crate::core::handoff::state::{Git, State, TranscriptCopy};
 use crate::core::ids::HandoffId;
 
 /// The longest document that is read, in bytes.
@@ -26,8 +27,19 @@ pub(super) const DOCUMENT_CAP: u64 = 16 << 20;
 const TRANSCRIPT: &str = "transcript.jsonl.gz";
 /// What was not committed, as a patch.
 const PATCH: &str = "changes.patch";
+/// The record for programs.
+const STATE: &str = "state.json";
+/// The longest patch that is compared, in bytes: the longest that is written.
+const PATCH_CAP: u64 = 8 << 20;
 /// How many seconds an id is moved at most when others took it.
 const TRIES: usize = 120;
+
+/// The part of `state.json` that is read back.
+#[derive(Deserialize)]
+struct WorkTree {
+    #[serde(default)]
+    git: Option<Git>,
+}
 
 /// The directory of all records.
 #[derive(Clone, Debug)]
@@ -91,6 +103,16 @@ impl Records {
     /// The document of a record; `None` when it is gone.
     pub(super) fn read(&self, id: &HandoffId) -> Result<Option<Vec<u8>>, FsError> {
         atomic::read_own(&self.document_of(id), DOCUMENT_CAP, 0o022)
+    }
+
+    /// How the work tree stood: what `state.json` says of it, and the patch where there was room for one. `None` when the
+    /// record does not say.
+    pub(super) fn work_tree(&self, id: &HandoffId) -> Option<(Option<Git>, Option<Vec<u8>>)> {
+        let dir = self.of(id);
+        let bytes = atomic::read_own(&dir.join(STATE), DOCUMENT_CAP, 0o022).ok()??;
+        let state: WorkTree = serde_json::from_slice(&bytes).ok()?;
+        let patch = atomic::read_own(&dir.join(PATCH), PATCH_CAP, 0o022).ok().flatten();
+        Some((state.git, patch))
     }
 
     /// Compresses `source` into the record, as long as it was when this began. The source is only read.

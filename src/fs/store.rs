@@ -18,7 +18,7 @@ use crate::core::handoff::capture::Capture;
 use crate::core::handoff::document::Document;
 use crate::core::handoff::entry::{Entry, Status};
 use crate::core::handoff::manifest::{Manifest, NotClaimed, NotMoved};
-use crate::core::handoff::state::TranscriptCopy;
+use crate::core::handoff::state::{Git, TranscriptCopy};
 use crate::core::ids::{Channel, HandoffId};
 use crate::core::time::WallTime;
 
@@ -174,6 +174,13 @@ impl Store {
         let known = self.list(None)?.into_iter().find(|(_, entry)| entry.id == *id);
         let (channel, entry) = known.ok_or_else(|| NotClaimed::Unknown(id.clone()))?;
         self.load(&channel, entry)
+    }
+
+    /// How the work tree stood when the handoff was made: branch, head and changed files, and what was changed in them where
+    /// there was room for it. `None` when its record does not say.
+    #[must_use]
+    pub fn work_tree(&self, id: &HandoffId) -> Option<(Option<Git>, Option<Vec<u8>>)> {
+        self.records.work_tree(id)
     }
 
     /// The record's directory of a handoff.

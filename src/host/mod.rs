@@ -29,6 +29,7 @@
 mod ask;
 mod clients;
 mod command;
+pub mod drift;
 mod event_loop;
 mod figure;
 mod follower;
@@ -144,6 +145,8 @@ pub struct Host {
     waits: Waits,
     sends: Sends,
     watching: Watching,
+    /// What the person is told before the program draws.
+    told: Vec<String>,
     /// Claude's own words for the next handoff.
     words: save::Words,
     /// The handoff whose prompt is on its way, with the text that the new conversation is given.
@@ -243,6 +246,7 @@ impl Host {
             sends: Sends::default(),
             watching,
             frame: None,
+            told: Vec::new(),
             words: save::Words::default(),
             requeue: Vec::new(),
             unsent: None,

@@ -5,10 +5,13 @@ use std::path::PathBuf;
 use std::time::Duration;
 
 use super::Host;
+use super::drift;
 use super::start::Ready;
 use super::watching::persons;
+use crate::core::config::GitPolicy;
 use crate::core::handoff::capture::{Capture, Origin};
 use crate::core::handoff::continuation::Continuation;
+use crate::core::handoff::drift::{ADVICE, tell};
 use crate::core::handoff::entry::{Claim, Kind};
 use crate::core::handoff::frame::{Budget, frame};
 use crate::core::handoff::note::Note;
@@ -210,7 +213,17 @@ impl Host {
                 pending.ok_or_else(|| refuse(format!("no handoff is waiting in channel {}", self.channel)))?.id
             }
         };
-        let loaded: Loaded = store.claim(&id, self.claim_for(conversation)).map_err(|e| refuse(e.to_string()))?;
+        let mut loaded: Loaded = store.claim(&id, self.claim_for(conversation)).map_err(|e| refuse(e.to_string()))?;
+        let said = drift::since(&self.launch.config, &store, &loaded, &self.dir);
+        if !said.is_empty() && self.launch.config.handoff.git == GitPolicy::Hold {
+            let _ = store.release(&id, conversation);
+            let what = format!("{id} is not loaded: {}", said.join(" "));
+            return Err(Ready::failed(4, what, "bring the work tree back, or HOPTY_HANDOFF_GIT=tell loads it all the same"));
+        }
+        tell(&mut loaded.document, &said);
+        if !said.is_empty() {
+            self.told = said.into_iter().chain([ADVICE.to_owned()]).collect();
+        }
         self.frame = Some(Frame {
             text: frame(&loaded.document, &loaded.document_path.to_string_lossy(), self.budget()),
             id: id.clone(),

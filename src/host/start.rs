@@ -122,6 +122,9 @@ pub enum Ready {
         name: SessionName,
         /// The socket.
         socket: PathBuf,
+        /// What the person is told before the program draws, a line each.
+        #[serde(default)]
+        told: Vec<String>,
     },
     /// It does not.
     Failed {
@@ -216,7 +219,10 @@ pub fn main(socket: UnixStream) -> i32 {
     let detached = launch.detached;
     match begin(launch, args, lent) {
         Ok(mut host) => {
-            tell(&socket, &Ready::Up { name: host.name().clone(), socket: host.socket().to_owned() });
+            tell(
+                &socket,
+                &Ready::Up { name: host.name().clone(), socket: host.socket().to_owned(), told: std::mem::take(&mut host.told) },
+            );
             if !detached {
                 host.expect(socket);
             }

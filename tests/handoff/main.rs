@@ -13,3 +13,4 @@ mod functions;
 mod moves;
 mod starts;
 mod steps;
+mod trees;

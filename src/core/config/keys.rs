@@ -110,7 +110,7 @@ pub const KEYS: &[Key] = &[
     own("handoff", "expiry", Kind::Time(S, LONG)),
     own("handoff", "frame_chars", Kind::Count(1_000, 10_000)),
     own("handoff", "goal_chars", Kind::Count(100, 10_000)),
-    shared("handoff", "git", Kind::Word(GitPolicy::WORDS), ProjectMay::Set),
+    shared("handoff", "git", Kind::Word(GitPolicy::WORDS), ProjectMay::SetOnly(&["tell", "hold"])),
     own("handoff", "git_timeout", Kind::Time(10, M)),
     shared("handoff", "summary", Kind::Word(SummaryMode::WORDS), ProjectMay::SetOnly(&["off"])),
     own("handoff", "summary_timeout", Kind::Time(S, 10 * M)),

@@ -118,8 +118,10 @@ choice! {
     GitPolicy {
         /// It is told in the handoff.
         Tell = "tell",
-        /// It holds the hand-over.
+        /// The handoff is not loaded.
         Hold = "hold",
+        /// Nothing is looked at.
+        Ignore = "ignore",
     }
 }
 choice! {

@@ -1,12 +1,13 @@
 //! A handoff: the record that carries work from one conversation to the next.
 //!
 //! `capture` is what is known when it is made, `document` and `state` are its two files, `manifest` is where it stands,
-//! `note` is what Claude itself adds, `frame` is what the next conversation gets of it, and `continuation` is the prompt
-//! that is typed. All of it is text in, text out: files are written by `fs::store`.
+//! `note` is what Claude itself adds, `frame` is what the next conversation gets of it, `drift` what became of
+//! the work tree since, and `continuation` is the prompt that is typed. All of it is text in, text out: files are written by `fs::store`.
 
 pub mod capture;
 pub mod continuation;
 pub mod document;
+pub mod drift;
 pub mod entry;
 pub mod frame;
 pub mod manifest;

@@ -2,7 +2,7 @@
 
 use serde::{Deserialize, Serialize};
 
-use super::capture::Capture;
+use super::capture::{Capture, GitState};
 use super::sections::next_steps;
 use super::text::{cut_bytes, cut_chars, safe, safe_line};
 use crate::core::claude::facts::Speaker;
@@ -132,6 +132,18 @@ pub struct State {
     pub transcript: TranscriptCopy,
 }
 
+impl Git {
+    /// What the file says of a work tree.
+    #[must_use]
+    pub fn of(git: &GitState) -> Self {
+        Self {
+            branch: git.branch.clone(),
+            head: git.head.clone(),
+            modified_files: git.changed.iter().map(|(code, path)| format!("{code} {}", safe_line(cut_bytes(path, 4096)))).collect(),
+        }
+    }
+}
+
 impl State {
     /// The file's content for what was captured.
     #[must_use]
@@ -165,11 +177,7 @@ impl State {
                     })
                     .collect(),
             },
-            git: capture.git.as_ref().map(|git| Git {
-                branch: git.branch.clone(),
-                head: git.head.clone(),
-                modified_files: git.changed.iter().map(|(code, path)| format!("{code} {}", line(path))).collect(),
-            }),
+            git: capture.git.as_ref().map(Git::of),
             id: capture.id(),
             session_id: origin.conversation.clone(),
             channel: origin.channel.clone(),

@@ -1,0 +1,130 @@
+//! What happened to the work tree between a handoff and the conversation that goes on from it (checklist 97).
+//!
+//! The record says how the work tree stood; here that is held against how it stands now, in sentences for the new
+//! conversation and for a person. What to do about it is the configuration's to say (`handoff.git`).
+
+use super::capture::GitState;
+use super::document::Document;
+use super::sections::Section;
+use super::state::Git;
+
+/// What a person is told in one line (checklist 97).
+pub const ADVICE: &str = "Git state changed since handoff. Run 'git stash' or 'git checkout .' to restore.";
+/// How many changed paths are named.
+const PATHS: usize = 5;
+
+/// What is different now: one sentence each, empty when the work tree stands as it stood. `patch` is what the record's
+/// `changes.patch` holds; none when there was no room for it, and then only names are compared.
+#[must_use]
+pub fn drift(then: Option<&Git>, patch: Option<&[u8]>, now: Option<&GitState>) -> Vec<String> {
+    let (then, state) = match (then, now) {
+        (None, None) => return Vec::new(),
+        (None, Some(_)) => return vec!["There is a git repository now; there was none.".to_owned()],
+        (Some(_), None) => return vec!["There was a git repository; there is none now.".to_owned()],
+        (Some(then), Some(now)) => (then, now),
+    };
+    let now = Git::of(state);
+    let mut said = Vec::new();
+    if then.branch != now.branch {
+        said.push(format!("The branch was {} and is {} now.", branch(&then.branch), branch(&now.branch)));
+    }
+    if then.head != now.head {
+        said.push(format!("The head was {} and is {} now.", head(&then.head), head(&now.head)));
+    }
+    let gone: Vec<&String> = then.modified_files.iter().filter(|file| !now.modified_files.contains(file)).collect();
+    let new: Vec<&String> = now.modified_files.iter().filter(|file| !then.modified_files.contains(file)).collect();
+    if !gone.is_empty() {
+        said.push(format!("No longer changed as they were: {}.", names(&gone)));
+    }
+    if !new.is_empty() {
+        said.push(format!("Changed since: {}.", names(&new)));
+    }
+    let is_other = patch.is_some_and(|patch| !state.patch.is_empty() && patch != state.patch);
+    if said.is_empty() && is_other {
+        said.push("The same files are changed, but what is changed in them is not the same.".to_owned());
+    }
+    said
+}
+
+/// Puts the sentences at the head of the document's Git section, so that the new conversation reads them.
+pub fn tell(document: &mut Document, said: &[String]) {
+    if said.is_empty() {
+        return;
+    }
+    let mut text = "Since this record was made the work tree has changed:\n".to_owned();
+    said.iter().for_each(|line| text.push_str(&format!("- {line}\n")));
+    text.push('\n');
+    match document.sections.iter_mut().find(|(section, _)| *section == Section::Git) {
+        Some((_, body)) => body.insert_str(0, &text),
+        None => {
+            let before = |section: &Section| Section::ALL.iter().position(|one| one == section);
+            let at = document.sections.iter().position(|(section, _)| before(section) > before(&Section::Git));
+            document.sections.insert(at.unwrap_or(document.sections.len()), (Section::Git, text));
+        }
+    }
+}
+
+fn branch(name: &Option<String>) -> &str {
+    name.as_deref().unwrap_or("(detached)")
+}
+
+fn head(commit: &Option<String>) -> &str {
+    commit.as_deref().map_or("(no commit)", |hex| hex.get(..12).unwrap_or(hex))
+}
+
+fn names(files: &[&String]) -> String {
+    let shown: Vec<&str> = files.iter().take(PATHS).map(|file| file.as_str()).collect();
+    match files.len() - shown.len() {
+        0 => shown.join(", "),
+        more => format!("{} and {more} more", shown.join(", ")),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::document::tests::capture;
+    use super::*;
+
+    fn state(branch: &str, head: &str, changed: &[&str], patch: &str) -> GitState {
+        GitState {
+            branch: Some(branch.to_owned()),
+            head: Some(head.to_owned()),
+            changed: changed.iter().map(|path| (".M".to_owned(), (*path).to_owned())).collect(),
+            patch: patch.as_bytes().to_vec(),
+            ..GitState::default()
+        }
+    }
+
+    #[test]
+    fn item_097_what_changed_since_is_said() {
+        let then = state("main", "0123456789abcdef", &["a", "b"], "x");
+        let git = Git::of(&then);
+        let said = |now: &GitState| drift(Some(&git), Some(b"x"), Some(now));
+        assert!(said(&then).is_empty());
+        let said = |branch, head, changed: &[&str], patch| said(&state(branch, head, changed, patch)).join(" ");
+        assert_eq!(said("work", "0123456789abcdef", &["a", "b"], "x"), "The branch was main and is work now.");
+        assert_eq!(said("main", "fedcba9876543210", &["a", "b"], "x"), "The head was 0123456789ab and is fedcba987654 now.");
+        assert_eq!(said("main", "0123456789abcdef", &["b", "c"], "y"), "No longer changed as they were: .M a. Changed since: .M c.");
+        assert!(said("main", "0123456789abcdef", &["a", "b"], "y").contains("what is changed in them is not the same"));
+        assert_eq!(drift(Some(&git), None, Some(&state("main", "0123456789abcdef", &["a", "b"], "y"))), Vec::<String>::new());
+        assert_eq!(drift(Some(&git), None, None), ["There was a git repository; there is none now."]);
+        assert_eq!(drift(None, None, Some(&then)), ["There is a git repository now; there was none."]);
+        assert_eq!(drift(None, None, None), Vec::<String>::new());
+    }
+
+    #[test]
+    fn the_new_conversation_is_told_in_its_git_section() {
+        let mut document = Document::of(&capture("g"));
+        assert!(!document.sections.iter().any(|(section, _)| *section == Section::Git), "no repository");
+        tell(&mut document, &["The head moved.".to_owned()]);
+        let order: Vec<usize> =
+            document.sections.iter().map(|(section, _)| Section::ALL.iter().position(|one| one == section).unwrap()).collect();
+        assert!(order.is_sorted(), "{order:?}");
+        tell(&mut document, &["Twice.".to_owned()]);
+        let (_, git) = document.sections.iter().find(|(section, _)| *section == Section::Git).unwrap();
+        assert!(git.contains("- The head moved.") && git.contains("- Twice."));
+        let before = document.clone();
+        tell(&mut document, &[]);
+        assert_eq!(document, before);
+    }
+}

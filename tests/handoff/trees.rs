@@ -1,0 +1,71 @@
+//! The work tree between a handoff and the conversation that goes on from it: told, held or ignored (checklist 97).
+
+use std::path::Path;
+use std::process::Command;
+
+use hopty::standin::script::{Reply, Script};
+
+use super::steps::*;
+use super::support::claude::Kind;
+use super::support::world::World;
+
+/// A world whose project is a repository with one changed file, and a handoff made in it.
+fn changed() -> (World, String) {
+    let script = Script::each(|request, _| {
+        let text = request.continued_handoff().map_or_else(|| "Hello.".to_owned(), |id| format!("Continuing from handoff {id}."));
+        Reply::text(text).filling(3000)
+    });
+    let world = World::with(Kind::StandIn, None, script);
+    let file = world.project.join("wall.txt");
+    std::fs::write(&file, "one brick\n").unwrap();
+    for args in [&["init", "-q", "-b", "main"][..], &["add", "."], &["commit", "-qm", "A brick"]] {
+        git(&world.project, args);
+    }
+    std::fs::write(&file, "two bricks\n").unwrap();
+    let id = create(&world);
+    (world, id)
+}
+
+fn git(dir: &Path, args: &[&str]) {
+    let who = ["-c", "user.name=A", "-c", "user.email=a@example.org"];
+    let done = Command::new("git").current_dir(dir).env("GIT_CONFIG_GLOBAL", "/dev/null").args(who).args(args).output().unwrap();
+    assert!(done.status.success(), "{done:?}");
+}
+
+#[test]
+fn a_work_tree_that_stands_as_it_stood_is_nothing_to_talk_about() {
+    let (world, id) = changed();
+    let output = world.hopty(&["handoff", "load", &id]);
+    assert!(output.status.success() && output.stderr.is_empty(), "{output:?}");
+    assert!(!text(&output.stdout).contains("Since this record was made"));
+}
+
+#[test]
+fn what_changed_is_told_to_the_person_and_to_the_new_conversation() {
+    let (world, id) = changed();
+    git(&world.project, &["commit", "-qam", "Another"]);
+    let term = world.start(&["--handoff"]);
+    term.wait_text("hopty: The head was ");
+    term.wait_text("hopty: No longer changed as they were: .M wall.txt.");
+    term.wait_text("Git state changed since handoff. Run 'git stash' or 'git checkout .' to restore.");
+    world.wait_decision("handoff.consumed", 1);
+    let first = world.api.main_requests().remove(0);
+    assert!(first.contains("Since this record was made the work tree has changed:") && first.contains("The head was "), "{id}");
+    world.leave(term);
+}
+
+#[test]
+fn hold_leaves_it_and_ignore_does_not_look() {
+    let (mut world, id) = changed();
+    std::fs::write(world.project.join("wall.txt"), "three bricks\n").unwrap();
+    world.set("HOPTY_HANDOFF_GIT", "hold");
+    for args in [&["handoff", "load", &id][..], &["--detached", "--handoff"]] {
+        let said = fails(&world, args, 4);
+        assert!(said.contains("what is changed in them is not the same") && said.contains("hint: "), "{said}");
+    }
+    assert_eq!(world.ask(&["handoff", "id"]).trim(), id, "it still waits, and nobody holds it");
+    world.set("HOPTY_HANDOFF_GIT", "ignore");
+    let output = world.hopty(&["handoff", "load", &id]);
+    assert!(output.status.success() && output.stderr.is_empty(), "{output:?}");
+    assert!(!text(&output.stdout).contains("Since this record"));
+}
