@@ -21,6 +21,9 @@
 
 #![allow(clippy::unwrap_used, reason = "a test may")]
 
+#[path = "support/cells.rs"]
+mod cells;
+
 use std::fs;
 use std::path::Path;
 
@@ -29,6 +32,7 @@ use alacritty_terminal::index::{Column, Line};
 use alacritty_terminal::term::cell::Flags;
 use alacritty_terminal::term::{Config, Term};
 use alacritty_terminal::vte::ansi::{Color as TheirColor, NamedColor, Processor};
+use cells::Cells;
 use hopty::screen::{Attr, Color, Screen, Style, Underline};
 use proptest::collection::vec;
 use proptest::prelude::*;
@@ -78,20 +82,6 @@ fn ours(cols: u16, rows: u16, bytes: &[u8]) -> Picture {
     };
     let cursor = screen.cursor();
     Picture { rows: (0..rows).map(row).collect(), cursor: (usize::from(cursor.col), usize::from(cursor.row)) }
-}
-
-struct Cells(u16, u16);
-
-impl alacritty_terminal::grid::Dimensions for Cells {
-    fn total_lines(&self) -> usize {
-        self.screen_lines()
-    }
-    fn screen_lines(&self) -> usize {
-        usize::from(self.1)
-    }
-    fn columns(&self) -> usize {
-        usize::from(self.0)
-    }
 }
 
 fn alacritty(cols: u16, rows: u16, bytes: &[u8]) -> Picture {

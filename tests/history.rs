@@ -8,12 +8,16 @@
 
 #![allow(clippy::unwrap_used, reason = "a test may")]
 
+#[path = "support/cells.rs"]
+mod cells;
+
 use alacritty_terminal::event::VoidListener;
 use alacritty_terminal::grid::Dimensions;
 use alacritty_terminal::index::{Column, Line};
 use alacritty_terminal::term::cell::Flags;
 use alacritty_terminal::term::{Config, Term};
 use alacritty_terminal::vte::ansi::{Color as TheirColor, NamedColor, Processor};
+use cells::Cells;
 use hopty::screen::{Color, Run, Screen};
 use proptest::collection::vec;
 use proptest::prelude::*;
@@ -21,20 +25,6 @@ use unicode_width::UnicodeWidthChar;
 
 /// More lines than there will be, so that nothing is lost in either.
 const KEPT: usize = 4000;
-
-struct Cells(u16, u16);
-
-impl Dimensions for Cells {
-    fn total_lines(&self) -> usize {
-        self.screen_lines()
-    }
-    fn screen_lines(&self) -> usize {
-        usize::from(self.1)
-    }
-    fn columns(&self) -> usize {
-        usize::from(self.0)
-    }
-}
 
 /// Both models, fed and resized alike.
 struct Both {

@@ -3,29 +3,16 @@
 
 #![allow(clippy::unwrap_used, reason = "a test may")]
 
+#[path = "support/cells.rs"]
+mod cells;
+
 use alacritty_terminal::Term;
 use alacritty_terminal::event::VoidListener;
-use alacritty_terminal::grid::Dimensions;
 use alacritty_terminal::index::{Column, Line};
 use alacritty_terminal::term::{Config, TermMode};
 use alacritty_terminal::vte::ansi::Processor;
+use cells::Cells;
 use hopty::screen::{Screen, UNDONE};
-
-struct Size;
-
-impl Dimensions for Size {
-    fn total_lines(&self) -> usize {
-        6
-    }
-
-    fn screen_lines(&self) -> usize {
-        6
-    }
-
-    fn columns(&self) -> usize {
-        20
-    }
-}
 
 struct Other {
     term: Term<VoidListener>,
@@ -35,7 +22,7 @@ struct Other {
 impl Other {
     fn new() -> Self {
         let config = Config { kitty_keyboard: true, ..Config::default() };
-        Other { term: Term::new(config, &Size, VoidListener), parser: Processor::new() }
+        Other { term: Term::new(config, &Cells(20, 6), VoidListener), parser: Processor::new() }
     }
 
     fn feed(&mut self, bytes: &[u8]) {

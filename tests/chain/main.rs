@@ -26,20 +26,9 @@ use interrupts::*;
 use levels::*;
 use permissions::*;
 use signals::*;
+use support::both;
 use support::claude::Kind;
 use words::*;
-
-/// Each case becomes two tests, `stand_in::NAME` and `real::NAME`.
-macro_rules! both {
-    ($($name:ident),* $(,)?) => {
-        mod stand_in {
-            $(#[test] fn $name() { super::$name(super::Kind::StandIn); })*
-        }
-        mod real {
-            $(#[test] fn $name() { super::$name(super::Kind::Real); })*
-        }
-    };
-}
 
 both! {
     a_prompt_is_answered_and_exit_leaves_a_whole_terminal,

@@ -3,6 +3,7 @@
 use hopty::standin::script::{Reply, Script};
 use nix::libc;
 
+use super::support::both;
 use super::support::claude::Kind;
 use super::support::term::Term;
 use super::support::world::World;
@@ -105,18 +106,6 @@ fn the_picture_after_attaching_is_the_one_before(kind: Kind) {
         });
     }
     leave(&world, &mut [&mut first]);
-}
-
-/// Each case becomes two tests, `stand_in::NAME` and `real::NAME`.
-macro_rules! both {
-    ($($name:ident),* $(,)?) => {
-        mod stand_in {
-            $(#[test] fn $name() { super::$name(super::Kind::StandIn); })*
-        }
-        mod real {
-            $(#[test] fn $name() { super::$name(super::Kind::Real); })*
-        }
-    };
 }
 
 both! {

@@ -10,6 +10,8 @@ use alacritty_terminal::term::cell::{Cell, Flags};
 use alacritty_terminal::term::{Config, Osc52, Term};
 use alacritty_terminal::vte::ansi::{Processor, Rgb};
 
+use super::support::cells::Cells;
+
 /// What was told to the window rather than drawn into it.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Told {
@@ -45,22 +47,6 @@ impl EventListener for Listener {
     }
 }
 
-struct Cells(u16, u16);
-
-impl Dimensions for Cells {
-    fn total_lines(&self) -> usize {
-        self.screen_lines()
-    }
-
-    fn screen_lines(&self) -> usize {
-        usize::from(self.1.max(1))
-    }
-
-    fn columns(&self) -> usize {
-        usize::from(self.0.max(2))
-    }
-}
-
 /// The emulator.
 pub struct Emulator {
     term: Term<Listener>,
@@ -73,7 +59,7 @@ impl Emulator {
         let listener = Listener::default();
         *listener.1.lock().unwrap() = (cols, rows);
         let config = Config { kitty_keyboard: true, osc52: Osc52::CopyPaste, scrolling_history: 2000, ..Config::default() };
-        Emulator { term: Term::new(config, &Cells(cols, rows), listener.clone()), parser: Processor::new(), listener }
+        Emulator { term: Term::new(config, &Cells(cols.max(2), rows.max(1)), listener.clone()), parser: Processor::new(), listener }
     }
 
     pub fn feed(&mut self, bytes: &[u8]) {
@@ -88,7 +74,7 @@ impl Emulator {
 
     pub fn resize(&mut self, cols: u16, rows: u16) {
         *self.listener.1.lock().unwrap() = (cols, rows);
-        self.term.resize(Cells(cols, rows));
+        self.term.resize(Cells(cols.max(2), rows.max(1)));
     }
 
     /// What it answers to questions since the last call.

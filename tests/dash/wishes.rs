@@ -3,6 +3,7 @@
 use hopty::standin::script::{Reply, Script};
 
 use super::support::claude::{Kind, hopty};
+use super::support::term::Term;
 use super::support::world::World;
 use super::{dash, detached, end_all, leave, wait_chosen, wait_clients, world};
 
@@ -97,15 +98,21 @@ fn a_program_that_is_no_agent_is_given_no_prompt() {
     end_all(&world);
 }
 
-#[test]
-fn an_agent_is_given_a_line() {
-    let script = Script::list([Reply::text("Hello.").filling(1000), Reply::text("There is more.").filling(1000)]);
+/// The agent, idle after a first answer, "Hello.".
+fn greeted(script: Script) -> (World, Term) {
     let world = World::new(Kind::StandIn, script).unwrap();
     let claude = world.start(&[]);
     claude.wait_box();
     claude.submit("Say hello.");
     claude.wait_text("Hello.");
     world.wait_state("idle");
+    (world, claude)
+}
+
+#[test]
+fn an_agent_is_given_a_line() {
+    let script = Script::list([Reply::text("Hello.").filling(1000), Reply::text("There is more.").filling(1000)]);
+    let (world, claude) = greeted(script);
     let term = dash(&world);
     wait_chosen(&term, "proj");
     term.send("iand what; is 'more'?");
@@ -124,12 +131,7 @@ fn an_agent_is_restarted_from_here() {
         Some(id) => Reply::text(format!("Continuing from handoff {id}.")).filling(3000),
         None => Reply::text("Hello.").filling(90_000),
     });
-    let world = World::new(Kind::StandIn, script).unwrap();
-    let claude = world.start(&[]);
-    claude.wait_box();
-    claude.submit("Say hello.");
-    claude.wait_text("Hello.");
-    world.wait_state("idle");
+    let (world, claude) = greeted(script);
     let term = dash(&world);
     wait_chosen(&term, "proj");
     term.wait_text("45%");

@@ -11,6 +11,7 @@ use alacritty_terminal::term::{Config, TermMode};
 use alacritty_terminal::vte::ansi::Processor;
 use serde_json::{Value, json};
 
+use super::support::cells::Cells;
 use super::support::claude::{hopty, say};
 use super::support::wait_for;
 use super::support::world::World;
@@ -63,23 +64,10 @@ fn bytes_on_standard_input_become_a_screen() {
     assert_eq!(text(&child.wait_with_output().unwrap().stdout), "and mo\nre\n");
 }
 
-struct Size;
-
-impl alacritty_terminal::grid::Dimensions for Size {
-    fn total_lines(&self) -> usize {
-        24
-    }
-    fn screen_lines(&self) -> usize {
-        24
-    }
-    fn columns(&self) -> usize {
-        80
-    }
-}
-
 /// What another emulator shows that is sent a session's dump: rows, cursor, and what is on.
 fn elsewhere(dump: &str) -> (Vec<String>, (u64, u64), [bool; 4]) {
-    let mut terminal = Emulator::new(Config { scrolling_history: 0, kitty_keyboard: true, ..Config::default() }, &Size, VoidListener);
+    let mut terminal =
+        Emulator::new(Config { scrolling_history: 0, kitty_keyboard: true, ..Config::default() }, &Cells(80, 24), VoidListener);
     let mut parser: Processor = Processor::new();
     parser.advance(&mut terminal, dump.as_bytes());
     let grid = terminal.grid();

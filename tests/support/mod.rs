@@ -6,6 +6,7 @@
 #![allow(dead_code)]
 #![allow(clippy::unwrap_used, reason = "a test may")]
 
+pub mod cells;
 pub mod claude;
 pub mod nobody;
 pub mod term;
@@ -13,6 +14,21 @@ pub mod wait;
 pub mod world;
 
 pub use wait::{LIMIT, wait_for};
+
+/// Each case becomes two tests, `stand_in::NAME` and `real::NAME`.
+#[allow(unused_macros)]
+macro_rules! both {
+    ($($name:ident),* $(,)?) => {
+        mod stand_in {
+            $(#[test] fn $name() { super::$name(super::Kind::StandIn); })*
+        }
+        mod real {
+            $(#[test] fn $name() { super::$name(super::Kind::Real); })*
+        }
+    };
+}
+#[allow(unused_imports)]
+pub(crate) use both;
 
 /// Whether a process is a session's host, by the name that it gives itself.
 pub fn is_host(pid: i32) -> bool {
