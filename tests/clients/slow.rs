@@ -1,5 +1,10 @@
 //! A terminal that takes nothing slows neither the program nor the others.
 
+use std::time::{Duration, Instant};
+
+use super::support::term::Term;
+use super::support::wait::wait_within;
+use super::support::world::World;
 use super::{clients, end, run, sized, support, wait_clients, world};
 
 /// Writes without end, and says now and then how far it is.
@@ -54,4 +59,76 @@ fn a_stopped_client_does_not_hold_up_the_others() {
     second.wait_text("the end");
     assert_eq!(clients(&world).len(), 2);
     end(&world);
+}
+
+/// Writes as fast as it can, and counts its megabytes in a file, until there is a file `stop`.
+const FULL_SPEED: &str = "echo begun; read x; n=0; while [ ! -e stop ]; do yes 'as fast as it can be taken' | head -c 1000000; \
+    n=$((n+1)); echo x >>megabytes; done; echo; echo the end of $n; exec cat";
+
+/// What the child writes while a client is stopped, unless `HOPTY_TEST_STOPPED_SECONDS` says for how long it is: bytes.
+const AMOUNT: usize = 20_000_000;
+
+/// How much the host may grow meanwhile, in KiB: a few pictures, and nothing for each byte.
+const GROWTH: u64 = 8192;
+
+fn written(world: &World) -> usize {
+    std::fs::metadata(world.project.join("megabytes")).map_or(0, |file| usize::try_from(file.len()).unwrap() / 2 * 1_000_000)
+}
+
+/// Lets the child write; bytes a second.
+fn speed(world: &World) -> f64 {
+    let seconds: Option<u64> = std::env::var("HOPTY_TEST_STOPPED_SECONDS").ok().map(|seconds| seconds.parse().unwrap());
+    let (limit, amount) = seconds.map_or((support::LIMIT, AMOUNT), |seconds| (Duration::from_secs(seconds), usize::MAX));
+    let (began, before) = (Instant::now(), written(world));
+    let enough = wait_within(limit, || (written(world) - before >= amount).then_some(()));
+    assert!(enough.is_some() || seconds.is_some(), "the child stands still at {} bytes", written(world));
+    (written(world) - before) as f64 / began.elapsed().as_secs_f64()
+}
+
+/// The resident memory of the session's host, in KiB.
+fn memory(world: &World) -> u64 {
+    let host = world.processes().into_iter().map(|(pid, _)| pid).find(|pid| support::is_host(*pid)).unwrap();
+    let status = std::fs::read_to_string(format!("/proc/{host}/status")).unwrap();
+    let line = status.lines().find(|line| line.starts_with("VmRSS:")).unwrap();
+    line.split_whitespace().nth(1).unwrap().parse().unwrap()
+}
+
+/// Whether a terminal shows the session's last rows, as far as they fit.
+fn shows(term: &Term, rows: &[String], width: usize) -> bool {
+    let lines = term.lines();
+    let wanted = rows.iter().skip(rows.len().saturating_sub(lines.len()));
+    lines.iter().map(|line| line.trim_end().to_owned()).eq(wanted.map(|row| row[..row.len().min(width)].trim_end().to_owned()))
+}
+
+#[test]
+fn a_stopped_client_costs_nothing_while_the_program_writes_at_full_speed() {
+    for leader in [false, true] {
+        let world = world();
+        let first = run(&world, FULL_SPEED);
+        first.wait_text("begun");
+        let second = sized(&world, &["attach"], (60, 20));
+        wait_clients(&world, 2);
+        first.send("\r");
+        let both = speed(&world);
+        // The history is full by now, and does not count.
+        let before = memory(&world);
+        let (stands, other) = if leader { (&first, &second) } else { (&second, &first) };
+        let pid = i32::try_from(stands.child.id()).unwrap();
+        support::kill(pid, nix::libc::SIGSTOP);
+        let one = speed(&world);
+        let after = memory(&world);
+        let who = if leader { "the leader" } else { "the other" };
+        println!("both run: {both:.0} bytes/s; {who} is stopped: {one:.0} bytes/s; the host has {before} KiB, then {after} KiB");
+        assert!(after < before + GROWTH, "the host grew from {before} to {after} KiB");
+        std::fs::write(world.project.join("stop"), "").unwrap();
+        other.wait_text("the end of");
+        support::kill(pid, nix::libc::SIGCONT);
+        let mut rows: Vec<String> = world.ask(&["screen"]).lines().map(str::to_owned).collect();
+        rows.resize(40, String::new());
+        support::wait_for("the right picture", || (shows(&first, &rows, 120) && shows(&second, &rows, 60)).then_some(()));
+        assert_eq!(clients(&world).len(), 2);
+        second.send("typed\r");
+        first.wait_text("typed");
+        end(&world);
+    }
 }

@@ -37,9 +37,10 @@ pub fn fixtures(tally: &Mutex<Tally>) {
 pub fn cut(name: &str, bytes: &[u8], size: (u16, u16), step: usize) -> (usize, Vec<String>) {
     let mut screen = Screen::new(size.0, size.1);
     let (mut states, mut wrong, mut at) = (0, Vec::new(), 0);
-    for piece in bytes.chunks(step) {
-        screen.feed(piece);
-        at += piece.len();
+    while at < bytes.len() {
+        let from = at;
+        at = behind_mouse_modes(bytes, (from + step).min(bytes.len()));
+        screen.feed(&bytes[from..at]);
         states += 1;
         let dump = screen.dump();
         let mut fresh = shown(&[&dump.screen[..], &dump.begun].concat(), size);
@@ -60,30 +61,45 @@ pub fn cut(name: &str, bytes: &[u8], size: (u16, u16), step: usize) -> (usize, V
 }
 
 /// The model is resized, as the host does for a terminal of another size, and its dump is sent to that one. The rows and the
-/// cursor are the model's. Against an emulator that got the bytes and was resized itself: the alternate screen is the same, and of the
-/// primary one and the rows above it all that holds something. The two share rows out differently, and where an alternate
-/// screen gets lower alacritty moves it up; so it gets higher here.
+/// cursor are the model's. Against an emulator that got the bytes and was resized itself: of the primary screen and the rows above
+/// it all that holds something is the same, and a larger alternate screen is. The two share rows out differently, and a smaller
+/// alternate screen is moved up in alacritty, and its wide characters are cut in half.
 fn in_another_size(bytes: &[u8], size: (u16, u16)) -> Option<String> {
-    let other = (size.0 / 4 * 3, size.1 + 5);
-    let mut screen = Screen::with_history(size.0, size.1, 1000);
-    screen.feed(bytes);
-    screen.resize(other.0, other.1);
-    let dump = screen.dump();
-    let after = shown(&[dump.history, dump.screen].concat(), other);
-    let mut before = shown(bytes, size);
-    before.resize(other.0, other.1);
-    let (lines, cursor, here) = (screen.lines(), screen.cursor(), after.view());
-    let ours: Vec<&str> = lines.iter().map(|line| line.trim_end()).collect();
-    if after.rows() != ours || here.cursor != (i32::from(cursor.row), usize::from(cursor.col)) {
-        return Some(format!("at {other:?} it shows {:#?}, and not {ours:#?}", after.rows()));
+    [(size.0 / 4 * 3, size.1 + 5), (size.0 + 9, size.1 + 5)].into_iter().find_map(|other| {
+        let mut screen = Screen::with_history(size.0, size.1, 1000);
+        screen.feed(bytes);
+        screen.resize(other.0, other.1);
+        let dump = screen.dump();
+        let after = shown(&[dump.history, dump.screen].concat(), other);
+        let mut before = shown(bytes, size);
+        before.resize(other.0, other.1);
+        let (lines, cursor, here) = (screen.lines(), screen.cursor(), after.view());
+        let ours: Vec<&str> = lines.iter().map(|line| line.trim_end()).collect();
+        if after.rows() != ours || here.cursor != (i32::from(cursor.row), usize::from(cursor.col)) {
+            return Some(format!("at {other:?} it shows {:#?}, and not {ours:#?}", after.rows()));
+        }
+        let (wanted, found) = (filled(&before.view()), filled(&here));
+        if !screen.alternate() {
+            let same = clears(bytes) || wanted == found;
+            return (!same).then(|| format!("at {other:?} these rows hold something: {found:#?}, and not {wanted:#?}"));
+        }
+        let difference = picture(before.view(), other.1).difference(&picture(here, other.1));
+        difference.filter(|_| other.0 > size.0).map(|difference| format!("at {other:?}: {difference}"))
+    })
+}
+
+/// The next place that is not between switches of the mouse: programs turn all of its modes off, one after the other, and
+/// the first of them is enough in xterm and here, and not in alacritty.
+fn behind_mouse_modes(bytes: &[u8], at: usize) -> usize {
+    const BEGIN: &[u8] = b"\x1b[?100";
+    const LENGTH: usize = BEGIN.len() + 2;
+    let is_one = |from: &usize| bytes[*from..].starts_with(BEGIN);
+    let inside = (at.saturating_sub(LENGTH)..at).find(is_one);
+    let mut at = inside.map_or(at, |from| from + LENGTH);
+    while inside.is_some() && at < bytes.len() && is_one(&at) {
+        at += LENGTH;
     }
-    if screen.alternate() {
-        return picture(before.view(), other.1)
-            .difference(&picture(here, other.1))
-            .map(|difference| format!("at {other:?}: {difference}"));
-    }
-    let (wanted, found) = (filled(&before.view()), filled(&here));
-    (!clears(bytes) && wanted != found).then(|| format!("at {other:?} these rows hold something: {found:#?}, and not {wanted:#?}"))
+    at.min(bytes.len())
 }
 
 /// Whether the primary screen is cleared: alacritty keeps what stood there.
