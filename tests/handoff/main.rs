@@ -11,6 +11,7 @@ mod figures;
 mod forged;
 mod functions;
 mod moves;
+mod real;
 mod starts;
 mod steps;
 mod trees;
