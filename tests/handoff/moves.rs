@@ -116,12 +116,17 @@ fn redactions_name_the_places_and_never_the_secret() {
         world.ask(&["handoff", "create"]).trim().to_owned()
     };
     let shown = world.ask(&["handoff", "show", &id, "--redactions"]);
-    assert!(shown.starts_with("transcript.jsonl.gz:1: ") && shown.contains("[redacted]"), "{shown}");
+    assert!(shown.lines().any(|line| line.starts_with("handoff.md:") && line.contains(": GitHub token: ")), "{shown}");
+    assert!(shown.contains("\ntranscript.jsonl.gz:1: GitHub token: ") && shown.contains("[redacted: GitHub token]"), "{shown}");
     for args in [&["handoff", "show", &id, "--redactions"][..], &["handoff", "show", &id], &["handoff", "show", &id, "--frame"]] {
         assert!(!world.ask(args).contains(secret), "{args:?}");
     }
     let json = json_of(&world, &["handoff", "show", &id, "--redactions", "--json"]);
-    assert_eq!((&json[0]["file"], &json[0]["line"]), (&json!("transcript.jsonl.gz"), &json!(1)));
+    let last = json.as_array().unwrap().last().unwrap();
+    assert_eq!((&last["file"], &last["line"], &last["kind"]), (&json!("transcript.jsonl.gz"), &json!(1), &json!("GitHub token")));
+    world.ask(&["handoff", "clear"]);
+    let id = create(&world);
+    assert_eq!(world.ask(&["handoff", "show", &id, "--redactions"]), "");
 }
 
 #[test]

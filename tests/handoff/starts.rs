@@ -42,7 +42,7 @@ fn the_notice_stands_above_claude_and_is_safe() {
     term.wait_box();
     world.leave(term);
     let said = text(&world.hopty(&["--detached"]).stderr);
-    assert!(said.contains("[redacted]") && said.contains("...") && !said.contains('\u{1b}'), "{said}");
+    assert!(said.contains("[redacted: ") && said.contains("...") && !said.contains('\u{1b}'), "{said}");
     world.ask(&["stop", "--kill", "proj"]);
     // A store that cannot be read keeps nobody from Claude.
     std::fs::write(manifest_path(&world), "{").unwrap();

@@ -1,5 +1,5 @@
-//! `hopty handoff show --redactions`: what looks like a secret in the raw copies of a handoff, and is hidden wherever its
-//! text is shown. The secrets themselves are not printed.
+//! `hopty handoff show --redactions`: what was hidden in a handoff's document, and what looks like a secret in its raw
+//! copies and is hidden wherever their text is shown. The secrets themselves are not printed.
 
 use std::io::Read;
 
@@ -8,77 +8,85 @@ use serde_json::{Value, json};
 use super::{Place, store_failed};
 use crate::cli::error::{Failed, say, visible};
 use crate::core::claude::lines::LineSplitter;
-use crate::core::handoff::redact::redact;
-use crate::core::handoff::text::{cut_chars, safe_line};
+use crate::core::handoff::redact::{found, redact};
+use crate::core::handoff::text::safe_line;
 use crate::core::ids::HandoffId;
 
-/// What stands in place of a secret.
-const HIDDEN: &str = "[redacted]";
 /// How many are listed at most.
 const LISTED: usize = 1000;
 /// How much is shown on each side of one, in characters.
 const AROUND: usize = 40;
+/// The longest line or file that is looked at, in bytes; a longer one is passed over.
+const LOOKED_AT: usize = 8 << 20;
 
 /// One place where something was hidden.
 struct Hidden {
     file: &'static str,
-    line: u64,
+    line: usize,
+    kind: &'static str,
     around: String,
 }
 
 pub(super) fn redactions(place: &Place, id: &HandoffId, as_json: bool) -> Result<u8, Failed> {
-    // Only of a handoff that is whole.
-    place.store.show(id).map_err(store_failed)?;
-    let mut found = Vec::new();
+    let loaded = place.store.show(id).map_err(store_failed)?;
+    let mut all = Vec::new();
+    look(&loaded.text, "handoff.md", 0, &mut all);
     for (file, copy) in place.store.raw_copies(id) {
-        search(copy, file, &mut found);
+        if file.ends_with(".gz") { each_line(copy, file, &mut all) } else { whole(copy, file, &mut all) }
     }
     if as_json {
-        let list: Vec<Value> =
-            found.iter().map(|hidden| json!({"file": hidden.file, "line": hidden.line, "around": hidden.around})).collect();
-        say(format_args!("{}", json!(list)))?;
+        let list = all.iter().map(|h| json!({"file": h.file, "line": h.line, "kind": h.kind, "around": h.around}));
+        say(format_args!("{}", Value::Array(list.collect())))?;
         return Ok(0);
     }
-    for hidden in &found {
-        say(format_args!("{}:{}: {}", hidden.file, hidden.line, visible(&hidden.around)))?;
+    for hidden in &all {
+        say(format_args!("{}:{}: {}: {}", hidden.file, hidden.line, hidden.kind, visible(&hidden.around)))?;
     }
-    if found.is_empty() {
+    if all.is_empty() {
         eprintln!("nothing was hidden in {id}");
-    } else if found.len() >= LISTED {
+    } else if all.len() >= LISTED {
         eprintln!("only the first {LISTED} are listed");
     }
     Ok(0)
 }
 
-/// Reads in pieces of any size, lines of at most a megabyte: a longer one is passed over.
-fn search(mut from: impl Read, file: &'static str, found: &mut Vec<Hidden>) {
-    let mut splitter = LineSplitter::with_cap(1 << 20);
+/// A transcript, whose lines are records of their own.
+fn each_line(mut from: impl Read, file: &'static str, all: &mut Vec<Hidden>) {
+    let mut splitter = LineSplitter::with_cap(LOOKED_AT);
     let mut buf = vec![0; 1 << 16];
-    let mut line = 0;
+    let mut above = 0;
     while let Ok(n @ 1..) = from.read(&mut buf) {
         splitter.feed(&buf[..n], |bytes| {
-            line += 1;
-            look(&String::from_utf8_lossy(bytes), file, line, found);
+            look(&String::from_utf8_lossy(bytes), file, above, all);
+            above += 1;
         });
-        if found.len() >= LISTED {
+        if all.len() >= LISTED {
             return;
         }
     }
-    look(&String::from_utf8_lossy(splitter.tail()), file, line + 1, found);
+    look(&String::from_utf8_lossy(splitter.tail()), file, above, all);
 }
 
-fn look(text: &str, file: &'static str, line: u64, found: &mut Vec<Hidden>) {
-    let redacted = redact(text);
-    if redacted.matches(HIDDEN).count() == text.matches(HIDDEN).count() {
+/// A text in which a secret can go over several lines.
+fn whole(from: impl Read, file: &'static str, all: &mut Vec<Hidden>) {
+    let mut bytes = Vec::new();
+    if from.take(LOOKED_AT as u64).read_to_end(&mut bytes).is_ok() {
+        look(&String::from_utf8_lossy(&bytes), file, 0, all);
+    }
+}
+
+/// What is hidden in `text`, which begins below the line `above`.
+fn look(text: &str, file: &'static str, above: usize, all: &mut Vec<Hidden>) {
+    let places = found(text);
+    if places.is_empty() {
         return;
     }
-    for (at, _) in redacted.match_indices(HIDDEN) {
-        if found.len() >= LISTED {
-            return;
-        }
-        let before: Vec<char> = redacted[..at].chars().rev().take(AROUND).collect();
-        let before: String = before.into_iter().rev().collect();
-        let after = cut_chars(&redacted[at + HIDDEN.len()..], AROUND);
-        found.push(Hidden { file, line, around: safe_line(&format!("{before}{HIDDEN}{after}")) });
+    let redacted = redact(text);
+    let lines: Vec<&str> = redacted.split('\n').collect();
+    for place in places.into_iter().take(LISTED.saturating_sub(all.len())) {
+        let (before, after) = lines.get(place.line - 1).and_then(|line| line.split_at_checked(place.column - 1)).unwrap_or_default();
+        let before: String = before.chars().rev().take(AROUND).collect::<Vec<_>>().into_iter().rev().collect();
+        let after: String = after.chars().take(2 * AROUND).collect();
+        all.push(Hidden { file, line: above + place.line, kind: place.kind.word(), around: safe_line(&(before + &after)) });
     }
 }
