@@ -14,6 +14,7 @@ use nix::fcntl::OFlag;
 use tempfile::NamedTempFile;
 
 use super::error::FsError;
+use super::trace;
 
 /// How the names of temporary files begin; what is left of a crash is known by it.
 pub const TEMP_PREFIX: &str = ".hopty-tmp-";
@@ -33,6 +34,7 @@ pub fn write(path: &Path, bytes: &[u8]) -> Result<(), FsError> {
 pub fn write_with(path: &Path, fill: impl FnOnce(&mut File) -> io::Result<()>) -> Result<(), FsError> {
     let (temp, dir) = filled(path, fill)?;
     temp.as_file().sync_all().map_err(FsError::io("sync", path))?;
+    trace::synced(temp.path());
     persist(temp, path)?;
     sync_dir(dir)
 }
@@ -72,17 +74,19 @@ fn exchange(_: &Path, _: &Path) -> io::Result<()> {
 /// A temporary file beside `path` with what is to be its content, and their directory.
 fn filled(path: &Path, fill: impl FnOnce(&mut File) -> io::Result<()>) -> Result<(NamedTempFile, &Path), FsError> {
     refuse_odd(path)?;
-    let dir = path.parent().filter(|dir| !dir.as_os_str().is_empty()).unwrap_or(Path::new("."));
+    let dir = above(path);
     let mut temp = tempfile::Builder::new()
         .prefix(TEMP_PREFIX)
         .permissions(fs::Permissions::from_mode(0o600))
         .tempfile_in(dir)
         .map_err(FsError::io("make a temporary file in", dir))?;
     fill(temp.as_file_mut()).map_err(FsError::io("write", path))?;
+    trace::filled(temp.path());
     Ok((temp, dir))
 }
 
 fn persist(temp: NamedTempFile, path: &Path) -> Result<(), FsError> {
+    trace::renamed(temp.path(), path);
     temp.persist(path).map(drop).map_err(|failed| FsError::Io { doing: "rename to", path: path.to_owned(), source: failed.error })
 }
 
@@ -91,7 +95,42 @@ fn persist(temp: NamedTempFile, path: &Path) -> Result<(), FsError> {
 /// # Errors
 /// When the directory cannot be opened or synced.
 pub fn sync_dir(dir: &Path) -> Result<(), FsError> {
-    File::open(dir).and_then(|dir| dir.sync_all()).map_err(FsError::io("sync", dir))
+    File::open(dir).and_then(|dir| dir.sync_all()).map_err(FsError::io("sync", dir))?;
+    trace::dir_synced(dir);
+    Ok(())
+}
+
+/// Gives a file another name in the same directory, and makes that last.
+///
+/// # Errors
+/// When it cannot be renamed, or the directory not be synced.
+pub fn rename(from: &Path, to: &Path) -> Result<(), FsError> {
+    fs::rename(from, to).map_err(FsError::io("rename", from))?;
+    trace::renamed(from, to);
+    sync_dir(above(to))
+}
+
+/// Makes a directory (0700) that must not be there yet. Its name does not last before the directory above is synced.
+///
+/// # Errors
+/// When it is there, or cannot be made.
+pub fn make_dir(path: &Path) -> io::Result<()> {
+    DirBuilder::new().mode(0o700).create(path)?;
+    trace::dir_made(path);
+    Ok(())
+}
+
+/// Deletes a directory with all that is in it.
+///
+/// # Errors
+/// When something of it cannot be deleted.
+pub fn remove_dir(path: &Path) -> Result<(), FsError> {
+    trace::removed(path);
+    fs::remove_dir_all(path).map_err(FsError::io("delete", path))
+}
+
+fn above(path: &Path) -> &Path {
+    path.parent().filter(|dir| !dir.as_os_str().is_empty()).unwrap_or(Path::new("."))
 }
 
 /// The content of `path`; `None` when there is no such file.
@@ -139,12 +178,21 @@ fn read_closed(path: &Path, cap: u64, closed: Option<u32>) -> Result<Option<Vec<
 }
 
 /// Sees to it that `path` is a directory of this user that nobody else can write; makes it (0700) and what is missing
-/// above it.
+/// above it. What is made lasts: a file is lost with a directory that was not synced, however often it was.
 ///
 /// # Errors
 /// When it cannot be made, is no directory, or is not private.
 pub fn private_dir(path: &Path) -> Result<(), FsError> {
-    DirBuilder::new().recursive(true).mode(0o700).create(path).map_err(FsError::io("make the directory", path))?;
+    let missing: Vec<&Path> = path.ancestors().take_while(|at| !at.as_os_str().is_empty() && !at.exists()).collect();
+    for dir in missing.into_iter().rev() {
+        match make_dir(dir) {
+            // Another process may be at the same.
+            Err(error) if error.kind() != io::ErrorKind::AlreadyExists || !dir.is_dir() => {
+                return Err(FsError::io("make the directory", dir)(error));
+            }
+            _ => sync_dir(above(dir))?,
+        }
+    }
     let meta = fs::metadata(path).map_err(FsError::io("look at", path))?;
     if !meta.is_dir() {
         return Err(FsError::WrongKind { path: path.to_owned(), expected: "directory" });

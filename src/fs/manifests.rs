@@ -110,7 +110,8 @@ impl Manifests {
         let path = self.path_of(channel);
         let stamp = chrono::Utc::now().format("%Y%m%d-%H%M%S-%f");
         let aside = self.dir.join(format!("{channel}.manifest.json.corrupt-{stamp}"));
-        fs::rename(&path, &aside).map_err(FsError::io("put aside", &path))?;
+        // Before a good one takes its place: a power cut must not leave that and lose this.
+        atomic::rename(&path, &aside)?;
         self.notice(format!("the manifest {} could not be read ({why}); it is kept as {}", path.display(), aside.display()));
         Ok(Manifest::new(channel.clone()))
     }

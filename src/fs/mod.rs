@@ -7,6 +7,8 @@ pub mod journal;
 pub mod lock;
 mod manifests;
 pub mod paths;
+#[cfg(test)]
+mod power_tests;
 pub mod process;
 mod records;
 pub mod registry;
@@ -14,5 +16,6 @@ pub mod servers;
 pub mod session;
 pub mod store;
 pub mod tail;
+mod trace;
 pub mod transcript;
 pub mod watch;

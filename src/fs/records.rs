@@ -3,9 +3,8 @@
 //! `handoff.md`, `state.json` and `changes.patch` are written when the handoff is made; `transcript.jsonl.gz` follows
 //! later. Records are made, changed and deleted under the store's lock, which is the caller's.
 
-use std::fs::{self, DirBuilder, File};
+use std::fs::{self, File};
 use std::io::{self, BufReader};
-use std::os::unix::fs::DirBuilderExt;
 use std::path::{Path, PathBuf};
 
 use flate2::Compression;
@@ -88,7 +87,7 @@ impl Records {
     fn make_dir(&self, capture: &mut Capture) -> Result<PathBuf, FsError> {
         for _ in 0..TRIES {
             let dir = self.of(&capture.id());
-            match DirBuilder::new().mode(0o700).create(&dir) {
+            match atomic::make_dir(&dir) {
                 Ok(()) => return Ok(dir),
                 Err(error) if error.kind() == io::ErrorKind::AlreadyExists => {
                     capture.origin.created_at = capture.origin.created_at.after(1000);
@@ -162,8 +161,7 @@ impl Records {
     }
 
     pub(super) fn delete(&self, id: &HandoffId) -> Result<(), FsError> {
-        let dir = self.of(id);
-        fs::remove_dir_all(&dir).map_err(FsError::io("delete the record", &dir))
+        atomic::remove_dir(&self.of(id))
     }
 }
 

@@ -1,0 +1,79 @@
+//! The order in which the store changes names and files, for the tests of what a power cut leaves (`power_tests`). Outside of
+//! tests every function here is empty; nothing depends on what it is told.
+
+#[cfg(not(test))]
+mod to {
+    use std::path::Path;
+
+    pub(in crate::fs) fn filled(_: &Path) {}
+    pub(in crate::fs) fn synced(_: &Path) {}
+    pub(in crate::fs) fn renamed(_: &Path, _: &Path) {}
+    pub(in crate::fs) fn dir_made(_: &Path) {}
+    pub(in crate::fs) fn dir_synced(_: &Path) {}
+    pub(in crate::fs) fn removed(_: &Path) {}
+}
+
+#[cfg(test)]
+mod to {
+    use std::cell::RefCell;
+    use std::path::{Path, PathBuf};
+
+    /// One step, as the kernel was asked for it.
+    #[derive(Clone, Debug)]
+    pub(in crate::fs) enum Step {
+        /// A file was made and given this content.
+        Filled(PathBuf, Vec<u8>),
+        /// A file was synced.
+        Synced(PathBuf),
+        /// A name was changed.
+        Renamed(PathBuf, PathBuf),
+        /// A directory was made.
+        DirMade(PathBuf),
+        /// A directory was synced.
+        DirSynced(PathBuf),
+        /// A file or an empty directory was deleted.
+        Removed(PathBuf),
+    }
+
+    thread_local! {
+        static STEPS: RefCell<Vec<Step>> = const { RefCell::new(Vec::new()) };
+    }
+
+    fn step(step: Step) {
+        STEPS.with_borrow_mut(|steps| steps.push(step));
+    }
+
+    /// The steps of this thread since this was called last.
+    pub(in crate::fs) fn take() -> Vec<Step> {
+        STEPS.take()
+    }
+
+    pub(in crate::fs) fn filled(path: &Path) {
+        step(Step::Filled(path.to_owned(), std::fs::read(path).unwrap()));
+    }
+
+    pub(in crate::fs) fn synced(path: &Path) {
+        step(Step::Synced(path.to_owned()));
+    }
+
+    pub(in crate::fs) fn renamed(from: &Path, to: &Path) {
+        step(Step::Renamed(from.to_owned(), to.to_owned()));
+    }
+
+    pub(in crate::fs) fn dir_made(path: &Path) {
+        step(Step::DirMade(path.to_owned()));
+    }
+
+    pub(in crate::fs) fn dir_synced(path: &Path) {
+        step(Step::DirSynced(path.to_owned()));
+    }
+
+    pub(in crate::fs) fn removed(path: &Path) {
+        if path.is_dir() {
+            std::fs::read_dir(path).unwrap().for_each(|entry| removed(&entry.unwrap().path()));
+        }
+        step(Step::Removed(path.to_owned()));
+    }
+}
+
+pub(super) use to::*;
