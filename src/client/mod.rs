@@ -216,6 +216,10 @@ impl Client {
     }
 
     fn run(&mut self) -> io::Result<Left> {
+        // What came with the answer is here already, and no poll would tell.
+        if let Some(left) = self.take_frames() {
+            return Ok(left);
+        }
         loop {
             let mut set = PollSet::default();
             let interest = match (self.output.is_full(), self.stream.waiting() > 0) {

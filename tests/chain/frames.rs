@@ -5,9 +5,64 @@ use std::time::Duration;
 use hopty::standin::script::{Reply, Script};
 use serde_json::{Value, json};
 
-use super::steps::{main_requests, text_of};
+use super::steps::{assert_handed_over, is_asked, main_requests, submit, text_of};
 use super::support::claude::Kind;
 use super::support::world::World;
+
+/// The model says nothing for the one who goes on: goal, tasks, files and the work tree reach it all the same.
+pub fn the_facts_alone_carry_a_task_over(kind: Kind) {
+    let script = Script::each(|request, _| {
+        if let Some(id) = request.continued_handoff() {
+            return Reply::text(format!("Continuing from handoff {id}.")).filling(2000);
+        }
+        if is_asked(request) {
+            return Reply::text("No.").filling(166_000);
+        }
+        match request.assistant_messages() {
+            0 => Reply::text("Planning.")
+                .filling(10_000)
+                .and_tool("TaskCreate", json!({"subject": "Lay the foundation", "description": "first"}))
+                .and_tool("TaskCreate", json!({"subject": "Raise the walls", "description": "second"})),
+            1 => Reply::tool("TaskUpdate", json!({"taskId": "1", "status": "completed"})).filling(20_000),
+            2 => Reply::tool("TaskUpdate", json!({"taskId": "2", "status": "in_progress"})).filling(30_000),
+            3 => Reply::bash("echo brick > wall.txt; ls /nowhere").filling(40_000),
+            _ => Reply::text("The walls are half up.").filling(165_000),
+        }
+    });
+    let Some(mut world) = World::new(kind, script) else { return };
+    world.set("HOPTY_HANDOFF_SUMMARY", "auto");
+    repository(&world);
+    let goal = "Build a house: first the foundation, then the walls.";
+    let term = world.start(&[]);
+    submit(&term, goal);
+    let (_, new) = assert_handed_over(&world, 1, goal);
+    let first = main_requests(&world, &new).remove(0);
+    for part in [
+        "[in_progress] #2 Raise the walls",
+        "[completed] #1 Lay the foundation",
+        "Finish: Raise the walls",
+        "The walls are half up.",
+        "Branch: main",
+        "wall.txt",
+        "/nowhere",
+    ] {
+        assert!(first.contains(part), "{part} is not in the first request\n{:#?}", first.texts());
+    }
+    world.leave(term);
+}
+
+fn repository(world: &World) {
+    for args in [&["init", "-q", "-b", "main"][..], &["commit", "-q", "--allow-empty", "-m", "Nothing yet"]] {
+        let mut git = std::process::Command::new("git");
+        git.current_dir(&world.project).env("GIT_CONFIG_GLOBAL", "/dev/null").args([
+            "-c",
+            "user.name=A",
+            "-c",
+            "user.email=a@example.org",
+        ]);
+        assert!(git.args(args).status().unwrap().success());
+    }
+}
 
 pub fn a_long_goal_many_tasks_and_files_fit_the_frame(kind: Kind) {
     let script = Script::each(|request, _| {

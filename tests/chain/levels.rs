@@ -20,6 +20,29 @@ pub fn a_tool_loop_over_the_hard_level_hands_over_at_a_tool_boundary(kind: Kind)
     world.leave(term);
 }
 
+pub fn each_level_is_told_once_on_the_way_up(kind: Kind) {
+    let script = Script::each(|request, _| match request.assistant_messages() as u64 {
+        step @ 0..19 => Reply::bash(format!("echo step {step}")).filling((step + 1) * 10_000),
+        _ => Reply::text("Full.").filling(195_000),
+    });
+    let Some(mut world) = World::new(kind, script) else { return };
+    world.set("HOPTY_RESTART_MODE", "manual");
+    let term = world.start(&[]);
+    submit(&term, "Fill it up.");
+    term.wait_text("Full.");
+    world.wait_decision("level.crossed", 4);
+    world.wait_state("idle");
+    let crossed: Vec<Value> = world.decisions().into_iter().filter(|d| d["kind"] == "level.crossed").collect();
+    let levels: Vec<&str> = crossed.iter().filter_map(|d| d["level"].as_str()).collect();
+    assert_eq!(levels, ["ask", "warn", "handoff", "hard"]);
+    for (decision, percent) in crossed.iter().zip([60, 70, 80, 90]) {
+        let sentence = decision["sentence"].as_str().unwrap();
+        assert!(sentence.starts_with(&format!("Context is at {percent} % of 200000 tokens")), "{sentence}");
+    }
+    assert!(!world.decisions().iter().any(|d| d["kind"] == "restart.requested"), "mode manual");
+    world.leave(term);
+}
+
 pub fn hand_overs_in_a_row_lose_nothing(kind: Kind) {
     let rounds: usize = std::env::var("HOPTY_TEST_ROUNDS").ok().and_then(|n| n.parse().ok()).unwrap_or(5);
     let wanted = format!("handed over {rounds} times");

@@ -33,6 +33,8 @@ use words::*;
 both! {
     a_prompt_is_answered_and_exit_leaves_a_whole_terminal,
     a_tool_loop_over_the_hard_level_hands_over_at_a_tool_boundary,
+    each_level_is_told_once_on_the_way_up,
+    the_facts_alone_carry_a_task_over,
     hand_overs_in_a_row_lose_nothing,
     a_turn_that_ends_over_the_handoff_level_hands_over,
     claudes_own_words_are_in_the_handoff,

@@ -2,6 +2,7 @@
 
 use std::sync::Arc;
 
+use hopty::core::handoff::note;
 use hopty::standin::request::{Kind as Asks, Request};
 use hopty::standin::script::{Reply, Script};
 use serde_json::Value;
@@ -41,6 +42,11 @@ pub fn assert_handed_over(world: &World, n: usize, goal: &str) -> (String, Strin
     let times: usize = first.texts().iter().map(|(_, text)| text.matches(&prompt).count()).sum();
     assert_eq!(times, 1, "our prompt stands in it once");
     (old, new)
+}
+
+/// Whether Claude is asked for its own words.
+pub fn is_asked(request: &Request) -> bool {
+    request.contains(&note::QUESTION[..60])
 }
 
 pub fn quiet_talk() -> Script {

@@ -1,11 +1,9 @@
 //! Claude's own words in a handoff, and Claude's own compaction, which does not get there first.
 
-use hopty::core::handoff::note;
-use hopty::standin::request::Request;
 use hopty::standin::script::{Reply, Script};
 use serde_json::json;
 
-use super::steps::{assert_handed_over, main_requests, submit};
+use super::steps::{assert_handed_over, is_asked, main_requests, submit};
 use super::support::claude::Kind;
 use super::support::world::{World, tools};
 
@@ -28,10 +26,6 @@ fn world(kind: Kind, steps: usize, words: &'static str) -> Option<World> {
     let mut world = World::new(kind, script)?;
     world.set("HOPTY_HANDOFF_SUMMARY", "auto");
     Some(world)
-}
-
-fn is_asked(request: &Request) -> bool {
-    request.contains(&note::QUESTION[..60])
 }
 
 fn note() -> &'static str {
