@@ -9,20 +9,20 @@ use super::support::term::Term;
 use super::support::world::World;
 use super::{sized, support, wait_clients};
 
-/// A Claude in the middle of a turn, whose tool waits until the test writes into `go`.
+/// A Claude in the middle of a turn, whose tool waits until the test writes `go`. No pipe: 2.1.240 reads a file itself that `cat` is
+/// to show.
 fn working(kind: Kind) -> Option<(World, Term)> {
     let script = Script::each(|request, _| match request.assistant_messages() {
-        0 => Reply::bash("cat go"),
+        0 => Reply::bash("until [ -e go ]; do sleep 0.1; done"),
         1 => Reply::text("The first is done."),
         n => Reply::text(format!("Answer {n} is here.")),
     });
     let world = World::new(kind, script)?;
-    nix::unistd::mkfifo(&world.project.join("go"), nix::sys::stat::Mode::S_IRWXU).unwrap();
     let term = world.start(&[]);
     term.wait_box();
     term.submit("Do the first.");
     world.wait_state("busy");
-    term.wait_text("cat go");
+    term.wait_text("until [ -e go ]");
     Some((world, term))
 }
 
