@@ -90,7 +90,7 @@ mod tests {
     }
 
     #[test]
-    fn item_028_what_names_no_conversation_is_malformed_and_says_why() {
+    fn forty_malformed_files_are_malformed() {
         let mut cases: Vec<Vec<u8>> = [
             "",
             "\n",

@@ -131,7 +131,7 @@ fn item_025_the_lock_of_a_dead_script_is_cleaned_up() {
 }
 
 #[test]
-fn item_020_the_session_file_names_conversation_and_transcript() {
+fn the_session_file_leads_to_a_conversation_where_nothing_better_does() {
     let world = world();
     let elsewhere = world.home.join("t.jsonl");
     let file = world.claude_dir().join(".current-session");

@@ -208,9 +208,8 @@ fn item_051_a_start_loads_only_what_waits_is_young_and_is_nobody_else_s() {
     world.assert_nothing_left();
 }
 
-#[test]
-fn item_010_a_signal_hands_over_only_the_conversation_that_it_names() {
-    let world = world();
+/// A talk of one prompt, and what writes a signal: never seen half, as a script that is well made renames.
+fn talk_with_signal(world: &World) -> (super::support::term::Term, String, impl Fn(&str)) {
     let term = world.start(&[]);
     term.wait_box();
     term.submit("Say hello to me.");
@@ -218,25 +217,62 @@ fn item_010_a_signal_hands_over_only_the_conversation_that_it_names() {
     world.wait_state("idle");
     let conversation = world.status()["conversation"].as_str().unwrap().to_owned();
     let signal = world.claude_dir().join(".restart-session");
-    // Never seen half: a script that is well made renames.
-    let write = |id: &str| {
+    let dir = world.project.display().to_string();
+    let write = move |id: &str| {
         let new = signal.with_extension("new");
-        std::fs::write(&new, format!("{id}:{}\n", world.project.display())).unwrap();
+        std::fs::write(&new, format!("{id}:{dir}\n")).unwrap();
         std::fs::rename(&new, &signal).unwrap();
     };
-    write(OTHER);
-    let ignored = world.wait_decision("restart.ignored", 1);
-    assert!(signal.exists(), "it is somebody else's");
-    assert_eq!(world.status()["conversation"], conversation.as_str());
-    // Which conversation was meant is said (checklist 28).
-    assert!(ignored["sentence"].as_str().unwrap().contains(OTHER), "{ignored}");
-    write(&conversation);
-    world.wait_decision("handoff.saved", 1);
+    (term, conversation, write)
+}
+
+#[test]
+fn item_010_a_signal_hands_over_the_conversation_and_directory_that_it_names() {
+    let world = world();
+    let (term, conversation, signal) = talk_with_signal(&world);
+    signal(&conversation);
+    let saved = world.wait_decision("handoff.saved", 1);
     world.wait_decision("run.spawned", 2);
-    assert!(!signal.exists());
+    assert!(!world.claude_dir().join(".restart-session").exists(), "it is obeyed once");
+    let entry = json_of(&world, &["handoff", "show", saved["handoff"].as_str().unwrap(), "--json"]);
+    assert_eq!((&entry["session_id"], &entry["type"]), (&json!(conversation), &json!("signal")));
     drop(term);
     world.ask(&["stop", "--kill", "proj"]);
     world.assert_nothing_left();
+}
+
+#[test]
+fn item_028_a_signal_for_another_conversation_is_left_alone_and_logged() {
+    let world = world();
+    let (term, conversation, signal) = talk_with_signal(&world);
+    let before = world.status();
+    signal(OTHER);
+    let ignored = world.wait_decision("restart.ignored", 1);
+    assert!(ignored["sentence"].as_str().unwrap().contains(OTHER), "{ignored}");
+    assert!(world.ask(&["log", "proj"]).contains(OTHER), "and people can read it");
+    let after = world.status();
+    assert_eq!((&after["pid"], &after["run"], &after["conversation"]), (&before["pid"], &json!(1), &json!(conversation)));
+    assert!(world.claude_dir().join(".restart-session").exists(), "it is somebody else's");
+    world.leave(term);
+}
+
+#[test]
+fn item_030_restarts_have_a_limit_which_is_ten_and_the_last_handoff_waits() {
+    assert_eq!(hopty::core::config::Config::default().restart.max_restarts, 10);
+    let mut world = world();
+    world.set("HOPTY_RESTART_MAX_RESTARTS", "1");
+    let (mut term, _, signal) = talk_with_signal(&world);
+    world.ask(&["restart", "proj", "--wait"]);
+    world.wait_decision("handoff.consumed", 1);
+    world.wait_state("idle");
+    signal(world.status()["conversation"].as_str().unwrap());
+    world.wait_decision("session.ended", 1);
+    term.wait_exit();
+    let ended = json_of(&world, &["status", "proj", "--json"]);
+    assert_eq!((&ended["exit"]["cause"], &ended["run"]), (&json!("restart_limit"), &json!(2)), "exactly one restart");
+    // The host had claimed it for the run that was not to be; with the host the claim is gone.
+    world.assert_nothing_left();
+    assert_eq!(world.ask(&["handoff", "id"]), format!("{}\n", ended["handoff"]["id"].as_str().unwrap()));
 }
 
 #[test]
