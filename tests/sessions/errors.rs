@@ -35,7 +35,7 @@ fn with_json_the_error_is_an_object_on_standard_output() {
         (&["restart", "--json"], "not_found"),
         (&["why", "--json", "--what"], "bad_request"),
         (&["ls", "--json", "--what"], "bad_request"),
-        (&["context", "--json"], "bad_request"),
+        (&["conversations", "--json"], "bad_request"),
     ] {
         let output = world.hopty(args);
         assert!(!output.status.success());
