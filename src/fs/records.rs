@@ -73,6 +73,9 @@ impl Records {
     pub(super) fn write(&self, capture: &mut Capture) -> Result<Written, FsError> {
         atomic::private_dir(&self.dir)?;
         let dir = self.make_dir(capture)?;
+        if let Some(before) = capture.origin.predecessor.as_ref().and_then(|id| self.state(id)) {
+            capture.inherit(before.goal.as_deref(), &before.done);
+        }
         let text = Document::of(capture).render();
         atomic::write(&dir.join("handoff.md"), text.as_bytes())?;
         atomic::write(&dir.join("state.json"), State::of(capture).render().as_bytes())?;
@@ -140,6 +143,12 @@ impl Records {
             copies.push((PATCH, Box::new(file)));
         }
         copies
+    }
+
+    /// The state of a record; `None` when it is gone or cannot be read.
+    fn state(&self, id: &HandoffId) -> Option<State> {
+        let bytes = atomic::read(&self.of(id).join("state.json"), DOCUMENT_CAP).ok().flatten()?;
+        serde_json::from_slice(&bytes).ok()
     }
 
     /// Writes how far the copy of the transcript is. A state that cannot be read is left as it is.

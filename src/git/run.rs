@@ -56,9 +56,31 @@ pub(super) enum Cut {
     Size,
 }
 
-/// Runs `git ARGS` for `dir`, until `until` at the latest, and keeps at most `cap` bytes of its output.
-pub(super) fn git(dir: &Path, args: &[&str], until: Instant, cap: usize) -> io::Result<Output> {
-    run(Command::new("git").args(arguments(dir)).args(args), until, cap)
+/// Runs `git ARGS` for `dir` with the keys in `emptied` set to nothing, until `until` at the latest, and keeps at most
+/// `cap` bytes of its output.
+pub(super) fn git(dir: &Path, args: &[&str], emptied: &[String], until: Instant, cap: usize) -> io::Result<Output> {
+    let mut command = Command::new("git");
+    command.args(arguments(dir)).args(args).env("GIT_CONFIG_COUNT", emptied.len().to_string());
+    // Not by `-c`: a key may have an equals sign in it.
+    for (n, key) in emptied.iter().enumerate() {
+        command.env(format!("GIT_CONFIG_KEY_{n}"), key).env(format!("GIT_CONFIG_VALUE_{n}"), "");
+    }
+    run(&mut command, until, cap)
+}
+
+/// Keys of filters that the repository itself names, and of their being required. git runs a filter to compare a file,
+/// and no option keeps it from that. Filters of the person's own configuration are not among them.
+pub(super) fn own_filters(dir: &Path, until: Instant) -> Vec<String> {
+    let pattern = r"^filter\..*\.(clean|smudge|process)$";
+    let args = ["config", "--show-scope", "--includes", "-z", "--name-only", "--get-regexp", pattern];
+    let Ok(output) = git(dir, &args, &[], until, 64 << 10) else { return Vec::new() };
+    let fields: Vec<String> = output.stdout.split(|b| *b == 0).map(|field| String::from_utf8_lossy(field).into_owned()).collect();
+    let own = fields.chunks_exact(2).filter(|pair| matches!(pair[0].as_str(), "local" | "worktree"));
+    let keys = own.flat_map(|pair| {
+        let required = pair[1].rsplit_once('.').map(|(filter, _)| format!("{filter}.required"));
+        [Some(pair[1].clone()), required].into_iter().flatten()
+    });
+    keys.take(512).collect()
 }
 
 fn arguments(dir: &Path) -> impl Iterator<Item = &std::ffi::OsStr> {

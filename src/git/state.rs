@@ -6,13 +6,17 @@ use std::time::{Duration, Instant};
 
 use thiserror::Error;
 
-use super::run::{Cut, Output, git};
+use super::run::{Cut, Output, git, own_filters};
 use crate::core::handoff::capture::GitState;
 
 /// The most output of `git status` that is read, in bytes.
 const STATUS_CAP: usize = 1 << 20;
 /// The most output of `git diff --stat` that is read, in bytes.
 const STAT_CAP: usize = 64 << 10;
+/// How much is kept of the staged and of the unstaged patch each, in bytes.
+const PART_CAP: usize = 128 << 10;
+/// A diff that runs no program, whatever the repository says.
+const DIFF: [&str; 5] = ["diff", "--no-ext-diff", "--no-textconv", "--no-color", "--ignore-submodules=dirty"];
 /// How many changed paths are kept.
 const PATHS_CAP: usize = 2000;
 
@@ -54,7 +58,8 @@ pub enum GitError {
 pub fn read(dir: &Path, limits: Limits) -> Result<Option<GitState>, GitError> {
     let until = Instant::now() + limits.time;
     let args = ["status", "--porcelain=v2", "--branch", "-z", "--untracked-files=normal", "--ignore-submodules=dirty"];
-    let output = match git(dir, &args, until, STATUS_CAP) {
+    let emptied = own_filters(dir, until);
+    let output = match git(dir, &args, &emptied, until, STATUS_CAP) {
         Ok(output) => output,
         Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(None),
         Err(error) => return Err(GitError::Run(error)),
@@ -73,29 +78,59 @@ pub fn read(dir: &Path, limits: Limits) -> Result<Option<GitState>, GitError> {
     if output.cut == Some(Cut::Size) {
         state.notes.push("more files are changed than were listed".to_owned());
     }
-    if let Some(stat) = diff(dir, &["--stat=120"], "summary", &mut state, until, STAT_CAP) {
+    if !emptied.is_empty() {
+        state.notes.push("filters that this repository names were not run".to_owned());
+    }
+    let ask = Ask { dir, emptied: &emptied, until };
+    if let Some(stat) = ask.diff(&["--stat=120"], "summary", &mut state, STAT_CAP) {
         state.stat = String::from_utf8_lossy(&stat).into_owned();
     }
-    if let Some(patch) = diff(dir, &["--binary"], "patch", &mut state, until, limits.patch) {
+    if let Some(patch) = ask.diff(&["--binary"], "patch", &mut state, limits.patch) {
         state.patch = patch;
     }
+    ask.parts(&mut state);
     Ok(Some(state))
 }
 
-/// What `git diff` says about everything that is not committed; `None`, with a note, when it does not say all of it.
-fn diff(dir: &Path, how: &[&str], what: &str, state: &mut GitState, until: Instant, cap: usize) -> Option<Vec<u8>> {
-    let safe = ["diff", "--no-ext-diff", "--no-textconv", "--no-color", "--ignore-submodules=dirty"];
-    // Before the first commit there is no head to compare with, only what is staged.
-    let base = if state.head.is_some() { "HEAD" } else { "--cached" };
-    let args: Vec<&str> = safe.iter().chain(how).copied().chain([base]).collect();
-    let why = match git(dir, &args, until, cap) {
-        Ok(Output { cut: None, status: Some(status), stdout, .. }) if status.success() => return Some(stdout),
-        Ok(Output { cut: Some(Cut::Time), .. }) => "was not finished in time",
-        Ok(Output { cut: Some(Cut::Size), .. }) => "is too long",
-        Ok(_) | Err(_) => "could not be made",
-    };
-    state.notes.push(format!("the {what} of the changes {why}"));
-    None
+/// What a diff is asked with.
+struct Ask<'a> {
+    dir: &'a Path,
+    emptied: &'a [String],
+    until: Instant,
+}
+
+impl Ask<'_> {
+    /// What `git diff` says about everything that is not committed; `None`, with a note, when it does not say all of it.
+    fn diff(&self, how: &[&str], what: &str, state: &mut GitState, cap: usize) -> Option<Vec<u8>> {
+        // Before the first commit there is no head to compare with, only what is staged.
+        let base = if state.head.is_some() { "HEAD" } else { "--cached" };
+        let args: Vec<&str> = DIFF.iter().chain(how).copied().chain([base]).collect();
+        let why = match git(self.dir, &args, self.emptied, self.until, cap) {
+            Ok(Output { cut: None, status: Some(status), stdout, .. }) if status.success() => return Some(stdout),
+            Ok(Output { cut: Some(Cut::Time), .. }) => "was not finished in time",
+            Ok(Output { cut: Some(Cut::Size), .. }) => "is too long",
+            Ok(_) | Err(_) => "could not be made",
+        };
+        state.notes.push(format!("the {what} of the changes {why}"));
+        None
+    }
+
+    /// The beginnings of the staged and of the unstaged patch. Where all is of one kind, it is the patch that is there.
+    fn parts(&self, state: &mut GitState) {
+        let tracked = || state.changed.iter().map(|(code, _)| code.as_bytes()).filter(|code| *code != b"??");
+        let staged = tracked().any(|code| code.first() != Some(&b'.'));
+        let unstaged = tracked().any(|code| code.get(1) != Some(&b'.'));
+        let part = |how: &[&str], all: bool| match (all, state.patch.is_empty()) {
+            (true, false) => state.patch[..state.patch.len().min(PART_CAP)].to_vec(),
+            _ => {
+                let args: Vec<&str> = DIFF.iter().chain(how).copied().collect();
+                git(self.dir, &args, self.emptied, self.until, PART_CAP).map(|output| output.stdout).unwrap_or_default()
+            }
+        };
+        let of_staged = if staged { part(&["--cached"], !unstaged) } else { Vec::new() };
+        let of_unstaged = if unstaged { part(&[], !staged) } else { Vec::new() };
+        (state.staged, state.unstaged) = (of_staged, of_unstaged);
+    }
 }
 
 /// Reads `git status --porcelain=v2 --branch -z`. A field that is not as expected is read over.
@@ -110,6 +145,8 @@ fn parse_status(bytes: &[u8]) -> GitState {
                 match rest.split_once(' ') {
                     Some(("branch.oid", oid)) if oid != "(initial)" => state.head = Some(oid.to_owned()),
                     Some(("branch.head", branch)) if branch != "(detached)" => state.branch = Some(branch.to_owned()),
+                    Some(("branch.upstream", upstream)) => state.upstream = Some(upstream.to_owned()),
+                    Some(("branch.ab", counts)) => state.ahead_behind = ahead_behind(counts),
                     _ => {}
                 }
                 continue;
@@ -131,6 +168,12 @@ fn parse_status(bytes: &[u8]) -> GitState {
         }
     }
     state
+}
+
+/// `+1 -2`.
+fn ahead_behind(counts: &str) -> Option<(u64, u64)> {
+    let (ahead, behind) = counts.split_once(' ')?;
+    Some((ahead.strip_prefix('+')?.parse().ok()?, behind.strip_prefix('-')?.parse().ok()?))
 }
 
 #[cfg(test)]
@@ -182,6 +225,50 @@ mod tests {
     }
 
     #[test]
+    fn item_091_staged_and_unstaged_changes_are_kept_apart() {
+        let dir = repository();
+        fs::write(dir.path().join("c"), "two\n").unwrap();
+        let only = read(dir.path(), LONG).unwrap().unwrap();
+        assert!(only.staged.is_empty() && only.unstaged == only.patch && !only.patch.is_empty());
+        setup(dir.path(), &["add", "c"]);
+        let only = read(dir.path(), LONG).unwrap().unwrap();
+        assert!(only.unstaged.is_empty() && only.staged == only.patch);
+        fs::write(dir.path().join("d"), "three\n").unwrap();
+        let both = read(dir.path(), LONG).unwrap().unwrap();
+        let (staged, unstaged) = (String::from_utf8(both.staged).unwrap(), String::from_utf8(both.unstaged).unwrap());
+        assert!(staged.contains("+two") && !staged.contains("+three"));
+        assert!(unstaged.contains("+three") && !unstaged.contains("+two"));
+    }
+
+    #[test]
+    fn a_branch_that_follows_another_tells_how_far_they_are_apart() {
+        let (origin, clone) = (repository(), tempfile::tempdir().unwrap());
+        setup(clone.path(), &["clone", "-q", origin.path().to_str().unwrap(), "w"]);
+        let work = clone.path().join("w");
+        setup(&work, &["commit", "-q", "--allow-empty", "-m", "mine"]);
+        let state = read(&work, LONG).unwrap().unwrap();
+        assert_eq!((state.upstream.as_deref(), state.ahead_behind), (Some("origin/main"), Some((1, 0))));
+    }
+
+    #[test]
+    fn worktrees_submodules_and_bare_repositories_do_no_harm() {
+        let dir = repository();
+        let other = tempfile::tempdir().unwrap();
+        setup(dir.path(), &["worktree", "add", "-q", "-b", "side", other.path().join("w").to_str().unwrap()]);
+        let state = read(&other.path().join("w"), LONG).unwrap().unwrap();
+        assert_eq!(state.branch.as_deref(), Some("side"));
+        let inner = repository();
+        let from = inner.path().to_str().unwrap();
+        setup(dir.path(), &["-c", "protocol.file.allow=always", "submodule", "--quiet", "add", from, "sub"]);
+        fs::write(dir.path().join("sub/c"), "dirt\n").unwrap();
+        let state = read(dir.path(), LONG).unwrap().unwrap();
+        let changed: Vec<_> = state.changed.iter().map(|(_, path)| path.as_str()).collect();
+        assert_eq!(changed, [".gitmodules", "sub"], "what is inside of a submodule is not looked at");
+        setup(dir.path(), &["clone", "-q", "--bare", ".", "bare.git"]);
+        assert!(read(&dir.path().join("bare.git"), LONG).is_err(), "there is no work tree to tell of");
+    }
+
+    #[test]
     fn there_is_nothing_to_say_outside_of_a_repository() {
         let dir = tempfile::tempdir().unwrap();
         assert!(read(dir.path(), LONG).unwrap().is_none());
@@ -214,13 +301,27 @@ mod tests {
         let dir = repository();
         let ran = dir.path().join("ran");
         let program = format!("touch '{}'; cat", ran.display());
-        for key in ["core.fsmonitor", "diff.external", "diff.x.textconv", "diff.x.command", "core.pager", "pager.diff"] {
+        for key in [
+            "core.fsmonitor",
+            "diff.external",
+            "diff.x.textconv",
+            "diff.x.command",
+            "core.pager",
+            "pager.diff",
+            "filter.a=b.clean",
+            "filter.y.process",
+            "filter.y.smudge",
+        ] {
             setup(dir.path(), &["config", key, &program]);
         }
-        fs::write(dir.path().join(".gitattributes"), "* diff=x\n").unwrap();
+        setup(dir.path(), &["config", "filter.y.required", "true"]);
+        fs::write(dir.path().join(".gitattributes"), "* diff=x\nc filter=y\nd filter=a=b\n").unwrap();
+        fs::write(dir.path().join("d"), "two\n").unwrap();
         fs::write(dir.path().join("c"), "two\n").unwrap();
         let state = read(dir.path(), LONG).unwrap().unwrap();
-        assert!(!state.patch.is_empty() && !ran.exists());
+        let patch = String::from_utf8(state.patch).unwrap();
+        assert!(patch.contains("b/c") && patch.contains("b/d") && !ran.exists(), "{patch}");
+        assert_eq!(state.notes, ["filters that this repository names were not run"]);
         assert!(!dir.path().join(".git/index.lock").exists());
     }
 }

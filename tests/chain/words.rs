@@ -42,7 +42,9 @@ pub fn claudes_own_words_are_in_the_handoff(kind: Kind) {
     assert_eq!(asked.len(), 2, "one request more, and no other");
     assert!(!is_asked(&asked[0]) && is_asked(&asked[1]));
     let first = main_requests(&world, &new).remove(0);
-    for part in ["In the middle of: counting the northern sky", "the southern sky", "count Lyra", "clouds; password=[redacted]"] {
+    for part in
+        ["In the middle of: counting the northern sky", "the southern sky", "count Lyra", "clouds; password=[redacted: password]"]
+    {
         assert!(first.contains(part), "{part} is not in the frame");
     }
     world.leave(term);

@@ -9,6 +9,7 @@ use super::reduce::is_typed;
 use super::sent::{Sent, Taken};
 use super::tasks::Tasks;
 use super::transcript::{Failure, ToolUse};
+use super::work::Work;
 use crate::core::ids::HandoffId;
 
 /// The longest goal that is kept, in bytes.
@@ -83,6 +84,7 @@ pub struct Facts {
     pub(super) decisions: Last<Decision, DECISION_CAP>,
     pub(super) errors: Last<ToolError, ERROR_CAP>,
     pub(super) open: Vec<ToolUse>,
+    pub(super) work: Work,
     pub(super) uses: Recent<4096>,
     pub(super) results: Recent<4096>,
     pub(super) turn_over: bool,
@@ -174,6 +176,12 @@ impl Facts {
     #[must_use]
     pub fn open_tools(&self) -> &[ToolUse] {
         &self.open
+    }
+
+    /// What was verified, what goes on running, and the last tool that was used.
+    #[must_use]
+    pub fn work(&self) -> &Work {
+        &self.work
     }
 
     /// Whether the last main-chain message ended its turn and no tool is open.

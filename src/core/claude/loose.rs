@@ -10,7 +10,7 @@ use std::marker::PhantomData;
 use serde::de::value::MapAccessDeserializer;
 use serde::de::{Deserialize, Deserializer, IgnoredAny, MapAccess, SeqAccess, Visitor};
 
-use crate::core::handoff::text::cut_bytes;
+use crate::core::handoff::text::{cut_bytes, cut_words};
 
 /// The visitor methods for the kinds that are read over and dropped.
 macro_rules! drop_kinds {
@@ -41,6 +41,11 @@ fn anything(f: &mut fmt::Formatter<'_>) -> fmt::Result {
     f.write_str("any JSON value")
 }
 
+/// Prose loses the word that a cut goes through; short fields hold ids and words of Claude's own.
+fn cut(text: &str, cap: usize) -> &str {
+    if cap >= 256 { cut_words(text, cap) } else { cut_bytes(text, cap) }
+}
+
 /// A string of at most `CAP` bytes, cut at a character; a number is taken as its digits, anything else as nothing.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(crate) struct Text<const CAP: usize>(pub(crate) Option<String>);
@@ -54,7 +59,7 @@ impl<'de, const CAP: usize> Deserialize<'de> for Text<CAP> {
                 anything(f)
             }
             fn visit_str<E>(self, text: &str) -> Result<Self::Value, E> {
-                Ok(Text(Some(cut_bytes(text, CAP).to_owned())))
+                Ok(Text(Some(cut(text, CAP).to_owned())))
             }
             fn visit_u64<E>(self, number: u64) -> Result<Self::Value, E> {
                 Ok(Text(Some(number.to_string())))
@@ -207,7 +212,7 @@ impl<'de, T: Deserialize<'de>, const CAP: usize> Deserialize<'de> for Content<T,
                 anything(f)
             }
             fn visit_str<E>(self, text: &str) -> Result<Self::Value, E> {
-                Ok(Content::Plain(cut_bytes(text, CAP).to_owned()))
+                Ok(Content::Plain(cut(text, CAP).to_owned()))
             }
             fn visit_seq<A: SeqAccess<'de>>(self, list: A) -> Result<Self::Value, A::Error> {
                 objects::<T, A, 10_000>(list).map(Content::Blocks)

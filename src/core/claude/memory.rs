@@ -58,24 +58,35 @@ impl<T, const CAP: usize> Last<T, CAP> {
 /// The most paths that are kept.
 pub const FILE_CAP: usize = 2000;
 
+/// What became of a file.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Change {
+    /// It was made in this conversation.
+    Created,
+    /// It was there before.
+    Modified,
+}
+
 /// The files that Claude's tools wrote, by their last touch; at most [`FILE_CAP`] of them.
 #[derive(Clone, Debug, Default)]
 pub struct Touched {
-    last: HashMap<String, u64>,
+    last: HashMap<String, (u64, Change)>,
     next: u64,
     forgotten: u64,
 }
 
 impl Touched {
-    pub(super) fn put(&mut self, path: &str) {
+    /// Notes a touch. What was created here stays created, also when it is modified later.
+    pub(super) fn put(&mut self, path: &str, change: Change) {
         self.next += 1;
-        self.last.insert(path.to_owned(), self.next);
+        let change = self.last.get(path).map_or(change, |(_, first)| *first);
+        self.last.insert(path.to_owned(), (self.next, change));
         if self.last.len() >= 2 * FILE_CAP {
-            let mut touches: Vec<u64> = self.last.values().copied().collect();
+            let mut touches: Vec<u64> = self.last.values().map(|(touch, _)| *touch).collect();
             touches.sort_unstable();
             let oldest_kept = touches[touches.len() - FILE_CAP];
             let before = self.last.len();
-            self.last.retain(|_, touch| *touch >= oldest_kept);
+            self.last.retain(|_, (touch, _)| *touch >= oldest_kept);
             self.forgotten += (before - self.last.len()) as u64;
         }
     }
@@ -89,9 +100,15 @@ impl Touched {
     /// The paths, the last touched first, at most [`FILE_CAP`].
     #[must_use]
     pub fn newest_first(&self) -> Vec<String> {
-        let mut all: Vec<(&String, u64)> = self.last.iter().map(|(path, touch)| (path, *touch)).collect();
+        let mut all: Vec<(&String, u64)> = self.last.iter().map(|(path, (touch, _))| (path, *touch)).collect();
         all.sort_unstable_by_key(|(_, touch)| std::cmp::Reverse(*touch));
         all.into_iter().take(FILE_CAP).map(|(path, _)| path.clone()).collect()
+    }
+
+    /// Whether the file was made in this conversation.
+    #[must_use]
+    pub fn created(&self, path: &str) -> bool {
+        self.last.get(path).is_some_and(|(_, change)| *change == Change::Created)
     }
 }
 
@@ -117,11 +134,14 @@ mod tests {
     fn files_are_ordered_by_their_last_touch_and_bounded() {
         let mut files = Touched::default();
         for path in ["a", "b", "a"] {
-            files.put(path);
+            files.put(path, Change::Modified);
         }
+        files.put("b", Change::Created);
+        files.put("a", Change::Modified);
+        assert!(!files.created("b"), "it was there before");
         assert_eq!(files.newest_first(), ["a", "b"]);
         for n in 0..5 * FILE_CAP {
-            files.put(&n.to_string());
+            files.put(&n.to_string(), Change::Created);
         }
         let newest = files.newest_first();
         assert_eq!(newest.len(), FILE_CAP);

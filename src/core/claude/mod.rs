@@ -23,3 +23,4 @@ pub mod statusline;
 pub mod tasks;
 pub mod transcript;
 pub mod view;
+pub mod work;

@@ -104,7 +104,7 @@ impl Raw {
             Content::Nothing => {}
         }
         let kind = if !results.is_empty() {
-            UserKind::ToolResults { results, detail: self.tool_use_result.0.unwrap_or_default().into_detail() }
+            UserKind::ToolResults { results, detail: Box::new(self.tool_use_result.0.unwrap_or_default().into_detail()) }
         } else if prompt.starts_with("[Request interrupted by user") {
             UserKind::Interrupted
         } else if prompt.starts_with("<task-notification>") || !person {
@@ -141,6 +141,7 @@ impl RawBlock {
     fn into_tool_use(self) -> ToolUse {
         let input = self.input.0.unwrap_or_default();
         let questions = input.questions.0.unwrap_or_default();
+        let command = input.command.0;
         ToolUse {
             id: self.id.0.unwrap_or_default(),
             name: self.name.0.unwrap_or_default(),
@@ -149,9 +150,12 @@ impl RawBlock {
                 subject: input.subject.0,
                 task_id: input.task_id.0,
                 status: input.status.0,
-                about: input.description.0.or(input.command.0),
+                about: input.description.0.or_else(|| command.clone()),
                 todos: input.todos.0.map(rows),
                 questions: questions.into_iter().filter_map(|q| q.question.0).collect(),
+                command,
+                background: input.run_in_background.0,
+                plan: input.plan.0,
             },
         }
     }
@@ -180,6 +184,10 @@ impl RawDetail {
             status_now: self.status_change.0.and_then(|change| change.to.0),
             tasks: self.tasks.0.map(rows),
             answers: self.answers.0,
+            wrote: self.r#type.0,
+            running: self.background_task_id.0.or(if self.is_async.0 { self.agent_id.0 } else { None }),
+            output: self.output_file.0,
+            plan: self.plan.0,
         }
     }
 }
@@ -280,6 +288,8 @@ struct RawInput {
     status: Text<64>,
     todos: List<RawTask, TASK_CAP>,
     questions: List<RawQuestion, 16>,
+    run_in_background: Flag,
+    plan: Text<2000>,
 }
 
 #[derive(Default, Deserialize)]
@@ -304,6 +314,12 @@ struct RawDetail {
     status_change: Object<RawChange>,
     tasks: List<RawTask, TASK_CAP>,
     answers: Pairs,
+    r#type: Text<64>,
+    background_task_id: Text<64>,
+    is_async: Flag,
+    agent_id: Text<64>,
+    output_file: Text<1000>,
+    plan: Text<2000>,
 }
 
 #[derive(Default, Deserialize)]

@@ -4,10 +4,11 @@
 //! answer came, so that a refused edit is no touched file and a refused list no list of tasks.
 
 use super::facts::{Decision, EXCHANGE_CAP, Exchange, Facts, Fill, GOAL_CAP, Speaker, ToolError};
+use super::memory::Change;
 use super::sent::Taken;
 use super::transcript::{Assistant, Line, ResultDetail, TEXT_CAP, ToolResult, ToolUse, Usage, User, UserKind};
 use crate::core::handoff::continuation::{handoff_of, unwrap_pasted};
-use crate::core::handoff::text::cut_bytes;
+use crate::core::handoff::text::cut_words;
 
 /// How many queued prompts are kept, and of each so many bytes.
 const QUEUE_CAP: (usize, usize) = (256, 64 << 10);
@@ -92,7 +93,7 @@ impl Facts {
         self.last_text.push_str(&line.text);
         match self.recent.newest() {
             Some(exchange) if goes_on && exchange.speaker == Speaker::Claude => {
-                exchange.text = cut_bytes(&self.last_text, EXCHANGE_CAP).to_owned();
+                exchange.text = cut_words(&self.last_text, EXCHANGE_CAP).to_owned();
             }
             _ => self.say(Speaker::Claude, &line.text),
         }
@@ -113,10 +114,13 @@ impl Facts {
                 self.begun = true;
                 self.prompt(&prompt, answered);
             }
-            UserKind::Notification(_) => self.begin_turn(),
+            UserKind::Notification(text) => {
+                self.work.told(&text);
+                self.begin_turn();
+            }
             UserKind::ToolResults { results, detail } => {
                 self.turn_over = false;
-                let detail = (results.len() == 1).then_some(&detail);
+                let detail = (results.len() == 1).then_some(&*detail);
                 for result in &results {
                     self.result(result, detail);
                 }
@@ -148,31 +152,43 @@ impl Facts {
         }
         let text = unwrap_pasted(prompt);
         if self.goal.is_none() {
-            self.goal = Some(cut_bytes(text.trim(), GOAL_CAP).to_owned());
+            self.goal = Some(cut_words(text.trim(), GOAL_CAP).to_owned());
         }
         self.say(Speaker::Person, text.trim());
     }
 
     fn say(&mut self, speaker: Speaker, text: &str) {
-        self.recent.put(Exchange { speaker, text: cut_bytes(text, EXCHANGE_CAP).to_owned() });
+        self.recent.put(Exchange { speaker, text: cut_words(text, EXCHANGE_CAP).to_owned() });
     }
 
     fn result(&mut self, result: &ToolResult, detail: Option<&ResultDetail>) {
         self.results.put(&result.id);
         let call = self.open.iter().position(|tool| tool.id == result.id).map(|at| self.open.remove(at));
+        if let Some(call) = &call {
+            self.work.answered(call, result, detail);
+        }
         if result.is_error {
             let tool = call.map(|tool| tool.name).unwrap_or_default();
-            self.errors.put(ToolError { tool, line: error_line(&result.text) });
+            if tool == "ExitPlanMode" || tool == "AskUserQuestion" {
+                self.decisions.put(Decision { question: asked_by(&tool), answer: format!("refused: {}", error_line(&result.text)) });
+            } else {
+                self.errors.put(ToolError { tool, line: error_line(&result.text) });
+            }
             return;
         }
         let Some(ToolUse { name, input, .. }) = call else { return };
         match name.as_str() {
             "Write" | "Edit" | "MultiEdit" | "NotebookEdit" => {
                 if let Some(path) = input.path.as_deref() {
-                    self.files.put(path);
+                    self.files.put(path, change(&name, result, detail));
                 }
             }
             "AskUserQuestion" => self.decide(&input.questions, result, detail),
+            "ExitPlanMode" => {
+                let plan = detail.and_then(|detail| detail.plan.clone()).or(input.plan).unwrap_or_default();
+                let answer = format!("approved: {}", cut_words(plan.trim(), 500));
+                self.decisions.put(Decision { question: asked_by(&name), answer });
+            }
             _ => self.tasks.apply(&name, &input, result, detail),
         }
     }
@@ -183,7 +199,7 @@ impl Facts {
             self.decisions.put(Decision { question: question.clone(), answer: answer.clone() });
         }
         if answers.is_empty() {
-            let answer = cut_bytes(&result.text, 500).to_owned();
+            let answer = cut_words(&result.text, 500).to_owned();
             self.decisions.put(Decision { question: questions.join(" / "), answer });
         }
     }
@@ -192,8 +208,9 @@ impl Facts {
         let at = |queue: &[String]| queue.iter().position(|prompt| Some(prompt) == content.as_ref());
         match operation {
             "enqueue" => {
+                self.work.told(content.as_deref().unwrap_or_default());
                 if let Some(content) = content.filter(|_| self.queue.len() < QUEUE_CAP.0) {
-                    self.queue.push(cut_bytes(&content, QUEUE_CAP.1).to_owned());
+                    self.queue.push(cut_words(&content, QUEUE_CAP.1).to_owned());
                 }
             }
             "dequeue" => {
@@ -223,6 +240,21 @@ pub(super) fn is_typed(prompt: &str) -> bool {
     !prompt.starts_with("<task-notification>") && !prompt.starts_with("Your claude.ai usage limit has reset.")
 }
 
+/// What a tool asks a person that has no question of its own.
+fn asked_by(tool: &str) -> String {
+    if tool == "ExitPlanMode" { "Is this plan approved?".to_owned() } else { "A question of Claude".to_owned() }
+}
+
+/// Whether a file was made or changed. Write says so in its structured answer, else in its words (1.x to 2.1).
+fn change(tool: &str, result: &ToolResult, detail: Option<&ResultDetail>) -> Change {
+    let said = detail.and_then(|detail| detail.wrote.as_deref());
+    let created = match said {
+        Some(word) => word == "create",
+        None => tool == "Write" && result.text.starts_with("File created"),
+    };
+    if created { Change::Created } else { Change::Modified }
+}
+
 /// The first line that says something; an exit code says little, so the next line is added to it.
 fn error_line(text: &str) -> String {
     let text = text.trim().trim_start_matches("<tool_use_error>").trim_end_matches("</tool_use_error>");
@@ -232,7 +264,7 @@ fn error_line(text: &str) -> String {
         Some(next) if first.starts_with("Exit code") => format!("{first}: {next}"),
         _ => first.to_owned(),
     };
-    cut_bytes(&line, 300).to_owned()
+    cut_words(&line, 300).to_owned()
 }
 
 #[cfg(test)]

@@ -4,7 +4,7 @@
 //! list. The list is bounded; what is finished goes first.
 
 use super::transcript::{ResultDetail, TASK_CAP, TaskRow, ToolInput, ToolResult};
-use crate::core::handoff::text::cut_bytes;
+use crate::core::handoff::text::cut_words;
 
 /// One thing to be done.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -104,7 +104,7 @@ impl Tasks {
         }
         let Some(task) = self.all.iter_mut().rev().find(|task| task.id == id) else {
             // Made in an earlier conversation that shares this list: TaskList will name it, until then its number does.
-            let subject = input.subject.clone().unwrap_or_else(|| format!("task {}", cut_bytes(id, 20)));
+            let subject = input.subject.clone().unwrap_or_else(|| format!("task {}", cut_words(id, 20)));
             self.put(id, &subject, TaskStatus::from_word(status.unwrap_or_default()));
             return;
         };
@@ -112,7 +112,7 @@ impl Tasks {
             task.status = TaskStatus::from_word(status);
         }
         if let Some(subject) = input.subject.as_deref() {
-            task.subject = cut_bytes(subject, 300).to_owned();
+            task.subject = cut_words(subject, 300).to_owned();
         }
     }
 
@@ -123,7 +123,7 @@ impl Tasks {
             self.all.remove(victim);
             self.forgotten += 1;
         }
-        self.all.push(Task { id: id.to_owned(), subject: cut_bytes(subject, 300).to_owned(), status });
+        self.all.push(Task { id: id.to_owned(), subject: cut_words(subject, 300).to_owned(), status });
     }
 
     fn replace(&mut self, rows: &[TaskRow]) {
@@ -131,7 +131,7 @@ impl Tasks {
             .iter()
             .map(|row| Task {
                 id: row.id.clone().unwrap_or_default(),
-                subject: cut_bytes(&row.subject, 300).to_owned(),
+                subject: cut_words(&row.subject, 300).to_owned(),
                 status: TaskStatus::from_word(&row.status),
             })
             .collect();

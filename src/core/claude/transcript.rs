@@ -131,6 +131,12 @@ pub struct ToolInput {
     pub todos: Option<Vec<TaskRow>>,
     /// `questions` of AskUserQuestion.
     pub questions: Vec<String>,
+    /// `command` of Bash, its beginning.
+    pub command: Option<String>,
+    /// `run_in_background` of Bash and of agents.
+    pub background: bool,
+    /// `plan` of ExitPlanMode, its beginning; newer versions keep the plan in a file.
+    pub plan: Option<String>,
 }
 
 /// One row of a task or todo list.
@@ -175,7 +181,7 @@ pub enum UserKind {
         /// The answers, one or more.
         results: Vec<ToolResult>,
         /// Claude's structured form of a single answer.
-        detail: ResultDetail,
+        detail: Box<ResultDetail>,
     },
     /// The person stopped Claude.
     Interrupted,
@@ -206,6 +212,14 @@ pub struct ResultDetail {
     pub tasks: Option<Vec<TaskRow>>,
     /// AskUserQuestion: question and answer.
     pub answers: Vec<(String, String)>,
+    /// Write: `create` or `update`.
+    pub wrote: Option<String>,
+    /// The id of what goes on running behind this answer: a shell or an agent.
+    pub running: Option<String>,
+    /// Where that writes its output.
+    pub output: Option<String>,
+    /// ExitPlanMode: the plan as it was approved, its beginning.
+    pub plan: Option<String>,
 }
 
 /// How many records a line held.

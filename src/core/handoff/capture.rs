@@ -4,10 +4,17 @@
 //! It is plain data that can be given to a worker; the texts are made from it by `sections` and `state`.
 
 use super::entry::Kind;
+use super::operation::{Operation, operation};
+use super::text::{cut_chars, safe_line};
 use crate::core::claude::facts::{Decision, Exchange, Facts, ToolError};
-use crate::core::claude::tasks::Task;
+use crate::core::claude::tasks::{Task, TaskStatus};
+use crate::core::claude::transcript::ToolUse;
+use crate::core::claude::work::{Check, Running};
 use crate::core::ids::{Channel, ConversationId, HandoffId, SessionName};
 use crate::core::time::WallTime;
+
+/// How many finished things are told.
+const DONE_CAP: usize = 50;
 
 /// Where a handoff comes from.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -53,6 +60,10 @@ pub struct Situation {
     pub background: Vec<String>,
     /// Prompts of the person that Claude had not taken yet.
     pub queued: Vec<String>,
+    /// Questions and plans that the person had not answered.
+    pub asked: Vec<String>,
+    /// What Claude was in the middle of.
+    pub operation: Operation,
     /// What stood in the prompt box.
     pub draft: Option<String>,
     /// The API error or limit that the conversation stood at.
@@ -68,6 +79,14 @@ pub struct GitState {
     pub head: Option<String>,
     /// Changed paths with git's two letters for them (`.M`, `A.`, `??`), at most 2,000.
     pub changed: Vec<(String, String)>,
+    /// The branch that this one follows.
+    pub upstream: Option<String>,
+    /// Commits that the upstream lacks, and commits of it that are missing here.
+    pub ahead_behind: Option<(u64, u64)>,
+    /// What is staged, as a patch; empty when nothing is, or when it is too long (a note says so). Not redacted.
+    pub staged: Vec<u8>,
+    /// What is changed and not staged, likewise.
+    pub unstaged: Vec<u8>,
     /// `git diff --stat` of everything that is not committed.
     pub stat: String,
     /// The same as a patch, for `changes.patch`. Not redacted.
@@ -101,6 +120,12 @@ pub struct Capture {
     pub tasks: Vec<Task>,
     /// Files that tools wrote, the last touched first.
     pub files: Vec<String>,
+    /// Which of them were made in this conversation.
+    pub created: Vec<String>,
+    /// What was verified by commands, oldest first.
+    pub checks: Vec<Check>,
+    /// What was finished in the conversations before this one; see [`Capture::inherit`].
+    pub done_before: Vec<String>,
     /// How many files were touched in all.
     pub files_count: u64,
     /// Questions and answers, oldest first.
@@ -120,7 +145,7 @@ impl Capture {
     /// git where there are any.
     #[must_use]
     pub fn new(origin: Origin, facts: &Facts) -> Self {
-        let purpose = |tool: &crate::core::claude::transcript::ToolUse| {
+        let purpose = |tool: &ToolUse| {
             let about = tool.input.path.as_ref().or(tool.input.about.as_ref());
             about.map_or_else(|| tool.name.clone(), |about| format!("{}: {about}", tool.name))
         };
@@ -128,6 +153,18 @@ impl Capture {
             Some(status) => format!("{} ({status})", failure.error),
             None => failure.error.clone(),
         });
+        let files = facts.files().newest_first();
+        let asks = |tool: &&ToolUse| matches!(tool.name.as_str(), "AskUserQuestion" | "ExitPlanMode");
+        let asked = |tool: &ToolUse| match tool.name.as_str() {
+            "ExitPlanMode" => {
+                format!("a plan waits for approval: {}", tool.input.plan.as_deref().unwrap_or("(it is in Claude's plan file)"))
+            }
+            _ => tool.input.questions.join(" / "),
+        };
+        let running = |one: &Running| match &one.output {
+            Some(output) => format!("{} (id {}, output in {output})", one.what, one.id),
+            None => format!("{} (id {})", one.what, one.id),
+        };
         Self {
             origin,
             goal: facts.goal().map(str::to_owned),
@@ -136,14 +173,20 @@ impl Capture {
                 model: facts.model().map(str::to_owned),
                 permission_mode: facts.permission_mode().map(str::to_owned),
                 turn_ended: facts.turn_ended(),
-                open_tools: facts.open_tools().iter().map(purpose).collect(),
+                open_tools: facts.open_tools().iter().filter(|tool| !asks(tool)).map(purpose).collect(),
+                background: facts.work().running().iter().map(running).collect(),
+                asked: facts.open_tools().iter().filter(asks).map(asked).collect(),
+                operation: operation(facts),
                 queued: facts.queued_prompts().map(str::to_owned).collect(),
                 failure,
                 ..Situation::default()
             },
             summary: None,
             tasks: facts.tasks().all().to_vec(),
-            files: facts.files().newest_first(),
+            created: files.iter().filter(|path| facts.files().created(path)).cloned().collect(),
+            files,
+            checks: facts.work().checks().cloned().collect(),
+            done_before: Vec::new(),
             files_count: facts.files().count(),
             decisions: facts.decisions().cloned().collect(),
             errors: facts.errors().cloned().collect(),
@@ -151,6 +194,44 @@ impl Capture {
             git: None,
             memory_keeper: MemoryKeeper::Absent,
         }
+    }
+
+    /// Takes from the handoff before this one what no transcript of this conversation says: the goal, where this one has
+    /// none of its own, and what was finished. The older is linked by its id and never embedded.
+    pub fn inherit(&mut self, goal: Option<&str>, done: &[String]) {
+        if self.goal.as_deref().is_none_or(|goal| goal.trim().is_empty()) {
+            self.goal = goal.map(str::to_owned);
+        }
+        self.done_before = done.iter().take(DONE_CAP).map(|done| cut_chars(&safe_line(done), 500)).collect();
+    }
+
+    /// What is finished in the whole chain, newest first, each once, at most 50.
+    #[must_use]
+    pub fn done(&self) -> Vec<String> {
+        let here = self.tasks.iter().rev().filter(|task| task.status == TaskStatus::Completed);
+        let here = here.map(|task| cut_chars(&safe_line(&task.subject), 500));
+        let mut done: Vec<String> = Vec::new();
+        for one in here.chain(self.done_before.iter().cloned()).filter(|one| !one.is_empty()) {
+            if done.len() < DONE_CAP && !done.contains(&one) {
+                done.push(one);
+            }
+        }
+        done
+    }
+
+    /// What went wrong the same way more than once, most often first, at most 5.
+    #[must_use]
+    pub fn gotchas(&self) -> Vec<String> {
+        let mut seen: Vec<(&ToolError, usize)> = Vec::new();
+        for error in self.errors.iter().rev() {
+            match seen.iter_mut().find(|(known, _)| *known == error) {
+                Some((_, count)) => *count += 1,
+                None => seen.push((error, 1)),
+            }
+        }
+        seen.retain(|(_, count)| *count > 1);
+        seen.sort_by_key(|(_, count)| std::cmp::Reverse(*count));
+        seen.into_iter().take(5).map(|(error, count)| format!("{count} times: {}: {}", error.tool, error.line)).collect()
     }
 
     /// The id of the handoff, by its time and conversation.

@@ -98,7 +98,7 @@ impl Document {
             channel: origin.channel.clone(),
             created: WallTime(origin.created_at.0.div_euclid(1000) * 1000),
             kind: origin.kind,
-            working_dir: origin.working_dir.clone(),
+            working_dir: super::redact::redact(&origin.working_dir),
         };
         let sections = Section::ALL.map(|section| (section, section.body(capture)));
         let sections = sections.into_iter().filter(|(_, body)| !body.is_empty()).collect();

@@ -17,6 +17,8 @@ pub const LEAST: usize = 2_000;
 pub const LAST_LINE: &str = "=== END HANDOFF ===";
 /// What a section keeps although one before it could use the space, in UTF-16 units.
 const FLOOR: usize = 300;
+/// How many decisions are told.
+const DECISIONS: usize = 5;
 /// The longest path in a cut mark, in UTF-16 units.
 const PATH_CAP: usize = 160;
 
@@ -74,7 +76,9 @@ pub fn frame(document: &Document, record: &str, budget: Budget) -> String {
 
 /// Heading and text of a section. The text is made safe again: it may come from a file.
 fn part(section: Section, body: &str) -> (String, String) {
-    let mut body = safe(body);
+    // Of ten decisions in the record the frame tells five (K22).
+    let told = if section == Section::Decisions { body.split_inclusive('\n').take(DECISIONS).collect() } else { body.to_owned() };
+    let mut body = safe(&told);
     if !body.ends_with('\n') {
         body.push('\n');
     }

@@ -5,6 +5,7 @@
 //! the work tree since, and `continuation` is the prompt that is typed. All of it is text in, text out: files are written by `fs::store`.
 
 pub mod capture;
+pub mod checkpoint;
 pub mod continuation;
 pub mod document;
 pub mod drift;
@@ -12,8 +13,12 @@ pub mod entry;
 pub mod frame;
 pub mod manifest;
 pub mod note;
+pub mod operation;
 pub mod pick;
 pub mod redact;
 pub mod sections;
 pub mod state;
 pub mod text;
+
+#[cfg(test)]
+mod captured_tests;

@@ -4,12 +4,20 @@
 //! that no line of it is taken for a heading.
 
 use super::capture::Capture;
-use super::text::{cut_bytes, cut_chars, fenced, safe, safe_line};
-use crate::core::claude::facts::Speaker;
+use super::operation::Readiness;
+use super::text::{cut_bytes, cut_chars, cut_words, fenced, safe, safe_line};
+use crate::core::claude::facts::{Speaker, ToolError};
 use crate::core::claude::tasks::TaskStatus;
+use crate::core::claude::work::Outcome;
 
 /// The longest goal in the document, in bytes after it was made safe.
 const GOAL_CAP: usize = 256 << 10;
+/// How many decisions the record tells (K22); the frame tells 5 of them.
+const DECISIONS: usize = 10;
+/// How many entries a list of todos, files or next steps has at most.
+const LISTED: usize = 200;
+/// How many checks are told.
+const CHECKS: usize = 5;
 /// The longest summary, in bytes.
 const SUMMARY_CAP: usize = 16 << 10;
 
@@ -83,12 +91,9 @@ impl Section {
             Section::Files => files(of),
             Section::Decisions => {
                 let line = |d: &crate::core::claude::facts::Decision| format!("{}: {}", cut_line(&d.question), cut_line(&d.answer));
-                list(&of.decisions.iter().rev().take(10).map(line).collect::<Vec<_>>())
+                list(&of.decisions.iter().rev().take(DECISIONS).map(line).collect::<Vec<_>>())
             }
-            Section::Errors => {
-                let line = |e: &crate::core::claude::facts::ToolError| format!("{}: {}", cut_line(&e.tool), cut_line(&e.line));
-                list(&of.errors.iter().rev().map(line).collect::<Vec<_>>())
-            }
+            Section::Errors => errors(of),
             Section::Git => git(of),
             Section::RecentActivity => recent(of),
         }
@@ -98,8 +103,12 @@ impl Section {
 /// What to do first, most urgent first; never empty (also for `state.json`).
 #[must_use]
 pub fn next_steps(of: &Capture) -> Vec<String> {
-    let mut steps = Vec::new();
     let situation = &of.situation;
+    let head = of.git.as_ref().and_then(|git| git.head.as_deref());
+    let mut steps: Vec<String> = situation.operation.sentence(head).map(|sentence| cut_line(&sentence)).into_iter().collect();
+    for question in &situation.asked {
+        steps.push(format!("The person was asked this and has not answered; ask again if it still matters: {}", cut_line(question)));
+    }
     for tool in &situation.open_tools {
         steps.push(format!("The result of this tool call is not known, so see whether it had its effect: {}", cut_line(tool)));
     }
@@ -116,6 +125,7 @@ pub fn next_steps(of: &Capture) -> Vec<String> {
     for task in with(TaskStatus::Pending).take(3) {
         steps.push(format!("Then: {}", cut_line(&task.subject)));
     }
+    steps.truncate(LISTED);
     if steps.is_empty() {
         steps.push(match situation.turn_ended {
             true => "Claude had ended its turn: see whether the goal is reached, and say what is left.".to_owned(),
@@ -126,7 +136,7 @@ pub fn next_steps(of: &Capture) -> Vec<String> {
 }
 
 fn goal(of: &Capture) -> String {
-    match of.goal.as_deref().map(safe) {
+    match of.goal.as_deref().map(|goal| safe(cut_words(goal, GOAL_CAP))) {
         Some(goal) if !goal.trim().is_empty() => fenced(cut_bytes(&goal, GOAL_CAP)),
         _ => "No prompt of a person was seen.\n".to_owned(),
     }
@@ -153,17 +163,30 @@ fn state(of: &Capture) -> String {
     );
     say("Model", situation.model.clone());
     say("Permission mode", situation.permission_mode.clone());
+    let operation = &situation.operation;
+    say("Handoff", Some(operation.readiness().word().to_owned()));
+    say("Operation", (operation.readiness() == Readiness::Partial).then(|| operation.word().to_owned()));
+    let done = of.tasks.iter().filter(|task| task.status == TaskStatus::Completed).count();
+    say("Progress", (!of.tasks.is_empty()).then(|| format!("{done} of {} tasks done", of.tasks.len())));
     say("Turn", Some(if situation.turn_ended { "ended" } else { "was going on" }.to_owned()));
     say("Stopped at", situation.failure.clone());
     say("Predecessor", of.origin.predecessor.as_ref().map(ToString::to_string));
     say("Unfinished tool calls", (!situation.open_tools.is_empty()).then(|| situation.open_tools.join("; ")));
     say("Still running then", (!situation.background.is_empty()).then(|| situation.background.join("; ")));
+    lines.extend(of.checks.iter().rev().take(CHECKS).map(|check| {
+        let outcome = if check.outcome == Outcome::Passed { "passed" } else { "failed" };
+        format!("Verified: {outcome}: {}", cut_line(&check.command))
+    }));
     let mut text = list(&lines);
-    if let Some(summary) = of.summary.as_deref().map(safe).filter(|summary| !summary.trim().is_empty()) {
+    if let Some(summary) =
+        of.summary.as_deref().map(|summary| safe(cut_words(summary, SUMMARY_CAP))).filter(|summary| !summary.trim().is_empty())
+    {
         text.push_str("\nIn Claude's own words:\n\n");
         text.push_str(&fenced(cut_bytes(summary.trim(), SUMMARY_CAP)));
     }
-    if let Some(draft) = situation.draft.as_deref().map(safe).filter(|draft| !draft.trim().is_empty()) {
+    if let Some(draft) =
+        situation.draft.as_deref().map(|draft| safe(cut_words(draft, SUMMARY_CAP))).filter(|draft| !draft.trim().is_empty())
+    {
         text.push_str("\nIn the prompt box, not sent:\n\n");
         text.push_str(&fenced(cut_bytes(&draft, SUMMARY_CAP)));
     }
@@ -173,19 +196,46 @@ fn state(of: &Capture) -> String {
 fn todos(of: &Capture) -> String {
     let of_status = |status| of.tasks.iter().filter(move |task| task.status == status);
     // What is open comes first: it must survive a cut.
-    let ordered = of_status(TaskStatus::InProgress).chain(of_status(TaskStatus::Pending)).chain(of_status(TaskStatus::Completed));
+    let ordered = of_status(TaskStatus::InProgress).chain(of_status(TaskStatus::Pending));
+    let count = ordered.clone().count();
     let line = |task: &crate::core::claude::tasks::Task| match task.id.as_str() {
         "" => format!("[{}] {}", task.status.word(), cut_line(&task.subject)),
         id => format!("[{}] #{} {}", task.status.word(), cut_line(id), cut_line(&task.subject)),
     };
-    list(&ordered.map(line).collect::<Vec<_>>())
+    let mut text = list(&ordered.take(LISTED).map(line).collect::<Vec<_>>()) + &more(count);
+    let done = of.done();
+    if !done.is_empty() {
+        text.push_str(if text.is_empty() { "Done, not to be done again:\n\n" } else { "\nDone, not to be done again:\n\n" });
+        text.push_str(&list(&done));
+    }
+    text
+}
+
+/// How many entries a list leaves out.
+fn more(count: usize) -> String {
+    if count > LISTED { format!("- and {} more\n", count - LISTED) } else { String::new() }
+}
+
+fn errors(of: &Capture) -> String {
+    let line = |e: &ToolError| format!("{}: {}", cut_line(&e.tool), cut_line(&e.line));
+    let gotchas = of.gotchas();
+    let mut text = String::new();
+    if !gotchas.is_empty() {
+        text.push_str("Known gotchas:\n\n");
+        text.push_str(&list(&gotchas));
+        text.push('\n');
+    }
+    text + &list(&of.errors.iter().rev().map(line).collect::<Vec<_>>())
 }
 
 fn files(of: &Capture) -> String {
     if of.files.is_empty() {
         return String::new();
     }
-    format!("{} written, the last first:\n\n", of.files_count) + &list(&of.files)
+    let created: std::collections::HashSet<&str> = of.created.iter().map(String::as_str).collect();
+    let line = |path: &String| if created.contains(path.as_str()) { format!("{path} (new)") } else { path.clone() };
+    let lines: Vec<String> = of.files.iter().take(LISTED).map(line).collect();
+    format!("{} written, the last first:\n\n", of.files_count) + &list(&lines) + &more(of.files.len())
 }
 
 fn git(of: &Capture) -> String {
@@ -195,12 +245,16 @@ fn git(of: &Capture) -> String {
         format!("Head: {}", git.head.as_deref().map_or_else(|| "(no commit)".to_owned(), cut_line)),
         format!("Changed: {}", git.changed.len()),
     ];
+    if let Some(upstream) = &git.upstream {
+        let apart = git.ahead_behind.map(|(ahead, behind)| format!(" ({ahead} ahead, {behind} behind)")).unwrap_or_default();
+        lines.insert(1, format!("Upstream: {}{apart}", cut_line(upstream)));
+    }
     lines.extend(git.notes.iter().map(|note| cut_line(note)));
     lines.extend(git.changed.iter().take(50).map(|(code, path)| format!("{} {}", cut_line(code), cut_line(path))));
     let mut text = list(&lines);
     if !git.stat.trim().is_empty() {
         text.push('\n');
-        text.push_str(&fenced(cut_bytes(safe(&git.stat).trim_end(), SUMMARY_CAP)));
+        text.push_str(&fenced(cut_bytes(safe(cut_words(&git.stat, SUMMARY_CAP)).trim_end(), SUMMARY_CAP)));
     }
     text
 }
@@ -223,7 +277,7 @@ fn list(lines: &[String]) -> String {
 }
 
 fn cut_line(text: &str) -> String {
-    cut_chars(&safe_line(cut_bytes(text, 4096)), 500)
+    cut_chars(&safe_line(cut_words(text, 4096)), 500)
 }
 
 #[cfg(test)]

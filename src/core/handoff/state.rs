@@ -3,9 +3,10 @@
 use serde::{Deserialize, Serialize};
 
 use super::capture::{Capture, GitState};
+use super::checkpoint::Checkpoint;
 use super::sections::next_steps;
-use super::text::{cut_bytes, cut_chars, safe, safe_line};
-use crate::core::claude::facts::Speaker;
+use super::text::{cut_bytes, cut_chars, cut_words, safe, safe_line};
+use crate::core::claude::facts::{Decision, Speaker};
 use crate::core::claude::tasks::TaskStatus;
 use crate::core::ids::{Channel, ConversationId, HandoffId, SessionName};
 
@@ -39,6 +40,14 @@ pub struct DecisionRow {
     pub answer: String,
 }
 
+impl DecisionRow {
+    /// A decision, each side on one line of at most 500 characters.
+    #[must_use]
+    pub fn of(decision: &Decision) -> Self {
+        Self { question: line(&decision.question), answer: line(&decision.answer) }
+    }
+}
+
 /// One of the last prompts and answers.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Message {
@@ -68,14 +77,23 @@ pub struct Context {
 }
 
 /// The work tree.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(default)]
 pub struct Git {
     /// The branch; null when the head is detached.
     pub branch: Option<String>,
     /// The commit.
     pub head: Option<String>,
-    /// Changed paths with git's letters.
+    /// Changed paths with git's letters, at most 200.
     pub modified_files: Vec<String>,
+    /// The branch that this one follows.
+    pub upstream: Option<String>,
+    /// Commits that the upstream lacks.
+    pub ahead: Option<u64>,
+    /// Commits of the upstream that are missing here.
+    pub behind: Option<u64>,
+    /// What could not be told, and why.
+    pub notes: Vec<String>,
 }
 
 /// The file.
@@ -128,8 +146,30 @@ pub struct State {
     pub queued_prompts: Vec<String>,
     /// What stood in the prompt box.
     pub draft: Option<String>,
+    /// Questions that the person had not answered.
+    #[serde(default)]
+    pub open_questions: Vec<String>,
+    /// What is finished in the whole chain, newest first, at most 50.
+    #[serde(default)]
+    pub done: Vec<String>,
+    /// The checkpoint of the second source document.
+    #[serde(default)]
+    pub checkpoint: Checkpoint,
     /// How far the copy of the transcript is.
     pub transcript: TranscriptCopy,
+}
+
+/// How many todos, changed files and unfinished things are told.
+const LISTED: usize = 200;
+/// How many prompts that wait are told; of each 4,000 characters.
+const QUEUED: usize = 20;
+/// The longest text of a model or a person in it, the goal aside, in bytes.
+const TEXT_CAP: usize = 16 << 10;
+/// The longest goal, in bytes.
+const GOAL_CAP: usize = 256 << 10;
+
+fn line(text: &str) -> String {
+    cut_chars(&safe_line(cut_words(text, 4096)), 500)
 }
 
 impl Git {
@@ -137,9 +177,13 @@ impl Git {
     #[must_use]
     pub fn of(git: &GitState) -> Self {
         Self {
-            branch: git.branch.clone(),
-            head: git.head.clone(),
-            modified_files: git.changed.iter().map(|(code, path)| format!("{code} {}", safe_line(cut_bytes(path, 4096)))).collect(),
+            branch: git.branch.as_deref().map(line),
+            head: git.head.as_deref().map(line),
+            modified_files: git.changed.iter().take(LISTED).map(|(code, path)| format!("{} {}", line(code), line(path))).collect(),
+            upstream: git.upstream.as_deref().map(line),
+            ahead: git.ahead_behind.map(|(ahead, _)| ahead),
+            behind: git.ahead_behind.map(|(_, behind)| behind),
+            notes: git.notes.iter().map(|note| line(note)).collect(),
         }
     }
 }
@@ -149,23 +193,24 @@ impl State {
     #[must_use]
     pub fn of(capture: &Capture) -> Self {
         let (origin, situation) = (&capture.origin, &capture.situation);
-        let line = |text: &String| safe_line(cut_bytes(text, 4096));
         let open = capture.tasks.iter().filter(|task| task.status != TaskStatus::Completed);
-        let goal = capture.goal.as_deref().map(safe);
+        let goal = capture.goal.as_deref().map(|goal| cut_bytes(&safe(cut_words(goal, GOAL_CAP)), GOAL_CAP).to_owned());
+        let long = |text: &str| cut_bytes(&safe(cut_words(text, TEXT_CAP)), TEXT_CAP).to_owned();
         let unfinished = situation.open_tools.iter().chain(&situation.background);
         Self {
             version: "2.0".to_owned(),
             created_at: origin.created_at.rfc3339_s(),
-            project_dir: origin.working_dir.clone(),
-            transcript_path: origin.transcript.clone(),
+            project_dir: safe(&origin.working_dir),
+            transcript_path: safe(&origin.transcript),
             context: Context {
                 current_objective: goal.as_deref().map(|goal| cut_chars(goal, 200)).unwrap_or_default(),
-                progress_summary: capture.summary.as_deref().map(safe).unwrap_or_default(),
-                active_todos: open.map(|task| Todo { content: line(&task.subject), status: task.status.word().to_owned() }).collect(),
-                recent_decisions: (capture.decisions.iter().rev().take(10))
-                    .map(|d| DecisionRow { question: line(&d.question), answer: line(&d.answer) })
+                progress_summary: capture.summary.as_deref().map(long).unwrap_or_default(),
+                active_todos: open
+                    .take(LISTED)
+                    .map(|task| Todo { content: line(&task.subject), status: task.status.word().to_owned() })
                     .collect(),
-                key_files_modified: capture.files.iter().take(10).map(line).collect(),
+                recent_decisions: (capture.decisions.iter().rev().take(10)).map(DecisionRow::of).collect(),
+                key_files_modified: capture.files.iter().take(10).map(|path| line(path)).collect(),
                 next_steps: next_steps(capture),
                 recent_messages: (capture.recent.iter().skip(capture.recent.len().saturating_sub(10)))
                     .map(|said| Message {
@@ -188,13 +233,21 @@ impl State {
             goal,
             tokens_used: situation.tokens,
             tokens_max: situation.window,
-            model: situation.model.clone(),
-            permission_mode: situation.permission_mode.clone(),
+            model: situation.model.as_deref().map(line),
+            permission_mode: situation.permission_mode.as_deref().map(line),
             files_count: capture.files_count,
             errors: capture.errors.iter().rev().map(|e| line(&format!("{}: {}", e.tool, e.line))).collect(),
-            unfinished: unfinished.map(line).collect(),
-            queued_prompts: situation.queued.iter().map(|prompt| safe(prompt)).collect(),
-            draft: situation.draft.as_deref().map(safe),
+            unfinished: unfinished.take(LISTED).map(|one| line(one)).collect(),
+            queued_prompts: situation
+                .queued
+                .iter()
+                .take(QUEUED)
+                .map(|prompt| cut_chars(&safe(cut_words(prompt, TEXT_CAP)), 4000))
+                .collect(),
+            draft: situation.draft.as_deref().map(long),
+            open_questions: situation.asked.iter().map(|question| line(question)).collect(),
+            done: capture.done(),
+            checkpoint: Checkpoint::of(capture),
             transcript: TranscriptCopy::Pending,
         }
     }

@@ -22,6 +22,23 @@ pub fn cut_bytes(text: &str, cap: usize) -> &str {
     &text[..end]
 }
 
+/// How far a cut goes back to the end of a word, in bytes: as far as a secret may be long that cannot be told by its
+/// beginning.
+const BACK: usize = 200;
+
+/// As [`cut_bytes`], for text that is not redacted yet: a cut through a word takes the whole word away, so that no
+/// beginning of a secret is left that could not be known for one.
+#[must_use]
+pub fn cut_words(text: &str, cap: usize) -> &str {
+    let cut = cut_bytes(text, cap);
+    let in_word = |b: &u8| !(b.is_ascii_whitespace() || matches!(b, b'"' | b'\'' | b'`'));
+    if cut.len() == text.len() || !text.as_bytes().get(cut.len()).is_some_and(in_word) {
+        return cut;
+    }
+    let word = cut.bytes().rev().take(BACK + 1).take_while(in_word).count();
+    if word > BACK { cut } else { &cut[..cut.len() - word] }
+}
+
 /// The beginning of `text`, at most `cap` characters, with `...` behind it when something is missing.
 #[must_use]
 pub fn cut_chars(text: &str, cap: usize) -> String {
@@ -135,6 +152,20 @@ mod tests {
         assert_eq!(cut_units("a\u{1f600}b", 3), "a\u{1f600}");
         assert_eq!(units("a\u{1f600}\u{65e5}"), 4);
         assert_eq!(cut_chars("日本語", 2), "日本...");
+        assert_eq!(cut_words("one two", 5), "one ");
+        assert_eq!(cut_words("one two", 3), "one");
+        assert_eq!(cut_words(&"x".repeat(900), 600).len(), 600);
+    }
+
+    #[test]
+    fn no_beginning_of_a_secret_is_left_by_a_cut() {
+        let secret = format!("gh{}{}", "p_", "Ab3xYz9QwK".repeat(4));
+        for text in [format!("see {secret} there"), format!("password=\"{secret}\""), format!("https://u:{secret}@h/x")] {
+            for cap in 0..text.len() {
+                let shown = safe(cut_words(&text, cap));
+                assert!(!shown.contains("Ab3"), "{cap}: {shown}");
+            }
+        }
     }
 
     proptest! {

@@ -1,0 +1,369 @@
+//! What a handoff says of transcripts in the shapes that Claude writes, and what becomes of it over many hand-overs.
+
+use serde_json::{Value, json};
+
+use super::capture::{Capture, GitState};
+use super::continuation::Continuation;
+use super::document::Document;
+use super::document::tests::capture as made;
+use super::frame::{Budget, frame};
+use super::sections::{Section, next_steps};
+use super::state::State;
+use crate::core::claude::facts::Facts;
+use crate::core::time::WallTime;
+
+fn prompt(text: &str) -> Value {
+    json!({"type": "user", "message": {"role": "user", "content": text}, "origin": {"kind": "human"}, "promptSource": "typed"})
+}
+
+fn call(id: &str, name: &str, input: Value) -> Value {
+    json!({"type": "assistant", "message": {"id": "m", "model": "m", "stop_reason": "tool_use",
+        "content": [{"type": "tool_use", "id": id, "name": name, "input": input}]}})
+}
+
+fn answer(id: &str, text: &str, detail: Value) -> Value {
+    json!({"type": "user", "message": {"content": [{"type": "tool_result", "tool_use_id": id, "content": text}]}, "toolUseResult": detail})
+}
+
+fn failed(id: &str, text: &str) -> Value {
+    json!({"type": "user", "message": {"content": [{"type": "tool_result", "tool_use_id": id, "content": text, "is_error": true}]},
+        "toolUseResult": format!("Error: {text}")})
+}
+
+fn said(id: &str, text: &str) -> Value {
+    json!({"type": "assistant", "message": {"id": id, "model": "m", "stop_reason": "end_turn", "content": [{"type": "text", "text": text}]}})
+}
+
+fn facts(lines: &[Value]) -> Facts {
+    let mut facts = Facts::new();
+    lines.iter().for_each(|line| facts.feed(line.to_string().as_bytes()));
+    assert_eq!(facts.counts().1, 0);
+    facts
+}
+
+fn captured(lines: &[Value]) -> Capture {
+    Capture::new(made("").origin, &facts(lines))
+}
+
+/// A conversation with something of everything.
+fn busy() -> Vec<Value> {
+    vec![
+        prompt("Make the parser fast"),
+        call("1", "TaskCreate", json!({"subject": "Measure", "description": "d"})),
+        answer("1", "Task #1 created successfully: Measure", json!({"task": {"id": "1", "subject": "Measure"}})),
+        call("2", "TaskCreate", json!({"subject": "Make it fast", "description": "d"})),
+        answer("2", "Task #2 created successfully", json!({"task": {"id": "2", "subject": "Make it fast"}})),
+        call("3", "TaskUpdate", json!({"taskId": "1", "status": "completed"})),
+        answer(
+            "3",
+            "Updated task #1 status",
+            json!({"success": true, "taskId": "1", "statusChange": {"from": "pending", "to": "completed"}}),
+        ),
+        call("4", "TaskUpdate", json!({"taskId": "2", "status": "in_progress"})),
+        answer("4", "Updated", json!({"success": true, "taskId": "2", "statusChange": {"from": "pending", "to": "in_progress"}})),
+        call("5", "Write", json!({"file_path": "/p/bench.rs", "content": "x"})),
+        answer(
+            "5",
+            "File created successfully at: /p/bench.rs",
+            json!({"type": "create", "filePath": "/p/bench.rs", "structuredPatch": []}),
+        ),
+        call("6", "Edit", json!({"file_path": "/p/parser.rs", "old_string": "a", "new_string": "b"})),
+        answer("6", "The file /p/parser.rs has been updated.", json!({"filePath": "/p/parser.rs", "structuredPatch": []})),
+        call("7", "NotebookEdit", json!({"notebook_path": "/p/n.ipynb", "new_source": "x"})),
+        answer("7", "Updated cell", Value::Null),
+        call("8", "AskUserQuestion", json!({"questions": [{"question": "Which corpus?", "options": []}]})),
+        answer("8", "ok", json!({"questions": [], "answers": {"Which corpus?": "the large one"}})),
+        call("9", "ExitPlanMode", json!({"plan": "1. measure 2. improve"})),
+        answer("9", "User has approved your plan.", json!({"plan": "1. measure 2. improve", "isAgent": false})),
+        call("10", "Bash", json!({"command": "cargo test -q", "description": "Run the tests"})),
+        answer("10", "test result: ok", json!({"stdout": "test result: ok", "stderr": "", "interrupted": false})),
+        call("11", "Bash", json!({"command": "cargo clippy", "description": "Lint"})),
+        failed("11", "Exit code 101\nerror: unused"),
+        call("12", "Bash", json!({"command": "cargo clippy", "description": "Lint"})),
+        failed("12", "Exit code 101\nerror: unused"),
+        call("13", "Bash", json!({"command": "./serve", "description": "Serve", "run_in_background": true})),
+        answer(
+            "13",
+            "Command running in background with ID: b1x. Output is being written to: /run/u/b1x.output",
+            json!({"stdout": "", "stderr": "", "backgroundTaskId": "b1x"}),
+        ),
+        call("14", "Agent", json!({"description": "Look for slow code", "prompt": "look", "subagent_type": "Explore"})),
+        answer(
+            "14",
+            "Async agent launched",
+            json!({"isAsync": true, "status": "async_launched", "agentId": "a77", "description": "Look for slow code", "outputFile": "/run/u/a77.output"}),
+        ),
+        call("15", "AskUserQuestion", json!({"questions": [{"question": "Break the API?", "options": []}]})),
+    ]
+}
+
+#[test]
+fn item_091_the_checkpoint_has_every_field() {
+    let mut capture = captured(&busy());
+    capture.git = Some(GitState { staged: b"diff --git a/x b/x\n+password=hunter22\n".to_vec(), ..GitState::default() });
+    let state: Value = serde_json::from_str(&State::of(&capture).render()).unwrap();
+    let checkpoint = &state["checkpoint"];
+    for (field, expected) in [
+        ("id", json!("chk-20261120-142950")),
+        ("reason", json!("handoff")),
+        ("created_at", json!("2026-11-20T14:29:50Z")),
+        ("task_id", json!("2")),
+        ("task_input", json!("Make the parser fast")),
+        ("mode", json!("")),
+        ("current_phase", json!(2)),
+        ("total_phases", json!(2)),
+        ("completed_phases", json!(["Measure"])),
+        ("files_created", json!(["/p/bench.rs"])),
+        ("files_modified", json!(["/p/n.ipynb", "/p/parser.rs"])),
+        ("git_diff", json!("diff --git a/x b/x\n+password=[redacted: password]\n")),
+        ("context_summary", json!("")),
+        ("tokens_used", json!(0)),
+        ("evidence", json!(["failed: cargo clippy", "failed: cargo clippy", "passed: cargo test -q"])),
+        ("can_resume", json!(true)),
+    ] {
+        assert_eq!(checkpoint[field], expected, "{field}");
+    }
+    assert_eq!(checkpoint["decisions"][0], json!({"question": "Is this plan approved?", "answer": "approved: 1. measure 2. improve"}));
+    assert!(checkpoint["resume_instructions"].as_str().unwrap().contains("Finish: Make it fast\n"));
+    let mut many = captured(&busy());
+    many.decisions = vec![many.decisions[0].clone(); 40];
+    assert_eq!(State::of(&many).checkpoint.decisions.len(), 10);
+}
+
+#[test]
+fn item_092_the_summary_says_where_the_work_stands() {
+    let capture = captured(&busy());
+    let state = Section::State.body(&capture);
+    for line in ["- Progress: 1 of 2 tasks done\n", "- Verified: passed: cargo test -q\n", "- Handoff: ready\n", "id b1x"] {
+        assert!(state.contains(line), "{line} in {state}");
+    }
+    assert!(Section::Errors.body(&capture).starts_with("Known gotchas:\n\n- 2 times: Bash: Exit code 101: error: unused\n"));
+    assert!(Section::Files.body(&capture).contains("- /p/parser.rs\n- /p/bench.rs (new)\n"));
+    let mut many = captured(&busy());
+    many.decisions = (0..20).map(|_| many.decisions[0].clone()).collect();
+    let document = Document::of(&many);
+    let count = |text: &str| text.matches("Which corpus?").count();
+    assert_eq!(count(&document.render()), 10, "the record has ten decisions");
+    assert_eq!(count(&frame(&document, "/r", Budget::default())), 5, "and the frame five of them (K22)");
+}
+
+#[test]
+fn item_055_what_the_template_asks_for_is_there() {
+    let capture = captured(&busy());
+    let text = Document::of(&capture).render();
+    for part in [
+        "## Goal\n",
+        "Make the parser fast",
+        "Progress: 1 of 2",
+        "- /p/n.ipynb\n",
+        "## Next Steps\n",
+        "Serve (id b1x, output in /run/u/b1x.output)",
+    ] {
+        assert!(text.contains(part), "{part} in {text}");
+    }
+    assert!(next_steps(&capture).iter().any(|step| step.ends_with("again if it still matters: Break the API?")));
+}
+
+#[test]
+fn item_110_the_state_has_the_named_fields() {
+    let mut capture = captured(&busy());
+    capture.git = Some(GitState { branch: Some("main".into()), changed: vec![(".M".into(), "a".into())], ..GitState::default() });
+    let state: Value = serde_json::from_str(&State::of(&capture).render()).unwrap();
+    assert_eq!(state["version"], "2.0");
+    for field in ["created_at", "project_dir", "transcript_path"] {
+        assert!(state[field].is_string(), "{field}");
+    }
+    let context = &state["context"];
+    assert!(context["current_objective"].is_string() && context["progress_summary"].is_string());
+    for field in ["active_todos", "recent_decisions", "key_files_modified", "next_steps"] {
+        assert!(context[field].is_array(), "{field}");
+    }
+    assert_eq!(state["git"]["branch"], "main");
+    assert_eq!(state["git"]["modified_files"], json!([".M a"]));
+}
+
+#[test]
+fn item_111_the_rules_hold_for_todos_files_messages_and_objective() {
+    let mut lines = vec![
+        json!({"type": "user", "isMeta": true, "message": {"content": "not a person's"}}),
+        prompt(&format!("The first. {}", "word ".repeat(100))),
+        call(
+            "t",
+            "TodoWrite",
+            json!({"todos": [
+            {"content": "done", "status": "completed", "activeForm": "x"},
+            {"content": "now", "status": "in_progress", "activeForm": "x"},
+            {"content": "later", "status": "pending", "activeForm": "x"}]}),
+        ),
+        answer("t", "Todos have been modified", json!({"oldTodos": [], "newTodos": []})),
+    ];
+    for n in 0..15 {
+        let (id, path) = (format!("e{n}"), format!("/p/{n}.rs"));
+        lines.push(call(&id, "MultiEdit", json!({"file_path": path, "edits": []})));
+        lines.push(answer(&id, "ok", Value::Null));
+        lines.push(said(&format!("s{n}"), &"long ".repeat(300)));
+    }
+    lines.push(prompt("The last"));
+    let context = State::of(&captured(&lines)).context;
+    let todos: Vec<_> = context.active_todos.iter().map(|todo| (todo.content.as_str(), todo.status.as_str())).collect();
+    assert_eq!(todos, [("now", "in_progress"), ("later", "pending")]);
+    assert_eq!((context.key_files_modified.len(), context.key_files_modified[0].as_str()), (10, "/p/14.rs"));
+    assert_eq!(context.recent_messages.len(), 10);
+    assert!(context.recent_messages.iter().all(|message| message.text.chars().count() <= 503));
+    assert!(context.current_objective.starts_with("The first. word") && context.current_objective.chars().count() == 203);
+}
+
+#[test]
+fn item_112_the_document_lists_objective_todos_files_and_git() {
+    let mut capture = captured(&busy());
+    capture.git = Some(GitState { branch: Some("main".into()), changed: vec![("M.".into(), "a b".into())], ..GitState::default() });
+    let text = Document::of(&capture).render();
+    for part in [
+        "## Goal\n\n```text\nMake the parser fast\n",
+        "- [in_progress] #2 Make it fast\n",
+        "- /p/parser.rs\n",
+        "- Branch: main\n",
+        "- M. a b\n",
+    ] {
+        assert!(text.contains(part), "{part} in {text}");
+    }
+}
+
+#[test]
+fn item_113_the_new_conversation_is_told_objective_todos_and_files() {
+    let text = frame(&Document::of(&captured(&busy())), "/r", Budget::default());
+    let at = |part: &str| text.find(part).unwrap_or_else(|| panic!("{part} in {text}"));
+    assert!(at("Make the parser fast") < at("[in_progress] #2 Make it fast") && at("[in_progress] #2") < at("/p/parser.rs"));
+    assert!(at("Done, not to be done again:\n\n- Measure\n") > 0);
+}
+
+#[test]
+fn what_was_told_to_have_ended_runs_no_more() {
+    let mut lines = busy();
+    let told = |id: &str| format!("<task-notification>\n<task-id>{id}</task-id>\n<status>completed</status>\n</task-notification>");
+    lines.push(json!({"type": "queue-operation", "operation": "enqueue", "content": told("a77")}));
+    let capture = captured(&lines);
+    assert_eq!(capture.situation.background, ["Bash: Serve (id b1x, output in /run/u/b1x.output)"]);
+    lines.push(call("k", "TaskStop", json!({"task_id": "b1x"})));
+    lines.push(answer("k", "Successfully stopped task: b1x (./serve)", Value::Null));
+    assert!(captured(&lines).situation.background.is_empty());
+}
+
+#[test]
+fn a_plan_that_was_refused_is_a_decision_too() {
+    let lines = [call("1", "ExitPlanMode", json!({"plan": "p"})), failed("1", "The user doesn't want to proceed with this tool use.")];
+    let capture = captured(&lines);
+    assert!(capture.errors.is_empty());
+    assert!(capture.decisions[0].answer.starts_with("refused: The user doesn't want"));
+    let waiting = captured(&lines[..1]);
+    assert_eq!(waiting.situation.asked, ["a plan waits for approval: p"]);
+    assert!(waiting.situation.open_tools.is_empty());
+}
+
+#[test]
+fn what_is_shown_is_redacted_wherever_it_comes_from() {
+    let secret = format!("gh{}{}", "p_", "Ab3xYz9QwK7LmN2pRs5TuV8");
+    let mut capture = captured(&[
+        prompt(&format!("Use {secret}")),
+        call("1", "Write", json!({"file_path": format!("/p/{secret}/x")})),
+        answer("1", "ok", Value::Null),
+        call("2", "Bash", json!({"command": format!("cargo test --token {secret}")})),
+        failed("2", &format!("denied {secret}")),
+        call("3", "TaskCreate", json!({"subject": format!("rotate {secret}")})),
+        answer("3", "Task #1 created", Value::Null),
+        call("4", "AskUserQuestion", json!({"questions": [{"question": format!("keep {secret}?")}]})),
+        answer("4", &format!("yes {secret}"), Value::Null),
+        call("5", "Bash", json!({"command": format!("curl -H 'X: {secret}'")})),
+        said("x", &format!("I used {secret}")),
+    ]);
+    capture.origin.working_dir = format!("/home/{secret}");
+    capture.origin.transcript = format!("/home/{secret}/t.jsonl");
+    capture.situation.draft = Some(secret.clone());
+    capture.situation.queued = vec![secret.clone()];
+    capture.situation.reason = format!("because {secret}");
+    capture.situation.model = Some(secret.clone());
+    capture.situation.failure = Some(secret.clone());
+    capture.summary = Some(format!("done with {secret}"));
+    capture.git = Some(GitState {
+        branch: Some(secret.clone()),
+        upstream: Some(secret.clone()),
+        changed: vec![(".M".into(), secret.clone())],
+        stat: format!(" {secret} | 2 +-\n"),
+        staged: format!("+{secret}\n").into_bytes(),
+        unstaged: format!("-{secret}\n").into_bytes(),
+        notes: vec![secret.clone()],
+        ..GitState::default()
+    });
+    let document = Document::of(&capture);
+    for text in [document.render(), frame(&document, &format!("/r/{secret}"), Budget::default()), State::of(&capture).render()] {
+        assert!(text.contains("[redacted: GitHub token]") && !text.contains(&secret), "{text}");
+    }
+}
+
+#[test]
+fn twenty_hand_overs_in_a_row_keep_the_goal_and_do_not_grow() {
+    let goal = format!("Port the engine.\n{}all", "Every detail of it counts. ".repeat(40));
+    let mut sizes = Vec::new();
+    let mut before: Option<(State, String)> = None;
+    for n in 0..20_i64 {
+        let mut capture = made("");
+        capture.origin.created_at = WallTime(capture.origin.created_at.0 + n * 60_000);
+        let mut lines = Vec::new();
+        match &before {
+            None => lines.push(prompt(&goal)),
+            Some((state, shown)) => {
+                // What Claude writes of the frame, and the prompt that names it.
+                lines.push(json!({"type": "attachment", "attachment": {"type": "hook_additional_context", "content": [shown]}}));
+                lines.push(prompt(Continuation::with_frame(&state.id).text()));
+                lines.push(said("c", &format!("Continuing from handoff {}. {shown}", state.id)));
+                capture.origin.predecessor = Some(state.id.clone());
+            }
+        }
+        lines.push(call("t", "TaskCreate", json!({"subject": format!("part {n}")})));
+        lines.push(answer("t", "Task", json!({"task": {"id": n.to_string(), "subject": format!("part {n}")}})));
+        lines.push(call("u", "TaskUpdate", json!({"taskId": n.to_string(), "status": "completed"})));
+        lines.push(answer("u", "ok", json!({"taskId": n.to_string(), "statusChange": {"to": "completed"}})));
+        lines.push(call("w", "Write", json!({"file_path": format!("/p/part_{n:02}.rs")})));
+        lines.push(answer("w", "ok", json!({"type": "create"})));
+        let mut next = Capture::new(capture.origin, &facts(&lines));
+        if let Some((state, _)) = &before {
+            assert_eq!(next.goal, None, "nothing of the frame is taken for a prompt");
+            next.inherit(state.goal.as_deref(), &state.done);
+        }
+        let (state, document) = (State::of(&next), Document::of(&next));
+        let shown = frame(&document, "/r/handoff.md", Budget::default());
+        assert_eq!(state.goal.as_deref(), Some(goal.as_str()), "hand-over {n}");
+        assert!(shown.contains(&goal));
+        let count = usize::try_from(n).unwrap() + 1;
+        assert_eq!((state.done.len(), state.done[0].as_str()), (count, format!("part {n}").as_str()));
+        sizes.push((document.render().len(), state.render().len(), shown.encode_utf16().count()));
+        before = Some((state, shown));
+    }
+    // What grows is the list of what is done, by a line a hand-over, and it ends at 50.
+    for pair in sizes[1..].windows(2) {
+        assert!(pair[1].0 <= pair[0].0 + 20 && pair[1].1 <= pair[0].1 + 60, "{sizes:?}");
+    }
+    assert!(sizes.iter().all(|size| size.2 <= Budget::default().frame), "{sizes:?}");
+}
+
+#[test]
+fn nothing_that_is_captured_can_make_the_files_large() {
+    let long = "x y".repeat(400_000);
+    let mut capture = made(&long);
+    capture.summary = Some(long.clone());
+    capture.situation.draft = Some(long.clone());
+    capture.situation.queued = vec![long.clone(); 256];
+    capture.situation.open_tools = vec![long[..5000].to_owned(); 512];
+    capture.situation.background = vec![long[..5000].to_owned(); 64];
+    capture.files = (0..2000).map(|n| format!("{n}{}", "a/".repeat(2000))).collect();
+    capture.done_before = vec![long[..5000].to_owned(); 50];
+    capture.git = Some(GitState {
+        changed: (0..2000).map(|n| (".M".to_owned(), format!("{n}{}", "b/".repeat(2000)))).collect(),
+        staged: vec![b'x'; 128 << 10],
+        unstaged: vec![0xff; 128 << 10],
+        stat: long,
+        ..GitState::default()
+    });
+    let (document, state) = (Document::of(&capture).render().len(), State::of(&capture).render().len());
+    assert!(document < 1 << 20 && state < 3 << 20, "{document} {state}");
+}
