@@ -25,6 +25,11 @@ pub enum RestartFile {
         /// The directory named.
         dir: String,
     },
+    /// `.handoff-requested` of an orchestrator (checklist 93): whoever works in its directory.
+    Requested {
+        /// The checkpoint that it names.
+        checkpoint: String,
+    },
     /// Anything else.
     Malformed {
         /// What is wrong with it, fit for a sentence.
@@ -32,7 +37,27 @@ pub enum RestartFile {
     },
 }
 
+/// A file by which a restart is asked for.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum SignalFile {
+    /// `.restart-session` in Claude's directory.
+    #[default]
+    RestartSession,
+    /// `.handoff-requested` in the project.
+    HandoffRequested,
+}
+
 impl RestartFile {
+    /// Which file says such a thing.
+    #[must_use]
+    pub fn place(&self) -> SignalFile {
+        match self {
+            RestartFile::Requested { .. } => SignalFile::HandoffRequested,
+            _ => SignalFile::RestartSession,
+        }
+    }
+
     /// Reads the content of a signal file.
     #[must_use]
     pub fn parse(content: &[u8]) -> Self {

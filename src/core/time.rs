@@ -46,6 +46,12 @@ impl WallTime {
         self.utc().format("%Y%m%d-%H%M%S").to_string()
     }
 
+    /// `YYYY-MM-DD HH:MM:SS` in UTC, for logs.
+    #[must_use]
+    pub fn plain(self) -> String {
+        self.utc().format("%Y-%m-%d %H:%M:%S").to_string()
+    }
+
     /// Reads an RFC 3339 time of any precision.
     #[must_use]
     pub fn parse(text: &str) -> Option<Self> {
@@ -73,6 +79,7 @@ mod tests {
         assert_eq!(t.rfc3339_ms(), "2026-11-20T14:30:00.125Z");
         assert_eq!(t.rfc3339_s(), "2026-11-20T14:30:00Z");
         assert_eq!(t.compact(), "20261120-143000");
+        assert_eq!(t.plain(), "2026-11-20 14:30:00");
     }
 
     #[test]

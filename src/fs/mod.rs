@@ -18,4 +18,5 @@ pub mod store;
 pub mod tail;
 mod trace;
 pub mod transcript;
+pub mod views;
 pub mod watch;

@@ -24,6 +24,7 @@
 //! | `waits` | those who wait for a state, an end or a change of the screen |
 //! | `perform` | every action of the supervisor |
 //! | `save` | the worker's jobs: handoffs and their transcripts |
+//! | `views` | views of handoffs, and what is printed between two runs |
 //! | `report` | the session object of CONTRACT C3 |
 
 mod ask;
@@ -55,6 +56,7 @@ pub mod start;
 mod statusline;
 mod terminals;
 mod turn;
+mod views;
 mod waits;
 mod watching;
 

@@ -34,7 +34,7 @@ impl Host {
                 self.follow(&conversation, transcript.as_deref());
                 self.recall_ask(&conversation);
             }
-            Action::ConsumeSignal => self.consume_signal(),
+            Action::ConsumeSignal { file } => self.consume_signal(file),
             Action::Consume { handoff, conversation } => self.consume(&handoff, &conversation),
             Action::KeepAsk { conversation, answer, left } => self.keep_ask(conversation, answer, left),
             Action::Suspend => self.suspend_leader(),

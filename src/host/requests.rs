@@ -255,6 +255,7 @@ impl Host {
 
     pub(super) fn answer_hook(&mut self, id: u64, with: &HookAnswer) {
         let Some(call) = self.hooks.remove(&id) else { return };
+        self.back_up(&call.call, with);
         let frame = self.frame.as_ref().map(|frame| frame.text.clone());
         if matches!(with, HookAnswer::Tell { what: Told::Note }) {
             self.words = Words::Asked;

@@ -15,6 +15,7 @@ use crate::core::handoff::drift::{ADVICE, tell};
 use crate::core::handoff::entry::{Claim, Kind};
 use crate::core::handoff::frame::{Budget, frame};
 use crate::core::handoff::note::Note;
+use crate::core::handoff::views::Material;
 use crate::core::ids::{ConversationId, HandoffId};
 use crate::core::signal::current_session;
 use crate::core::supervisor::action::RestartBy;
@@ -36,6 +37,8 @@ pub(super) struct Frame {
     pub typed: Option<String>,
     /// The transcript that its record still waits for.
     raw: Option<PathBuf>,
+    /// What its views are made from.
+    pub views: Option<Box<Material>>,
 }
 
 impl Frame {
@@ -80,6 +83,8 @@ pub(super) enum Done {
     NotSaved(String),
     /// Something that nobody waits for failed.
     Failed(String),
+    /// What of a job could not be done and only costs itself, in sentences.
+    Limited(Vec<String>),
     /// Something that nobody waits for is done.
     Quiet,
 }
@@ -91,9 +96,11 @@ impl Host {
                 Done::Saved(frame) => {
                     self.events.push_back(Event::Saved { handoff: frame.id.clone() });
                     self.frame = Some(*frame);
+                    self.write_views();
                 }
                 Done::NotSaved(error) => self.events.push_back(Event::SaveFailed { error }),
                 Done::Failed(error) => eprintln!("hopty: {error}"),
+                Done::Limited(failed) => self.events.extend(failed.into_iter().map(|what| Event::Limited { what })),
                 Done::Quiet => {}
             }
         }
@@ -159,6 +166,7 @@ impl Host {
         if capture.goal.is_none() {
             capture.goal.clone_from(&self.watching.goal);
         }
+        let viewed = self.makes_views();
         let (store, keeping, budget) = (self.paths.claude.clone(), self.keeping(), self.budget());
         let (claim, dir, paths) = (self.claim_for(claim_for), self.dir.clone(), self.paths.clone());
         let git_limit = Duration::from_millis(self.launch.config.handoff.git_timeout.ms());
@@ -168,6 +176,7 @@ impl Host {
             let limits = crate::git::state::Limits { time: git_limit, ..Default::default() };
             capture.git = crate::git::state::read(&dir, limits).ok().flatten();
             capture.memory_keeper = crate::fs::servers::memory_keeper(&paths, &dir);
+            let views = viewed.then(|| Material::of(&capture));
             let saved = Store::open(&store).and_then(|store| {
                 let saved = store.save(capture, keeping)?;
                 store.claim(&saved.id, claim)?;
@@ -175,6 +184,7 @@ impl Host {
             });
             match saved {
                 Ok(saved) => Done::Saved(Box::new(Frame {
+                    views: views.map(|views| Box::new(views.saved(&saved.entry))),
                     text: frame(&saved.document, &saved.document_path.to_string_lossy(), budget),
                     id: saved.id,
                     document: saved.document_path,
@@ -192,7 +202,7 @@ impl Host {
     }
 
     /// What nobody waits for.
-    fn do_quietly(&mut self, job: impl FnOnce() -> Done + Send + 'static) {
+    pub(super) fn do_quietly(&mut self, job: impl FnOnce() -> Done + Send + 'static) {
         if let Err(e) = self.worker.submit(job) {
             eprintln!("hopty: the worker cannot be started: {e}");
         }
@@ -230,6 +240,7 @@ impl Host {
             document: loaded.document_path,
             typed: None,
             raw: None,
+            views: None,
         });
         self.predecessor = Some(id.clone());
         Ok(id)
@@ -250,6 +261,7 @@ impl Host {
         let (store, id, by) = (self.paths.claude.clone(), handoff.clone(), conversation.clone());
         self.predecessor = Some(handoff.clone());
         let claim = self.claim_for(conversation);
+        self.views_consumed(&id);
         self.do_quietly(move || {
             let done = Store::open(&store).and_then(|store| {
                 let consume = || store.consume(&id, &by, std::process::id(), Clock::wall());

@@ -58,7 +58,7 @@ impl Host {
             (Some(frame), Some(id)) if frame.id == *id => format!("handing over as {id}"),
             _ => "starting afresh".to_owned(),
         };
-        format!("\r\x1b[2mhopty: {full}{into}\x1b[0m\r\n\r\n")
+        format!("\r\x1b[2mhopty: {full}{into}\x1b[0m\r\n\r\n{}", self.printed_between())
     }
 
     /// Takes Claude's prompt box and what stands below it off the primary screen, so that the next run begins where it

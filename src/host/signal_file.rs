@@ -1,49 +1,124 @@
-//! `.restart-session`: read when it changes, described for the supervisor, and removed when it was obeyed.
+//! Files by which scripts ask for a restart: `.restart-session`, and an orchestrator's `.handoff-requested`. Read when they
+//! change, described for the supervisor, and removed when they were obeyed.
 
+use std::fs::Metadata;
 use std::os::unix::fs::MetadataExt;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 use super::Host;
-use crate::core::signal::{MAX_BYTES, RestartFile};
+use crate::core::config::View;
+use crate::core::handoff::views::{orchestrator, state_yaml};
+use crate::core::signal::{MAX_BYTES, RestartFile, SignalFile};
 use crate::core::supervisor::event::Event;
-use crate::fs::session;
+use crate::fs::{atomic, session, views};
 use crate::io::clock::Clock;
 
+/// The longest `state.yaml` that is looked at, in bytes.
+const MAX_STATE: u64 = 64 << 10;
+
+/// What was seen of them last.
+#[derive(Debug, Default)]
+pub(super) struct Signals {
+    restart: Option<Identity>,
+    requested: Option<Identity>,
+    state: Option<Identity>,
+    /// Whether `state.yaml` said that the task is completed.
+    completed: bool,
+}
+
+impl Signals {
+    fn seen(&mut self, file: SignalFile) -> &mut Option<Identity> {
+        match file {
+            SignalFile::RestartSession => &mut self.restart,
+            SignalFile::HandoffRequested => &mut self.requested,
+        }
+    }
+}
+
 impl Host {
-    pub(super) fn look_at_signal(&mut self) {
+    pub(super) fn look_at_signals(&mut self) {
         if self.launch.agent != crate::core::supervisor::Agent::Claude || !self.launch.config.compat.signal_files {
             return;
         }
-        let path = self.paths.restart_signal();
+        self.look_at_signal(SignalFile::RestartSession);
+        if self.has_view(View::Orchestrator) {
+            let dir = self.dir.join(orchestrator::DIR);
+            self.watching.watch_dir(&dir);
+            // One that leads out of the project is somebody else's.
+            if views::is_inside(&self.dir, orchestrator::DIR) {
+                self.look_at_signal(SignalFile::HandoffRequested);
+                self.look_at_task(&dir.join(orchestrator::STATE));
+            }
+        }
+    }
+
+    fn place_of(&self, file: SignalFile) -> PathBuf {
+        match file {
+            SignalFile::RestartSession => self.paths.restart_signal(),
+            SignalFile::HandoffRequested => self.dir.join(orchestrator::DIR).join(orchestrator::SIGNAL),
+        }
+    }
+
+    fn look_at_signal(&mut self, which: SignalFile) {
+        let path = self.place_of(which);
         let Ok(meta) = std::fs::symlink_metadata(&path) else {
-            self.watching.signal = None;
+            *self.watching.signals.seen(which) = None;
             return;
         };
         let seen = identity(&meta);
-        if self.watching.signal == Some(seen) {
+        if self.watching.signals.seen(which).replace(seen) == Some(seen) {
             return;
         }
-        self.watching.signal = Some(seen);
         let file = if meta.is_file() && meta.len() <= MAX_BYTES as u64 && meta.uid() == nix::unistd::geteuid().as_raw() {
-            RestartFile::parse(&std::fs::read(&path).unwrap_or_default())
+            let content = std::fs::read(&path).unwrap_or_default();
+            match which {
+                SignalFile::RestartSession => RestartFile::parse(&content),
+                SignalFile::HandoffRequested => match orchestrator::read(&content) {
+                    Some(file) => file,
+                    // hopty's own.
+                    None => return,
+                },
+            }
         } else {
             let reason = if meta.is_file() { "it is too large or belongs to somebody else" } else { "it is no regular file" };
             RestartFile::Malformed { reason: reason.to_owned() }
         };
-        let written = meta.mtime() * 1000 + meta.mtime_nsec() / 1_000_000;
-        // File times are as coarse as the kernel's tick.
-        let fresh = written + 20 >= self.began.0 && written <= Clock::wall().0 + 2000;
+        let fresh = self.is_fresh(&meta);
         let dir = match &file {
             RestartFile::Named { dir, .. } => dir.clone(),
             RestartFile::Bare { dir } => Some(dir.clone()),
-            RestartFile::Malformed { .. } => None,
+            RestartFile::Requested { .. } | RestartFile::Malformed { .. } => None,
         };
         let dir_ok = dir.as_deref().is_some_and(|dir| self.may_start_in(Path::new(dir)));
         let sessions = match &file {
             RestartFile::Bare { dir } => self.sessions_in(Path::new(dir)),
+            RestartFile::Requested { .. } => self.sessions_in(&self.dir),
             _ => 1,
         };
         self.events.push_back(Event::Signal { file, fresh, sessions, dir_ok });
+    }
+
+    /// Whether an orchestrator's task is completed. What says so since before this session is of another task.
+    fn look_at_task(&mut self, path: &Path) {
+        let meta = std::fs::symlink_metadata(path).ok();
+        let seen = meta.as_ref().map(identity);
+        if self.watching.signals.state == seen {
+            return;
+        }
+        self.watching.signals.state = seen;
+        let text = atomic::read_own(path, MAX_STATE, 0).ok().flatten().and_then(|bytes| String::from_utf8(bytes).ok());
+        let completed =
+            text.as_deref().and_then(state_yaml::status) == Some("completed") && meta.is_some_and(|meta| self.is_fresh(&meta));
+        if self.watching.signals.completed != completed {
+            self.watching.signals.completed = completed;
+            self.events.push_back(Event::Task { completed });
+        }
+    }
+
+    /// Whether a file was written in this session. File times are as coarse as the kernel's tick.
+    fn is_fresh(&self, meta: &Metadata) -> bool {
+        let written = meta.mtime() * 1000 + meta.mtime_nsec() / 1_000_000;
+        written + 20 >= self.began.0 && written <= Clock::wall().0 + 2000
     }
 
     /// A directory of a signal is taken only if it exists, is the person's, and Claude already trusts it (DESIGN 6.5).
@@ -71,19 +146,22 @@ impl Host {
         u32::try_from(live.count()).unwrap_or(u32::MAX)
     }
 
-    pub(super) fn consume_signal(&mut self) {
-        let path = self.paths.restart_signal();
+    pub(super) fn consume_signal(&mut self, file: SignalFile) {
+        let path = self.place_of(file);
+        let seen = self.watching.signals.seen(file);
         // Only the very file that was read: another one may have been written meanwhile.
-        let same = std::fs::symlink_metadata(&path).is_ok_and(|m| self.watching.signal == Some(identity(&m)));
-        if same {
+        if std::fs::symlink_metadata(&path).is_ok_and(|m| *seen == Some(identity(&m))) {
             let _ = std::fs::remove_file(&path);
-            self.watching.signal = None;
+            *seen = None;
         }
     }
 }
 
+/// Inode, time, its nanoseconds, and length.
+type Identity = (u64, i64, i64, u64);
+
 /// What tells one state of the file from the next. Its time alone does not: a shell makes it empty and writes it within one
 /// tick of the kernel's clock, and hopty may have looked in between.
-fn identity(meta: &std::fs::Metadata) -> (u64, i64, i64, u64) {
+fn identity(meta: &Metadata) -> Identity {
     (meta.ino(), meta.mtime(), meta.mtime_nsec(), meta.len())
 }

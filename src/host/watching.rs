@@ -91,7 +91,7 @@ pub(super) struct Watching {
     pub failure: Option<String>,
     sessions_file: Option<PathBuf>,
     said: Option<Said>,
-    pub signal: Option<(u64, i64, i64, u64)>,
+    pub signals: super::signal_file::Signals,
     project: PathBuf,
     launch_settings: CodeDigest,
     own: OwnArgs,
@@ -114,7 +114,7 @@ impl Watching {
             failure: None,
             sessions_file: None,
             said: None,
-            signal: None,
+            signals: super::signal_file::Signals::default(),
             project: dir.to_owned(),
             launch_settings: CodeDigest::default(),
             own: own.clone(),
@@ -132,7 +132,7 @@ impl Watching {
     }
 
     /// Watches a directory, or the nearest one above it that exists, until it does.
-    fn watch_dir(&mut self, dir: &Path) {
+    pub fn watch_dir(&mut self, dir: &Path) {
         let nearest = || dir.ancestors().find(|at| at.is_dir());
         let mut at = nearest();
         while let Some(found) = at {
@@ -225,7 +225,7 @@ impl Host {
     /// Something changed somewhere: look at everything that is watched.
     pub(super) fn look(&mut self) {
         self.look_at_sessions_file();
-        self.look_at_signal();
+        self.look_at_signals();
         self.pump_transcript();
         self.look_at_socket();
     }

@@ -15,8 +15,9 @@ use crate::core::claude::facts::Facts;
 use crate::core::claude::place;
 use crate::core::handoff::capture::{Capture, Origin};
 use crate::core::handoff::entry::Kind;
+use crate::core::handoff::views::Material;
 use crate::core::ids::{ConversationId, HandoffId, SessionName};
-use crate::fs::transcript;
+use crate::fs::{transcript, views};
 use crate::io::clock::Clock;
 
 /// The longest summary that is taken, in bytes.
@@ -95,7 +96,18 @@ pub(super) fn create(place: &Place, options: &CreateOptions) -> Result<u8, Faile
         crate::git::state::Limits { time: Duration::from_millis(place.config.handoff.git_timeout.ms()), ..Default::default() };
     capture.git = crate::git::state::read(&dir, limits).ok().flatten();
     capture.memory_keeper = crate::fs::servers::memory_keeper(&place.paths, &dir);
+    let material = Material::of(&capture);
+    let at = views::Place {
+        project: dir,
+        claude: place.paths.claude.clone(),
+        channel: capture.origin.channel.clone(),
+        pid: status.and_then(|status| u32::try_from(status["pid"].as_u64()?).ok()).unwrap_or(capture.origin.pid),
+        transcript: Some(PathBuf::from(&capture.origin.transcript)).filter(|path| path.is_absolute()),
+    };
     let saved = place.store.make().and_then(|()| place.store.save(capture, place.keeping())).map_err(store_failed)?;
+    for failed in views::write(&place.config.handoff.views, &at, &material.saved(&saved.entry), Clock::wall()) {
+        eprintln!("hopty: {failed}");
+    }
     let copied = place.config.handoff.copy_transcript.then(|| saved.document.headers.id.clone());
     if let (Some(id), Some(path)) = (copied, transcript_of(&saved.record_dir)) {
         // The handoff is whole without it.

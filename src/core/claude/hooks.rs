@@ -25,6 +25,8 @@ pub struct Call {
     pub last_message: Option<String>,
     /// SessionStart: the model, with `[1m]` where the window is a million tokens.
     pub model: Option<String>,
+    /// SessionEnd: Claude's word for why.
+    pub reason: Option<String>,
 }
 
 /// Reads a payload. `expected` is the handoff whose continuation prompt may be on its way.
@@ -53,7 +55,8 @@ pub fn read(event: &str, payload: &Value, expected: Option<&HandoffId>) -> Call 
         auto: event == HookEvent::PreCompact && text("trigger") == Some("auto"),
         error: text("error").map(|error| error.chars().take(40).collect()),
     };
-    Call { hook, tool_uses, last_message, model: text("model").map(str::to_owned) }
+    let reason = text("reason").filter(|_| event == HookEvent::SessionEnd).map(|word| word.chars().take(40).collect());
+    Call { hook, tool_uses, last_message, model: text("model").map(str::to_owned), reason }
 }
 
 fn whose(prompt: &str, expected: Option<&HandoffId>) -> PromptOf {

@@ -1,8 +1,9 @@
 //! A handoff: the record that carries work from one conversation to the next.
 //!
 //! `capture` is what is known when it is made, `document` and `state` are its two files, `manifest` is where it stands,
-//! `note` is what Claude itself adds, `frame` is what the next conversation gets of it, `drift` what became of
-//! the work tree since, and `continuation` is the prompt that is typed. All of it is text in, text out: files are written by `fs::store`.
+//! `note` is what Claude itself adds, `frame` is what the next conversation gets of it, `drift` what became of the
+//! work tree since, and `continuation` is the prompt that is typed; `views` are the source documents' own forms. All of it is
+//! text in, text out: files are written by `fs::store` and `fs::views`.
 
 pub mod capture;
 pub mod checkpoint;
@@ -19,6 +20,7 @@ pub mod redact;
 pub mod sections;
 pub mod state;
 pub mod text;
+pub mod views;
 
 #[cfg(test)]
 mod captured_tests;

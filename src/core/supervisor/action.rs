@@ -7,6 +7,7 @@ use super::phase::{Cause, StartKind};
 use crate::core::context::Level;
 use crate::core::ids::{ConversationId, HandoffId};
 use crate::core::process::Signal;
+use crate::core::signal::SignalFile;
 use crate::core::time::Stamp;
 
 /// Whom a signal is for.
@@ -218,7 +219,11 @@ pub enum Action {
         transcript: Option<String>,
     },
     /// Remove the signal file that was obeyed.
-    ConsumeSignal,
+    ConsumeSignal {
+        /// Which of them.
+        #[serde(default)]
+        file: SignalFile,
+    },
     /// Mark the handoff consumed.
     Consume {
         /// Which.
@@ -343,6 +348,9 @@ pub enum DecisionKind {
     /// The session is over.
     #[serde(rename = "session.ended")]
     SessionEnded,
+    /// An orchestrator's file says that its task is completed.
+    #[serde(rename = "task.completed")]
+    TaskCompleted,
     /// A part of the host is switched off.
     #[serde(rename = "degraded")]
     Degraded,

@@ -338,6 +338,11 @@ pub enum Event {
         /// The directory exists, is the user's, and Claude trusts it.
         dir_ok: bool,
     },
+    /// An orchestrator's `state.yaml` begins or ceases to say that its task is completed (source document 002).
+    Task {
+        /// It says so.
+        completed: bool,
+    },
     /// `hopty restart`.
     Restart {
         /// The request to be answered.

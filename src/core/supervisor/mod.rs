@@ -11,7 +11,7 @@
 //! | `run` | one life of the child: spawn, start, Ctrl+C, passed signals |
 //! | `hooks`, `conversation` | what a hook call means, and which conversation it is about |
 //! | `level`, `compact` | the context figure and what crossing a level asks for, Claude's own compaction |
-//! | `ask` | the question that is put to a person first, in mode `ask` |
+//! | `ask`, `task` | the question that is put to a person first, in mode `ask`; a task that is completed |
 //! | `restart`, `note` | from a wish to a safe point, and Claude's own words before it |
 //! | `save` | from the safe point to a handoff on disk |
 //! | `stop`, `crash` | from SIGTERM to the end, and what follows an end that nobody asked for |
@@ -40,6 +40,7 @@ mod save;
 pub mod state;
 mod stop;
 mod submit;
+mod task;
 
 #[cfg(test)]
 mod laws;
@@ -187,9 +188,11 @@ pub struct Supervisor {
     /// How often Claude was kept from compacting in this conversation.
     #[serde(default)]
     held_off: u32,
-    /// Mode `ask`: where the question stands.
     #[serde(default)]
     ask: Ask,
+    /// An orchestrator's file says that the task is completed.
+    #[serde(default)]
+    completed: bool,
     interrupt: Option<(Stamp, u64)>,
     /// Ctrl+C stopped a delivery then.
     broken_off: Option<Stamp>,
@@ -261,6 +264,7 @@ impl Supervisor {
             rearm_at_stop: false,
             held_off: 0,
             ask: Ask::Silent,
+            completed: false,
             interrupt: None,
             broken_off: None,
             passed: None,
@@ -311,7 +315,7 @@ impl Supervisor {
             Event::Child { .. } => {}
             Event::Keys { class: KeyClass::Interrupt, .. } => self.interrupted(now, out),
             Event::Keys { class: KeyClass::Typed | KeyClass::Paste, .. } => self.typed = Some(now),
-            Event::Keys { class: KeyClass::Report, .. } => {}
+            Event::Keys { .. } => {}
             Event::Passed { signal } => self.passed_on(now, *signal, out),
             Event::Hook { id, hook } => self.hook(now, *id, hook, out),
             Event::Lines { id, .. } => self.lines(now, *id, out),
@@ -342,6 +346,7 @@ impl Supervisor {
             }
             Event::Signal { file, fresh, sessions, dir_ok } => self.signal(now, file, *fresh, *sessions, *dir_ok, out),
             Event::Restart { id, by, now: at_once, handoff } => self.restart(now, *id, *by, *at_once, *handoff, out),
+            Event::Task { completed } => self.task(*completed, out),
             Event::Ask { answer } => self.ask_answered(now, *answer, out),
             Event::AskWas { answer, left } => self.ask_was(now, *answer, *left),
             Event::Submit { id, command } => self.submit(now, *id, *command, out),
@@ -441,10 +446,5 @@ impl Supervisor {
         self.turn = turn;
         self.turn_since = now;
         self.asking = None;
-    }
-
-    /// Ctrl+C was pressed in this phase. By numbers: two events may share a millisecond.
-    fn interrupted_here(&self) -> bool {
-        self.interrupt.is_some_and(|(_, seq)| seq > self.phase_seq)
     }
 }

@@ -26,7 +26,9 @@ impl Supervisor {
                 Some(format!("it names conversation {conversation}, which this session does not run"))
             }
             _ if !fresh => Some("it was written before this session began".to_owned()),
-            RestartFile::Bare { .. } if sessions != 1 => Some(format!("its directory means {sessions} sessions")),
+            RestartFile::Bare { .. } | RestartFile::Requested { .. } if sessions != 1 => {
+                Some(format!("its directory means {sessions} sessions"))
+            }
             _ => match &self.phase {
                 Phase::Running | Phase::Waiting { .. } => None,
                 Phase::Saving { .. } | Phase::Delivering { .. } | Phase::Stopping { .. } => {
@@ -45,14 +47,19 @@ impl Supervisor {
             RestartFile::Bare { dir } if dir_ok => Some(dir.clone()),
             _ => None,
         };
-        out.push(Action::ConsumeSignal);
+        out.push(Action::ConsumeSignal { file: file.place() });
         if let Phase::Waiting { request } = &mut self.phase {
             request.explicit = true;
             request.handoff = true;
             request.dir = dir.or(request.dir.take());
             return;
         }
-        let sentence = "A restart signal names this conversation; a hand-over was requested.".to_owned();
+        let sentence = match file {
+            RestartFile::Requested { checkpoint } => {
+                format!("An orchestrator's signal asks for a handoff (checkpoint {checkpoint}); a hand-over was requested.")
+            }
+            _ => "A restart signal names this conversation; a hand-over was requested.".to_owned(),
+        };
         let request = Request { explicit: true, dir, ..self.new_request(now, RestartBy::Signal) };
         self.wait(now, request, sentence, self.event_seq, out);
         self.try_safe_point(now, out);
@@ -137,6 +144,10 @@ impl Supervisor {
     pub(super) fn try_safe_point(&mut self, now: Stamp, out: &mut Vec<Action>) {
         let Phase::Waiting { request } = self.phase.clone() else { return };
         if self.pid.is_none() || self.submit_is_typed(now) {
+            return;
+        }
+        if self.is_completed(&request) {
+            self.cancel_request(now, "the task is completed", out);
             return;
         }
         if let Some(held) = self.held.clone() {

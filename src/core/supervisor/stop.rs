@@ -171,6 +171,11 @@ impl Supervisor {
         }
     }
 
+    /// Ctrl+C was pressed in this phase. By numbers: two events may share a millisecond.
+    pub(super) fn interrupted_here(&self) -> bool {
+        self.interrupt.is_some_and(|(_, seq)| seq > self.phase_seq)
+    }
+
     pub(super) fn limit_words(&self) -> String {
         let max = self.policy.config.restart.max_restarts;
         format!("There were {max} restarts within the window already; hopty stopped instead of one more.")

@@ -97,7 +97,7 @@ pub(super) fn word(action: &Action) -> String {
         Action::CheckSettings => "check settings".to_owned(),
         Action::Save { .. } => "save".to_owned(),
         Action::Consume { .. } => "consume".to_owned(),
-        Action::ConsumeSignal => "consume signal".to_owned(),
+        Action::ConsumeSignal { .. } => "consume signal".to_owned(),
         Action::Follow { .. } => "follow".to_owned(),
         Action::WaitSafePoint { .. } => "wait".to_owned(),
         Action::KeepAsk { answer, .. } => format!("keep {answer:?}"),

@@ -1,0 +1,163 @@
+//! View `orchestrator`: the signal `.handoff-requested` of source document 002 in `.claude/auto-execution/` of the project
+//! (checklist 93, 94). hopty writes it beside `state.yaml` when it saves a handoff, and obeys one that it did not write.
+//!
+//! Reading it is hostile input, like `.restart-session`: whatever it holds, the worst that follows is a line in the journal.
+
+use serde_json::{Value, json};
+
+use super::{Material, state_yaml};
+use crate::core::signal::{MAX_BYTES, RestartFile};
+use crate::core::time::WallTime;
+
+/// Where its files lie, below the project.
+pub const DIR: &str = ".claude/auto-execution";
+/// The signal.
+pub const SIGNAL: &str = ".handoff-requested";
+/// How the task stands.
+pub const STATE: &str = "state.yaml";
+/// Who wrote a signal that must not be obeyed by its writer.
+const OURS: &str = "hopty";
+/// The longest reason, in bytes.
+const REASON: usize = 200;
+
+/// `.handoff-requested` for a handoff that was saved.
+#[must_use]
+pub fn signal(of: &Material) -> String {
+    let state = &of.state;
+    let value = json!({
+        "requested_at": state.created_at,
+        "checkpoint_id": of.checkpoint(),
+        "reason": if state.kind == "auto" { "token_limit" } else { "requested" },
+        "tokens_used": state.tokens_used,
+        "tokens_max": state.tokens_max,
+        "resume_from": of.phases.done,
+        "requested_by": OURS,
+    });
+    serde_json::to_string_pretty(&value).map(|text| text + "\n").unwrap_or_default()
+}
+
+/// `state.yaml` after that: what else stands in it stays.
+///
+/// # Errors
+/// When the old file is of a form that cannot be changed line by line.
+pub fn state(of: &Material, old: &str) -> Result<String, state_yaml::NotSimple> {
+    let checkpoint = of.checkpoint();
+    let mut values = vec![("status", "handoff_requested"), ("checkpoint_id", checkpoint.as_str())];
+    if let Some(task) = &of.current_task {
+        values.insert(1, ("current_task", task));
+    }
+    state_yaml::updated(old, &values)
+}
+
+/// Reads a signal; `None` when hopty itself wrote it.
+#[must_use]
+pub fn read(content: &[u8]) -> Option<RestartFile> {
+    let malformed = |reason: &str| Some(RestartFile::Malformed { reason: reason.to_owned() });
+    if content.len() > MAX_BYTES {
+        return malformed("it is too large");
+    }
+    let Ok(Value::Object(signal)) = serde_json::from_slice::<Value>(content) else {
+        return malformed("it is no JSON object");
+    };
+    let text = |key: &str| signal.get(key).and_then(Value::as_str);
+    if text("requested_by") == Some(OURS) {
+        return None;
+    }
+    let Some(checkpoint) = text("checkpoint_id").filter(|id| is_checkpoint(id)) else {
+        return malformed("its checkpoint_id is none");
+    };
+    if text("requested_at").and_then(WallTime::parse).is_none() {
+        return malformed("its requested_at is no time");
+    }
+    if text("reason").is_none_or(|reason| reason.is_empty() || reason.len() > REASON || reason.chars().any(char::is_control)) {
+        return malformed("its reason is none");
+    }
+    let number = |key: &str| signal.get(key).is_none_or(|value| value.is_null() || value.is_u64());
+    if !["tokens_used", "tokens_max", "resume_from"].into_iter().all(number) {
+        return malformed("its figures are no whole numbers");
+    }
+    Some(RestartFile::Requested { checkpoint: checkpoint.to_owned() })
+}
+
+/// `chk-YYYYMMDD-HHMMSS`.
+fn is_checkpoint(id: &str) -> bool {
+    let digits = |text: &str, len| text.len() == len && text.bytes().all(|b| b.is_ascii_digit());
+    id.strip_prefix("chk-").and_then(|rest| rest.split_once('-')).is_some_and(|(day, time)| digits(day, 8) && digits(time, 6))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::tests::material;
+    use super::*;
+
+    #[test]
+    fn item_093_the_signal_says_when_why_and_how_full() {
+        let of = material();
+        let value: Value = serde_json::from_str(&signal(&of)).unwrap();
+        assert_eq!(value["requested_at"], of.state.created_at);
+        assert_eq!(value["checkpoint_id"], of.checkpoint());
+        assert_eq!(value["reason"], "token_limit");
+        assert_eq!((value["tokens_used"].as_u64(), value["tokens_max"].as_u64()), (Some(82_000), Some(100_000)));
+        assert_eq!(value["resume_from"], 3);
+        assert_eq!(read(signal(&of).as_bytes()), None, "hopty does not obey itself");
+    }
+
+    #[test]
+    fn item_094_the_state_asks_for_a_handoff_and_names_task_and_checkpoint() {
+        let of = material();
+        let fresh = state(&of, "").unwrap();
+        assert_eq!(fresh, format!("status: handoff_requested\ncurrent_task: task-4\ncheckpoint_id: {}\n", of.checkpoint()));
+        let old = "# mine\nstatus: running\nphases:\n  - a\ncheckpoint_id: chk-20250126-143000\n";
+        let new = state(&of, old).unwrap();
+        assert_eq!(
+            new,
+            format!("# mine\nstatus: handoff_requested\nphases:\n  - a\ncheckpoint_id: {}\ncurrent_task: task-4\n", of.checkpoint())
+        );
+    }
+
+    #[test]
+    fn signals_of_the_form_are_read() {
+        let short = r#"{"requested_at": "2025-01-26T14:30:00Z", "checkpoint_id": "chk-20250126-143000", "reason": "token_limit"}"#;
+        let asked = Some(RestartFile::Requested { checkpoint: "chk-20250126-143000".to_owned() });
+        assert_eq!(read(short.as_bytes()), asked);
+        let long = short.replace('}', r#", "tokens_used": 82000, "tokens_max": 100000, "resume_from": 3}"#);
+        assert_eq!(read(long.as_bytes()), asked);
+    }
+
+    #[test]
+    fn hostile_signals_are_malformed() {
+        let good =
+            r#"{"requested_at":"2025-01-26T14:30:00Z","checkpoint_id":"chk-20250126-143000","reason":"token_limit","resume_from":3}"#;
+        assert!(matches!(read(good.as_bytes()), Some(RestartFile::Requested { .. })));
+        let mut cases: Vec<Vec<u8>> =
+            ["", "\n", "null", "true", "1", "[]", "{}", "\"chk-20250126-143000\"", "{\"a\":"].map(|s| s.as_bytes().to_vec()).to_vec();
+        for (from, to) in [
+            ("chk-20250126-143000", "chk-20250126-14300"),
+            ("chk-20250126-143000", "../../etc/passwd"),
+            ("chk-20250126-143000", "chk-2025O126-143000"),
+            ("chk-20250126-143000", "chk-20250126-143000\\n"),
+            ("\"chk-20250126-143000\"", "7"),
+            ("\"chk-20250126-143000\"", "[\"chk-20250126-143000\"]"),
+            ("2025-01-26T14:30:00Z", "yesterday"),
+            ("\"2025-01-26T14:30:00Z\"", "1737901800"),
+            ("\"token_limit\"", "\"\""),
+            ("\"token_limit\"", "{}"),
+            ("token_limit", "\\u001b[2J"),
+            (":3}", ":-3}"),
+            (":3}", ":\"3\"}"),
+            (":3}", ":1e999}"),
+            ("checkpoint_id", "checkpoint"),
+        ] {
+            cases.push(good.replace(from, to).into_bytes());
+        }
+        cases.push(format!("{good}{good}").into_bytes());
+        cases.push(good.replace("token_limit", &"x".repeat(REASON + 1)).into_bytes());
+        cases.push(vec![b'['; 5000]);
+        cases.push(vec![b' '; MAX_BYTES + 1]);
+        cases.push(vec![0xff, 0xfe]);
+        for case in cases {
+            let found = read(&case);
+            assert!(matches!(found, Some(RestartFile::Malformed { .. })), "{:?} -> {found:?}", String::from_utf8_lossy(&case));
+        }
+    }
+}

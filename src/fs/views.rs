@@ -1,0 +1,220 @@
+//! Views of handoffs, written where other tools look for them (`core::handoff::views` makes their texts).
+//!
+//! Most lie in the project, which may hold anything: `.claude` and what is below it must be real directories of this user,
+//! links are refused, and a file that somebody else owns is left alone. What cannot be written costs its own view.
+
+use std::fs::{self, DirBuilder, File, OpenOptions};
+use std::io::{self, Write};
+use std::os::unix::fs::{DirBuilderExt, MetadataExt, OpenOptionsExt};
+use std::path::{Path, PathBuf};
+
+use nix::fcntl::OFlag;
+
+use super::atomic;
+use super::error::FsError;
+use crate::core::config::View;
+use crate::core::handoff::views::memory::{self, Reason};
+use crate::core::handoff::views::{Material, acm, checkpoint, orchestrator, pid};
+use crate::core::ids::{Channel, HandoffId};
+use crate::core::time::WallTime;
+
+/// The longest file of somebody else's that is changed, in bytes.
+const CHANGED_CAP: u64 = 1 << 20;
+/// So many copies of one second are told apart.
+const SAME_SECOND: u32 = 100;
+
+/// Where the views of a handoff lie.
+#[derive(Clone, Debug)]
+pub struct Place {
+    /// The directory of the work.
+    pub project: PathBuf,
+    /// Claude's directory (`C`).
+    pub claude: PathBuf,
+    /// The channel.
+    pub channel: Channel,
+    /// The process that the handoff is of: Claude's, where it is known.
+    pub pid: u32,
+    /// The transcript, for the raw copy.
+    pub transcript: Option<PathBuf>,
+}
+
+/// Writes these views; what could not be written is given back in sentences.
+#[must_use]
+pub fn write(views: &[View], place: &Place, of: &Material, now: WallTime) -> Vec<String> {
+    let mut failed = Vec::new();
+    for view in views {
+        let done = match view {
+            View::Acm => write_acm(place, of),
+            View::Orchestrator => write_orchestrator(place, of),
+            View::Pid => write_pid(place, of),
+            View::Memory => match &place.transcript {
+                Some(transcript) => back_up(&place.project, transcript, &Reason::Handoff, now).map(drop),
+                None => Ok(()),
+            },
+        };
+        if let Err(error) = done {
+            failed.push(format!("View {} could not be written: {error}", view.word()));
+        }
+    }
+    failed
+}
+
+fn write_acm(place: &Place, of: &Material) -> Result<(), FsError> {
+    let dir = inside(&place.project, acm::DIR)?;
+    replace(&dir.join(acm::STATE), acm::state(of).as_bytes())?;
+    replace(&dir.join(acm::DOCUMENT), acm::document(of).as_bytes())
+}
+
+fn write_orchestrator(place: &Place, of: &Material) -> Result<(), FsError> {
+    let dir = inside(&place.project, orchestrator::DIR)?;
+    let path = dir.join(orchestrator::STATE);
+    let old = text(&path)?;
+    let not_simple = |e: crate::core::handoff::views::state_yaml::NotSimple| FsError::io("change", &path)(io::Error::other(e));
+    let state = orchestrator::state(of, &old).map_err(not_simple)?;
+    replace(&path, state.as_bytes())?;
+    // Last: whoever is told by it finds the state written.
+    replace(&dir.join(orchestrator::SIGNAL), orchestrator::signal(of).as_bytes())
+}
+
+fn write_pid(place: &Place, of: &Material) -> Result<(), FsError> {
+    let dir = place.claude.join("handoff");
+    atomic::private_dir(&dir)?;
+    replace(&dir.join(pid::name(&place.channel, place.pid)), pid::render(of).as_bytes())
+}
+
+/// Copies a transcript into view `memory`; `None` when there is nothing in it.
+///
+/// # Errors
+/// When the transcript cannot be read, or a file cannot be written; the copy that was made stays.
+pub fn back_up(project: &Path, transcript: &Path, reason: &Reason, now: WallTime) -> Result<Option<PathBuf>, FsError> {
+    let flags = OFlag::O_NONBLOCK.bits();
+    let mut source = OpenOptions::new().read(true).custom_flags(flags).open(transcript).map_err(FsError::io("open", transcript))?;
+    let meta = source.metadata().map_err(FsError::io("look at", transcript))?;
+    if !meta.is_file() {
+        return Err(FsError::WrongKind { path: transcript.to_owned(), expected: "file" });
+    }
+    let ended = matches!(reason, Reason::Ended(_));
+    let dir = inside(project, memory::DIR)?;
+    if ended {
+        // First: it is what the next conversation reads (source document 004).
+        let path = dir.join(memory::CONTEXT);
+        replace(&path, memory::context(&text(&path)?, now, reason).as_bytes())?;
+    }
+    if meta.len() == 0 {
+        return Ok(None);
+    }
+    let raw = inside(project, &format!("{}/{}", memory::DIR, memory::RAW))?;
+    let names = (0..SAME_SECOND).map(|n| raw.join(memory::name(now, reason, n)));
+    let copy = names.into_iter().find(|path| fs::symlink_metadata(path).is_err());
+    let copy = copy.ok_or_else(|| FsError::io("copy to", &raw)(io::ErrorKind::AlreadyExists.into()))?;
+    atomic::write_with(&copy, |file| io::copy(&mut source, file).map(drop))?;
+    let shown = copy.to_string_lossy();
+    let list = dir.join(memory::LIST);
+    replace(&list, memory::listed(&text(&list)?, &shown).as_bytes())?;
+    replace(&dir.join(memory::MARKER), format!("{shown}\n").as_bytes())?;
+    append(&dir.join(memory::LOG), &memory::log_line(now, reason, &shown, meta.len()))?;
+    Ok(Some(copy))
+}
+
+/// A handoff was consumed: its file of view `pid` and hopty's own signal have done their work.
+pub fn consumed(project: &Path, claude: &Path, channel: &Channel, id: &HandoffId) {
+    let mark = pid::mark(id);
+    for entry in fs::read_dir(claude.join("handoff")).into_iter().flatten().flatten() {
+        let ours = entry.file_name().to_str().is_some_and(|name| pid::is_name(name, channel))
+            && atomic::read_own(&entry.path(), CHANGED_CAP, 0).is_ok_and(|text| text.is_some_and(|t| t.ends_with(mark.as_bytes())));
+        if ours {
+            let _ = fs::remove_file(entry.path());
+        }
+    }
+    let signal = project.join(orchestrator::DIR).join(orchestrator::SIGNAL);
+    let named = |bytes: &[u8]| String::from_utf8_lossy(bytes).contains(&format!("\"{}\"", checkpoint(id)));
+    if is_inside(project, orchestrator::DIR)
+        && let Ok(Some(bytes)) = atomic::read_own(&signal, CHANGED_CAP, 0)
+        && orchestrator::read(&bytes).is_none()
+        && named(&bytes)
+    {
+        let _ = fs::remove_file(signal);
+    }
+}
+
+/// A line more in a log, which is made where it is missing, and renamed (`.1`) when it is over 1 MiB.
+///
+/// # Errors
+/// When it is a link or belongs to somebody else, or cannot be written.
+pub fn append(path: &Path, line: &str) -> Result<(), FsError> {
+    let flags = (OFlag::O_NOFOLLOW | OFlag::O_NONBLOCK).bits();
+    if fs::symlink_metadata(path).is_ok_and(|meta| meta.len() > CHANGED_CAP) {
+        let mut old = path.to_owned().into_os_string();
+        old.push(".1");
+        fs::rename(path, &old).map_err(FsError::io("rename", path))?;
+    }
+    let opened = OpenOptions::new().append(true).create(true).mode(0o600).custom_flags(flags).open(path);
+    let mut file = opened.map_err(FsError::io("open", path))?;
+    let meta = file.metadata().map_err(FsError::io("look at", path))?;
+    if !meta.is_file() {
+        return Err(FsError::WrongKind { path: path.to_owned(), expected: "file" });
+    }
+    if meta.uid() != nix::unistd::geteuid().as_raw() {
+        return Err(FsError::NotPrivate(path.to_owned()));
+    }
+    file.write_all(line.as_bytes()).map_err(FsError::io("write", path))
+}
+
+/// Whether a directory below the project is there, with no link on the way and nobody else's part in it.
+#[must_use]
+pub fn is_inside(project: &Path, below: &str) -> bool {
+    steps(project, below).all(|dir| fs::symlink_metadata(dir).is_ok_and(|meta| meta.is_dir() && is_own(&meta)))
+}
+
+/// A directory below the project, made where it is missing.
+fn inside(project: &Path, below: &str) -> Result<PathBuf, FsError> {
+    for dir in steps(project, below) {
+        match DirBuilder::new().mode(0o700).create(&dir) {
+            Err(e) if e.kind() != io::ErrorKind::AlreadyExists => return Err(FsError::io("make the directory", &dir)(e)),
+            _ => {}
+        }
+        let meta = fs::symlink_metadata(&dir).map_err(FsError::io("look at", &dir))?;
+        if meta.is_symlink() {
+            return Err(FsError::Symlink(dir));
+        }
+        if !meta.is_dir() {
+            return Err(FsError::WrongKind { path: dir, expected: "directory" });
+        }
+        if !is_own(&meta) {
+            return Err(FsError::NotPrivate(dir));
+        }
+    }
+    Ok(project.join(below))
+}
+
+/// The directories from the project down to `below`, without the project itself.
+fn steps(project: &Path, below: &str) -> impl Iterator<Item = PathBuf> {
+    let mut dir = project.to_owned();
+    below.split('/').map(move |name| {
+        dir.push(name);
+        dir.clone()
+    })
+}
+
+fn is_own(meta: &fs::Metadata) -> bool {
+    meta.uid() == nix::unistd::geteuid().as_raw()
+}
+
+/// The text of a file that is to be changed; empty where there is none.
+fn text(path: &Path) -> Result<String, FsError> {
+    let bytes = atomic::read_own(path, CHANGED_CAP, 0)?.unwrap_or_default();
+    String::from_utf8(bytes).map_err(|_| FsError::io("read", path)(io::Error::other("it is not UTF-8")))
+}
+
+/// Replaces a file of this user's, or makes it (0600); the mode of one that is there stays as it is.
+fn replace(path: &Path, bytes: &[u8]) -> Result<(), FsError> {
+    let old = fs::symlink_metadata(path).ok();
+    if old.as_ref().is_some_and(|meta| !is_own(meta)) {
+        return Err(FsError::NotPrivate(path.to_owned()));
+    }
+    let mode = old.filter(fs::Metadata::is_file).map(|meta| meta.permissions());
+    atomic::write_with(path, |file: &mut File| {
+        file.write_all(bytes)?;
+        mode.map_or(Ok(()), |mode| file.set_permissions(mode))
+    })
+}

@@ -1,0 +1,98 @@
+//! Views of handoffs and what is printed for who has a source document's habits configured. The worker writes; nothing of
+//! it holds a hand-over up, and what fails is a line of the journal.
+
+use super::Host;
+use super::save::Done;
+use crate::core::claude::hooks::Call;
+use crate::core::config::{Profile, View};
+use crate::core::handoff::views::boxes;
+use crate::core::handoff::views::memory::Reason;
+use crate::core::ids::HandoffId;
+use crate::core::supervisor::action::HookAnswer;
+use crate::core::supervisor::event::HookEvent;
+use crate::core::supervisor::phase::{Phase, StopFor};
+use crate::fs::views::{self, Place};
+use crate::io::clock::Clock;
+
+impl Host {
+    pub(super) fn has_view(&self, view: View) -> bool {
+        self.launch.config.handoff.views.contains(&view)
+    }
+
+    /// Whether the messages of source document 002 are printed.
+    pub(super) fn prints_boxes(&self) -> bool {
+        self.has_view(View::Orchestrator) || self.launch.config.context.profile == Profile::S2
+    }
+
+    /// Whether there are views or boxes to be made of a handoff.
+    pub(super) fn makes_views(&self) -> bool {
+        !self.launch.config.handoff.views.is_empty() || self.prints_boxes()
+    }
+
+    /// Writes the views of the handoff that was just saved.
+    pub(super) fn write_views(&mut self) {
+        let chosen = self.launch.config.handoff.views.clone();
+        let Some(of) = self.frame.as_ref().and_then(|frame| frame.views.clone()).filter(|_| !chosen.is_empty()) else { return };
+        let host = std::process::id();
+        let place = Place {
+            project: self.dir.clone(),
+            claude: self.paths.claude.clone(),
+            channel: self.channel.clone(),
+            pid: self.run.as_ref().and_then(|run| u32::try_from(run.pid).ok()).unwrap_or(host),
+            transcript: self.transcript(),
+        };
+        self.do_quietly(move || Done::Limited(views::write(&chosen, &place, &of, Clock::wall())));
+    }
+
+    /// The handoff was consumed: what only waited for that goes.
+    pub(super) fn views_consumed(&mut self, id: &HandoffId) {
+        if self.has_view(View::Pid) || self.has_view(View::Orchestrator) {
+            let (dir, claude, channel, id) = (self.dir.clone(), self.paths.claude.clone(), self.channel.clone(), id.clone());
+            self.do_quietly(move || {
+                views::consumed(&dir, &claude, &channel, &id);
+                Done::Quiet
+            });
+        }
+    }
+
+    /// View `memory`: the conversation ends, or is compacted. The hook does not wait: Claude ends them after 1.5 s.
+    pub(super) fn back_up(&mut self, call: &Call, with: &HookAnswer) {
+        if call.hook.agent || !self.has_view(View::Memory) {
+            return;
+        }
+        let reason = match call.hook.event {
+            // One that is kept from happening loses nothing.
+            HookEvent::PreCompact if !matches!(with, HookAnswer::Block { .. }) => Reason::PreCompact,
+            // The handoff has its own copy.
+            HookEvent::SessionEnd if matches!(self.phase(), Phase::Stopping { why: StopFor::Restart { .. }, .. }) => return,
+            HookEvent::SessionEnd => Reason::Ended(call.reason.clone().unwrap_or_default()),
+            _ => return,
+        };
+        let known = self.watching.following.as_ref().is_some_and(|f| Some(&f.conversation) == call.hook.conversation.as_ref());
+        let Some(transcript) = self.transcript().filter(|_| known) else { return };
+        let dir = self.dir.clone();
+        self.do_quietly(move || {
+            let failed = views::back_up(&dir, &transcript, &reason, Clock::wall()).err();
+            Done::Limited(failed.map(|e| format!("The transcript could not be copied for view memory: {e}")).into_iter().collect())
+        });
+    }
+
+    fn transcript(&self) -> Option<std::path::PathBuf> {
+        self.watching.following.as_ref().and_then(|following| following.path()).map(std::path::Path::to_owned)
+    }
+
+    /// What stands between two runs, below hopty's one line: the banner of source document 001, the boxes of 002.
+    pub(super) fn printed_between(&self) -> String {
+        let mut text = String::new();
+        let active = self.recorder.supervisor.active_handoff();
+        let frame = self.frame.as_ref().filter(|frame| Some(&frame.id) == active);
+        if let Some(of) = frame.and_then(|frame| frame.views.as_ref()).filter(|_| self.prints_boxes()) {
+            text.push_str(&boxes::handing_over(of));
+            text.push_str(&boxes::resuming(of));
+        }
+        if self.launch.config.context.profile == Profile::S1 {
+            text.push_str(&boxes::banner(self.recorder.supervisor.restarts() + 1));
+        }
+        text.replace('\n', "\r\n")
+    }
+}
