@@ -16,6 +16,7 @@ pub mod inherited;
 pub mod input;
 pub mod journal;
 pub mod process;
+pub mod session_log;
 pub mod signal;
 pub mod supervisor;
 pub mod terminal;

@@ -79,6 +79,12 @@ impl Paths {
         self.claude.join(".context-status")
     }
 
+    /// `auto-session.log`, which hopty writes for who follows it.
+    #[must_use]
+    pub fn session_log(&self) -> PathBuf {
+        self.claude.join("auto-session.log")
+    }
+
     /// The file in which Claude says what it does, while it runs.
     #[must_use]
     pub fn claude_session(&self, pid: i32) -> PathBuf {

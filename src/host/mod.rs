@@ -25,6 +25,7 @@
 //! | `perform` | every action of the supervisor |
 //! | `save` | the worker's jobs: handoffs and their transcripts |
 //! | `views` | views of handoffs, and what is printed between two runs |
+//! | `session_log` | `auto-session.log` |
 //! | `report` | the session object of CONTRACT C3 |
 
 mod ask;
@@ -49,6 +50,7 @@ mod run;
 mod save;
 mod seen;
 mod send;
+mod session_log;
 mod shown;
 mod sight;
 mod signal_file;

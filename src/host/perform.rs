@@ -5,6 +5,8 @@ use serde_json::json;
 use super::keys::paste;
 use super::{Host, report};
 use crate::core::claude::view::Press;
+use crate::core::context::Level;
+use crate::core::handoff::views::boxes;
 use crate::core::supervisor::action::{Action, Decision, DecisionKind, Target, Typing};
 use crate::core::supervisor::event::Event;
 use crate::core::supervisor::phase::Phase;
@@ -82,7 +84,12 @@ impl Host {
         if !matches!(decision.kind, K::ClientAttached | K::ClientDetached) {
             self.why.clone_from(&decision.sentence);
         }
+        self.log_decision(decision);
         match decision.kind {
+            K::LevelCrossed if decision.level == Some(Level::Warn) && self.prints_boxes() => {
+                let percent = u64::from(self.recorder.supervisor.fill().percent());
+                self.notice(decision.kind, &boxes::approaching(percent));
+            }
             K::DeliverySubmitted => {
                 let done = json!({"handoff": decision.handoff, "conversation": decision.conversation});
                 self.restart_settled(&Ok(done));
@@ -123,11 +130,10 @@ impl Host {
         use crate::core::supervisor::phase::Cause;
         let plain = self.exit.is_none_or(|exit| matches!(exit.cause, Cause::Finished | Cause::UserInterrupt));
         let waiting = self.recorder.supervisor.active_handoff().is_some();
-        match (&self.unsent, !plain || waiting) {
-            (Some(unsent), _) => Some(format!("{} {unsent}", self.why)),
-            (None, true) => Some(self.why.clone()),
-            (None, false) => None,
-        }
+        let completed = self.recorder.supervisor.task_completed().then_some("Task completed!");
+        let why = (self.unsent.is_some() || !plain || waiting).then_some(self.why.as_str());
+        let words: Vec<&str> = completed.into_iter().chain(why).chain(self.unsent.as_deref()).collect();
+        (!words.is_empty()).then(|| words.join(" "))
     }
 
     /// The session is over: everybody hears it, after the last byte.

@@ -178,7 +178,7 @@ impl Supervisor {
 
     pub(super) fn limit_words(&self) -> String {
         let max = self.policy.config.restart.max_restarts;
-        format!("There were {max} restarts within the window already; hopty stopped instead of one more.")
+        format!("Max restarts reached: there were {max} within the window already; hopty stopped instead of one more.")
     }
 
     pub(super) fn count_restart(&mut self, now: Stamp) {
