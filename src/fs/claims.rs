@@ -78,7 +78,7 @@ impl Store {
     pub fn expire_due(&self, now: WallTime) -> Result<Vec<HandoffId>, StoreError> {
         let mut expired = Vec::new();
         for channel in self.manifests.channels() {
-            let Some(seen) = self.manifests.look(&channel)? else { continue };
+            let Some(seen) = self.manifests.look_past(&channel) else { continue };
             if seen.clone().expire_due(now, process::is_alive).is_empty() {
                 continue;
             }
@@ -93,11 +93,17 @@ impl Store {
         Ok(expired)
     }
 
-    /// The manifest that names `id`, read under its locks.
+    /// The manifest that names `id`, read under its locks. One that cannot be opened stands in the way of its own channel only.
     fn locked_manifest(&self, id: &HandoffId) -> Result<Option<(Locked, Manifest)>, StoreError> {
+        let mut unread = None;
         for channel in self.manifests.channels() {
-            if self.manifests.look(&channel)?.is_none_or(|manifest| manifest.find(id).is_none()) {
-                continue;
+            match self.manifests.look(&channel) {
+                Ok(Some(manifest)) if manifest.find(id).is_some() => {}
+                Ok(_) => continue,
+                Err(error) => {
+                    unread.get_or_insert(error);
+                    continue;
+                }
             }
             let locked = self.manifests.lock(Some(&channel))?;
             let manifest = self.manifests.manifest_or_new(&channel)?;
@@ -105,7 +111,8 @@ impl Store {
                 return Ok(Some((locked, manifest)));
             }
         }
-        Ok(None)
+        // The one that was not found may be in the one that was not read.
+        unread.map_or(Ok(None), |error| Err(error.into()))
     }
 
     fn change(&self, id: &HandoffId, make: impl FnOnce(&mut Manifest) -> Result<(), NotMoved>) -> Result<(), StoreError> {

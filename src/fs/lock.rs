@@ -2,7 +2,7 @@
 //!
 //! [`FileLock`] is an `flock`, which the kernel frees with its holder. [`DirLock`] is the form that shell scripts use
 //! (`mkdir`, with a `pid` file inside); it is stale when that process is gone or began after the lock was taken
-//! (checklist 23, K21). Waiting is by asking again every few milliseconds, at most as long as the caller says.
+//! (checklist 23, K21). Waiting is by asking again every millisecond, at most as long as the caller says.
 
 use std::fs::{self, DirBuilder, File, OpenOptions, TryLockError};
 use std::io::{self, Write};
@@ -17,7 +17,7 @@ use super::error::FsError;
 use super::process;
 
 /// How long to wait between two tries.
-const PAUSE: Duration = Duration::from_millis(5);
+const PAUSE: Duration = Duration::from_millis(1);
 /// How long a directory lock may be without its pid file: its taker is between two system calls, or was killed there.
 const UNSIGNED: Duration = Duration::from_secs(1);
 /// Start times are kept in clock ticks and the clock is read in seconds: so much they may differ.

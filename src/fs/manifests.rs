@@ -100,6 +100,14 @@ impl Manifests {
         }
     }
 
+    /// As [`Manifests::look`], where all channels are gone through: one that cannot be opened is noticed, and hides no other.
+    pub(super) fn look_past(&self, channel: &Channel) -> Option<Manifest> {
+        self.look(channel).unwrap_or_else(|error| {
+            self.notice(error.to_string());
+            None
+        })
+    }
+
     /// Reads a manifest under the lock. One that cannot be understood is put aside.
     pub(super) fn manifest_or_new(&self, channel: &Channel) -> Result<Manifest, FsError> {
         let why = match self.find(channel)? {

@@ -154,14 +154,15 @@ impl Store {
     /// The entries of one channel, or of all, the newest first.
     ///
     /// # Errors
-    /// When a manifest cannot be opened; one that cannot be understood is noticed and left out.
+    /// When the channel's manifest cannot be opened. One that cannot be understood, or of all one that cannot be opened, is
+    /// noticed and left out.
     pub fn list(&self, channel: Option<&Channel>) -> Result<Vec<(Channel, Entry)>, StoreError> {
-        let channels = channel.map_or_else(|| self.manifests.channels(), |channel| vec![channel.clone()]);
-        let mut all = Vec::new();
-        for channel in channels {
-            let manifest = self.manifests.look(&channel)?;
-            all.extend(manifest.iter().flat_map(Manifest::entries).map(|entry| (channel.clone(), entry.clone())));
-        }
+        let manifests: Vec<Manifest> = match channel {
+            Some(channel) => self.manifests.look(channel)?.into_iter().collect(),
+            None => self.manifests.channels().iter().filter_map(|channel| self.manifests.look_past(channel)).collect(),
+        };
+        let entries = |manifest: &Manifest| manifest.entries().map(|e| (manifest.channel.clone(), e.clone())).collect::<Vec<_>>();
+        let mut all: Vec<(Channel, Entry)> = manifests.iter().flat_map(entries).collect();
         all.sort_by(|(_, a), (_, b)| b.created_at.cmp(&a.created_at).then_with(|| b.id.cmp(&a.id)));
         Ok(all)
     }

@@ -1,6 +1,8 @@
 //! The order in which the store changes names and files, for the tests of what a power cut leaves (`power_tests`). Outside of
 //! tests every function here is empty; nothing depends on what it is told.
 
+pub(super) use to::*;
+
 #[cfg(not(test))]
 mod to {
     use std::path::Path;
@@ -75,5 +77,3 @@ mod to {
         step(Step::Removed(path.to_owned()));
     }
 }
-
-pub(super) use to::*;

@@ -77,8 +77,8 @@ impl Words {
 /// A finished job.
 #[derive(Debug)]
 pub(super) enum Done {
-    /// A handoff is saved and claimed, with its goal for the conversation that follows.
-    Saved(Box<Frame>),
+    /// A handoff is saved and claimed, and this is what a person should know of the store.
+    Saved(Box<Frame>, Vec<String>),
     /// It is not.
     NotSaved(String),
     /// Something that nobody waits for failed.
@@ -93,7 +93,8 @@ impl Host {
     pub(super) fn take_done(&mut self) {
         for done in self.worker.take() {
             match done {
-                Done::Saved(frame) => {
+                Done::Saved(frame, notices) => {
+                    self.events.extend(notices.into_iter().map(|what| Event::Limited { what }));
                     self.events.push_back(Event::Saved { handoff: frame.id.clone() });
                     self.frame = Some(*frame);
                     self.write_views();
@@ -180,17 +181,20 @@ impl Host {
             let saved = Store::open(&store).and_then(|store| {
                 let saved = store.save(capture, keeping)?;
                 store.claim(&saved.id, claim)?;
-                Ok(saved)
+                Ok((saved, store.take_notices()))
             });
             match saved {
-                Ok(saved) => Done::Saved(Box::new(Frame {
-                    views: views.map(|views| Box::new(views.saved(&saved.entry))),
-                    text: frame(&saved.document, &saved.document_path.to_string_lossy(), budget),
-                    id: saved.id,
-                    document: saved.document_path,
-                    typed: None,
-                    raw,
-                })),
+                Ok((saved, notices)) => {
+                    let frame = Frame {
+                        views: views.map(|views| Box::new(views.saved(&saved.entry))),
+                        text: frame(&saved.document, &saved.document_path.to_string_lossy(), budget),
+                        id: saved.id,
+                        document: saved.document_path,
+                        typed: None,
+                        raw,
+                    };
+                    Done::Saved(Box::new(frame), notices)
+                }
                 Err(error) => Done::NotSaved(error.to_string()),
             }
         };
