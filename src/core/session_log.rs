@@ -1,0 +1,113 @@
+//! The lines of `auto-session.log`, the log of source document 001 (checklist 47, 70): `[YYYY-MM-DD HH:MM:SS] …`, in UTC.
+//!
+//! Each is made from a decision of the journal, which has the whole story; the log is for who follows it with `tail -f`.
+
+use super::handoff::text::{cut_chars, safe_line};
+use super::supervisor::action::{Decision, DecisionKind};
+use super::supervisor::phase::Cause;
+use super::time::WallTime;
+
+/// The longest command that is written, in characters.
+const COMMAND: usize = 500;
+
+/// What the log says beside the decision.
+#[derive(Clone, Debug)]
+pub struct About {
+    /// The host, which is also the monitor.
+    pub pid: u32,
+    /// The directory of the work.
+    pub dir: String,
+    /// The channel.
+    pub channel: String,
+    /// The program and its arguments; secrets are hidden here.
+    pub command: String,
+    /// How often the program was replaced so far.
+    pub restarts: u32,
+    /// The exit code of the last run.
+    pub code: u8,
+}
+
+/// What a decision adds to the log; empty for most.
+#[must_use]
+pub fn lines(at: WallTime, decision: &Decision, about: &About) -> String {
+    let command = || cut_chars(&safe_line(&about.command), COMMAND);
+    let mut texts = Vec::new();
+    match decision.kind {
+        DecisionKind::SessionStarted => texts.push(format!("=== hopty {} started in {} ===", about.pid, safe_line(&about.dir))),
+        DecisionKind::RunSpawned => {
+            if decision.run > 1 {
+                texts.push("Auto-restart triggered (hopty ended the run before)".to_owned());
+            }
+            texts.push(format!("Channel: {}, Restart #{}", about.channel, about.restarts));
+            texts.push(format!("Monitor PID: {}", about.pid));
+            texts.push(match decision.run {
+                0 | 1 => format!("Starting: {}", command()),
+                _ => format!("Restarting: {}", command()),
+            });
+        }
+        DecisionKind::RunEnded => {
+            texts.push(format!("Claude exited: {}", about.code));
+            texts.push(format!("Cause: {}", safe_line(&decision.sentence)));
+        }
+        DecisionKind::HandoffSaved => texts.push(safe_line(&decision.sentence)),
+        DecisionKind::SessionEnded => {
+            texts.push(match decision.cause {
+                Some(Cause::UserInterrupt) => "User pressed Ctrl+C - clean exit, no restart".to_owned(),
+                Some(Cause::RestartLimit) => "Max restarts reached".to_owned(),
+                Some(Cause::Finished) => "Clean exit".to_owned(),
+                _ => safe_line(&decision.sentence),
+            });
+            texts.push("=== hopty finished ===".to_owned());
+        }
+        _ => {}
+    }
+    texts.iter().map(|text| format!("[{}] {text}\n", at.plain())).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn logged(kind: DecisionKind, run: u32, cause: Option<Cause>) -> Vec<String> {
+        let decision = Decision {
+            kind,
+            run,
+            by: None,
+            level: None,
+            handoff: None,
+            conversation: None,
+            cause,
+            sentence: "It\nwas so.".to_owned(),
+            because: Vec::new(),
+        };
+        let about = About {
+            pid: 7,
+            dir: "/home/u/proj".into(),
+            channel: "web".into(),
+            command: "claude --settings api_key=0123456789".into(),
+            restarts: 2,
+            code: 130,
+        };
+        let text = lines(WallTime::parse("2026-11-20T14:30:05Z").unwrap(), &decision, &about);
+        text.lines().map(|line| line.strip_prefix("[2026-11-20 14:30:05] ").unwrap().to_owned()).collect()
+    }
+
+    #[test]
+    fn every_line_of_the_document_has_its_decision() {
+        assert_eq!(logged(DecisionKind::SessionStarted, 0, None), ["=== hopty 7 started in /home/u/proj ==="]);
+        let starts = logged(DecisionKind::RunSpawned, 1, None);
+        assert_eq!(starts[..2], ["Channel: web, Restart #2", "Monitor PID: 7"]);
+        assert!(starts[2].starts_with("Starting: claude --settings api_key=") && !starts[2].contains("0123456789"), "{starts:?}");
+        assert!(logged(DecisionKind::RunSpawned, 2, None)[3].starts_with("Restarting: claude"));
+        assert_eq!(logged(DecisionKind::RunEnded, 1, None), ["Claude exited: 130", "Cause: It was so."]);
+        for (cause, line) in [
+            (Cause::UserInterrupt, "User pressed Ctrl+C - clean exit, no restart"),
+            (Cause::RestartLimit, "Max restarts reached"),
+            (Cause::Finished, "Clean exit"),
+            (Cause::Killed, "It was so."),
+        ] {
+            assert_eq!(logged(DecisionKind::SessionEnded, 1, Some(cause)), [line, "=== hopty finished ==="]);
+        }
+        assert!(logged(DecisionKind::SafePointReached, 1, None).is_empty());
+    }
+}
