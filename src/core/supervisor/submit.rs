@@ -4,10 +4,11 @@
 //! delivery it may be typed while Claude works, which then queues it; and nothing is lost when it fails, so it is tried for
 //! half a minute and no longer. The text itself never comes here, only that there is one.
 //!
-//! What this does not close: a dialog takes keys some 10 ms before it is drawn, and no hook of ours tells in time. Claude does not wait
-//! for PermissionRequest; it came up to 190 ms before the dialog was seen, and up to 80 ms behind it. Enters every 10 ms into a busy
-//! Claude approved a dialog that was not drawn in 8 of 8 cases on 2.1.197 and on 2.1.240, in 4 of 8 on 2.1.300, in none of 19 on
-//! 2.1.329, which takes no Enter for a second behind a dialog's first picture (measured). A prompt is sent with one Enter.
+//! What this does not close: a dialog takes keys some 10 ms before it is drawn, and no hook of ours tells in time. Claude does
+//! not wait for PermissionRequest; it came up to 190 ms before the dialog was seen, and up to 80 ms behind it. Enters every 10 ms
+//! into a busy Claude approved a dialog that was not drawn in 8 of 8 cases on 2.1.197 and on 2.1.240, in 4 of 8 on 2.1.300, in
+//! none of 19 on 2.1.329, which takes no Enter for a second behind a dialog's first picture (measured). A prompt is sent with
+//! one Enter, and with another one only while it still stands in the box.
 
 use serde::{Deserialize, Serialize};
 
