@@ -32,7 +32,7 @@ impl LineSplitter {
     /// Takes the next bytes of the file and gives every line that they complete to `line`, without its newline.
     /// Empty lines are given too.
     pub fn feed(&mut self, mut bytes: &[u8], mut line: impl FnMut(&[u8])) {
-        while let Some(end) = bytes.iter().position(|b| *b == b'\n') {
+        while let Some(end) = memchr::memchr(b'\n', bytes) {
             let (head, rest) = (&bytes[..end], &bytes[end + 1..]);
             if self.skipping {
                 self.skipping = false;

@@ -15,6 +15,7 @@ pub mod prompt_box;
 pub mod question;
 mod record;
 mod reduce;
+mod salvage;
 pub mod screens;
 pub mod sent;
 pub mod servers;
@@ -24,3 +25,6 @@ pub mod tasks;
 pub mod transcript;
 pub mod view;
 pub mod work;
+
+#[cfg(test)]
+mod hostile_tests;

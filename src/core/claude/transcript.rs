@@ -6,7 +6,10 @@
 //! counted; records that were glued onto one line or follow a torn one are found again. What the lines add up to is
 //! said by `facts`.
 
+use memchr::memmem;
+
 use super::record::Raw;
+use super::salvage::{STARTS, repair, salvage};
 
 /// The longest prompt or answer that is kept, in bytes.
 pub const TEXT_CAP: usize = 1 << 20;
@@ -14,8 +17,8 @@ pub const TEXT_CAP: usize = 1 << 20;
 pub const RESULT_CAP: usize = 4096;
 /// The most entries that are kept of a list of todos or tasks on one line.
 pub const TASK_CAP: usize = 2000;
-/// Starts of a record, as Claude writes them: where reading is taken up again after a torn one.
-const STARTS: [&[u8]; 3] = [b"{\"parentUuid\":", b"{\"type\":\"", b"{\"isSidechain\":"];
+/// The types that are read.
+const KNOWN: [&[u8]; 5] = [b"assistant", b"user", b"system", b"queue-operation", b"permission-mode"];
 
 /// One line of a transcript.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -264,7 +267,7 @@ impl Line {
 }
 
 /// Without a byte-order mark, and without the NULs, spaces and carriage returns round the record.
-fn trim(bytes: &[u8]) -> &[u8] {
+pub(super) fn trim(bytes: &[u8]) -> &[u8] {
     let blank = |b: &u8| matches!(b, 0 | b' ' | b'\t' | b'\r' | b'\n');
     let bytes = bytes.strip_prefix(b"\xef\xbb\xbf").unwrap_or(bytes);
     let from = bytes.iter().position(|b| !blank(b)).unwrap_or(bytes.len());
@@ -273,78 +276,19 @@ fn trim(bytes: &[u8]) -> &[u8] {
 }
 
 /// Whether the line begins with a type that says nothing here: these are the big ones, and reading them would be most
-/// of the work. A quote inside a JSON string is escaped, so `}{"` can only be two records on one line.
+/// of the work. A quote inside a JSON string is escaped, so `}{"` can only be two records on one line, and the beginning of
+/// a record that matters can only be one that follows a torn one.
 fn is_irrelevant(bytes: &[u8]) -> bool {
     let Some(rest) = bytes.strip_prefix(b"{\"type\":\"") else { return false };
     let Some(end) = rest.iter().take(64).position(|b| *b == b'"') else { return false };
-    let known: [&[u8]; 5] = [b"assistant", b"user", b"system", b"queue-operation", b"permission-mode"];
-    !known.contains(&&rest[..end]) && bytes.ends_with(b"}") && !bytes.windows(3).any(|w| w == b"}{\"")
-}
-
-/// The same text as valid UTF-8 without lone surrogates (JavaScript writes half an emoji as `\ud83d`).
-fn repair(bytes: &[u8]) -> Vec<u8> {
-    let mut text = String::from_utf8_lossy(bytes).into_owned().into_bytes();
-    let unit = |text: &[u8], at: usize| -> Option<u16> {
-        let hex = text.get(at..at + 6)?.strip_prefix(b"\\u")?;
-        u16::from_str_radix(std::str::from_utf8(hex).ok()?, 16).ok()
-    };
-    let mut at = 0;
-    while at < text.len() {
-        if text[at] != b'\\' {
-            at += 1;
-            continue;
-        }
-        match unit(&text, at) {
-            Some(0xd800..=0xdbff) if matches!(unit(&text, at + 6), Some(0xdc00..=0xdfff)) => at += 12,
-            Some(0xd800..=0xdfff) => {
-                text[at + 2..at + 6].copy_from_slice(b"fffd");
-                at += 6;
-            }
-            _ => at += 2,
-        }
-    }
-    text
-}
-
-/// Reads what can be read of a line that is not one record. The number of attempts is bounded, since each may read to
-/// the end of the line.
-fn salvage(bytes: &[u8], each: &mut impl FnMut(Line)) -> Tally {
-    let mut tally = Tally::default();
-    let mut at = 0;
-    let mut resynced = false;
-    let mut attempts = if bytes.len() > 1 << 20 { 8 } else { 64 };
-    while at < bytes.len() && attempts > 0 {
-        attempts -= 1;
-        let mut stream = serde_json::Deserializer::from_slice(&bytes[at..]).into_iter::<Raw>();
-        let read = if bytes[at] == b'{' { stream.next().and_then(Result::ok) } else { None };
-        let end = at + stream.byte_offset();
-        // After a torn record an inner object could be taken for a line: a line is followed by nothing, or by the next.
-        let alone = trim(&bytes[end.min(bytes.len())..]).first().is_none_or(|b| *b == b'{');
-        match read {
-            Some(raw) if alone || !resynced => {
-                tally.read += 1;
-                each(raw.into_line());
-                at = end + bytes[end..].iter().take_while(|b| matches!(b, 0 | b' ' | b'\t' | b'\r')).count();
-                resynced = false;
-            }
-            _ => {
-                if !resynced {
-                    tally.bad += 1;
-                }
-                resynced = true;
-                at = next_start(bytes, at + 1);
-            }
-        }
-    }
-    tally
-}
-
-fn next_start(bytes: &[u8], from: usize) -> usize {
-    let rest = bytes.get(from..).unwrap_or_default();
-    rest.iter()
-        .enumerate()
-        .find(|(i, b)| **b == b'{' && STARTS.iter().any(|start| rest[*i..].starts_with(start)))
-        .map_or(bytes.len(), |(i, _)| from + i)
+    let matters = |word: &[u8]| KNOWN.iter().any(|known| word.strip_prefix(*known).is_some_and(|rest| rest.first() == Some(&b'"')));
+    let has = |what: &[u8]| memmem::find(&bytes[1..], what).is_some();
+    !KNOWN.contains(&&rest[..end])
+        && bytes.ends_with(b"}")
+        && !has(b"}{\"")
+        && !has(STARTS[0])
+        && !has(STARTS[2])
+        && !memmem::find_iter(rest, STARTS[1]).any(|at| matters(&rest[at + STARTS[1].len()..]))
 }
 
 #[cfg(test)]
