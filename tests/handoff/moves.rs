@@ -23,12 +23,11 @@ fn item_008_one_consumer_at_a_time_and_the_manifest_says_who() {
 fn a_claim_lapses_with_the_process_that_it_was_taken_for() {
     let world = world();
     let id = create(&world);
-    let mut holder = std::process::Command::new("sleep").arg("1000").spawn().unwrap();
-    let pid = holder.id().to_string();
+    let mut holder = Holder::new();
+    let pid = holder.pid().to_string();
     world.ask(&["handoff", "load", &id, "--pid", &pid]);
     fails(&world, &["handoff", "load", &id], 4);
-    holder.kill().unwrap();
-    holder.wait().unwrap();
+    holder.end();
     world.ask(&["handoff", "load", &id]);
     assert!(fails(&world, &["handoff", "load", &id, "--pid", &pid], 2).contains("there is no such process"));
 }
@@ -133,8 +132,8 @@ fn redactions_name_the_places_and_never_the_secret() {
 fn a_script_s_handoff_is_consumed_when_its_conversation_has_answered() {
     let world = world();
     let id = create(&world);
-    let mut holder = std::process::Command::new("sleep").arg("1000").spawn().unwrap();
-    let load = |id: &str| world.ask(&["handoff", "load", id, "--session", OTHER, "--pid", &holder.id().to_string()]);
+    let mut holder = Holder::new();
+    let load = |id: &str| world.ask(&["handoff", "load", id, "--session", OTHER, "--pid", &holder.pid().to_string()]);
     load(&id);
     let answered_at = |at: hopty::core::time::WallTime, sidechain: bool| {
         let mut lines = exchange(&world, OTHER, "Go on.", "Going on.", 9000);
@@ -147,10 +146,9 @@ fn a_script_s_handoff_is_consumed_when_its_conversation_has_answered() {
     assert_eq!(answered_at(hopty::core::time::WallTime(now.0 - 60_000), false), "active", "an answer of before");
     assert_eq!(answered_at(now.after(60_000), true), "active", "a sub-agent's");
     assert_eq!(answered_at(now.after(60_000), false), "consumed");
-    holder.kill().unwrap();
-    holder.wait().unwrap();
+    holder.end();
     let entry = json_of(&world, &["handoff", "show", &id, "--json"]);
-    assert_eq!((&entry["consumed_by_session"], &entry["consumed_by_pid"]), (&json!(OTHER), &json!(holder.id())));
+    assert_eq!((&entry["consumed_by_session"], &entry["consumed_by_pid"]), (&json!(OTHER), &json!(holder.pid())));
     fails(&world, &["handoff", "load", &id], 1);
 }
 

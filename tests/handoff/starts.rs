@@ -9,6 +9,12 @@ use super::support::claude::Kind;
 use super::support::world::World;
 use super::support::{kill, wait_for};
 
+/// A handoff of the session's conversation, once Claude has written that down.
+fn create_in_session(world: &World) -> String {
+    wait_for("the transcript", || std::path::Path::new(world.status()["transcript"].as_str()?).exists().then_some(()));
+    world.ask(&["handoff", "create"]).trim().to_owned()
+}
+
 #[test]
 fn item_052_a_start_tells_of_a_handoff_that_waits() {
     let world = world();
@@ -109,7 +115,7 @@ fn item_020_a_session_writes_its_conversation_for_scripts() {
     wait_for("the file", || (std::fs::read_to_string(&file).ok()? == expected).then_some(()));
     assert_eq!(world.ask(&["handoff", "session"]), expected);
     // From inside, as Claude's own Bash tool would: the session is known, and so is its channel.
-    let id = world.ask(&["handoff", "create"]).trim().to_owned();
+    let id = create_in_session(&world);
     let entry = json_of(&world, &["handoff", "show", &id, "--json"]);
     assert_eq!((&entry["hopty_session"], &entry["session_id"]), (&json!("proj"), &status["conversation"]));
     world.leave(term);
@@ -147,7 +153,7 @@ fn a_hosts_death_leaves_what_it_saved() {
     term.submit("Say hello to me.");
     term.wait_text("Hello.");
     world.wait_state("idle");
-    let id = world.ask(&["handoff", "create"]).trim().to_owned();
+    let id = create_in_session(&world);
     kill(i32::try_from(world.status()["host_pid"].as_i64().unwrap()).unwrap(), nix::libc::SIGKILL);
     drop(term);
     wait_for("the session's end", || (world.hopty(&["ls"]).stdout.is_empty()).then_some(()));
@@ -162,7 +168,7 @@ fn item_042_a_clean_exit_names_the_handoff_that_waits() {
     term.submit("Say hello to me.");
     term.wait_text("Hello.");
     world.wait_state("idle");
-    let id = world.ask(&["handoff", "create"]).trim().to_owned();
+    let id = create_in_session(&world);
     term.submit("/exit");
     assert_eq!(term.wait_exit(), 0);
     term.drained();
@@ -188,12 +194,11 @@ fn item_051_a_start_loads_only_what_waits_is_young_and_is_nobody_else_s() {
     };
     refused(&["--handoff"], "no handoff is waiting in channel global");
     let id = create(&world);
-    let mut loader = std::process::Command::new("sleep").arg("1000").spawn().unwrap();
-    world.ask(&["handoff", "load", &id, "--pid", &loader.id().to_string()]);
+    let mut loader = Holder::new();
+    world.ask(&["handoff", "load", &id, "--pid", &loader.pid().to_string()]);
     refused(&["--handoff"], "no handoff is waiting");
     refused(&[&format!("--handoff={id}")], "is being loaded by pid");
-    loader.kill().unwrap();
-    loader.wait().unwrap();
+    loader.end();
     let path = manifest_path(&world);
     let whole = std::fs::read_to_string(&path).unwrap();
     let expires = manifest(&world)["current"]["expires_at"].as_str().unwrap().to_owned();
@@ -285,7 +290,10 @@ fn several_sessions_on_one_channel_each_keep_their_own_handoff() {
             term.submit("Say hello to me.");
             term.wait_text("Hello.");
             let name = if n == 0 { "proj" } else { "proj-2" };
-            wait_for("idle", || (json_of(&world, &["status", name, "--json"])["state"] == "idle").then_some(()));
+            wait_for("idle, and written down", || {
+                let status = json_of(&world, &["status", name, "--json"]);
+                (status["state"] == "idle" && std::path::Path::new(status["transcript"].as_str()?).exists()).then_some(())
+            });
             term
         })
         .collect();

@@ -83,3 +83,29 @@ pub fn manifest_path(world: &World) -> PathBuf {
 pub fn manifest(world: &World) -> Value {
     serde_json::from_slice(&std::fs::read(manifest_path(world)).unwrap()).unwrap()
 }
+
+/// A process that a claim is taken for. It ends with the test, however that ends.
+pub struct Holder(std::process::Child);
+
+impl Holder {
+    pub fn new() -> Holder {
+        let null = std::process::Stdio::null;
+        let mut command = std::process::Command::new("sleep");
+        Holder(command.arg("1000").stdin(null()).stdout(null()).stderr(null()).spawn().unwrap())
+    }
+
+    pub fn pid(&self) -> u32 {
+        self.0.id()
+    }
+
+    pub fn end(&mut self) {
+        let _ = self.0.kill();
+        let _ = self.0.wait();
+    }
+}
+
+impl Drop for Holder {
+    fn drop(&mut self) {
+        self.end();
+    }
+}

@@ -37,7 +37,7 @@ impl Source {
     fn find(place: &Place, given: Option<&Path>) -> Result<Self, Failed> {
         let mut source = Source { transcript: None, conversation: None, dir: None, session: None, facts: Facts::new() };
         match given.map(Path::to_owned) {
-            Some(path) => source.transcript = Some(path),
+            Some(path) => source.transcript = Some(std::path::absolute(&path).unwrap_or(path)),
             None => match meant(&place.paths, None, Rule::Careful)? {
                 Meant::Transcript(found) => source.transcript = Some(found.path),
                 Meant::Session(name, object) => {
@@ -56,7 +56,11 @@ impl Source {
                 facts.feed(line);
                 at.learn(line);
             });
-            read.map_err(|e| Failed::new(1, e.to_string()).hint("`--transcript` names another one"))?;
+            let hint = match source.session {
+                Some(_) => "Claude writes it a moment after the first prompt: ask again then",
+                None => "`--transcript` names another one",
+            };
+            read.map_err(|e| Failed::new(1, e.to_string()).hint(hint))?;
             (source.conversation, source.dir) = (at.conversation, at.dir);
         }
         Ok(source)
