@@ -52,7 +52,7 @@ fn the_home_directory_comes_first_then_path_in_order() {
 }
 
 #[test]
-fn the_order_is_that_of_the_checklist() {
+fn item_044_the_order_is_that_of_the_checklist() {
     let search = Search { home: Some(Path::new("/h")), path: Some(OsStr::new("/x:/usr/bin::rel:/y")), ..Search::default() };
     let dirs = directories(&search, &SYSTEM);
     let dirs: Vec<&str> = dirs.iter().map(|dir| dir.to_str().unwrap()).collect();

@@ -20,6 +20,8 @@ use crate::core::time::WallTime;
 
 /// The longest file of somebody else's that is changed, in bytes.
 const CHANGED_CAP: u64 = 1 << 20;
+/// The longest marker, in bytes.
+const MARKER_CAP: u64 = 8192;
 /// So many copies of one second are told apart.
 const SAME_SECOND: u32 = 100;
 
@@ -116,7 +118,26 @@ pub fn back_up(project: &Path, transcript: &Path, reason: &Reason, now: WallTime
     Ok(Some(copy))
 }
 
-/// A handoff was consumed: its file of view `pid` and hopty's own signal have done their work.
+/// The copy that the marker of view `memory` names; a marker whose copy is gone is deleted.
+#[must_use]
+pub fn pending_backup(project: &Path) -> Option<PathBuf> {
+    let dir = project.join(memory::DIR);
+    if !is_inside(project, memory::DIR) {
+        return None;
+    }
+    let marker = dir.join(memory::MARKER);
+    let text = String::from_utf8(atomic::read_own(&marker, MARKER_CAP, 0).ok()??).ok()?;
+    let copy = memory::named(&text).map(|name| dir.join(memory::RAW).join(name));
+    let there = |path: &PathBuf| fs::symlink_metadata(path).is_ok_and(|meta| meta.is_file() && is_own(&meta) && meta.len() > 0);
+    let found = copy.filter(there);
+    if found.is_none() {
+        let _ = fs::remove_file(marker);
+    }
+    found
+}
+
+/// A handoff was consumed: its file of view `pid`, hopty's own signal and the marker of its raw copy
+/// have done their work.
 pub fn consumed(project: &Path, claude: &Path, channel: &Channel, id: &HandoffId) {
     let mark = pid::mark(id);
     for entry in fs::read_dir(claude.join("handoff")).into_iter().flatten().flatten() {
@@ -125,6 +146,10 @@ pub fn consumed(project: &Path, claude: &Path, channel: &Channel, id: &HandoffId
         if ours {
             let _ = fs::remove_file(entry.path());
         }
+    }
+    let of_handoff = |path: PathBuf| path.file_name().is_some_and(|name| memory::is_of_handoff(&name.to_string_lossy()));
+    if pending_backup(project).is_some_and(of_handoff) {
+        let _ = fs::remove_file(project.join(memory::DIR).join(memory::MARKER));
     }
     let signal = project.join(orchestrator::DIR).join(orchestrator::SIGNAL);
     let named = |bytes: &[u8]| String::from_utf8_lossy(bytes).contains(&format!("\"{}\"", checkpoint(id)));

@@ -260,7 +260,9 @@ impl Host {
         if matches!(with, HookAnswer::Tell { what: Told::Note }) {
             self.words = Words::Asked;
         }
-        let stdout = hooks::stdout(call.call.hook.event, with, frame.as_deref());
+        let event = call.call.hook.event;
+        let pending = self.pending_backup(&call.call, with).map(|text| hooks::told(event, &text));
+        let stdout = pending.unwrap_or_else(|| hooks::stdout(event, with, frame.as_deref()));
         self.send(call.connection, &ok_line(call.request, &json!({"stdout": stdout})));
     }
 

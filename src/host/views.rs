@@ -6,7 +6,7 @@ use super::save::Done;
 use crate::core::claude::hooks::Call;
 use crate::core::config::{Profile, View};
 use crate::core::handoff::views::boxes;
-use crate::core::handoff::views::memory::Reason;
+use crate::core::handoff::views::memory::{self, Reason};
 use crate::core::ids::HandoffId;
 use crate::core::supervisor::action::HookAnswer;
 use crate::core::supervisor::event::HookEvent;
@@ -46,7 +46,7 @@ impl Host {
 
     /// The handoff was consumed: what only waited for that goes.
     pub(super) fn views_consumed(&mut self, id: &HandoffId) {
-        if self.has_view(View::Pid) || self.has_view(View::Orchestrator) {
+        if [View::Pid, View::Orchestrator, View::Memory].into_iter().any(|view| self.has_view(view)) {
             let (dir, claude, channel, id) = (self.dir.clone(), self.paths.claude.clone(), self.channel.clone(), id.clone());
             self.do_quietly(move || {
                 views::consumed(&dir, &claude, &channel, &id);
@@ -75,6 +75,16 @@ impl Host {
             let failed = views::back_up(&dir, &transcript, &reason, Clock::wall()).err();
             Done::Limited(failed.map(|e| format!("The transcript could not be copied for view memory: {e}")).into_iter().collect())
         });
+    }
+
+    /// View `memory`: what a beginning conversation is told of a copy that nobody looked at yet. One that goes on from a
+    /// handoff has better.
+    pub(super) fn pending_backup(&self, call: &Call, with: &HookAnswer) -> Option<String> {
+        let begins = call.hook.event == HookEvent::SessionStart && !call.hook.agent && *with == HookAnswer::Nothing;
+        if !begins || !self.has_view(View::Memory) {
+            return None;
+        }
+        views::pending_backup(&self.dir).map(|path| memory::pending(&path.to_string_lossy()))
     }
 
     fn transcript(&self) -> Option<std::path::PathBuf> {

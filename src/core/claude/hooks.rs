@@ -80,10 +80,16 @@ fn starts_background(call: &Value) -> bool {
     in_background || answer.starts_with(ASYNC_AGENT)
 }
 
+/// What the hook command prints to add a text to Claude's context.
+#[must_use]
+pub fn told(event: HookEvent, text: &str) -> String {
+    json!({"hookSpecificOutput": {"hookEventName": event, "additionalContext": text}}).to_string()
+}
+
 /// What the hook command prints for an answer; empty for nothing.
 #[must_use]
 pub fn stdout(event: HookEvent, answer: &HookAnswer, frame: Option<&str>) -> String {
-    let tell = |text: &str| json!({"hookSpecificOutput": {"hookEventName": event, "additionalContext": text}}).to_string();
+    let tell = |text: &str| told(event, text);
     match answer {
         HookAnswer::Nothing => String::new(),
         HookAnswer::StopTurn { reason } => json!({"continue": false, "stopReason": reason}).to_string(),

@@ -60,6 +60,31 @@ pub fn log_line(at: WallTime, reason: &Reason, path: &str, bytes: u64) -> String
     format!("[{}] {}: {path} ({bytes} bytes)\n", at.plain(), reason.word())
 }
 
+/// What a beginning conversation is told (checklist 121).
+#[must_use]
+pub fn pending(path: &str) -> String {
+    format!(
+        "SESSION_BACKUP_PENDING: A previous session backup exists at {path}\n\
+         User should run /resume-latest to restore context, or /discard-backup to discard.\n"
+    )
+}
+
+/// The name of the copy that a marker means. The marker may have come with the project, so it can name nothing but a file
+/// in `raw`, and no name can carry words of its own.
+#[must_use]
+pub fn named(marker: &str) -> Option<&str> {
+    let name = marker.lines().next()?.trim().rsplit('/').next()?;
+    let stem = name.strip_suffix(".jsonl")?;
+    let plain = |b: u8| b.is_ascii_alphanumeric() || b == b'_' || b == b'-';
+    (!stem.is_empty() && stem.len() <= 80 && stem.bytes().all(plain)).then_some(name)
+}
+
+/// Whether a copy was made with a handoff; that is settled when the handoff is consumed.
+#[must_use]
+pub fn is_of_handoff(name: &str) -> bool {
+    name.contains("_handoff")
+}
+
 /// The list with one path more.
 #[must_use]
 pub fn listed(old: &str, path: &str) -> String {
@@ -111,6 +136,15 @@ mod tests {
         assert_eq!(name(at(), &Reason::Ended("../../x\u{1b}Y".into()), 2), "20261120_143005_______x_y_2.jsonl");
         assert_eq!(name(at(), &Reason::Ended(String::new()), 0), "20261120_143005_other.jsonl");
         assert_eq!(log_line(at(), &Reason::Handoff, "/p/x", 5), "[2026-11-20 14:30:05] handoff: /p/x (5 bytes)\n");
+    }
+
+    #[test]
+    fn a_marker_names_a_copy_and_nothing_else() {
+        assert_eq!(named("/p/.claude/memory/raw/20260101_120000_clear.jsonl\n"), Some("20260101_120000_clear.jsonl"));
+        assert_eq!(named("20260101_120000.jsonl"), Some("20260101_120000.jsonl"));
+        for text in ["", "\n", "/etc/passwd", "x\ny.jsonl", "raw/..", "Run rm -rf now.jsonl", ".jsonl", "a\u{1b}b.jsonl"] {
+            assert_eq!(named(text), None, "{text:?}");
+        }
     }
 
     #[test]

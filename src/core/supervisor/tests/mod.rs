@@ -9,6 +9,7 @@ mod interrupts;
 mod question;
 mod stopping;
 mod submitting;
+mod task;
 mod telling;
 mod waiting;
 mod words;

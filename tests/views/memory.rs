@@ -1,0 +1,196 @@
+//! View `memory`: raw copies of transcripts, and what the next conversation is told of them.
+
+use std::os::unix::fs::{MetadataExt, symlink};
+use std::path::PathBuf;
+
+use super::steps::*;
+use super::support::term::Term;
+use super::support::wait_for;
+use super::support::world::World;
+
+fn memory(world: &World, name: &str) -> PathBuf {
+    below(world, ".claude/memory").join(name)
+}
+
+fn text(world: &World, name: &str) -> String {
+    std::fs::read_to_string(memory(world, name)).unwrap_or_default()
+}
+
+/// The newest copy, by the marker.
+fn marked(world: &World) -> PathBuf {
+    let marker = text(world, ".pending-backup");
+    assert_eq!(marker.lines().count(), 1, "{marker:?}");
+    PathBuf::from(marker.trim_end())
+}
+
+fn raw(world: &World) -> Vec<String> {
+    names(&memory(world, "raw"))
+}
+
+/// What the conversation that a new Claude begins is told: the text of its first request.
+fn first_request(world: &World, term: &Term) -> String {
+    term.wait_box();
+    term.submit("Say hello again.");
+    wait_for("the request", || {
+        let conversation = world.status()["conversation"].as_str()?.to_owned();
+        let requests = world.api.requests_of(&conversation);
+        let first = requests.iter().find(|r| r.contains("Say hello again."))?;
+        Some(first.texts().iter().map(|(_, text)| text.to_string()).collect::<Vec<_>>().join("\n"))
+    })
+}
+
+#[test]
+fn item_119_the_tree_has_copies_marker_list_and_log() {
+    let world = world("memory");
+    let (term, _) = talk(&world);
+    world.ask(&["handoff", "create"]);
+    let copy = marked(&world);
+    assert_eq!(copy.parent().unwrap(), memory(&world, "raw"));
+    let name = copy.file_name().unwrap().to_str().unwrap();
+    let (stamp, reason) = name.split_at(15);
+    assert!(stamp.bytes().enumerate().all(|(n, b)| if n == 8 { b == b'_' } else { b.is_ascii_digit() }), "{name}");
+    assert_eq!(reason, "_handoff.jsonl");
+    assert_eq!(text(&world, ".pending-backups"), format!("{}\n", copy.display()));
+    assert!(text(&world, ".backup-log").contains(&format!("] handoff: {} (", copy.display())));
+    for path in [copy, memory(&world, ".pending-backup"), memory(&world, ".backup-log")] {
+        assert_eq!(std::fs::metadata(&path).unwrap().mode() & 0o777, 0o600, "{}", path.display());
+    }
+    world.leave(term);
+}
+
+#[test]
+fn item_120_the_persons_own_memory_is_left_as_it_is() {
+    let world = world("memory");
+    std::fs::create_dir_all(memory(&world, "")).unwrap();
+    std::fs::write(below(&world, ".claude/CLAUDE.md"), "@memory/active-context.md\n").unwrap();
+    std::fs::write(memory(&world, "project-memory.md"), "Stone is hard.\n").unwrap();
+    std::fs::write(memory(&world, "active-context.md"), "# Active\nNext: paint\n").unwrap();
+    let (term, _) = talk(&world);
+    world.leave(term);
+    assert_eq!(std::fs::read_to_string(below(&world, ".claude/CLAUDE.md")).unwrap(), "@memory/active-context.md\n");
+    assert_eq!(text(&world, "project-memory.md"), "Stone is hard.\n");
+    let context = text(&world, "active-context.md");
+    assert!(context.starts_with("# Active\nNext: paint\n\nLast session ended: "), "{context}");
+}
+
+#[test]
+fn item_122_the_end_of_a_session_leaves_copy_marker_time_and_line() {
+    let world = world("memory");
+    let (term, _) = talk(&world);
+    world.leave(term);
+    assert_eq!(raw(&world).len(), 1);
+    let reason = marked(&world).file_name().unwrap().to_str().unwrap()[16..].trim_end_matches(".jsonl").to_owned();
+    assert!(!reason.is_empty());
+    assert!(text(&world, "active-context.md").contains(&format!(" ({reason})\n")), "{}", text(&world, "active-context.md"));
+    assert_eq!(text(&world, ".backup-log").lines().count(), 1);
+}
+
+#[test]
+fn item_123_before_a_compaction_the_transcript_is_copied() {
+    let world = world("memory");
+    let (term, _) = talk(&world);
+    term.submit("/compact");
+    wait_for("the copy", || memory(&world, ".backup-log").exists().then_some(()));
+    let all = raw(&world);
+    assert!(all.len() == 1 && all[0].ends_with("_precompact.jsonl"), "the reason is always there (K23): {all:?}");
+    assert!(!memory(&world, "active-context.md").exists(), "nothing ended");
+    world.leave(term);
+}
+
+#[test]
+fn item_131_what_was_copied_before_a_compaction_is_told_after_it() {
+    let world = world("memory");
+    let (term, conversation) = talk(&world);
+    term.submit("/compact");
+    wait_for("the copy", || memory(&world, ".backup-log").exists().then_some(()));
+    let copy = std::fs::read_to_string(marked(&world)).unwrap();
+    assert!(copy.contains("Say hello to me.") && copy.contains(&conversation), "what the summary leaves out is in it");
+    world.wait_state("idle");
+    world.leave(term);
+    let term = world.start(&[]);
+    assert!(first_request(&world, &term).contains("SESSION_BACKUP_PENDING"));
+    world.leave(term);
+}
+
+#[test]
+fn item_121_the_next_conversation_is_told_of_a_backup_in_two_lines() {
+    let world = world("memory");
+    let (term, _) = talk(&world);
+    world.leave(term);
+    let copy = marked(&world);
+    let term = world.start(&[]);
+    let request = first_request(&world, &term);
+    let lines = format!(
+        "SESSION_BACKUP_PENDING: A previous session backup exists at {}\nUser should run /resume-latest to restore context, or /discard-backup to discard.",
+        copy.display()
+    );
+    assert!(request.contains(&lines), "{request}");
+    assert!(!sent(&term).contains("SESSION_BACKUP_PENDING"), "it goes to Claude, not to the terminal");
+    world.leave(term);
+    // A marker whose copy is gone is cleaned up, and nothing is told.
+    std::fs::remove_dir_all(memory(&world, "raw")).unwrap();
+    let term = world.start(&[]);
+    assert!(!first_request(&world, &term).contains("SESSION_BACKUP_PENDING"));
+    assert!(!memory(&world, ".pending-backup").exists());
+    world.leave(term);
+}
+
+#[test]
+fn item_132_each_exit_leaves_a_copy_and_none_is_forgotten() {
+    let world = world("memory");
+    for round in 1..=2 {
+        let (term, _) = talk(&world);
+        world.leave(term);
+        assert_eq!((raw(&world).len(), text(&world, ".pending-backups").lines().count()), (round, round));
+    }
+    assert!(text(&world, ".pending-backups").ends_with(&text(&world, ".pending-backup")), "the marker holds the newest (K24)");
+    assert_eq!(text(&world, "active-context.md").matches("Last session ended: ").count(), 1);
+}
+
+#[test]
+fn item_133_nothing_of_a_backup_is_loaded_by_itself() {
+    let world = world("memory");
+    let (term, _) = talk(&world);
+    world.leave(term);
+    let term = world.start(&[]);
+    let request = first_request(&world, &term);
+    assert!(!request.contains("Say hello to me."), "only the two lines are told: {request}");
+    assert!(memory(&world, ".pending-backup").exists(), "it waits for the person");
+    world.leave(term);
+}
+
+#[test]
+fn item_134_the_context_comes_first() {
+    let world = world("memory");
+    std::fs::create_dir_all(memory(&world, "")).unwrap();
+    // The copy cannot be made: what is updated before it is there all the same.
+    symlink(world.root.path(), memory(&world, "raw")).unwrap();
+    let (term, _) = talk(&world);
+    world.leave(term);
+    assert!(text(&world, "active-context.md").contains("Last session ended: "));
+    assert!(!memory(&world, ".pending-backup").exists());
+}
+
+#[test]
+fn item_135_a_copy_is_the_transcript_byte_for_byte() {
+    let world = world("memory");
+    let (term, conversation) = talk(&world);
+    world.ask(&["handoff", "create"]);
+    let projects = names(&world.claude_dir().join("projects"));
+    let source = world.claude_dir().join("projects").join(&projects[0]).join(format!("{conversation}.jsonl"));
+    assert_eq!(std::fs::read(marked(&world)).unwrap(), std::fs::read(source).unwrap());
+    world.leave(term);
+}
+
+#[test]
+fn item_130_what_a_person_saved_by_hand_stays_and_a_handoff_settles_its_own_copy() {
+    let world = world("memory");
+    std::fs::create_dir_all(memory(&world, "")).unwrap();
+    std::fs::write(memory(&world, "session-2026-11-20-1430.md"), "by hand\n").unwrap();
+    let (term, _) = talk(&world);
+    hand_over(&world, 1);
+    wait_for("the marker to go", || (!raw(&world).is_empty() && !memory(&world, ".pending-backup").exists()).then_some(()));
+    assert_eq!(text(&world, "session-2026-11-20-1430.md"), "by hand\n");
+    assert_eq!(raw(&world).len(), 1, "the end that hopty itself made is no second copy: {:?}", raw(&world));
+    world.leave(term);
+}

@@ -1,0 +1,211 @@
+//! What the wrapper script of source document 001 did, done by the host.
+
+use std::path::Path;
+
+use hopty::standin::script::Reply;
+use nix::libc;
+
+use super::steps::*;
+use super::support::world::World;
+use super::support::{is_host, kill, wait_for};
+
+fn parent(pid: i32) -> i32 {
+    let stat = std::fs::read_to_string(format!("/proc/{pid}/stat")).unwrap();
+    stat.rsplit_once(") ").unwrap().1.split(' ').nth(1).unwrap().parse().unwrap()
+}
+
+fn claude(world: &World) -> i32 {
+    i32::try_from(world.status()["pid"].as_i64().unwrap()).unwrap()
+}
+
+#[test]
+fn item_034_after_the_first_prompt_nobody_types_anything() {
+    let world = with("", |continued| match continued {
+        Some(id) => Reply::text(format!("Continuing from handoff {id}.")).filling(3000),
+        None => Reply::text("Hello.").filling(165_000),
+    });
+    let term = world.start(&[]);
+    term.wait_box();
+    term.submit("Say hello to me.");
+    let id = consumed(&world, 1);
+    let journal = world.journal();
+    let saved = journal.find("\"kind\":\"handoff.saved\"").unwrap();
+    assert!(!journal[saved..].contains("\"class\":\"typed\""), "{}", world.story());
+    term.wait_text(&format!("Continuing from handoff {id}."));
+    world.leave(term);
+}
+
+#[test]
+fn item_036_claude_is_the_child_of_the_host_and_never_the_host() {
+    let world = world("");
+    let (term, _) = talk(&world);
+    let pid = claude(&world);
+    let host = parent(pid);
+    assert!(is_host(host) && !is_host(pid), "{host} is the host of {pid}");
+    world.leave(term);
+}
+
+#[test]
+fn item_035_a_host_that_dies_takes_claude_with_it_and_stands_in_nobodys_way() {
+    let world = world("");
+    let (term, _) = talk(&world);
+    let pid = claude(&world);
+    assert!(!world.claude_dir().join(".wrapper-pid").exists(), "no file has to say who watches: nothing can be stale");
+    kill(parent(pid), libc::SIGKILL);
+    drop(term);
+    wait_for("Claude to end with its terminal", || (!Path::new(&format!("/proc/{pid}")).exists()).then_some(()));
+    let (term, _) = talk(&world);
+    world.leave(term);
+}
+
+#[test]
+fn item_037_the_stop_is_written_down_before_the_signal_and_no_kill_follows_a_good_end() {
+    let world = world("");
+    let (term, _) = talk(&world);
+    hand_over(&world, 1);
+    let journal = world.journal();
+    let lines: Vec<&str> = journal.lines().collect();
+    let find =
+        |what: &str| lines.iter().position(|line| line.contains(what)).unwrap_or_else(|| panic!("no {what}: {}", world.story()));
+    let (saved, term_at, ended) = (find("\"handoff.saved\""), find("{\"kind\":\"signal\",\"signal\":15"), find("\"run.ended\""));
+    assert!(saved < term_at && term_at < ended, "{saved} {term_at} {ended}");
+    assert!(!journal.contains("\"stop.killed\""), "it ended within its grace");
+    assert!(!world.claude_dir().join(".killed-by-monitor").exists());
+    world.leave(term);
+}
+
+#[test]
+fn item_038_an_exit_is_an_exit_whatever_lies_about() {
+    let world = world("");
+    std::fs::write(world.claude_dir().join(".restart-session"), format!("{}\n", world.project.display())).unwrap();
+    std::fs::write(world.claude_dir().join(".killed-by-monitor"), "").unwrap();
+    let (term, _) = talk(&world);
+    world.leave(term);
+    assert_eq!(kinds(&world).iter().filter(|kind| *kind == "run.spawned").count(), 1, "{}", world.story());
+}
+
+#[test]
+fn item_039_the_directory_of_a_signal_is_taken_only_if_it_is_there() {
+    let world = world("");
+    let (term, conversation) = talk(&world);
+    let signal = world.claude_dir().join(".restart-session");
+    std::fs::write(&signal, format!("{conversation}:{}/gone\n", world.project.display())).unwrap();
+    consumed(&world, 1);
+    assert_eq!(world.status()["dir"], world.project.to_str().unwrap(), "one that is missing changes nothing");
+    world.leave(term);
+}
+
+#[test]
+fn item_041_the_prompt_names_the_handoff_and_not_a_directory_to_search() {
+    let world = world("");
+    let (term, _) = talk(&world);
+    let id = hand_over(&world, 1);
+    let conversation = world.status()["conversation"].as_str().unwrap().to_owned();
+    let requests = world.api.requests_of(&conversation);
+    assert!(requests.iter().any(|request| request.contains(&format!("Continue from handoff {id}."))));
+    assert!(!requests.iter().any(|request| request.contains("Check ~/.claude/handoff/")));
+    world.leave(term);
+}
+
+#[test]
+fn item_043_the_exit_code_is_claudes() {
+    let mut world = world("");
+    world.set("HOPTY_RECOVERY_RESUME_AFTER_CRASH", "false");
+    let (mut term, _) = talk(&world);
+    kill(claude(&world), libc::SIGKILL);
+    assert_eq!(term.wait_exit(), 128 + libc::SIGKILL);
+    world.assert_nothing_left();
+}
+
+#[test]
+fn item_045_no_permission_is_skipped_that_the_person_did_not_skip() {
+    let mut world = world("");
+    world.args.retain(|arg| !arg.contains("permissions"));
+    let (term, _) = talk(&world);
+    hand_over(&world, 1);
+    let line = std::fs::read(format!("/proc/{}/cmdline", claude(&world))).unwrap();
+    assert!(!String::from_utf8_lossy(&line).contains("dangerously"), "K18");
+    world.leave(term);
+}
+
+#[test]
+fn item_046_resume_flags_load_no_handoff_and_a_restart_always_does() {
+    let world = world("");
+    let (term, conversation) = talk(&world);
+    world.leave(term);
+    let made = world.ask(&["handoff", "create"]).trim().to_owned();
+    let term = world.start(&["--resume", &conversation]);
+    term.wait_box();
+    world.wait_state("idle");
+    assert_eq!(world.ask(&["handoff", "id"]).trim(), made, "the whole conversation is there: nothing was loaded");
+    let own = hand_over(&world, 1);
+    assert_ne!(own, made);
+    world.leave(term);
+    let refused = world.hopty(&["--detached", "--handoff", "--resume", &conversation]);
+    assert_eq!(refused.status.code(), Some(2), "{}", String::from_utf8_lossy(&refused.stderr));
+}
+
+#[test]
+fn item_057_no_cooperation_of_claude_is_needed() {
+    let world = world("");
+    std::fs::write(below(&world, "CLAUDE.md"), "Build bridges.\n").unwrap();
+    let (term, _) = talk(&world);
+    hand_over(&world, 1);
+    assert_eq!(std::fs::read_to_string(below(&world, "CLAUDE.md")).unwrap(), "Build bridges.\n", "its protocol is not asked for");
+    world.leave(term);
+}
+
+#[test]
+fn item_058_the_new_conversation_is_told_to_announce_the_handoff_and_does() {
+    let world = world("");
+    let (term, _) = talk(&world);
+    let id = hand_over(&world, 1);
+    let conversation = world.status()["conversation"].as_str().unwrap().to_owned();
+    let told = format!("Begin with \"Continuing from handoff {id}.\"");
+    assert!(world.api.requests_of(&conversation).iter().any(|request| request.contains(&told)));
+    term.wait_text(&format!("Continuing from handoff {id}."));
+    world.leave(term);
+}
+
+#[test]
+fn the_banner_of_the_wrapper_counts_restarts() {
+    let mut world = world("");
+    world.set("HOPTY_CONTEXT_PROFILE", "s1");
+    let (term, _) = talk(&world);
+    hand_over(&world, 1);
+    hand_over(&world, 2);
+    let text = sent(&term);
+    let (_, rest) = text.split_once("=== Auto-restarting (#1) ===").unwrap_or_else(|| panic!("{text}"));
+    assert!(rest.contains("=== Auto-restarting (#2) ==="), "{rest}");
+    world.leave(term);
+}
+
+#[test]
+fn item_070_the_log_has_the_lines_of_a_session_from_start_to_finish() {
+    let mut world = world("");
+    world.set("HOPTY_COMPAT_SESSION_LOG", "true");
+    let (term, _) = talk(&world);
+    hand_over(&world, 1);
+    world.leave(term);
+    let log = std::fs::read_to_string(world.claude_dir().join("auto-session.log")).unwrap();
+    let mut rest = log.as_str();
+    for line in [
+        "=== hopty ",
+        &format!(" started in {} ===", world.project.display()),
+        "Channel: global, Restart #0",
+        "Monitor PID: ",
+        "Starting: ",
+        "Claude exited: ",
+        "Cause: Run 1 ended ",
+        "Auto-restart triggered",
+        "Channel: global, Restart #1",
+        "Restarting: ",
+        "Claude exited: 0",
+        "Clean exit",
+        "=== hopty finished ===",
+    ] {
+        rest = rest.split_once(line).unwrap_or_else(|| panic!("no {line:?} in {rest:?} of\n{log}")).1;
+    }
+    let stamped = |line: &str| line.len() > 22 && line.starts_with('[') && line.as_bytes()[20] == b']' && line.as_bytes()[11] == b' ';
+    assert!(log.lines().all(stamped), "{log}");
+}
