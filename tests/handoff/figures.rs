@@ -221,10 +221,13 @@ fn a_session_shows_one_figure_everywhere() {
     world.wait_state("idle");
     let conversation = world.status()["conversation"].clone();
     status_line(&world, &conversation, Some(3000), 1_000_000);
-    wait_for("the window of the status line", || (world.status()["context"]["window_from"] == "statusline").then_some(()));
+    wait_for("the window of the status line, and the transcript", || {
+        let context = world.status()["context"].take();
+        (context["window_from"] == "statusline" && context["tokens_from"] == "transcript").then_some(())
+    });
     let status = world.status();
     let object = json_of(&world, &["context", "proj", "--json"]);
-    for key in ["tokens", "window", "percent", "level", "tokens_from", "window_from", "bytes"] {
+    for key in ["tokens", "window", "percent", "level", "tokens_from", "window_from"] {
         assert_eq!(object[key], status["context"][key], "{key}");
     }
     assert_eq!((&object["tokens"], &object["window"]), (&json!(3000), &json!(1_000_000)));
