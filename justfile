@@ -19,7 +19,7 @@ test *ARGS:
 quick:
     cargo test --lib --test architecture --test docs --test verbs --test claude_screens
 
-# One case of the main job on both agents: just case a_signal_file_hands_over
+# One case of the main job on both agents: just case item_003_a_signal_file_hands_over
 case NAME:
     cargo test --test chain {{NAME}}
 

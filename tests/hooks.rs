@@ -25,7 +25,7 @@ cases! {
         switched_off_by_a_flag,
         not_injected,
         a_person_is_told_why_a_hand_over_is_held,
-        the_persons_own_hooks_and_plugins_go_on_working,
+        item_115_the_persons_own_hooks_go_on_working_and_no_file_of_theirs_is_touched,
     }
     real Real {
         switched_off_by_the_person,
@@ -36,7 +36,28 @@ cases! {
         bare,
         safe_mode,
         a_person_is_told_why_a_hand_over_is_held,
-        the_persons_own_hooks_and_plugins_go_on_working,
+        item_115_the_persons_own_hooks_go_on_working_and_no_file_of_theirs_is_touched,
+    }
+}
+
+/// Without a host, with one that is gone, and with anything at all on its input, a hook ends with 0 and says nothing.
+#[test]
+fn item_061_a_hook_is_silent_whatever_is_missing() {
+    let gone = tempfile::tempdir().unwrap().path().join("gone.sock");
+    let events = hopty::claude::plugin::FULL.iter().chain(&hopty::claude::plugin::OLD).map(|(event, _)| *event);
+    for (n, event) in events.chain(["Nonsense", ""]).enumerate() {
+        let input: &[u8] = [&b"{}"[..], b"", b"not json \xff\0", b"{\"session_id\":\"../x\"}"][n % 4];
+        let mut command = std::process::Command::new(env!("CARGO_BIN_EXE_hopty"));
+        command.args(["hook", event]).env_clear();
+        if n % 2 == 0 {
+            command.env("HOPTY_SOCKET", &gone);
+        }
+        command.stdin(std::process::Stdio::piped()).stdout(std::process::Stdio::piped()).stderr(std::process::Stdio::piped());
+        let mut child = command.spawn().unwrap();
+        // It may have gone before it has read anything.
+        let _ = std::io::Write::write_all(&mut child.stdin.take().unwrap(), input);
+        let done = child.wait_with_output().unwrap();
+        assert_eq!((done.status.code(), done.stdout.len(), done.stderr.len()), (Some(0), 0, 0), "{event}: {done:?}");
     }
 }
 
@@ -135,7 +156,7 @@ fn a_person_is_told_why_a_hand_over_is_held(kind: Kind) {
 
 /// Hooks in the user's and the project's settings, in `--settings` and in two plugins, of which one has the name that
 /// hopty's own might have.
-fn the_persons_own_hooks_and_plugins_go_on_working(kind: Kind) {
+fn item_115_the_persons_own_hooks_go_on_working_and_no_file_of_theirs_is_touched(kind: Kind) {
     let Some(world) = World::new(kind, Script::filling_loop("echo step", 40_000)) else { return };
     let marks = world.root.path().join("marks");
     std::fs::create_dir(&marks).unwrap();
@@ -151,6 +172,8 @@ fn the_persons_own_hooks_and_plugins_go_on_working(kind: Kind) {
     let project = world.project.join(".claude/settings.json");
     std::fs::write(&project, hooks("project").to_string()).unwrap();
     let before = [&user, &project].map(|path| std::fs::read(path).unwrap());
+    let beside = |dir: &std::path::Path| std::fs::read_dir(dir).unwrap().count();
+    let files_before = [beside(&world.project), beside(&world.project.join(".claude"))];
     let mut flags = vec!["--settings".to_owned(), hooks("flag").to_string()];
     for name in ["hopty", "theirs"] {
         let dir = world.root.path().join(name);
@@ -174,5 +197,7 @@ fn the_persons_own_hooks_and_plugins_go_on_working(kind: Kind) {
     world.wait_decision("handoff.consumed", 1);
     wait_for("every hook of the person's own in the next run too", marked);
     assert_eq!([&user, &project].map(|path| std::fs::read(path).unwrap()), before, "their files are left alone");
+    let files = [beside(&world.project), beside(&world.project.join(".claude"))];
+    assert_eq!(files, files_before, "there is nothing of hopty's that somebody would have to clean up");
     world.leave(term);
 }

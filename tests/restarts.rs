@@ -17,7 +17,7 @@ const BEFORE: usize = 10;
 const RESTARTS: usize = 50;
 
 #[test]
-fn fifty_restarts_leave_nothing_behind() {
+fn item_012_the_host_restarts_fifty_times_and_leaves_nothing_behind() {
     let script = Script::each(|request, _| match request.continued_handoff() {
         Some(id) => Reply::text(format!("Continuing from handoff {id}.")).filling(3000),
         None => Reply::text("Hello.").filling(2000),

@@ -123,7 +123,7 @@ mod tests {
     }
 
     #[test]
-    fn the_directory_has_a_manifest_and_hooks() {
+    fn item_056_one_launch_is_given_a_directory_of_hooks_with_their_time_outs() {
         let dir = tempfile::tempdir().unwrap();
         let events = |set| {
             let root = write(dir.path(), Path::new("/bin/hopty"), set).unwrap();
@@ -135,5 +135,35 @@ mod tests {
         assert_eq!((full.as_object().unwrap().len(), full.get("PostToolUse")), (FULL.len(), None));
         let old = events(HookSet::Old);
         assert_eq!((old.as_object().unwrap().len(), old.get("PostToolBatch")), (OLD.len(), None));
+    }
+
+    /// What stands in for the source documents' scripts and their tests: each command by real shells, as written.
+    #[test]
+    fn item_136_every_hook_as_written_runs_in_a_shell_and_ends_well_without_its_binary() {
+        let dir = tempfile::tempdir().unwrap();
+        let binary = dir.path().join("a $HOME \"b\" `c`; d");
+        for set in [HookSet::Full, HookSet::Old] {
+            std::fs::write(&binary, "#!/bin/sh\necho \"$*\"\nexit 3\n").unwrap();
+            std::fs::set_permissions(&binary, std::os::unix::fs::PermissionsExt::from_mode(0o755)).unwrap();
+            let root = write(dir.path(), &binary, set).unwrap();
+            let written: Value = serde_json::from_slice(&std::fs::read(root.join("hooks/hooks.json")).unwrap()).unwrap();
+            let commands: Vec<(String, String)> = written["hooks"]
+                .as_object()
+                .unwrap()
+                .iter()
+                .map(|(event, hooks)| (event.clone(), hooks[0]["hooks"][0]["command"].as_str().unwrap().to_owned()))
+                .collect();
+            assert_eq!(commands.len(), events(set).len());
+            let run = |command: &str| std::process::Command::new("sh").args(["-euc", command]).output().unwrap();
+            for (event, command) in &commands {
+                let done = run(command);
+                assert_eq!((done.stdout, done.status.code()), (format!("hook {event}\n").into_bytes(), Some(0)), "{command}");
+            }
+            std::fs::remove_file(&binary).unwrap();
+            for (_, command) in &commands {
+                let done = run(command);
+                assert_eq!((done.stdout.len(), done.status.code()), (0, Some(0)), "{command}");
+            }
+        }
     }
 }

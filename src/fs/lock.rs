@@ -259,7 +259,7 @@ mod tests {
     }
 
     #[test]
-    fn threads_exclude_each_other() {
+    fn item_014_many_at_once_exclude_each_other_by_both_forms_of_lock() {
         let dir = tempfile::tempdir().unwrap();
         let (inside, rounds) = (AtomicUsize::new(0), AtomicUsize::new(0));
         std::thread::scope(|scope| {

@@ -20,7 +20,7 @@ pub fn a_prompt_is_answered_and_exit_leaves_a_whole_terminal(kind: Kind) {
     assert_eq!(std::fs::read(world.claude_dir().join("settings.json")).unwrap(), settings, "settings are left alone");
 }
 
-pub fn clear_begins_another_conversation(kind: Kind) {
+pub fn item_002_clear_begins_another_conversation_and_it_is_followed(kind: Kind) {
     let Some(world) = World::new(kind, quiet_talk()) else { return };
     let (term, conversation) = talk(&world);
     submit(&term, "/clear");

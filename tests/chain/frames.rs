@@ -10,7 +10,7 @@ use super::support::claude::Kind;
 use super::support::world::World;
 
 /// The model says nothing for the one who goes on: goal, tasks, files and the work tree reach it all the same.
-pub fn the_facts_alone_carry_a_task_over(kind: Kind) {
+pub fn item_066_the_facts_alone_carry_a_task_over(kind: Kind) {
     let script = Script::each(|request, _| {
         if let Some(id) = request.continued_handoff() {
             return Reply::text(format!("Continuing from handoff {id}.")).filling(2000);

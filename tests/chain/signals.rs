@@ -6,7 +6,7 @@ use super::steps::{assert_handed_over, quiet_talk, talk, text_of};
 use super::support::claude::Kind;
 use super::support::world::World;
 
-pub fn a_signal_file_hands_over(kind: Kind) {
+pub fn item_003_a_signal_file_hands_over(kind: Kind) {
     let Some(world) = World::new(kind, quiet_talk()) else { return };
     let (term, conversation) = talk(&world);
     let signal = world.claude_dir().join(".restart-session");

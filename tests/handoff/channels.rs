@@ -77,6 +77,19 @@ fn item_015_handoffs_of_one_project_never_reach_another() {
     assert_eq!(json_of(&world, &["handoff", "list", "--all", "--json"])[0]["channel"], "bridge");
 }
 
+/// The channel is found out each time, from the registry as it is and the directory of whoever asks.
+#[test]
+fn item_064_a_channel_that_changes_is_the_new_one_from_then_on() {
+    let world = world();
+    world.ask(&["channel", "set", "first"]);
+    let first = create(&world);
+    world.ask(&["channel", "set", "second"]);
+    assert_eq!(world.hopty(&["handoff", "id"]).status.code(), Some(1), "nothing waits in the second");
+    let second = create(&world);
+    assert_eq!(world.ask(&["handoff", "id"]).trim(), second);
+    assert_eq!(world.ask(&["handoff", "id", "--channel", "first"]).trim(), first);
+}
+
 #[test]
 fn a_hostile_registry_is_left_as_it_is() {
     let world = world();

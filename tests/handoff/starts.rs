@@ -135,7 +135,7 @@ fn signal_files_are_left_alone_when_switched_off() {
 }
 
 #[test]
-fn memory_keeper_is_named_only_where_it_is_configured() {
+fn item_071_memory_keeper_is_named_only_where_it_is_configured() {
     let world = world();
     let id = create(&world);
     assert!(!world.ask(&["handoff", "show", &id]).contains("context_get"));
@@ -281,7 +281,7 @@ fn item_030_restarts_have_a_limit_which_is_ten_and_the_last_handoff_waits() {
 }
 
 #[test]
-fn several_sessions_on_one_channel_each_keep_their_own_handoff() {
+fn item_067_several_sessions_on_one_channel_each_keep_their_own_handoff() {
     let world = world();
     let terms: Vec<_> = (0..2)
         .map(|n| {

@@ -136,6 +136,16 @@ mod tests {
         assert_eq!(read("Stop", &json!({"tool_name": "Bash"}), None).hook.asks, None);
     }
 
+    /// A warning that only the terminal shows asks Claude nothing.
+    #[test]
+    fn item_101_what_claude_is_to_do_goes_to_claude_and_not_to_the_terminal() {
+        let asked = HookAnswer::Tell { what: Told::Ask { percent: 61 } };
+        let said: Value = serde_json::from_str(&stdout(HookEvent::UserPromptSubmit, &asked, None)).unwrap();
+        assert_eq!(said["hookSpecificOutput"]["hookEventName"], "UserPromptSubmit");
+        assert!(said["hookSpecificOutput"]["additionalContext"].as_str().unwrap().contains("'Context at 61%."));
+        assert_eq!(said.as_object().unwrap().len(), 1, "no message for the terminal, and nothing is held up");
+    }
+
     #[test]
     fn a_word_for_the_person_moves_no_cursor() {
         let said = stdout(HookEvent::Stop, &HookAnswer::Message { text: "hopty: \u{1b}[2Jheld".to_owned() }, None);

@@ -43,7 +43,7 @@ mod tests {
     const ID: &str = "0fecb9ce-931d-4a21-a015-578296e2e2f8";
 
     #[test]
-    fn a_payload_is_read_by_claude_s_own_formula() {
+    fn item_104_the_status_line_says_the_figure_by_claude_s_own_formula() {
         let usage = json!({"input_tokens": 10, "output_tokens": 5, "cache_creation_input_tokens": 7, "cache_read_input_tokens": 1000});
         let of = |window: Value| StatusLine::read(&json!({"session_id": ID, "context_window": window})).unwrap();
         let read = of(json!({"context_window_size": 200_000, "current_usage": usage, "used_percentage": 1}));

@@ -31,11 +31,26 @@ impl Profile {
 mod tests {
     use super::*;
 
+    fn kb(profile: Profile) -> [Option<u64>; 4] {
+        let Levels { ask, warn, handoff, hard } = profile.levels();
+        [ask, warn, handoff, hard].map(|level| level.kb)
+    }
+
+    #[test]
+    fn item_024_the_first_document_s_thresholds_are_a_profile() {
+        assert_eq!(kb(Profile::S0), [Some(1300), Some(1500), Some(1700), None]);
+        assert_eq!(kb(Profile::Default), [None; 4], "bytes say little about the fill today");
+    }
+
+    #[test]
+    fn item_048_the_second_document_s_thresholds_and_those_for_trying_it_out_are_profiles() {
+        assert_eq!(kb(Profile::S1), [Some(4096), Some(6144), Some(8192), None]);
+        assert_eq!(kb(Profile::Test), [Some(5), Some(10), Some(15), None]);
+    }
+
     #[test]
     fn the_figures_of_the_source_documents() {
         assert_eq!(Profile::Default.levels(), Levels::default());
-        assert_eq!(Profile::Test.levels().handoff.kb, Some(15));
-        assert_eq!(Profile::S1.levels().handoff.kb, Some(8192));
         assert_eq!(Profile::S2.levels().handoff.percent, Some(80.0));
         assert_eq!(Profile::S3.levels().handoff, Level::NEVER);
     }

@@ -154,7 +154,7 @@ mod tests {
     }
 
     #[test]
-    fn a_small_handoff_is_whole() {
+    fn item_013_a_small_handoff_stands_inline_and_whole() {
         let document = Document::of(&capture("Make it"));
         let text = frame(&document, RECORD, Budget::default());
         lines_are_true(&text, 9500);

@@ -34,7 +34,7 @@ fn second_run(s: &mut Session) {
 }
 
 #[test]
-fn level_hard_at_a_tool_boundary() {
+fn item_004_after_a_tool_call_the_hard_level_saves_and_starts_afresh() {
     let mut s = Session::busy(claude());
     assert_eq!(s.call_with_lines(HookEvent::PostToolBatch), "hold 3, await Assistant 3");
     s.after(20);
@@ -102,7 +102,7 @@ fn a_queued_prompt_that_nobody_knew_of_is_held_as_well() {
 }
 
 #[test]
-fn the_next_hand_over_is_counted_from_the_new_conversation() {
+fn item_069_there_is_a_second_restart_counted_from_the_new_conversation() {
     let mut s = Session::delivering(claude());
     s.boot(Source::Startup);
     s.screen(PromptBox::Ours);

@@ -15,7 +15,7 @@ fn crash_and_resume(s: &mut Session, end: ProcessEnd) -> u64 {
 }
 
 #[test]
-fn a_crash_resumes_the_same_conversation() {
+fn item_068_a_crash_before_any_handoff_resumes_the_same_conversation() {
     let mut s = Session::busy(claude());
     assert_eq!(s.end(ProcessEnd::Exited(1)), "run.ended, reap, notice, hold keys");
     assert_eq!(s.tick(), "spawn 2 Resume");

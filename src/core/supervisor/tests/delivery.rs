@@ -83,7 +83,7 @@ fn an_enter_needs_all_of_its_reasons() {
 }
 
 #[test]
-fn enter_again_while_it_can_be_justified_and_not_for_ever() {
+fn item_062_a_session_that_waits_is_given_its_enter_again_and_not_for_ever() {
     let mut s = pasted();
     s.screen(PromptBox::Ours);
     assert_eq!(s.screen(PromptBox::Ours), "", "not before its time");

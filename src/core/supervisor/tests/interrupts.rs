@@ -175,7 +175,7 @@ fn an_explicit_restart_stands_and_claude_hears_the_key() {
 }
 
 #[test]
-fn while_stopping_the_person_wins_and_the_handoff_is_named() {
+fn item_060_ctrl_c_while_it_is_stopped_never_restarts_and_the_handoff_is_named() {
     for settle in [true, false] {
         let mut s = Session::busy(claude());
         s.restart(Asker::Person);

@@ -6,6 +6,7 @@ mod crashes;
 mod delivery;
 mod hookless;
 mod interrupts;
+mod items;
 mod question;
 mod stopping;
 mod submitting;

@@ -58,7 +58,7 @@ fn yes_hands_over_at_once() {
 }
 
 #[test]
-fn snooze_is_five_minutes_and_dismiss_the_conversation() {
+fn item_105_snooze_is_five_minutes_and_dismiss_the_conversation() {
     let mut s = Session::put();
     assert_eq!(s.answered(AskAnswer::Snooze), "restart.ignored, keep Snooze, hold 3, let 3 go");
     assert_eq!(s.prompt(PromptOf::Person), "let 4 go");
@@ -85,7 +85,7 @@ fn it_is_asked_once_at_a_time_and_only_with_a_persons_prompt() {
 }
 
 #[test]
-fn a_question_that_nobody_answers_does_not_stand_for_ever() {
+fn item_116_a_question_that_nobody_sees_does_not_stand_for_ever() {
     let mut s = Session::put();
     let call = Hook { asks: Some("question".to_owned()), ..hook(HookEvent::PermissionRequest, &s.current()) };
     s.hook(call);
@@ -95,7 +95,7 @@ fn a_question_that_nobody_answers_does_not_stand_for_ever() {
 }
 
 #[test]
-fn the_answer_of_before_stands_in_the_same_conversation_only() {
+fn item_103_an_answer_counts_for_its_own_conversation_only() {
     let mut s = Session::idle(asking());
     s.feed(Event::AskWas { answer: AskAnswer::Dismiss, left: 0 });
     assert_eq!(s.usage(62), "level.crossed");

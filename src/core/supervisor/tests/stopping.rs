@@ -123,7 +123,7 @@ fn a_young_run_is_given_more_time() {
 }
 
 #[test]
-fn a_restart_of_a_claude_that_ignores_sigterm_goes_on_by_sigkill() {
+fn item_059_a_claude_that_ignores_sigterm_is_ended_all_the_same() {
     let mut s = Session::stopping(claude());
     assert_eq!(s.tick(), KILLED);
     assert_eq!(s.end(signal(9)), "run.ended, reap, spawn 2 Fresh");

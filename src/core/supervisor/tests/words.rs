@@ -73,7 +73,7 @@ fn a_window_that_fills_up_meanwhile_is_not_waited_in() {
 }
 
 #[test]
-fn claude_does_not_compact_while_a_hand_over_is_on_its_way() {
+fn item_011_a_full_conversation_is_handed_over_and_not_compacted() {
     let mut s = Session::busy(claude());
     s.usage(82);
     assert_eq!(s.compacts(true), "block 3");
@@ -81,7 +81,7 @@ fn claude_does_not_compact_while_a_hand_over_is_on_its_way() {
 }
 
 #[test]
-fn where_claude_would_compact_hopty_hands_over() {
+fn item_005_where_claude_would_compact_it_is_saved_and_handed_over() {
     let mut s = Session::busy(claude());
     s.usage(50);
     assert_eq!(s.compacts(true), "restart.requested, wait, block 3");

@@ -1,0 +1,112 @@
+//! What the source documents ask for and no other scenario tells: `docs/SEEDS.md` has every item and its tests.
+
+use super::*;
+use crate::core::config::{Level as Threshold, RestartMode};
+use crate::core::supervisor::action::{Target, Told};
+use crate::core::supervisor::ask::{AskAnswer, SNOOZE_MS};
+
+/// The main loop: the end that hopty brought about leads to the next run, the same end by itself does not.
+#[test]
+fn item_001_what_hopty_stopped_goes_round_again_and_what_ended_by_itself_does_not() {
+    let mut s = Session::stopping(claude());
+    assert_eq!(s.end(ProcessEnd::Exited(0)), "run.ended, reap, spawn 2 Fresh");
+    assert_eq!(s.exec(), "run.spawned, follow, delivery.started");
+    let mut s = Session::idle(claude());
+    assert_eq!(s.end(ProcessEnd::Exited(0)), "run.ended, reap, session.ended, close Finished 0");
+    assert_eq!(s.count("spawn 2 Fresh"), 0);
+}
+
+/// The transcript that is followed is the one that Claude's own hook names, and only of the main conversation.
+#[test]
+fn item_009_the_file_that_is_followed_is_the_one_that_claude_names() {
+    let mut s = Session::started(claude());
+    let named = |agent: bool, path: &str, of: &ConversationId| Hook {
+        source: Some(Source::Startup),
+        transcript: Some(path.to_owned()),
+        agent,
+        ..hook(HookEvent::SessionStart, of)
+    };
+    s.hook(named(false, "/p/one.jsonl", &conversation(1)));
+    s.hook(named(true, "/p/of-a-helper.jsonl", &conversation(8)));
+    let followed: Vec<_> = s
+        .all
+        .iter()
+        .filter_map(|action| match action {
+            Action::Follow { conversation, transcript } => Some((conversation.clone(), transcript.as_deref())),
+            _ => None,
+        })
+        .collect();
+    assert_eq!(followed.last(), Some(&(conversation(1), Some("/p/one.jsonl"))));
+    assert!(followed.iter().all(|(of, _)| *of == conversation(1)), "{followed:?}");
+}
+
+/// There is no second process that could find the wrong one, or itself.
+#[test]
+fn item_063_only_the_child_and_what_it_started_is_ever_signalled() {
+    let mut s = Session::stopping(claude());
+    s.pass(60_000);
+    s.end(signal(9));
+    s.exec();
+    s.feed(Event::Stop { id: 5, kill: true });
+    s.end(signal(9));
+    let to: Vec<_> = s
+        .all
+        .iter()
+        .filter_map(|action| match action {
+            Action::Signal { to, .. } => Some(*to),
+            _ => None,
+        })
+        .collect();
+    assert!(to.len() >= 3 && to.iter().all(|to| matches!(to, Target::Child | Target::Group)), "{to:?}");
+    let after = s.all.len();
+    s.pass(60_000);
+    assert!(!s.all[after..].iter().any(|action| matches!(action, Action::Signal { .. })), "nobody is left to be signalled");
+}
+
+fn asking() -> Policy {
+    let mut policy = Policy { notes: true, ..claude() };
+    policy.config.restart.mode = RestartMode::Ask;
+    policy
+}
+
+/// Dismissed, then in progress, then snoozed, then the level: each of them is silent, and only what is left asks.
+#[test]
+fn item_107_each_reason_not_to_ask_is_silent_in_its_turn() {
+    let silent = |s: &mut Session| {
+        let said = s.prompt(PromptOf::Person);
+        assert!(said.starts_with("let "), "{said}");
+    };
+    let mut s = Session::idle(asking());
+    silent(&mut s); // under the level
+    s.usage(62);
+    assert!(s.prompt(PromptOf::Person).starts_with("tell Ask"));
+    silent(&mut s); // in progress
+    let call = |answer| Hook { answered: Some(answer), ..hook(HookEvent::PostToolBatch, &conversation(1)) };
+    s.hook(call(AskAnswer::Snooze));
+    silent(&mut s); // snoozed
+    s.pass(SNOOZE_MS);
+    assert!(s.prompt(PromptOf::Person).starts_with("tell Ask"), "a snooze that is over is forgotten");
+    s.hook(call(AskAnswer::Dismiss));
+    s.pass(10 * SNOOZE_MS);
+    silent(&mut s); // dismissed, whatever else is so
+}
+
+/// `THRESHOLD` is a key; `SNOOZE_DURATION` is what the answer says.
+#[test]
+fn item_108_the_threshold_is_sixty_or_as_configured_and_a_snooze_five_minutes() {
+    let asks_at = |policy: Policy| {
+        let mut s = Session::idle(policy);
+        (1..=100).find(|percent| {
+            s.usage(*percent);
+            let said = s.prompt(PromptOf::Person);
+            s.status(AgentStatus::Busy);
+            s.status(AgentStatus::Idle);
+            said == format!("tell {:?} {}", Told::Ask { percent: u8::try_from(*percent).unwrap() }, s.hooks)
+        })
+    };
+    assert_eq!(asks_at(asking()), Some(60));
+    let mut lower = asking();
+    lower.config.context.ask = Threshold::percent(35.0);
+    assert_eq!(asks_at(lower), Some(35));
+    assert_eq!(SNOOZE_MS, 300_000);
+}
