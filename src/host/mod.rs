@@ -167,6 +167,8 @@ pub struct Host {
     first_conversation: Option<ConversationId>,
     full_screen: Option<bool>,
     why: String,
+    /// Why the last restart was wanted: what its handoff gives as its reason.
+    wish: String,
     exit: Option<report::Exit>,
     last_end: Option<ProcessEnd>,
     /// Nobody can be let in: when to try again.
@@ -260,6 +262,7 @@ impl Host {
             first_conversation: None,
             full_screen: None,
             why: String::new(),
+            wish: String::new(),
             exit: None,
             last_end: None,
             accept_at: None,

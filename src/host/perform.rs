@@ -84,6 +84,9 @@ impl Host {
         if !matches!(decision.kind, K::ClientAttached | K::ClientDetached) {
             self.why.clone_from(&decision.sentence);
         }
+        if decision.kind == K::RestartRequested {
+            self.wish.clone_from(&decision.sentence);
+        }
         self.log_decision(decision);
         match decision.kind {
             K::LevelCrossed if decision.level == Some(Level::Warn) && self.prints_boxes() => {

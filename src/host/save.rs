@@ -157,7 +157,7 @@ impl Host {
         };
         let mut capture = Capture::new(origin, facts);
         let fill = supervisor.fill();
-        capture.situation.reason = self.why.clone();
+        capture.situation.reason = self.wish.clone();
         capture.situation.window = (fill.window > 0).then_some(fill.window);
         capture.situation.draft = draft;
         if let Words::Said(note) = std::mem::take(&mut self.words) {
