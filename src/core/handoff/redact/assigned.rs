@@ -96,10 +96,16 @@ impl Finder<'_> {
         let spaced = self.skip(closed, |b| b == b' ' || b == b'\t');
         let flag = from < to && self.byte(from) == b'-';
         let begins_line = self.begins_line(from);
+        let in_quotes = from > 0 && matches!(self.bytes[from - 1], b'"' | b'\'' | b'`');
+        // Variables of a shell are written in capitals; `name=value` on a line of its own can be an argument of a call.
+        let shell = !self.bytes[from..to].iter().any(u8::is_ascii_lowercase);
+        // A pair of a connection string or of a query.
+        let pair = from > 0 && matches!(self.bytes[from - 1], b';' | b'?' | b'&');
         let place = |tight: bool| match (begins_line, tight) {
-            (true, true) => Place::Shell,
-            (true, false) => Place::Line,
-            (false, _) if flag => Place::Flag,
+            _ if flag => Place::Flag,
+            (false, true) if pair => Place::Pair,
+            (true, true) if shell => Place::Shell,
+            (true, _) => Place::Line,
             (false, _) => Place::Inside,
         };
         if class == Class::Phrase {
@@ -110,6 +116,8 @@ impl Finder<'_> {
             (b'=', _) => self.behind(spaced + 1, place(spaced == to)),
             (b':', b'=') | (b'?', b':' | b'=') | (b'+', b'=') => self.behind(spaced + 2, place(false)),
             (b':', b':') => None,
+            // `'Password: '` is a text that asks for one; the quote behind it is its end.
+            (b':', b' ') if in_quotes && !quoted_name && self.byte(spaced + 2) == self.bytes[from - 1] => None,
             (b':', _) => self.typed(spaced + 1).or_else(|| self.behind(spaced + 1, place(false))),
             (b'-', b'>') => self.behind(spaced + 2, Place::Talk),
             (b'-', b' ') if spaced > to => self.behind(spaced + 2, Place::Talk),
@@ -121,20 +129,27 @@ impl Finder<'_> {
                 let to = at + self.bytes[at..].iter().take(512).position(|b| matches!(b, b'|' | b'`' | b'\n' | b' '))?;
                 Some(Value { from: at, to, how: How { form: Form::Bare, place: Place::Talk } })
             }
-            (b',', _) if quoted_name => {
+            (b',', _) if quoted_name && in_quotes => {
                 let at = self.skip(spaced + 1, |b| b == b' ');
                 let mut value = self.quoted(at)?;
-                value.how.form = Form::Argument;
+                // `define('NAME', 'value')` and `env('NAME', 'value')` assign; other lists of texts may be of names.
+                let before = &self.bytes[from.saturating_sub(8)..from - 1];
+                if !(before.ends_with(b"define(") || before.ends_with(b"env(")) {
+                    value.how.form = Form::Argument;
+                }
                 Some(value)
             }
             (b'(', _) => {
                 let mut value = self.quoted(spaced + 1)?;
-                value.how.form = if class == Class::Password { Form::Argument } else { Form::Quoted };
+                let name = self.bytes[from..to].to_ascii_lowercase();
+                let sets = name.starts_with(b"set") || name.windows(4).any(|w| w == b".set") || name.starts_with(b"with_");
+                value.how.form = if class == Class::Password && !sets { Form::Argument } else { Form::Quoted };
                 Some(value)
             }
             (quote, _) if spaced > closed && matches!(quote, b'"' | b'\'' | b'`' | b'\\') => {
                 let mut value = self.quoted(spaced)?;
-                value.how.place = Place::Talk;
+                let sql = shell || self.bytes[from..to].to_ascii_lowercase().ends_with(b"by");
+                value.how.place = if sql { Place::Inside } else { Place::Talk };
                 Some(value)
             }
             _ if flag && spaced > to && self.byte(spaced) != b'-' => self.quoted(spaced).or_else(|| self.bare(spaced, Place::Flag)),
@@ -241,9 +256,14 @@ impl Finder<'_> {
 
     /// A value without quotes.
     fn bare(&mut self, at: usize, place: Place) -> Option<Value> {
-        let own = matches!(place, Place::Shell | Place::Line | Place::Flag);
+        let own = !matches!(place, Place::Inside);
         let end = self.bare_end(at);
         let mut to = end;
+        if place == Place::Pair {
+            let opened = self.bytes[..at].iter().rev().take(BRIDGE).find(|b| matches!(b, b';' | b'?' | b'&'));
+            let stop = if opened == Some(&b';') { b';' } else { b'&' };
+            to = self.bytes[at..end].iter().take(LONGEST).position(|b| *b == stop).map_or(end, |n| at + n);
+        }
         if !own {
             if !(self.stop_until.0..=self.stop_until.1).contains(&at) {
                 self.stop_until = (at, run(self.bytes, at, |b| !matches!(b, b',' | b';' | b'&' | b')' | b'}' | b']' | b'>')));
@@ -304,7 +324,7 @@ impl Finder<'_> {
             if self.text[at..].starts_with(word) {
                 let at = self.skip(at + word.len(), |b| matches!(b, b' ' | b'*' | b':'));
                 let quoted = self.quoted(at).map(|value| value.at(Place::Talk));
-                return quoted.or_else(|| self.bare(at, Place::Inside)).map(|value| value.at(Place::Talk));
+                return quoted.or_else(|| self.bare(at, Place::Talk));
             }
         }
         // `ENV NAME value`

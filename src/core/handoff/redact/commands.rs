@@ -97,7 +97,8 @@ fn flagged<'a>(command: &str, word: Word<'a>, next: Option<Word<'a>>) -> Option<
         _ => return None,
     };
     // A port map of `docker run` is no password.
-    let is_map = value.1.bytes().all(|b| b.is_ascii_digit() || matches!(b, b':' | b'.' | b'/'));
+    let digits = value.1.bytes().all(|b| b.is_ascii_digit() || matches!(b, b':' | b'.' | b'/'));
+    let is_map = digits && *sticks == Sticks::No && (value.1.contains(':') || value.1.len() <= 5);
     (!value.1.starts_with('-') && !is_map && is_password(value.1)).then_some(value)
 }
 

@@ -59,6 +59,9 @@ fn schemes(text: &str, spans: &mut Vec<Span>) {
         // The beginning of a value says what it is; it is hidden to its end.
         let to = run(&bytes[..bytes.len().min(from + 512)], from, in_value);
         let value = text[from..to].trim_end_matches(['.', ',', ':']);
+        if bytes.get(to) == Some(&b'(') {
+            continue;
+        }
         let basic = !word.eq_ignore_ascii_case("basic") || header || is_pair(value);
         let long = if header { 6 } else { 8 };
         let letters = word.eq_ignore_ascii_case("bearer") && value.len() >= 16 && value.bytes().all(|b| b.is_ascii_alphanumeric());

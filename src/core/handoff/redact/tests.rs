@@ -142,11 +142,11 @@ fn hostile_inputs_cost_linear_time() {
         "name: password value",
     ];
     for unit in units {
-        let text = unit.repeat((256 << 10) / unit.len());
+        let text = unit.repeat((128 << 10) / unit.len());
         let began = busy_ms();
         let shown = redact(&text);
         let took = busy_ms() - began;
-        assert!(took < 10_000, "{unit:?} took {took} ms");
+        assert!(took < 5_000, "{unit:?} took {took} ms");
         assert!(shown.len() <= text.len() * 4);
     }
 }
@@ -205,5 +205,51 @@ proptest! {
         for secret in &planted.secrets {
             prop_assert!(!shown.contains(secret.as_str()), "{}", shown);
         }
+    }
+}
+
+/// Where a password can stand; `@` is its place.
+const PLACES: [&str; 34] = [
+    "DB_PASSWORD=@\n",
+    "export DB_PASSWORD=@\n",
+    "password: @\n",
+    "  password: \"@\"\n",
+    "password = '@'\n",
+    "{\"password\":\"@\"}",
+    "{\\\"password\\\":\\\"@\\\"}",
+    "--password @ x",
+    "--password=@ x",
+    "password=@\n",
+    "PGPASSWORD=@ psql",
+    "mysql -p@ db",
+    "sshpass -p @ ssh",
+    "sshpass -p '@' ssh",
+    "curl -u bob:@ https://x",
+    "define('DB_PASSWORD', '@');",
+    "Server=h;Password=@;Database=d",
+    "<password>@</password>",
+    "IDENTIFIED BY '@'",
+    "ENV DB_PASSWORD @\n",
+    "the password is @\n",
+    "machine h login u password @\n",
+    "h:5432:d:u:@\n",
+    "setPassword(\"@\")",
+    "redis://:@@h:6379/0",
+    "postgres://u:@@h:5432/d",
+    "password: '@', user: 'x'",
+    "os.environ[\"PASSWORD\"] = \"@\"",
+    "- name: PASSWORD\n  value: \"@\"\n",
+    "password = \"@\" # x",
+    "$env:PASSWORD = \"@\"",
+    "set PASSWORD=@\r\n",
+    "PASSWORD=@\\nFOO=1",
+    "db.password=@\n",
+];
+
+proptest! {
+    #[test]
+    fn any_password_is_replaced_in_any_place(place in 0..PLACES.len(), secret in "[a-zA-Z]{5,12}[0-9]{2,4}[a-zA-Z]{1,4}") {
+        let shown = redact(&PLACES[place].replacen('@', &secret, 1));
+        prop_assert!(!shown.contains(&secret), "{}", shown);
     }
 }

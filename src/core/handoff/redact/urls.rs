@@ -94,8 +94,9 @@ fn user_info(rest: &[u8], web: bool) -> Option<usize> {
     let authority = run(rest, 0, |b| !matches!(b, b'/' | b'?' | b'#'));
     let last = |to: usize| rest[..to].iter().rposition(|b| *b == b'@').filter(|at| is_host(&rest[at + 1..]));
     // A port is no password: what is before a path with `@` in it may be host and port.
-    let port = rest[..authority].iter().position(|b| *b == b':').map(|at| &rest[at + 1..authority]);
-    let is_port = port.is_some_and(|port| !port.is_empty() && port.iter().all(u8::is_ascii_digit));
+    let colon = rest[..authority].iter().position(|b| *b == b':');
+    let port = colon.map(|at| &rest[at + 1..authority]);
+    let is_port = colon != Some(0) && port.is_some_and(|port| !port.is_empty() && port.iter().all(u8::is_ascii_digit));
     match last(authority) {
         Some(at) if web => Some(at),
         Some(at) => Some(last(rest.len()).unwrap_or(at)),

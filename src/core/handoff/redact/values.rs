@@ -35,6 +35,8 @@ pub(super) enum Place {
     Line,
     /// Behind a flag of a command.
     Flag,
+    /// One of several pairs: `;Password=value;` or `&password=value&`.
+    Pair,
     /// Within other text.
     Inside,
     /// In a sentence: `the password is X`.
@@ -77,15 +79,19 @@ pub(super) fn is_secret(class: Class, value: &str, how: How) -> bool {
 }
 
 fn is_password(value: &str, how: How) -> bool {
-    let mixed = value.bytes().any(|b| b.is_ascii_digit()) || has_symbol(value) || !value.is_ascii() || is_mixed_case(value);
+    let mixed = value.bytes().any(|b| b.is_ascii_digit())
+        || has_symbol(value)
+        || !value.is_ascii()
+        || is_mixed_case(value)
+        || value.len() >= 8 && is_one_run(value) && is_unspeakable(value);
     match (how.form, how.place) {
         (Form::Quoted, Place::Talk) => mixed,
-        (Form::Quoted, _) => !is_word_of_types(value),
+        (Form::Quoted, _) => value.len() >= 4 && !is_word_of_types(value),
         (Form::Argument, _) | (Form::Bare, Place::Talk) => {
             value.len() >= 6 && mixed && !is_versioned_words(value) || value.len() >= 14 && is_one_run(value)
         }
         (Form::Bare, Place::Inside) => value.len() >= 4 && mixed,
-        (Form::Bare, Place::Shell | Place::Line | Place::Flag) => value.len() >= 4 || mixed,
+        (Form::Bare, Place::Shell | Place::Line | Place::Flag | Place::Pair) => value.len() >= 4 || mixed,
     }
 }
 
@@ -107,10 +113,17 @@ fn distinct(text: &str) -> usize {
 pub(super) fn is_placeholder(value: &str) -> bool {
     let lower = value.to_ascii_lowercase();
     let inner = lower.trim_matches(|c: char| !c.is_ascii_alphanumeric());
-    if inner.is_empty() || distinct(value) <= 1 || is_reference(value) || value.contains("...") || value.contains('\u{2026}') {
+    if inner.is_empty()
+        || distinct(value) <= 1
+        || is_reference(value)
+        || value.contains("...")
+        || value.contains('\u{2026}')
+        || is_format(value)
+    {
         return true;
     }
-    if inner.bytes().all(|b| b == b'x') || inner.contains("xxxx") || inner.contains("****") {
+    let crossed = inner.bytes().filter(|b| *b == b'x').count();
+    if inner.contains("xxxx") && crossed * 2 >= inner.len() || inner.contains("****") {
         return true;
     }
     const STARTS: [&str; 9] =
@@ -139,27 +152,35 @@ pub(super) fn is_placeholder(value: &str) -> bool {
     parts.clone().all(plain) && parts.any(|part| PARTS.contains(&part))
 }
 
+/// Nothing but `%s` and what joins them.
+fn is_format(value: &str) -> bool {
+    value.contains("%s") && value.replace("%s", "").bytes().all(|b| b.is_ascii_punctuation() || b.is_ascii_whitespace())
+}
+
 /// `$NAME`, `${...}`, `$(...)`, `{{...}}`, `<name>`, `%NAME%`, `%s`, `{0}`, `#{...}`, `@Name@`.
 fn is_reference(value: &str) -> bool {
     let ident = |name: &str| !name.is_empty() && name.bytes().all(|b| b.is_ascii_alphanumeric() || b == b'_');
-    let between = |open: &str, close: &str| value.len() > open.len() && value.starts_with(open) && value.ends_with(close);
     if let Some(rest) = value.strip_prefix('$') {
-        let name = rest.split([':', '[', '-', '.']).next().unwrap_or_default();
-        return ident(name) && ident(rest)
-            || rest.starts_with(['{', '('])
-            || rest.is_empty()
-            || name.len() < rest.len() && ident(name);
+        let name = &rest[..rest.bytes().take_while(|b| b.is_ascii_alphanumeric() || *b == b'_').count()];
+        let member = rest[name.len()..].strip_prefix("->").or_else(|| rest[name.len()..].strip_prefix('.'));
+        let indexed = rest[name.len()..].starts_with(['[']);
+        return rest.starts_with(['{', '('])
+            || ident(name) && !is_dense(name) && (name.len() == rest.len() || indexed || member.is_some_and(is_word_case));
     }
+    let named = |open: &str, close: &str| {
+        let inner = value.strip_prefix(open).and_then(|inner| inner.strip_suffix(close));
+        inner.is_some_and(|inner| {
+            inner.len() < 40
+                && !is_dense(inner)
+                && inner.bytes().all(|b| b.is_ascii_alphanumeric() || matches!(b, b'_' | b'-' | b'.' | b' '))
+        })
+    };
     value.starts_with("{{")
         || value.starts_with("${")
         || value.starts_with("#{")
         || value.starts_with("<%")
         || value.starts_with('<') && !value[1..].contains(|c: char| !(c.is_ascii_alphanumeric() || " _-.>|:".contains(c)))
-        || between("{", "}") && value.len() < 40
-        || between("[", "]") && value.len() < 40
-        || between("%", "%")
-        || between("@", "@")
-        || between("__", "__")
+        || [("{", "}"), ("[", "]"), ("%", "%"), ("@", "@"), ("__", "__")].iter().any(|(open, close)| named(open, close))
         || value.len() <= 3 && value.starts_with('%')
         || value.starts_with("!secret")
         || value.starts_with("!Ref")
@@ -190,13 +211,29 @@ fn is_code(value: &str) -> bool {
     }
     let (head, rest) = value.split_at(name);
     let plain = head.bytes().filter(u8::is_ascii_digit).count() <= 1 && !head.as_bytes()[0].is_ascii_digit();
+    let expression = rest.bytes().all(|b| {
+        b.is_ascii_alphanumeric()
+            || matches!(b, b'_' | b'.' | b':' | b'-' | b'>' | b'<' | b'&' | b'?' | b'!' | b'\'' | b',' | b';' | b'[' | b']')
+    });
+    let words =
+        || value.split(['.', ':', '-', '>', '<', '&', '?', '!', '[', ']', ',', ';']).all(|part| is_word_case(part) && !is_dense(part));
     match rest.as_bytes() {
-        [b'(', ..] | [b':', b':', ..] | [b'-', b'>', ..] | [b'[', ..] | [b'<', ..] | [b'?', b'.', ..] => plain,
+        [b'(', ..] | [b'[', ..] => plain,
+        [b':', b':', ..] | [b'-', b'>', ..] | [b'<', ..] | [b'?', b'.', ..] => plain && (rest.contains('(') || expression && words()),
         [b'!', b'(', ..] => true,
         [b'.', next, ..] if next.is_ascii_alphabetic() || *next == b'_' => {
-            plain && rest.bytes().filter(u8::is_ascii_digit).count() <= 1
+            let ident = |b: u8| b.is_ascii_alphanumeric() || matches!(b, b'.' | b'_');
+            let call = rest.find('(').is_some_and(|at| rest[..at].bytes().all(ident));
+            let few = rest.bytes().filter(u8::is_ascii_digit).count() <= 1;
+            call || plain && few && expression && words()
         }
-        [b'+' | b'?' | b'=' | b'|', ..] => plain && rest.len() == 1,
+        [b'+' | b'?' | b'=' | b'|', ..] if rest.len() == 1 => plain,
+        // A variable that is named after what it holds: `password_mgr`, `raw_token`.
+        [] => {
+            let named = ["pass", "pwd", "secret", "token", "key", "cred", "auth"].iter().any(|part| head.contains(part));
+            named && head.contains('_') && head.bytes().all(|b| b.is_ascii_lowercase() || b == b'_')
+        }
+        [b'=', next, ..] => plain && head.len() >= 3 && *next != b'=' && head.bytes().all(|b| b.is_ascii_lowercase() || b == b'_'),
         _ => false,
     }
 }
@@ -252,13 +289,38 @@ fn is_mixed(value: &str) -> bool {
     value.bytes().any(|b| b.is_ascii_uppercase()) && value.bytes().any(|b| b.is_ascii_lowercase())
 }
 
+/// A path has words between its slashes and no other signs; random characters with a slash among them are none.
 fn is_path(value: &str) -> bool {
-    let starts = ["/", "./", "../", "~/", "C:\\", "c:\\", "@/", "file://"].iter().any(|start| value.starts_with(start));
-    let wordy = |part: &str| part.len() <= 40 && !is_dense(part);
-    starts && value.split(['/', '\\']).all(wordy) && value.len() > 1
-        || !starts
-            && value.matches('/').count() >= 1
-            && value.split('/').all(|part| wordy(part) && !part.is_empty() && !has_symbol(part))
+    let rooted = ["/", "./", "../", "~/", "@/", "file://", "C:\\", "c:\\"].iter().find_map(|start| value.strip_prefix(start));
+    let plain = |part: &str| part.bytes().all(|b| b.is_ascii_alphanumeric() || matches!(b, b'_' | b'-' | b'.' | b' ' | b':'));
+    let wordy = |part: &str| plain(part) && part.len() <= 40 && !is_dense(part);
+    match rooted {
+        Some(rest) => {
+            rest.split(['/', '\\']).all(|part| wordy(part) && !part.contains(':')) && rest.bytes().any(|b| b.is_ascii_alphabetic())
+        }
+        None => {
+            let ends = |part: &str| part.trim_start_matches(|c: char| !c.is_ascii_digit()).bytes().all(|b| !b.is_ascii_alphabetic());
+            let word = |part: &str| {
+                wordy(part) && part.len() >= 2 && ends(part) && part.bytes().any(|b| b.is_ascii_alphabetic()) && is_word_case(part)
+            };
+            value.contains('/') && value.split('/').all(word)
+        }
+    }
+}
+
+/// Letters as in words and identifiers: `dbPassword`, `Config`, `API`, `max_len`; not `uyDXT3`.
+fn is_word_case(part: &str) -> bool {
+    let letters = part.as_bytes();
+    let capitals = letters.iter().all(|b| !b.is_ascii_lowercase());
+    let turns = |pair: &[u8]| pair[0].is_ascii_uppercase() && (pair[1].is_ascii_uppercase() || pair[1].is_ascii_digit());
+    let ends = letters.last().is_some_and(u8::is_ascii_uppercase);
+    capitals || !letters.windows(2).any(turns) && !ends
+}
+
+/// Whether letters can hardly be a word: many consonants in a row.
+fn is_unspeakable(value: &str) -> bool {
+    let vowel = |b: u8| matches!(b.to_ascii_lowercase(), b'a' | b'e' | b'i' | b'o' | b'u' | b'y');
+    value.as_bytes().split(|b| vowel(*b)).any(|run| run.len() >= 5) || !value.bytes().any(vowel)
 }
 
 fn is_url(value: &str) -> bool {
