@@ -84,7 +84,7 @@ mod tests {
             pid: 7,
             dir: "/home/u/proj".into(),
             channel: "web".into(),
-            command: "claude --settings api_key=0123456789".into(),
+            command: "claude -p sk-ant-api03-abcdefghijklmnopqrst0123456789".into(),
             restarts: 2,
             code: 130,
         };
@@ -97,7 +97,7 @@ mod tests {
         assert_eq!(logged(DecisionKind::SessionStarted, 0, None), ["=== hopty 7 started in /home/u/proj ==="]);
         let starts = logged(DecisionKind::RunSpawned, 1, None);
         assert_eq!(starts[..2], ["Channel: web, Restart #2", "Monitor PID: 7"]);
-        assert!(starts[2].starts_with("Starting: claude --settings api_key=") && !starts[2].contains("0123456789"), "{starts:?}");
+        assert!(starts[2].starts_with("Starting: claude -p ") && !starts[2].contains("0123456789"), "{starts:?}");
         assert!(logged(DecisionKind::RunSpawned, 2, None)[3].starts_with("Restarting: claude"));
         assert_eq!(logged(DecisionKind::RunEnded, 1, None), ["Claude exited: 130", "Cause: It was so."]);
         for (cause, line) in [

@@ -2,7 +2,7 @@
 
 use std::collections::{BTreeSet, HashSet, VecDeque};
 
-use super::super::action::{Action, DecisionKind, HookAnswer, Typing};
+use super::super::action::{Action, DecisionKind, HookAnswer, RestartBy, Typing};
 use super::super::event::{AgentStatus, Event, Hook, HookEvent, KeyClass, PromptBox, PromptOf, ScreenFacts};
 use super::super::phase::{DeliverStep, StartKind, StopFor, StopStep};
 use super::super::tests::{conversation, word};
@@ -435,7 +435,8 @@ impl World {
 
 /// The event was a restart signal that was left alone.
 pub(super) fn ignored(out: &[Action]) -> bool {
-    out.iter().any(|a| matches!(a, Action::Decide { decision } if decision.kind == DecisionKind::RestartIgnored))
+    let of = (DecisionKind::RestartIgnored, Some(RestartBy::Signal));
+    out.iter().any(|a| matches!(a, Action::Decide { decision } if (decision.kind, decision.by) == of))
 }
 
 /// The first word of an action: its kind.
