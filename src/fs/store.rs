@@ -163,7 +163,8 @@ impl Store {
         };
         let entries = |manifest: &Manifest| manifest.entries().map(|e| (manifest.channel.clone(), e.clone())).collect::<Vec<_>>();
         let mut all: Vec<(Channel, Entry)> = manifests.iter().flat_map(entries).collect();
-        all.sort_by(|(_, a), (_, b)| b.created_at.cmp(&a.created_at).then_with(|| b.id.cmp(&a.id)));
+        // Of the same second the manifest knows which came first, the ids do not: the order of equals stays.
+        all.sort_by(|(_, a), (_, b)| b.created_at.cmp(&a.created_at));
         Ok(all)
     }
 

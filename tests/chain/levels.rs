@@ -46,12 +46,13 @@ pub fn each_level_is_told_once_on_the_way_up(kind: Kind) {
 }
 
 pub fn hand_overs_in_a_row_lose_nothing(kind: Kind) {
-    let rounds: usize = std::env::var("HOPTY_TEST_ROUNDS").ok().and_then(|n| n.parse().ok()).unwrap_or(5);
-    let wanted = format!("handed over {rounds} times");
-    let said = wanted.clone();
+    let rounds = if kind == Kind::StandIn { 20 } else { 5 };
+    let rounds: usize = std::env::var("HOPTY_TEST_ROUNDS").ok().and_then(|n| n.parse().ok()).unwrap_or(rounds);
+    let seen = std::sync::Mutex::new(std::collections::HashSet::new());
     let script = Script::each(move |request, _| {
-        let done = request.first_prompt().is_some_and(|p| p.starts_with("Continue from handoff")) && request.contains(&said);
-        if done {
+        let mut seen = seen.lock().unwrap();
+        seen.extend(request.continued_handoff());
+        if seen.len() == rounds {
             return Reply::text("All done.").filling(1000);
         }
         let step = request.assistant_messages() as u64 + 1;
@@ -69,8 +70,42 @@ pub fn hand_overs_in_a_row_lose_nothing(kind: Kind) {
     drop(term);
     world.wait_decision("client.detached", 1);
     world.ask(&["stop", "proj"]);
+    assert_chain(&world, rounds, goal);
     world.assert_replays();
     world.assert_nothing_left();
+}
+
+/// Of so many hand-overs in a row: each handoff names the one before, was consumed once, by the conversation that came
+/// after, still has the goal, and is no longer than the first ones were.
+fn assert_chain(world: &World, rounds: usize, goal: &str) {
+    let listed: Vec<Value> = serde_json::from_str(&world.ask(&["handoff", "list", "--all", "--json"])).unwrap();
+    let chain: Vec<&Value> = listed.iter().rev().collect();
+    assert_eq!(chain.len(), rounds, "the history is whole: {chain:#?}");
+    let runs: Vec<Value> = world.decisions().into_iter().filter(|d| d["kind"] == "run.spawned").collect();
+    let (mut documents, mut states) = (Vec::new(), Vec::new());
+    for (n, entry) in chain.iter().enumerate() {
+        let (before, after) = (&runs[n]["conversation"], &runs[n + 1]["conversation"]);
+        assert_eq!((&entry["status"], &entry["session_id"], &entry["consumed_by_session"]), (&json!("consumed"), before, after));
+        assert_eq!(entry["predecessor"], n.checked_sub(1).map_or(Value::Null, |n| chain[n]["id"].clone()));
+        let id = entry["id"].as_str().unwrap();
+        let record = world.claude_dir().join("handoff/records").join(id);
+        let document = std::fs::read_to_string(record.join("handoff.md")).unwrap();
+        assert!(document.contains(goal), "the goal is lost after {n} hand-overs:\n{document}");
+        let first = main_requests(world, after.as_str().unwrap()).into_iter().next().unwrap();
+        let texts = first.texts().into_iter().map(|(_, text)| text);
+        let frames: Vec<String> = texts.filter(|text| text.contains("=== HANDOFF LOADED")).collect();
+        let frame = frames[0].split_once("=== HANDOFF LOADED").unwrap().1.split_once("=== END HANDOFF ===").unwrap().0;
+        assert!(frames.len() == 1 && frame.encode_utf16().count() <= 9500, "{}", frame.encode_utf16().count());
+        documents.push(document.len());
+        states.push(std::fs::metadata(record.join("state.json")).unwrap().len());
+    }
+    let consumed: Vec<Value> = world.decisions().into_iter().filter(|d| d["kind"] == "handoff.consumed").collect();
+    assert_eq!(consumed.len(), rounds, "each once");
+    eprintln!("{rounds} hand-overs: documents of {documents:?} bytes, states of {states:?} bytes");
+    if let Some((first, rest)) = documents.split_at_checked(4) {
+        let most = first.iter().max().unwrap() * 11 / 10;
+        assert!(rest.iter().all(|bytes| *bytes <= most), "the record grows: {documents:?}");
+    }
 }
 
 pub fn a_turn_that_ends_over_the_handoff_level_hands_over(kind: Kind) {
