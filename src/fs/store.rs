@@ -164,7 +164,7 @@ impl Store {
         let entries = |manifest: &Manifest| manifest.entries().map(|e| (manifest.channel.clone(), e.clone())).collect::<Vec<_>>();
         let mut all: Vec<(Channel, Entry)> = manifests.iter().flat_map(entries).collect();
         // Of the same second the manifest knows which came first, the ids do not: the order of equals stays.
-        all.sort_by(|(_, a), (_, b)| b.created_at.cmp(&a.created_at));
+        all.sort_by_key(|(_, entry)| std::cmp::Reverse(entry.created_at));
         Ok(all)
     }
 
