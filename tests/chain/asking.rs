@@ -1,5 +1,5 @@
 //! Mode `ask`: a person is asked with Claude's own question, and what is answered happens. The stand-in agent has no such
-//! dialog, so these are for the real program alone.
+//! dialog: what needs it is for the real program alone, and in the story for both the answers come by hopty's verbs.
 
 use std::time::{Duration, Instant};
 
@@ -65,6 +65,59 @@ fn enter(term: &Term) {
         }
         (!stands).then_some(())
     });
+}
+
+/// Source document 003's run from end to end: a fresh session, todos and files, over the level, Claude is told to ask,
+/// "Snooze" and "Dismiss" are heard and keep it silent, "Yes" saves, and the new conversation has it all.
+pub fn item_118_from_a_fresh_session_over_the_question_to_the_new_conversation(kind: Kind) {
+    let script = Script::each(|request, _| {
+        if let Some(id) = request.continued_handoff() {
+            return Reply::text(format!("Continuing from handoff {id}.")).filling(2000);
+        }
+        match request.assistant_messages() {
+            0 => Reply::text("Planning.")
+                .filling(10_000)
+                .and_tool("TaskCreate", json!({"subject": "Sand the fence", "description": "first"}))
+                .and_tool("TaskCreate", json!({"subject": "Paint the gate", "description": "second"})),
+            1 => Reply::tool("TaskUpdate", json!({"taskId": "2", "status": "in_progress"})).filling(20_000),
+            2 => Reply::tool("Write", json!({"file_path": "colours.txt", "content": "green"})).filling(30_000),
+            n => Reply::text(format!("Answer {n}.")).filling(130_000),
+        }
+    });
+    let Some(mut world) = World::new(kind, script) else { return };
+    world.set("HOPTY_RESTART_MODE", "ask");
+    let term = world.start(&[]);
+    submit(&term, GOAL);
+    term.wait_text("Answer 3.");
+    world.wait_decision("level.crossed", 1);
+    world.wait_state("idle");
+    let conversation = text_of(&world.status(), "conversation");
+    let told = || {
+        let last = main_requests(&world, &conversation).pop().unwrap();
+        last.texts().iter().filter(|(_, text)| text.contains("exactly so: question 'Context at 65%.")).count()
+    };
+    assert_eq!(told(), 0, "nobody is asked in the middle of a turn");
+    // After each answer one more prompt: the question of before is still in the conversation, and no other comes.
+    for (n, answer) in [(4, None), (5, Some("snooze")), (6, Some("dismiss"))] {
+        if let Some(answer) = answer {
+            world.ask(&["handoff", answer, "proj"]);
+        }
+        submit(&term, &format!("And prompt {n}."));
+        term.wait_text(&format!("Answer {n}."));
+        world.wait_state("idle");
+        assert_eq!(told(), 1, "{answer:?}");
+    }
+    assert!(!world.decisions().iter().any(|d| d["kind"] == "restart.requested"), "nobody said yes");
+    world.ask(&["restart", "proj"]);
+    let (_, new) = assert_handed_over(&world, 1, GOAL);
+    let id = text_of(&world.wait_decision("handoff.saved", 1), "handoff");
+    let state = std::fs::read_to_string(world.claude_dir().join(format!("handoff/records/{id}/state.json"))).unwrap();
+    let first = main_requests(&world, &new).remove(0);
+    for part in [GOAL, "Sand the fence", "Paint the gate", "colours.txt", "And prompt 6."] {
+        assert!(state.contains(part), "{part} is in the state");
+        assert!(first.contains(part), "{part} is in the first request");
+    }
+    world.leave(term);
 }
 
 /// The stand-in agent cannot play it: it asks no questions.

@@ -90,6 +90,25 @@ fn item_064_a_channel_that_changes_is_the_new_one_from_then_on() {
     assert_eq!(world.ask(&["handoff", "id", "--channel", "first"]).trim(), first);
 }
 
+/// What the second document has a person verify by hand: the channel, that the figure is watched, and which Claude runs.
+#[test]
+fn item_065_channel_figure_and_the_claude_that_runs_are_one_verb_away() {
+    let world = world();
+    world.ask(&["channel", "set", "bridge"]);
+    let term = world.start(&[]);
+    term.wait_box();
+    term.submit("Say hello to me.");
+    term.wait_text("Hello.");
+    world.wait_state("idle");
+    let status = world.status();
+    assert_eq!((&status["channel"], world.ask(&["channel"]).as_str()), (&json!("bridge"), "bridge\n"));
+    assert_eq!(status["context"]["tokens"], 3000);
+    assert_eq!(world.ask(&["context", "--status"]), "OK\n");
+    let runs = std::fs::read(format!("/proc/{}/cmdline", status["pid"])).unwrap();
+    assert!(String::from_utf8_lossy(&runs).contains("--model\0claude-sonnet-4-5") && status["command"][0] == "claude", "{status}");
+    world.leave(term);
+}
+
 #[test]
 fn a_hostile_registry_is_left_as_it_is() {
     let world = world();

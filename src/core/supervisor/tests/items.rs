@@ -63,6 +63,39 @@ fn item_063_only_the_child_and_what_it_started_is_ever_signalled() {
     assert!(!s.all[after..].iter().any(|action| matches!(action, Action::Signal { .. })), "nobody is left to be signalled");
 }
 
+/// 130 is what a shell makes of Ctrl+C: with the person's key it is the end of the session, whatever was on its way. Without
+/// one it is a program's own number, and says nothing of what the person wants.
+#[test]
+fn item_032_a_hundred_and_thirty_after_ctrl_c_is_the_end_in_every_phase() {
+    let phases: [fn() -> Session; 5] = [
+        || Session::busy(claude()),
+        || Session::stopping(claude()),
+        || Session::delivering(claude()),
+        || {
+            let mut waiting = Session::busy(claude());
+            waiting.restart(Asker::Person);
+            waiting
+        },
+        || {
+            let mut saving = Session::busy(claude());
+            saving.restart(Asker::Descendant);
+            saving.call(HookEvent::Stop);
+            saving
+        },
+    ];
+    for session in phases {
+        let mut s = session();
+        let (phase, run) = (s.phase(), s.sup.run());
+        s.ctrl_c();
+        s.end(ProcessEnd::Exited(130));
+        assert!(matches!(s.sup.phase(), Phase::Closed { cause: Cause::UserInterrupt, code: 130 }), "{phase}");
+        assert_eq!((s.sup.run(), s.sup.next_deadline()), (run, None), "{phase}: no run follows");
+    }
+    let mut s = Session::busy(claude());
+    s.end(ProcessEnd::Exited(130));
+    assert_eq!(s.phase(), "cooling", "nobody pressed a key: the conversation is resumed");
+}
+
 fn asking() -> Policy {
     let mut policy = Policy { notes: true, ..claude() };
     policy.config.restart.mode = RestartMode::Ask;
