@@ -5,7 +5,7 @@ default:
 
 # The whole loop on the built-in stand-in agent.
 demo:
-    cargo run --release -- demo
+    cargo run -- demo
 
 # Everything that CI runs.
 ci:
