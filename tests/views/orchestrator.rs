@@ -91,7 +91,7 @@ fn item_098_completed_ends_the_loop() {
     world.wait_state("idle");
     term.submit("/exit");
     assert_eq!(term.wait_exit(), 0, "{}", world.story());
-    assert!(sent(&term).contains("Task completed!"), "{}", sent(&term));
+    term.wait_text("Task completed!");
     assert!(!kinds(&world).iter().any(|kind| kind == "handoff.saved"), "no further hand-over: {}", world.story());
     world.assert_replays();
     world.assert_nothing_left();

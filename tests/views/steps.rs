@@ -71,5 +71,6 @@ pub fn below(world: &World, path: &str) -> PathBuf {
 
 /// What the terminal was sent so far, without escape sequences being read.
 pub fn sent(term: &Term) -> String {
+    term.drained();
     String::from_utf8_lossy(&term.bytes()).into_owned()
 }
