@@ -68,6 +68,8 @@ impl Supervisor {
         };
         self.ask = Ask::Due { until };
         let text = format!("{}: `hopty restart` hands over{after}.", self.fill_words());
+        // Clients are told, and Claude shows it with the answer of the next hook.
+        self.word = Some(format!("hopty: {text}"));
         out.push(Action::Notice { about: DecisionKind::LevelCrossed, text });
     }
 
@@ -78,6 +80,7 @@ impl Supervisor {
             return None;
         }
         self.ask = Ask::Put { until: now.after(self.policy.config.restart.ask_timeout.ms()) };
+        self.word = None;
         Some(HookAnswer::Tell { what: Told::Ask { percent: self.fill.percent() } })
     }
 
@@ -92,6 +95,7 @@ impl Supervisor {
             AskAnswer::Dismiss => (Ask::Dismissed, "The person is not asked again in this conversation."),
         };
         self.ask = ask;
+        self.word = None;
         if answer == AskAnswer::Yes {
             if self.phase == Phase::Running {
                 let sentence = "The person was asked and wants a hand-over.".to_owned();

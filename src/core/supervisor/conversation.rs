@@ -19,6 +19,7 @@ impl Supervisor {
             self.fill = Fill::default();
             self.fired = Level::Ok;
             self.ask = Ask::Silent;
+            self.word = None;
             self.rearm_at_stop = false;
             self.held_off = 0;
             self.spoken = false;

@@ -86,7 +86,8 @@ impl Supervisor {
             _ => {}
         }
         let question = if hook.prompt == Some(PromptOf::Person) { self.put_question(now) } else { None };
-        self.answer(id, question.unwrap_or(HookAnswer::Nothing), out);
+        let with = question.unwrap_or_else(|| self.take_word());
+        self.answer(id, with, out);
     }
 
     /// The tools of a response have run: the best moment to stop a loop, once its lines are in the transcript.
@@ -185,8 +186,18 @@ impl Supervisor {
     /// Answers the held hook with nothing: Claude goes on.
     pub(super) fn let_go(&mut self, out: &mut Vec<Action>) {
         if let Some(held) = self.held.take() {
-            self.answer(held.id, HookAnswer::Nothing, out);
+            let with = self.take_word();
+            self.answer(held.id, with, out);
         }
+    }
+
+    pub(super) fn answer(&self, id: u64, with: HookAnswer, out: &mut Vec<Action>) {
+        out.push(Action::AnswerHook { id, with });
+    }
+
+    /// What a person is to read on Claude's screen, once.
+    fn take_word(&mut self) -> HookAnswer {
+        self.word.take().map_or(HookAnswer::Nothing, |text| HookAnswer::Message { text })
     }
 
     pub(super) fn hook_gone(&mut self, now: Stamp, id: u64, out: &mut Vec<Action>) {

@@ -54,7 +54,7 @@ use crate::core::context::{Fill, Level};
 use crate::core::ids::{ConversationId, HandoffId};
 use crate::core::process::Signal;
 use crate::core::time::Stamp;
-use action::{Action, DecisionKind, HookAnswer, Reply, Target};
+use action::{Action, DecisionKind, Reply, Target};
 use ask::Ask;
 use event::{AgentStatus, Event, KeyClass, PromptBox, ScreenFacts};
 use keys::Keys;
@@ -190,6 +190,9 @@ pub struct Supervisor {
     held_off: u32,
     #[serde(default)]
     ask: Ask,
+    /// What a person is to read with the answer of the next hook.
+    #[serde(default)]
+    word: Option<String>,
     /// An orchestrator's file says that the task is completed.
     #[serde(default)]
     completed: bool,
@@ -264,6 +267,7 @@ impl Supervisor {
             rearm_at_stop: false,
             held_off: 0,
             ask: Ask::Silent,
+            word: None,
             completed: false,
             interrupt: None,
             broken_off: None,
@@ -432,10 +436,6 @@ impl Supervisor {
         self.phase = phase;
         self.phase_since = now;
         self.phase_seq = self.event_seq;
-    }
-
-    fn answer(&self, id: u64, with: HookAnswer, out: &mut Vec<Action>) {
-        out.push(Action::AnswerHook { id, with });
     }
 
     fn is_current(&self, id: &ConversationId) -> bool {

@@ -46,7 +46,8 @@ fn without_an_answer_it_acts_as_configured() {
     let mut s = Session::idle(policy);
     assert_eq!(s.usage(85), "level.crossed, notice");
     assert_eq!(s.sup.next_deadline(), None);
-    assert_eq!(s.prompt(PromptOf::Person), "let 2 go", "a question that nothing would end is not put");
+    assert_eq!(s.prompt(PromptOf::Person), "message 2", "a question that nothing would end is not put, and the person reads why");
+    assert_eq!(s.prompt(PromptOf::Person), "let 3 go", "once");
 }
 
 #[test]
@@ -79,7 +80,7 @@ fn it_is_asked_once_at_a_time_and_only_with_a_persons_prompt() {
     let mut s = Session::idle(asking());
     s.usage(62);
     for of in [PromptOf::Claude, PromptOf::Sent] {
-        assert!(s.prompt(of).starts_with("let"), "nobody is there");
+        assert!(!s.prompt(of).starts_with("tell"), "nobody is there");
     }
     assert!(s.prompt(PromptOf::Person).starts_with("tell Ask"));
 }
@@ -113,7 +114,7 @@ fn a_window_that_is_emptier_again_is_nothing_to_ask_about() {
     let mut s = Session::idle(asking());
     s.usage(62);
     s.usage(10);
-    assert_eq!(s.prompt(PromptOf::Person), "let 2 go");
+    assert!(!s.prompt(PromptOf::Person).starts_with("tell"));
     s.status(AgentStatus::Busy);
     assert_eq!(s.sup.next_deadline(), None);
 }
