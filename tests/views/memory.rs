@@ -196,3 +196,17 @@ fn item_130_what_a_person_saved_by_hand_stays_and_a_handoff_settles_its_own_copy
     assert_eq!(raw(&world).len(), 1, "the end that hopty itself made is no second copy: {:?}", raw(&world));
     world.leave(term);
 }
+
+#[test]
+fn item_132_a_closed_terminal_ends_nothing_and_the_copy_comes_with_the_end() {
+    let world = world("memory");
+    let (mut term, _) = talk(&world);
+    term.hang_up();
+    wait_for("the client to go", || world.status()["clients"].as_array()?.is_empty().then_some(()));
+    assert_eq!(world.status()["state"], "idle", "the conversation goes on without a terminal");
+    assert!(!memory(&world, ".pending-backup").exists());
+    world.ask(&["stop", "proj"]);
+    wait_for("the copy", || (raw(&world).len() == 1 && memory(&world, ".pending-backup").exists()).then_some(()));
+    assert!(marked(&world).is_file());
+    world.assert_nothing_left();
+}
