@@ -91,6 +91,16 @@ fn item_tests(wrong: &mut Vec<String>) -> BTreeMap<String, String> {
     found
 }
 
+/// The names of all functions in the tree.
+fn functions() -> BTreeSet<String> {
+    let named = |pair: &[Token]| match pair {
+        [Token::Word(key), Token::Word(name)] if key == "fn" => Some(name.clone()),
+        _ => None,
+    };
+    let all = files("src", ".rs").into_iter().chain(files("tests", ".rs"));
+    all.flat_map(|file| tokens(&text(&file)).windows(2).filter_map(named).collect::<Vec<_>>()).collect()
+}
+
 /// 7 of `item_007_...`.
 fn number(name: &str) -> Option<u32> {
     let rest = name.strip_prefix("item_")?;
@@ -133,9 +143,11 @@ fn every_item_has_its_row_its_status_and_its_tests() {
     let tests = item_tests(&mut wrong);
     let rows = rows();
     assert_eq!(rows.iter().map(|row| row.item).collect::<Vec<_>>(), ITEMS.collect::<Vec<_>>(), "one row an item, in order");
-    let mut named = BTreeSet::new();
+    let (functions, mut named) = (functions(), BTreeSet::new());
     for row in &rows {
         let item = row.item;
+        let others = words(&row.shown).into_iter().filter(|word| word.contains('_') && number(word).is_none());
+        wrong.extend(others.filter(|name| !functions.contains(*name)).map(|name| format!("{item:03}: there is no test {name}")));
         let shown: Vec<&str> = words(&row.shown).into_iter().filter(|word| number(word).is_some()).collect();
         for name in &shown {
             if !tests.contains_key(*name) {
@@ -205,18 +217,7 @@ fn every_contradiction_is_held() {
 /// The fourth document's list of what a person would verify by hand.
 #[test]
 fn item_117_each_of_the_21_boxes_names_a_test_that_exists() {
-    let functions: BTreeSet<String> = files("src", ".rs")
-        .into_iter()
-        .chain(files("tests", ".rs"))
-        .flat_map(|file| {
-            let tokens = tokens(&text(&file));
-            let named = |pair: &[Token]| match pair {
-                [Token::Word(key), Token::Word(name)] if key == "fn" => Some(name.clone()),
-                _ => None,
-            };
-            tokens.windows(2).filter_map(named).collect::<Vec<_>>()
-        })
-        .collect();
+    let functions = functions();
     let page = text(PAGE);
     let boxes: Vec<Vec<&str>> =
         page.lines().filter(|line| line.starts_with("| box ")).map(|line| line.trim_matches('|').split(" | ").collect()).collect();
