@@ -47,7 +47,7 @@ fn what_changed_is_told_to_the_person_and_to_the_new_conversation() {
     let term = world.start(&["--handoff"]);
     term.wait_text("hopty: The head was ");
     term.wait_text("hopty: No longer changed as they were: .M wall.txt.");
-    term.wait_text("Git state changed since handoff. Run 'git stash' or 'git checkout .' to restore.");
+    term.wait_text("Git state changed since handoff. 'git stash' puts aside what is not committed.");
     world.wait_decision("handoff.consumed", 1);
     let first = world.api.main_requests().remove(0);
     assert!(first.contains("Since this record was made the work tree has changed:") && first.contains("The head was "), "{id}");

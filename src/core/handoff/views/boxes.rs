@@ -44,7 +44,8 @@ pub fn handing_over(of: &Material) -> String {
     let steps = format!("  ! {reached}\n  → Completing current operation...\n  → Creating checkpoint...\n  → Signaling handoff...\n");
     let handoff = format!(
         "{rule}\n SESSION HANDOFF\n{rule}\n\n Progress: {complete}\n Checkpoint: {checkpoint}\n\n Token usage: {usage}\n\n \
-         Resume command:\n claude-agi --continue\n\n Or manually:\n /auto-execute --continue\n\n{rule}\n"
+         Resume command:\n hopty --handoff={id}\n\n Or manually:\n hopty handoff show {id}\n\n{rule}\n",
+        id = of.state.id
     );
     format!(
         "{steps}\n{handoff}\nHandoff complete. Orchestrator will start new session.\n\n\
@@ -103,7 +104,9 @@ mod tests {
         let rule = "═".repeat(62);
         assert!(text.contains(&format!("{rule}\n SESSION HANDOFF\n{rule}\n\n Progress: 3/5 phases complete\n")), "{text}");
         assert!(text.contains(&format!(" Checkpoint: {}\n\n Token usage: 82,000 / 100,000 (82%)\n", of.checkpoint())), "{text}");
-        assert!(text.contains(" Resume command:\n claude-agi --continue\n\n Or manually:\n /auto-execute --continue\n"), "{text}");
+        let commands =
+            format!(" Resume command:\n hopty --handoff={id}\n\n Or manually:\n hopty handoff show {id}\n", id = of.state.id);
+        assert!(text.contains(&commands), "commands that there are: {text}");
         let empty = handing_over(&Material::of(&capture("")));
         assert!(empty.contains(" Progress: no list of phases\n") && empty.contains(" Token usage: not known\n"), "{empty}");
     }
