@@ -39,7 +39,7 @@ pub fn item_066_the_facts_alone_carry_a_task_over(kind: Kind) {
     let first = main_requests(&world, &new).remove(0);
     for part in [
         "[in_progress] #2 Raise the walls",
-        "[completed] #1 Lay the foundation",
+        "Done, not to be done again:\n\n- Lay the foundation",
         "Finish: Raise the walls",
         "The walls are half up.",
         "Branch: main",

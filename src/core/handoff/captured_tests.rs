@@ -365,5 +365,5 @@ fn nothing_that_is_captured_can_make_the_files_large() {
         ..GitState::default()
     });
     let (document, state) = (Document::of(&capture).render().len(), State::of(&capture).render().len());
-    assert!(document < 1 << 20 && state < 3 << 20, "{document} {state}");
+    assert!(document < 2 << 20 && state < 4 << 20, "{document} {state}");
 }

@@ -15,7 +15,7 @@ const GOAL_CAP: usize = 256 << 10;
 /// How many decisions the record tells (K22); the frame tells 5 of them.
 const DECISIONS: usize = 10;
 /// How many entries a list of todos, files or next steps has at most.
-const LISTED: usize = 200;
+const LISTED: usize = 1000;
 /// How many checks are told.
 const CHECKS: usize = 5;
 /// The longest summary, in bytes.

@@ -84,7 +84,7 @@ pub struct Git {
     pub branch: Option<String>,
     /// The commit.
     pub head: Option<String>,
-    /// Changed paths with git's letters, at most 200.
+    /// Changed paths with git's letters, at most 1,000.
     pub modified_files: Vec<String>,
     /// The branch that this one follows.
     pub upstream: Option<String>,
@@ -160,7 +160,7 @@ pub struct State {
 }
 
 /// How many todos, changed files and unfinished things are told.
-const LISTED: usize = 200;
+const LISTED: usize = 1000;
 /// How many prompts that wait are told; of each 4,000 characters.
 const QUEUED: usize = 20;
 /// The longest text of a model or a person in it, the goal aside, in bytes.
