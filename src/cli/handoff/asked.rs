@@ -3,15 +3,15 @@
 use serde_json::json;
 
 use super::args::Session;
-use crate::cli::control::{Control, Rule, live, paths};
+use crate::cli::control::{Control, Rule, live};
 use crate::cli::error::{Failed, say};
 use crate::cli::session::ANSWER;
 use crate::core::supervisor::ask::AskAnswer;
+use crate::fs::paths::Paths;
 
-pub(super) fn answer(session: &Session, answer: AskAnswer) -> Result<u8, Failed> {
-    let paths = paths()?;
-    let name = live(&paths, session.name.as_deref(), Rule::Any)?;
-    let done = Control::connect(&paths, &name, Some(ANSWER))?.ask(json!({"do": "ask", "answer": answer}))?;
+pub(super) fn answer(paths: &Paths, session: &Session, answer: AskAnswer) -> Result<u8, Failed> {
+    let name = live(paths, session.name.as_deref(), Rule::Any)?;
+    let done = Control::connect(paths, &name, Some(ANSWER))?.ask(json!({"do": "ask", "answer": answer}))?;
     match (session.json, answer) {
         (true, _) => say(format_args!("{done}"))?,
         (false, AskAnswer::Dismiss) => say(format_args!("{name} asks no more in this conversation"))?,

@@ -35,11 +35,6 @@ pub(super) use settle::settle;
 pub(super) use show::age;
 
 pub(super) fn handoff(verb: &HandoffVerb) -> Result<u8, Failed> {
-    match verb {
-        HandoffVerb::Snooze(session) => return asked::answer(session, AskAnswer::Snooze),
-        HandoffVerb::Dismiss(session) => return asked::answer(session, AskAnswer::Dismiss),
-        _ => {}
-    }
     let place = Place::new()?;
     let done = match verb {
         HandoffVerb::Create(options) => create::create(&place, options),
@@ -53,7 +48,8 @@ pub(super) fn handoff(verb: &HandoffVerb) -> Result<u8, Failed> {
         HandoffVerb::Session(options) => current::session(&place, options),
         HandoffVerb::Id { at, new: false } => show::id(&place, at),
         HandoffVerb::Id { at, new: true } => create::new_id(&place, at),
-        HandoffVerb::Snooze(_) | HandoffVerb::Dismiss(_) => Ok(0),
+        HandoffVerb::Snooze(session) => asked::answer(&place.paths, session, AskAnswer::Snooze),
+        HandoffVerb::Dismiss(session) => asked::answer(&place.paths, session, AskAnswer::Dismiss),
     };
     place.tell_notices();
     done

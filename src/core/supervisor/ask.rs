@@ -89,25 +89,32 @@ impl Supervisor {
         if self.policy.config.restart.mode != RestartMode::Ask || self.policy.agent != Agent::Claude {
             return;
         }
-        let (ask, words) = match answer {
-            AskAnswer::Yes => (Ask::Silent, ""),
-            AskAnswer::Snooze => (Ask::Snoozed { until: now.after(SNOOZE_MS) }, "The person is asked again in 5 minutes."),
-            AskAnswer::Dismiss => (Ask::Dismissed, "The person is not asked again in this conversation."),
-        };
-        self.ask = ask;
         self.word = None;
-        if answer == AskAnswer::Yes {
-            if self.phase == Phase::Running {
-                let sentence = "The person was asked and wants a hand-over.".to_owned();
-                let request = self.new_request(now, RestartBy::Level);
-                let level = Some(self.level());
-                let request = Request { level, explicit: true, person: true, now: true, ..request };
-                self.wait(now, request, sentence, self.event_seq, out);
+        let words = match answer {
+            AskAnswer::Yes => {
+                self.ask = Ask::Silent;
+                self.wanted_by_person(now, out);
+                return;
             }
-            return;
-        }
+            AskAnswer::Snooze => {
+                self.ask = Ask::Snoozed { until: now.after(SNOOZE_MS) };
+                "The person is asked again in 5 minutes."
+            }
+            AskAnswer::Dismiss => {
+                self.ask = Ask::Dismissed;
+                "The person is not asked again in this conversation."
+            }
+        };
         self.decide(out, DecisionKind::RestartIgnored, words.to_owned(), &[self.event_seq], |d| d.by = Some(RestartBy::Level));
         self.keep_ask(now, out);
+    }
+
+    fn wanted_by_person(&mut self, now: Stamp, out: &mut Vec<Action>) {
+        if self.phase == Phase::Running {
+            let request = self.new_request(now, RestartBy::Level);
+            let request = Request { level: Some(self.level()), explicit: true, person: true, now: true, ..request };
+            self.wait(now, request, "The person was asked and wants a hand-over.".to_owned(), self.event_seq, out);
+        }
     }
 
     /// What a host of this conversation before this one was told: it stands.
