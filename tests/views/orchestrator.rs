@@ -38,6 +38,7 @@ fn item_083_an_external_orchestrator_asks_for_a_handoff() {
 fn hostile_foreign_and_stale_signals_are_left_alone() {
     let world = world("orchestrator");
     put(&world, ".handoff-requested", SIGNAL);
+    of_before(&below(&world, ".claude/auto-execution/.handoff-requested"));
     let (term, _) = talk(&world);
     world.wait_decision("restart.ignored", 1);
     let cases =

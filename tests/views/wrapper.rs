@@ -77,7 +77,9 @@ fn item_037_the_stop_is_written_down_before_the_signal_and_no_kill_follows_a_goo
 #[test]
 fn item_038_an_exit_is_an_exit_whatever_lies_about() {
     let world = world("");
-    std::fs::write(world.claude_dir().join(".restart-session"), format!("{}\n", world.project.display())).unwrap();
+    let signal = world.claude_dir().join(".restart-session");
+    std::fs::write(&signal, format!("{}\n", world.project.display())).unwrap();
+    of_before(&signal);
     std::fs::write(world.claude_dir().join(".killed-by-monitor"), "").unwrap();
     let (term, _) = talk(&world);
     world.leave(term);
