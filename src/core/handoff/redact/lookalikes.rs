@@ -153,7 +153,7 @@ fields = ("email", "password", "token")
 "react": "^18.2.0", "typescript": "5.4.5"
 serde = { version = "1.0.219", features = ["derive"] }
 npm install @types/node@20.11.5
-npm_config_registry=https://registry.npmjs.org/
+npm_config_registry=https://registry.example.org/
 npm_package_version 1.2.3-beta.4+build.567
 rustc 1.91.0 (f8297e351 2026-10-28)
 claude-opus-4-5-20251101
@@ -163,7 +163,7 @@ sk-learn is a library
 import sklearn
 https://example.com/a/b?page=2&sort=asc
 https://github.com/rust-lang/rust/commit/9a038989604e8da62ecddbe2094b16ce1b778be1
-https://registry.npmjs.org/@babel/core/-/core-7.24.0.tgz
+https://registry.example.org/@babel/core/-/core-7.24.0.tgz
 https://medium.com/@someone/a-post-1a2b3c4d5e6f
 http://localhost:8080/path@v1.2.3
 git@github.com:owner/repo.git

@@ -136,7 +136,7 @@ pub(super) fn planted(seed: u64) -> Vec<Planted> {
         plant("twilio", format!("S{}{}.{}", "G.", c.of(WORD, 22), c.of(WORD, 43)), pattern);
     }
     for (start, len, pattern) in [
-        ("npm|_", 36, "//registry.npmjs.org/:_authToken=@"),
+        ("npm|_", 36, "//registry.example.org/:_authToken=@"),
         ("npm|_", 36, "NPM_TOKEN: @"),
         ("py|pi-AgEIcHlwaS5vcmc", 120, "password = @"),
         ("py|pi-AgEIcHlwaS5vcmc", 120, "twine upload -u __token__ -p @"),
