@@ -95,11 +95,7 @@ fn item_064_a_channel_that_changes_is_the_new_one_from_then_on() {
 fn item_065_channel_figure_and_the_claude_that_runs_are_one_verb_away() {
     let world = world();
     world.ask(&["channel", "set", "bridge"]);
-    let term = world.start(&[]);
-    term.wait_box();
-    term.submit("Say hello to me.");
-    term.wait_text("Hello.");
-    world.wait_state("idle");
+    let term = greeted(&world);
     let status = world.status();
     assert_eq!((&status["channel"], world.ask(&["channel"]).as_str()), (&json!("bridge"), "bridge\n"));
     assert_eq!(status["context"]["tokens"], 3000);

@@ -214,11 +214,7 @@ fn status_line(world: &World, conversation: &Value, tokens: Option<u64>, window:
 #[test]
 fn a_session_shows_one_figure_everywhere() {
     let world = world();
-    let term = world.start(&[]);
-    term.wait_box();
-    term.submit("Say hello to me.");
-    term.wait_text("Hello.");
-    world.wait_state("idle");
+    let term = greeted(&world);
     let conversation = world.status()["conversation"].clone();
     status_line(&world, &conversation, Some(3000), 1_000_000);
     wait_for("the window of the status line, and the transcript", || {

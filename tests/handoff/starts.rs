@@ -104,11 +104,7 @@ fn the_status_file_follows_the_session() {
 #[test]
 fn item_020_a_session_writes_its_conversation_for_scripts() {
     let world = world();
-    let term = world.start(&[]);
-    term.wait_box();
-    term.submit("Say hello to me.");
-    term.wait_text("Hello.");
-    world.wait_state("idle");
+    let term = greeted(&world);
     let status = world.status();
     let expected = format!("{}:{}\n", status["conversation"].as_str().unwrap(), status["transcript"].as_str().unwrap());
     let file = world.claude_dir().join(".current-session");
@@ -125,11 +121,7 @@ fn item_020_a_session_writes_its_conversation_for_scripts() {
 fn signal_files_are_left_alone_when_switched_off() {
     let mut world = world();
     world.set("HOPTY_COMPAT_SIGNAL_FILES", "false");
-    let term = world.start(&[]);
-    term.wait_box();
-    term.submit("Say hello to me.");
-    term.wait_text("Hello.");
-    world.wait_state("idle");
+    let term = greeted(&world);
     world.leave(term);
     assert!(!world.claude_dir().join(".context-status").exists() && !world.claude_dir().join(".current-session").exists());
 }
@@ -148,11 +140,7 @@ fn item_071_memory_keeper_is_named_only_where_it_is_configured() {
 #[test]
 fn a_hosts_death_leaves_what_it_saved() {
     let world = world();
-    let term = world.start(&[]);
-    term.wait_box();
-    term.submit("Say hello to me.");
-    term.wait_text("Hello.");
-    world.wait_state("idle");
+    let term = greeted(&world);
     let id = create_in_session(&world);
     kill(i32::try_from(world.status()["host_pid"].as_i64().unwrap()).unwrap(), nix::libc::SIGKILL);
     drop(term);
@@ -215,11 +203,7 @@ fn item_051_a_start_loads_only_what_waits_is_young_and_is_nobody_else_s() {
 
 /// A talk of one prompt, and what writes a signal: never seen half, as a script that is well made renames.
 fn talk_with_signal(world: &World) -> (super::support::term::Term, String, impl Fn(&str)) {
-    let term = world.start(&[]);
-    term.wait_box();
-    term.submit("Say hello to me.");
-    term.wait_text("Hello.");
-    world.wait_state("idle");
+    let term = greeted(&world);
     let conversation = world.status()["conversation"].as_str().unwrap().to_owned();
     let signal = world.claude_dir().join(".restart-session");
     let dir = world.project.display().to_string();

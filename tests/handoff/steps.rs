@@ -6,6 +6,7 @@ use hopty::standin::script::Script;
 use serde_json::{Value, json};
 
 use super::support::claude::Kind;
+use super::support::term::Term;
 use super::support::world::World;
 
 pub const ID: &str = "c74cc080-94b9-4841-b82f-a62cfb8efdc0";
@@ -56,6 +57,16 @@ pub fn talk(world: &World, id: &str, prompt: &str) -> PathBuf {
 pub fn create(world: &World) -> String {
     talk(world, ID, "Build the bridge.");
     world.ask(&["handoff", "create"]).trim().to_owned()
+}
+
+/// A session in a terminal, after its first answer.
+pub fn greeted(world: &World) -> Term {
+    let term = world.start(&[]);
+    term.wait_box();
+    term.submit("Say hello to me.");
+    term.wait_text("Hello.");
+    world.wait_state("idle");
+    term
 }
 
 pub fn text(output: &[u8]) -> String {

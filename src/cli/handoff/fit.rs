@@ -8,6 +8,7 @@ use crate::cli::context::figure;
 use crate::cli::control::Rule;
 use crate::cli::error::{Failed, say, visible};
 use crate::core::figure::fits;
+use crate::core::handoff::text::thousands;
 
 pub(super) fn fit(place: &Place, options: &FitOptions) -> Result<u8, Failed> {
     let remaining = figure(&place.paths, options.of.as_deref(), Rule::Careful)?.remaining();
@@ -25,27 +26,4 @@ pub(super) fn fit(place: &Place, options: &FitOptions) -> Result<u8, Failed> {
         say(format_args!("{}", if fits { "fits" } else { "does not fit" }))?;
     }
     Ok(u8::from(!fits))
-}
-
-/// A number with commas, as the third source document writes it: `28,000`.
-fn thousands(n: u64) -> String {
-    let digits = n.to_string();
-    let mut out = String::new();
-    for (at, digit) in digits.chars().enumerate() {
-        if at > 0 && (digits.len() - at).is_multiple_of(3) {
-            out.push(',');
-        }
-        out.push(digit);
-    }
-    out
-}
-
-#[cfg(test)]
-mod tests {
-    use super::thousands;
-
-    #[test]
-    fn commas_stand_between_thousands() {
-        assert_eq!([0, 999, 8000, 28_000, 1_234_567].map(thousands), ["0", "999", "8,000", "28,000", "1,234,567"]);
-    }
 }

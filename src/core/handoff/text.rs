@@ -125,10 +125,29 @@ pub fn fenced(text: &str) -> String {
     format!("{fence}text\n{body}{fence}\n")
 }
 
+/// A number with commas, as two of the source documents write it: `28,000`.
+#[must_use]
+pub fn thousands(number: u64) -> String {
+    let digits = number.to_string();
+    let mut out = String::with_capacity(digits.len() + digits.len() / 3);
+    for (at, digit) in digits.chars().enumerate() {
+        if at > 0 && (digits.len() - at).is_multiple_of(3) {
+            out.push(',');
+        }
+        out.push(digit);
+    }
+    out
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
     use proptest::prelude::*;
+
+    #[test]
+    fn commas_stand_between_thousands() {
+        assert_eq!([0, 999, 8000, 28_000, 1_234_567].map(thousands), ["0", "999", "8,000", "28,000", "1,234,567"]);
+    }
 
     #[test]
     fn control_and_hidden_characters_go() {

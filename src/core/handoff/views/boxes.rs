@@ -3,7 +3,7 @@
 //! hopty is the orchestrator of these messages: nothing has to be typed for the next session to begin.
 
 use super::{Material, Phases};
-use crate::core::handoff::text::{cut_chars, safe_line};
+use crate::core::handoff::text::{cut_chars, safe_line, thousands};
 
 /// The width of a rule, in columns.
 const RULE: usize = 62;
@@ -72,18 +72,6 @@ pub fn resuming(of: &Material) -> String {
 fn percent(tokens: u64, window: u64) -> Option<u64> {
     let (tokens, window) = (u128::from(tokens), u128::from(window));
     (window > 0).then(|| u64::try_from((tokens * 200 + window) / (window * 2)).unwrap_or(u64::MAX))
-}
-
-fn thousands(number: u64) -> String {
-    let digits = number.to_string();
-    let mut out = String::with_capacity(digits.len() + digits.len() / 3);
-    for (at, digit) in digits.chars().enumerate() {
-        if at > 0 && (digits.len() - at).is_multiple_of(3) {
-            out.push(',');
-        }
-        out.push(digit);
-    }
-    out
 }
 
 #[cfg(test)]
