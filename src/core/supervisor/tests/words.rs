@@ -57,6 +57,12 @@ fn nobody_is_asked_who_has_no_room_or_no_time() {
         assert!(s.call(HookEvent::Stop).contains("safe_point.reached"));
         assert_eq!(s.told(), 0);
     }
+    let mut manual = talking();
+    manual.config.restart.mode = RestartMode::Manual;
+    let mut s = Session::busy(manual);
+    s.usage(92);
+    s.restart(Asker::Person);
+    assert!(s.call(HookEvent::Stop).contains("safe_point.reached"), "the answer might not fit any more");
     let mut s = Session::busy(talking());
     s.restart_now(Asker::Descendant);
     s.call(HookEvent::PostToolBatch);
