@@ -203,7 +203,7 @@ fn item_051_a_start_loads_only_what_waits_is_young_and_is_nobody_else_s() {
 
 /// A talk of one prompt, and what writes a signal: never seen half, as a script that is well made renames.
 fn talk_with_signal(world: &World) -> (super::support::term::Term, String, impl Fn(&str)) {
-    let term = greeted(&world);
+    let term = greeted(world);
     let conversation = world.status()["conversation"].as_str().unwrap().to_owned();
     let signal = world.claude_dir().join(".restart-session");
     let dir = world.project.display().to_string();
