@@ -3,7 +3,7 @@
 use std::ffi::OsString;
 use std::path::PathBuf;
 
-use clap::{Args, Parser, Subcommand};
+use clap::{Args, Command, FromArgMatches, Parser, Subcommand};
 
 use super::channel::ChannelVerb;
 use super::handoff::args::HandoffVerb;
@@ -18,6 +18,24 @@ use crate::core::config::Span;
 pub(super) struct Cli {
     #[command(subcommand)]
     pub verb: Verb,
+}
+
+impl Cli {
+    /// Reads the arguments behind the program's name, the first of which is `what`.
+    ///
+    /// # Errors
+    /// As clap's, when they are wrong or ask for help.
+    pub fn read(what: &str, args: Vec<OsString>) -> Result<Cli, clap::Error> {
+        // To make all verbs first would be a tenth of the time that coming back takes (`cargo bench --bench attach`). What
+        // does not fit is for the other way, which says what is wrong.
+        if what == "attach"
+            && let Ok(matches) = AttachOptions::augment_args(Command::new("attach")).try_get_matches_from(&args)
+            && let Ok(options) = AttachOptions::from_arg_matches(&matches)
+        {
+            return Ok(Cli { verb: Verb::Attach(options) });
+        }
+        Cli::try_parse_from(std::iter::once(OsString::from("hopty")).chain(args))
+    }
 }
 
 /// How a screen is shown; as plain text when none is given.
@@ -55,6 +73,16 @@ pub(super) struct RunOptions {
     pub program: Vec<OsString>,
 }
 
+/// Options of `attach`.
+#[derive(Debug, Args)]
+pub(super) struct AttachOptions {
+    /// The session
+    pub name: Option<String>,
+    /// Only look: nothing that is typed reaches the program
+    #[arg(long, short)]
+    pub read_only: bool,
+}
+
 #[derive(Debug, Subcommand)]
 pub(super) enum Verb {
     /// Supervise any program: hopty run -- vim notes.txt
@@ -69,13 +97,7 @@ pub(super) enum Verb {
         all: bool,
     },
     /// Bring a session into this terminal
-    Attach {
-        /// The session
-        name: Option<String>,
-        /// Only look: nothing that is typed reaches the program
-        #[arg(long, short)]
-        read_only: bool,
-    },
+    Attach(AttachOptions),
     /// Send the terminals of a session away; it goes on
     Detach {
         /// The session
@@ -275,7 +297,7 @@ impl Verb {
             | Verb::Channel { verb: None, json, .. } => *json,
             Verb::Handoff { verb } => verb.wants_json(),
             Verb::Screen { form, .. } | Verb::ScreenDump { form, .. } => form.json,
-            Verb::Run(_) | Verb::Attach { .. } | Verb::Log { .. } | Verb::Dash | Verb::Demo { .. } => false,
+            Verb::Run(_) | Verb::Attach(_) | Verb::Log { .. } | Verb::Dash | Verb::Demo { .. } => false,
         }
     }
 }

@@ -27,8 +27,6 @@ mod wait;
 
 use std::ffi::OsString;
 
-use clap::Parser;
-
 use crate::client::start::Forked;
 use args::{Cli, Verb};
 use error::Failed;
@@ -96,8 +94,7 @@ pub fn main(args: Vec<OsString>) -> u8 {
         default_sigpipe();
         None
     };
-    let with_name = std::iter::once(OsString::from("hopty")).chain(args);
-    let cli = match Cli::try_parse_from(with_name) {
+    let cli = match Cli::read(&what, args) {
         Ok(cli) => cli,
         Err(error) if error.use_stderr() => return misused(&error, &what).print(&what, json),
         Err(help) => {
@@ -128,7 +125,7 @@ fn verb(verb: Verb, host: Option<Forked>) -> Result<u8, Failed> {
     match verb {
         Verb::Run(options) => run::program(options, host.map_or_else(Forked::new, Ok)?),
         Verb::Ls { json, all } => list::ls(json, all),
-        Verb::Attach { name, read_only } => session::attach(name.as_deref(), read_only),
+        Verb::Attach(options) => session::attach(options.name.as_deref(), options.read_only),
         Verb::Detach { name, client, json } => session::detach(name.as_deref(), client, json),
         Verb::Restart { name, now, no_handoff, wait, json } => session::restart(name.as_deref(), now, no_handoff, wait, json),
         Verb::Stop { name, kill, .. } => session::stop(name.as_deref(), kill),

@@ -95,6 +95,12 @@ pub struct Options {
 /// # Errors
 /// When the terminal cannot be made raw.
 pub fn attach(socket: UnixStream, greeting: Greeting, options: Options) -> io::Result<Left> {
+    let mut stream = Stream::new(socket)?;
+    if greeting == Greeting::Due {
+        // Before anything else: the host finds out who asks while the terminal is made ready.
+        let hello = ClientHello { hopty: PROTOCOL, version: env!("CARGO_PKG_VERSION").to_owned(), role: "client".to_owned() };
+        stream.send(format!("{}\n", json!(hello)).as_bytes());
+    }
     signals::unblock_all();
     let signals = Signals::catch(&[
         libc::SIGWINCH,
@@ -107,8 +113,6 @@ pub fn attach(socket: UnixStream, greeting: Greeting, options: Options) -> io::R
         libc::SIGTSTP,
         libc::SIGCONT,
     ])?;
-    let mut stream = Stream::new(socket)?;
-    let hello = json!(ClientHello { hopty: PROTOCOL, version: env!("CARGO_PKG_VERSION").to_owned(), role: "client".to_owned() });
     raw::restore_on_panic();
     let raw = RawMode::enter()?;
     let attach = Attach {
@@ -125,9 +129,6 @@ pub fn attach(socket: UnixStream, greeting: Greeting, options: Options) -> io::R
     let mut request = json!(attach);
     request["id"] = json!(1);
     request["do"] = json!("attach");
-    if greeting == Greeting::Due {
-        stream.send(format!("{hello}\n").as_bytes());
-    }
     stream.send(format!("{request}\n").as_bytes());
     let mut client = Client {
         stream,
@@ -142,10 +143,11 @@ pub fn attach(socket: UnixStream, greeting: Greeting, options: Options) -> io::R
         told_to_end: false,
         hung_up: None,
     };
+    // Without waiting for the answer: a host that refuses lets go of the terminal untouched.
+    client.hand_over();
     if let Some(left) = client.admitted(greeting)? {
         return Ok(left);
     }
-    client.hand_over();
     let left = client.run();
     if !matches!(left, Ok(Left::HungUp)) {
         client.output.finish();

@@ -11,7 +11,7 @@ use super::sight::Sight;
 use super::terminals::{Goal, Via};
 use super::{Host, Token};
 use crate::core::process::Signal;
-use crate::core::supervisor::event::Event;
+use crate::core::supervisor::event::{Asker, Event};
 use crate::core::terminal::{Modes, Size};
 use crate::core::time::Stamp;
 use crate::io::outbuf::OutBuf;
@@ -81,6 +81,8 @@ pub(super) struct Connection {
     pub stream: Stream,
     pub greeted: bool,
     pub pid: i32,
+    /// Who it is, where that was looked up already.
+    pub asker: Option<Asker>,
     pub client: Option<Client>,
     opened: Stamp,
     /// To be closed when everything is written, and at this time whatever happens.
@@ -95,7 +97,18 @@ pub(super) struct Connection {
 
 impl Connection {
     pub fn new(stream: Stream, pid: i32, opened: Stamp) -> Self {
-        Connection { stream, greeted: false, pid, client: None, opened, closing: None, more: false, held: false, waits: None }
+        Connection {
+            stream,
+            greeted: false,
+            pid,
+            asker: None,
+            client: None,
+            opened,
+            closing: None,
+            more: false,
+            held: false,
+            waits: None,
+        }
     }
 
     /// Whether more output may be read for it.

@@ -66,10 +66,13 @@ impl Host {
     fn greet(&mut self, id: u64, line: &[u8]) {
         let hello: Result<ClientHello, _> = serde_json::from_slice(line);
         let known = matches!(&hello, Ok(hello) if hello.hopty == PROTOCOL);
-        let hello = self.hello();
-        self.send(id, &hello);
+        let answer = self.hello();
+        self.send(id, &answer);
+        // The walk over its ancestors costs as much as a redraw: a client makes its terminal ready meanwhile.
+        let asker = matches!(&hello, Ok(hello) if hello.role == "client").then(|| self.asker(id));
         if let Some(connection) = self.connections.get_mut(&id) {
             connection.greeted = true;
+            connection.asker = asker;
         }
         if !known {
             self.close_connection(id);
@@ -90,6 +93,9 @@ impl Host {
 
     /// Whether the peer is a person or hangs on the session's child.
     fn asker(&self, id: u64) -> Asker {
+        if let Some(known) = self.connections.get(&id).and_then(|c| c.asker) {
+            return known;
+        }
         if self.launcher == Some(id) {
             // It was there before the child.
             return Asker::Person;
@@ -101,7 +107,6 @@ impl Host {
     }
 
     fn request(&mut self, id: u64, request: u64, wanted: Request) {
-        let asker = self.asker(id);
         let refused = |what: &str, hint: String| {
             error_line(request, &Failure::new(Code::Refused, format!("a descendant of the session may not {what}"), hint))
         };
@@ -120,7 +125,7 @@ impl Host {
                 let explained = self.explained();
                 self.send(id, &ok_line(request, &explained));
             }
-            Request::Send(_) if asker == Asker::Descendant => {
+            Request::Send(_) if self.asker(id) == Asker::Descendant => {
                 self.send(id, &refused("type into it", format!("a person can: hopty send {name}")));
             }
             Request::Send(wanted) => self.send_request(id, request, &wanted),
@@ -131,14 +136,14 @@ impl Host {
                 let path = self.claim.dir.join("journal.jsonl");
                 self.send(id, &ok_line(request, &json!({"journal": path})));
             }
-            Request::Stop { .. } if asker == Asker::Descendant => {
+            Request::Stop { .. } if self.asker(id) == Asker::Descendant => {
                 self.send(id, &refused("stop it", format!("a person can: hopty stop {name}")));
             }
             Request::Stop { kill } => {
                 let number = self.remember(id, request);
                 self.events.push_back(Event::Stop { id: number, kill });
             }
-            Request::Restart { wait: true, .. } if asker == Asker::Descendant => {
+            Request::Restart { wait: true, .. } if self.asker(id) == Asker::Descendant => {
                 self.send(
                     id,
                     &refused("wait for its own end", "leave --wait out: the restart happens at the next safe point".to_owned()),
@@ -149,16 +154,16 @@ impl Host {
                 if wait && let Some(connection) = self.connections.get_mut(&id) {
                     connection.waits = Some(request);
                 }
-                self.events.push_back(Event::Restart { id: number, by: asker, now, handoff: !no_handoff });
+                self.events.push_back(Event::Restart { id: number, by: self.asker(id), now, handoff: !no_handoff });
             }
-            Request::Attach(_) if asker == Asker::Descendant => {
+            Request::Attach(_) if self.asker(id) == Asker::Descendant => {
                 self.send(id, &refused("attach to it", format!("a person can: hopty attach {name}")));
             }
             Request::Attach(_) if self.exit.is_some() && self.next_client > 1 => {
                 let failure = Failure::new(Code::Ended, format!("session {name} has ended"), "`hopty ls --all` shows how");
                 self.send(id, &error_line(request, &failure));
             }
-            Request::Detach { .. } if asker == Asker::Descendant => {
+            Request::Detach { .. } if self.asker(id) == Asker::Descendant => {
                 self.send(id, &refused("send its terminals away", format!("a person can: hopty detach {name}")));
             }
             Request::Detach { client } => {
