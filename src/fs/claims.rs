@@ -71,6 +71,23 @@ impl Store {
         self.change(id, |manifest| manifest.set_expiry(id, at))
     }
 
+    /// Adds the time until `until` to what waits in a channel, because nobody can load it before: a usage limit. Time that was
+    /// added before is not added again, whoever asks. Gives the ids.
+    ///
+    /// # Errors
+    /// When files or locks fail.
+    pub fn postpone_expiry(&self, channel: &Channel, now: WallTime, until: WallTime) -> Result<Vec<HandoffId>, StoreError> {
+        let Some(seen) = self.manifests.look(channel)? else { return Ok(Vec::new()) };
+        if seen.clone().postpone_expiry(now, until).is_empty() {
+            return Ok(Vec::new());
+        }
+        let _locked = self.manifests.lock(Some(channel))?;
+        let mut manifest = self.manifests.manifest_or_new(channel)?;
+        let ids = manifest.postpone_expiry(now, until);
+        self.manifests.put(&manifest)?;
+        Ok(ids)
+    }
+
     /// Expires what is due in every channel. Gives the ids.
     ///
     /// # Errors

@@ -283,6 +283,7 @@ fn entry_of(capture: &Capture, id: &HandoffId, sha256: String, expiry_ms: Option
         claim: None,
         consumed_at: None,
         consumed_by_pid: None,
+        waited_until: None,
         consumed_by_session: None,
     }
 }

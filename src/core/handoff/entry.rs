@@ -116,6 +116,9 @@ pub struct Entry {
     /// From when on it is expired; none: never.
     #[serde(default, with = "seconds_or_none")]
     pub expires_at: Option<WallTime>,
+    /// Until when the waiting for a usage limit was added to that time.
+    #[serde(default, with = "seconds_or_none", skip_serializing_if = "Option::is_none")]
+    pub waited_until: Option<WallTime>,
     /// Who is loading it.
     #[serde(default)]
     pub claim: Option<Claim>,

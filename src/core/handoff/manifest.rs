@@ -199,6 +199,20 @@ impl Manifest {
         Ok(())
     }
 
+    /// Adds the time from `now` to `until` to what waits, but for what was added before. Gives the ids of what was moved.
+    pub fn postpone_expiry(&mut self, now: WallTime, until: WallTime) -> Vec<HandoffId> {
+        let mut moved = Vec::new();
+        for entry in self.current.iter_mut().chain(&mut self.also_active).filter(|entry| entry.is_pending(now)) {
+            let from = entry.waited_until.map_or(now, |before| before.max(now));
+            if let (Some(at), more @ 1..) = (entry.expires_at, until.0.saturating_sub(from.0)) {
+                entry.expires_at = Some(at.after(more.unsigned_abs()));
+                entry.waited_until = Some(until);
+                moved.push(entry.id.clone());
+            }
+        }
+        moved
+    }
+
     /// Expires what is due at `now` and nobody is loading. Gives the ids.
     pub fn expire_due(&mut self, now: WallTime, alive: impl Fn(u32, u64) -> bool) -> Vec<HandoffId> {
         let mut expired = Vec::new();
@@ -312,6 +326,27 @@ mod tests {
         let late = manifest.clone().claim(&id, claim(1, due), |_, _| false).map(|_| ());
         assert_eq!(late, Err(NotClaimed::NotActive { id: id.clone(), status: Status::Expired }));
         assert_eq!(manifest.expire_due(due, |_, _| false), [id]);
+    }
+
+    #[test]
+    fn time_that_was_waited_is_added_once_and_only_to_what_waits() {
+        let mut manifest = Manifest::new(Channel::global());
+        manifest.add(entry(0, Some("a")));
+        manifest.add(entry(1, Some("b")));
+        let (first, due) = (entry(0, None).id, entry(0, None).expires_at.unwrap());
+        let at = |seconds: i64| WallTime(entry(0, None).created_at.0 + seconds * 1000);
+        assert_eq!(manifest.postpone_expiry(at(60), at(10_860)).len(), 2);
+        assert_eq!(manifest.find(&first).unwrap().expires_at, Some(due.after(10_800_000)));
+        // Another session of the same account says the same, and one says it later.
+        assert_eq!(manifest.postpone_expiry(at(600), at(10_860)), []);
+        assert_eq!(manifest.postpone_expiry(at(600), at(10_920)).len(), 2);
+        assert_eq!(manifest.find(&first).unwrap().expires_at, Some(due.after(10_860_000)));
+        let text = serde_json::to_string(&manifest).unwrap();
+        assert_eq!(serde_json::from_str::<Manifest>(&text).unwrap(), manifest);
+        // A second limit after the first; and what is over stays over.
+        manifest.clear(&first).unwrap();
+        assert_eq!(manifest.postpone_expiry(at(12_000), at(12_001)).len(), 1);
+        assert_eq!(manifest.postpone_expiry(at(100_000), at(200_000)), []);
     }
 
     #[test]
