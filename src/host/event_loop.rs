@@ -169,6 +169,7 @@ impl Host {
     /// What is due by time rather than by readiness.
     fn housekeeping(&mut self) {
         self.look_without_being_told();
+        self.tell_limit_anew();
         self.tell_turn();
         self.look_for_opened();
         self.finish_run();

@@ -19,6 +19,7 @@
 //! | `shown` | what is on the screen, as facts; the line between two runs |
 //! | `statusline` | the window, from Claude's own status line |
 //! | `turn` | when a turn began and ended, where no hook tells |
+//! | `limits` | usage limits, as Claude's files and its status line tell them |
 //! | `watching`, `signal_file` | transcript, sessions file; `.restart-session` |
 //! | `send` | what scripts type |
 //! | `waits` | those who wait for a state, an end or a change of the screen |
@@ -38,6 +39,7 @@ mod follower;
 mod guard;
 mod keys;
 mod lacks;
+mod limits;
 mod listener;
 mod model;
 mod orders;

@@ -39,6 +39,7 @@ impl Host {
             Action::ConsumeSignal { file } => self.consume_signal(file),
             Action::Consume { handoff, conversation } => self.consume(&handoff, &conversation),
             Action::KeepAsk { conversation, answer, left } => self.keep_ask(conversation, answer, left),
+            Action::KeepHandoffs { until } => self.keep_handoffs(until),
             Action::Suspend => self.suspend_leader(),
             Action::Notice { about, text } => self.notice(about, &text),
             Action::Reply { id, with } => self.reply(id, &with),
@@ -56,6 +57,7 @@ impl Host {
                 self.type_in(&paste(&text));
             }
             Typing::Text { .. } => self.paste_sent(),
+            Typing::GoOn { after } => self.paste_own(after.prompt()),
             Typing::Enter if self.sends.is_submitting() && !matches!(self.phase(), Phase::Delivering { .. }) => self.enter_sent(),
             Typing::Enter => self.type_in(b"\r"),
             Typing::Interrupt => self.type_persons(b"\x03"),

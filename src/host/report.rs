@@ -65,7 +65,7 @@ impl Host {
             "host_pid": std::process::id(), "started_at": self.began.rfc3339_ms(),
             "version": env!("CARGO_PKG_VERSION"), "claude_version": self.launch.version,
             "conversation": supervisor.conversation(),
-            "transcript": following.and_then(|f| f.path()), "channel": self.channel, "context": context,
+            "transcript": following.and_then(|f| f.path()), "channel": self.channel, "context": context, "limits": self.limits(),
             "handoff": handoff, "size": {"cols": size.cols, "rows": size.rows}, "clients": self.client_list(),
             "exit": self.exit.map(|exit| exit.json()), "why": self.why, "seq": supervisor.seq(),
         })

@@ -157,14 +157,31 @@ impl Host {
         let number = self.remember(connection, request);
         let command = sent.is_command();
         self.sends.submitting = Some(Submitting { number, sent });
-        // What stands in the box is to be known before it is decided on, and known anew: now another text is looked for.
+        // What stands in the box is to be known before it is decided on.
+        self.look_anew();
+        self.look_at_screen();
+        self.events.push_back(Event::Submit { id: number, command });
+        Ok(())
+    }
+
+    /// Types a prompt of hopty's own, without Enter; one that a person has sent meanwhile goes first.
+    pub(super) fn paste_own(&mut self, text: &str) {
+        if self.sends.is_submitting() {
+            return;
+        }
+        if let Ok(sent) = Sent::new(text) {
+            self.sends.submitting = Some(Submitting { number: 0, sent });
+            self.look_anew();
+            self.paste_sent();
+        }
+    }
+
+    /// What stands in the box is to be known anew: now another text is looked for.
+    fn look_anew(&mut self) {
         if let Some(run) = &mut self.run {
             run.seen = u64::MAX;
             run.looked = Stamp(0);
         }
-        self.look_at_screen();
-        self.events.push_back(Event::Submit { id: number, command });
-        Ok(())
     }
 
     /// Types the prompt, without Enter.

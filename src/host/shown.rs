@@ -165,7 +165,8 @@ impl Host {
             || matches!(phase, Phase::Waiting { .. })
             || !self.hooks.is_empty()
             || self.waits.for_state()
-            || self.sends.is_submitting();
+            || self.sends.is_submitting()
+            || self.recorder.supervisor.is_halted();
         let told = self.run.as_ref().is_some_and(|run| run.facts.dialog.is_some());
         if matters || told {
             self.look_at_screen();

@@ -34,7 +34,7 @@ pub(super) struct Following {
     tail: Option<Tail>,
     splitter: LineSplitter,
     pub facts: Facts,
-    reported: Reported,
+    pub(super) reported: Reported,
     /// Whether the supervisor was told that its turn is over.
     pub told_over: Option<bool>,
     /// Its file has not been read to its end yet.
@@ -43,11 +43,13 @@ pub(super) struct Following {
 
 /// What the supervisor was told last.
 #[derive(Debug, Default, PartialEq, Eq)]
-struct Reported {
+pub(super) struct Reported {
     tokens: Option<(u64, u64)>,
     queued: u32,
     prompted: bool,
     answered: bool,
+    /// The failures that were looked at.
+    pub failures: u64,
 }
 
 impl Following {
@@ -351,6 +353,7 @@ impl Host {
             }
         }
         self.write_context_status();
+        self.tell_limit();
         self.tell_sent();
         if self.watching.goal.is_none() {
             self.watching.goal = self.watching.following.as_ref().and_then(|f| f.facts.goal().map(str::to_owned));

@@ -13,6 +13,7 @@ mod drafts;
 mod frames;
 mod interrupts;
 mod levels;
+mod limits;
 mod permissions;
 mod signals;
 mod steps;
@@ -25,6 +26,7 @@ use drafts::*;
 use frames::*;
 use interrupts::*;
 use levels::*;
+use limits::*;
 use permissions::*;
 use signals::*;
 use support::both;
@@ -53,6 +55,11 @@ both! {
     a_kill_from_outside_is_resumed,
     a_draft_and_keys_typed_meanwhile_are_carried_over,
     a_queued_prompt_is_carried_over,
+    after_a_usage_limit_the_work_goes_on_and_the_hand_over_comes,
+    hopty_goes_on_where_claude_does_not,
+    a_turn_that_an_api_error_ended_is_continued_after_a_pause,
+    a_failed_login_is_left_to_a_person,
+    a_handoff_expires_later_by_a_limit_that_was_waited_for,
     changed_settings_hold_an_automatic_hand_over,
     a_pending_handoff_is_loaded_on_request,
     item_002_clear_begins_another_conversation_and_it_is_followed,

@@ -94,6 +94,7 @@ pub struct Facts {
     pub(super) permission_mode: Option<String>,
     pub(super) model: Option<String>,
     pub(super) failure: Option<Failure>,
+    pub(super) failures: u64,
     pub(super) last_message: String,
     pub(super) last_text: String,
     pub(super) last_block: usize,
@@ -217,6 +218,12 @@ impl Facts {
     #[must_use]
     pub fn failure(&self) -> Option<&Failure> {
         self.failure.as_ref()
+    }
+
+    /// How many there were in all, so that the same one twice is seen.
+    #[must_use]
+    pub fn failures(&self) -> u64 {
+        self.failures
     }
 
     /// Whether the results of all these tool uses have been read (the last 4,096 are remembered).

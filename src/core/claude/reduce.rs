@@ -49,6 +49,7 @@ impl Facts {
         self.note_text(&line);
         if line.synthetic {
             self.failure = line.failure;
+            self.failures += 1;
             return;
         }
         self.failure = None;

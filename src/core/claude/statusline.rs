@@ -3,6 +3,7 @@
 use serde_json::Value;
 
 use crate::core::ids::ConversationId;
+use crate::core::supervisor::halt::LimitKind;
 
 /// One payload, the fields that hopty uses.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -14,6 +15,19 @@ pub struct StatusLine {
     pub tokens: Option<u64>,
     /// The window in tokens.
     pub window: Option<u64>,
+    /// The usage limits of a subscription, as far as they are told.
+    pub limits: Vec<Used>,
+}
+
+/// How much of a usage limit is used up.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Used {
+    /// Which.
+    pub kind: LimitKind,
+    /// Percent.
+    pub percent: u64,
+    /// When it resets, in seconds since 1970.
+    pub resets: u64,
 }
 
 impl StatusLine {
@@ -31,8 +45,17 @@ impl StatusLine {
             conversation: payload["session_id"].as_str()?.parse().ok()?,
             tokens,
             window: window["context_window_size"].as_u64().filter(|window| *window > 0),
+            limits: limits(&payload["rate_limits"]),
         })
     }
+}
+
+fn limits(told: &Value) -> Vec<Used> {
+    let used = |(name, kind): (&str, LimitKind)| {
+        let percent = told[name]["used_percentage"].as_f64()?.clamp(0.0, 1000.0);
+        Some(Used { kind, percent: percent.round() as u64, resets: told[name]["resets_at"].as_u64()? })
+    };
+    [("five_hour", LimitKind::FiveHour), ("seven_day", LimitKind::SevenDay)].into_iter().filter_map(used).collect()
 }
 
 #[cfg(test)]
@@ -54,5 +77,16 @@ mod tests {
             assert_eq!(of(odd).window, None);
         }
         assert_eq!(StatusLine::read(&json!({"session_id": "../x"})), None);
+    }
+
+    #[test]
+    fn the_limits_of_a_subscription() {
+        let of = |limits: Value| StatusLine::read(&json!({"session_id": ID, "rate_limits": limits})).unwrap().limits;
+        let told =
+            of(json!({"five_hour": {"used_percentage": 31.4, "resets_at": 1_795_204_344u64}, "seven_day": {"used_percentage": 42}}));
+        assert_eq!(told, [Used { kind: LimitKind::FiveHour, percent: 31, resets: 1_795_204_344 }]);
+        for odd in [json!(null), json!([1]), json!({"five_hour": {"used_percentage": "x", "resets_at": -1}})] {
+            assert_eq!(of(odd), []);
+        }
     }
 }

@@ -5,7 +5,9 @@
 use toml::Value;
 
 use super::duration::Span;
-use super::schema::{AskDefault, DeliveryMethod, GitPolicy, OnHangup, Profile, Reap, RestartMode, SizePolicy, SummaryMode, View};
+use super::schema::{
+    AfterError, AskDefault, DeliveryMethod, GitPolicy, OnHangup, Profile, Reap, RestartMode, SizePolicy, SummaryMode, View,
+};
 use super::units::{CellSize, PrefixKey};
 
 /// The values a key takes.
@@ -121,6 +123,11 @@ pub const KEYS: &[Key] = &[
     own("recovery", "resume_after_crash", Kind::Switch),
     own("recovery", "quick_death", Kind::Time(0, H)),
     own("recovery", "quick_deaths", Kind::Count(1, 100)),
+    own("recovery", "after_limit", Kind::Switch),
+    own("recovery", "limit_wait", Kind::Time(0, 24 * H)),
+    own("recovery", "after_error", Kind::Word(AfterError::WORDS)),
+    own("recovery", "retry_pause", Kind::Time(100, 24 * H)),
+    own("recovery", "retries", Kind::Count(0, 100)),
     own("hooks", "inject", Kind::Switch),
     own("hooks", "ack", Kind::Time(10, 5 * S)),
     own("hooks", "hold", Kind::Time(100, 85 * S)),

@@ -22,7 +22,7 @@ pub use layer::{File, FlagValue, Origin, Resolved, Sources, resolve};
 pub use level::{Level, Levels};
 pub use problem::{Problem, ProblemKind, Source, distance};
 pub use schema::{
-    AskDefault, Compat, Config, Context, Delivery, DeliveryMethod, GitPolicy, Handoff, Hooks, Journal, OnHangup, Profile, Program,
-    Reap, Recovery, Restart, RestartMode, SizePolicy, SummaryMode, Terminal, View,
+    AfterError, AskDefault, Compat, Config, Context, Delivery, DeliveryMethod, GitPolicy, Handoff, Hooks, Journal, OnHangup, Profile,
+    Program, Reap, Recovery, Restart, RestartMode, SizePolicy, SummaryMode, Terminal, View,
 };
 pub use units::{BadUnit, CellSize, PrefixKey};

@@ -125,6 +125,17 @@ choice! {
     }
 }
 choice! {
+    /// Whether a turn that an API error ended is continued.
+    AfterError {
+        /// When nobody was typing.
+        Unattended = "unattended",
+        /// Always, unless somebody types meanwhile.
+        Always = "always",
+        /// It is left to a person.
+        Never = "never",
+    }
+}
+choice! {
     /// Whether Claude adds its own words to a handoff.
     SummaryMode {
         /// Asked once where there is time and room.
@@ -290,6 +301,16 @@ section! {
         quick_death: Span = Span::from_secs(60),
         /// So many quick deaths stop the recovery.
         quick_deaths: u32 = 3,
+        /// Whether hopty goes on after a usage limit where Claude has not done so by itself.
+        after_limit: bool = true,
+        /// How long after the reset Claude is given to do so.
+        limit_wait: Span = Span::from_secs(120),
+        /// Whether a turn that an API error ended is continued.
+        after_error: AfterError = AfterError::Unattended,
+        /// The first pause before that; each further one is twice as long.
+        retry_pause: Span = Span::from_secs(60),
+        /// So many times at most.
+        retries: u32 = 5,
     }
 }
 section! {

@@ -3,6 +3,7 @@
 use serde::{Deserialize, Serialize};
 
 use super::ask::AskAnswer;
+use super::halt::After;
 use super::phase::{Cause, StartKind};
 use crate::core::context::Level;
 use crate::core::ids::{ConversationId, HandoffId};
@@ -91,6 +92,11 @@ pub enum Typing {
     Text {
         /// The request.
         id: u64,
+    },
+    /// hopty's own prompt after a usage limit or an API error, as a bracketed paste, without Enter.
+    GoOn {
+        /// After which of them.
+        after: After,
     },
     /// One Enter.
     Enter,
@@ -240,6 +246,11 @@ pub enum Action {
         /// How long it stands, in ms; 0 is for good.
         left: u64,
     },
+    /// While a usage limit is waited for no handoff of this channel expires: the time until its reset is added, once.
+    KeepHandoffs {
+        /// When it resets, in seconds since 1970.
+        until: u64,
+    },
     /// The child is stopped: give the leader's shell its terminal back.
     Suspend,
     /// Tell every client something.
@@ -351,6 +362,21 @@ pub enum DecisionKind {
     /// An orchestrator's file says that its task is completed.
     #[serde(rename = "task.completed")]
     TaskCompleted,
+    /// Claude has hit a usage limit.
+    #[serde(rename = "limit.reached")]
+    LimitReached,
+    /// It is over, or nobody waits for it any more.
+    #[serde(rename = "limit.over")]
+    LimitOver,
+    /// An API error ended the turn.
+    #[serde(rename = "turn.failed")]
+    TurnFailed,
+    /// hopty's prompt to go on was submitted, with proof.
+    #[serde(rename = "continue.submitted")]
+    ContinueSubmitted,
+    /// hopty does not go on by itself.
+    #[serde(rename = "continue.cancelled")]
+    ContinueCancelled,
     /// A part of the host is switched off.
     #[serde(rename = "degraded")]
     Degraded,

@@ -23,6 +23,7 @@ impl Supervisor {
             self.rearm_at_stop = false;
             self.held_off = 0;
             self.spoken = false;
+            self.halts.forget();
         }
         out.push(Action::Follow { conversation: id, transcript });
     }

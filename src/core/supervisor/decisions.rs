@@ -55,6 +55,7 @@ impl Supervisor {
         out.push(Action::Close { cause, code });
         self.pid = None;
         self.held = None;
+        self.halts.forget();
         self.enter(now, Phase::Closed { cause, code });
     }
 }

@@ -4,6 +4,7 @@
 use serde::{Deserialize, Serialize};
 
 use super::ask::AskAnswer;
+use super::halt::LimitKind;
 use crate::core::ids::{ConversationId, HandoffId};
 use crate::core::input::Class;
 use crate::core::process::{ProcessEnd, Signal};
@@ -365,6 +366,17 @@ pub enum Event {
         answer: AskAnswer,
         /// How long a snooze still lasts, in ms.
         left: u64,
+    },
+    /// Claude has hit a usage limit, by its transcript or its status line.
+    UsageLimit {
+        /// In which conversation.
+        conversation: ConversationId,
+        /// Which.
+        limit: LimitKind,
+        /// How long until it resets, in ms.
+        left: u64,
+        /// When it resets, in seconds since 1970: what tells one limit from the next.
+        resets: u64,
     },
     /// `hopty send --submit`.
     Submit {

@@ -39,6 +39,7 @@ impl Supervisor {
             HookEvent::StopFailure => {
                 self.set_turn(now, Turn::Idle);
                 self.answer(id, HookAnswer::Nothing, out);
+                self.turn_failed(now, hook.error.as_deref(), out);
                 self.rearm(now, out);
             }
             HookEvent::PostToolUse => self.tool_used(now, id, out),
@@ -71,6 +72,7 @@ impl Supervisor {
             Some(PromptOf::Sent) => self.submit_hooked(before, out),
             _ => {}
         }
+        self.work_goes_on(hook.prompt, out);
         match &self.phase {
             // It was on its way already when keys began to be kept: its turn comes first.
             Phase::Saving { point, .. } if *point != SafePoint::Now => self.back_to_waiting(now, out),
@@ -93,6 +95,7 @@ impl Supervisor {
     /// The tools of a response have run: the best moment to stop a loop, once its lines are in the transcript.
     fn tool_batch(&mut self, now: Stamp, id: u64, hook: &Hook, out: &mut Vec<Action>) {
         self.set_turn(now, Turn::Busy);
+        self.work_goes_on(None, out);
         self.background = self.background.saturating_add(hook.started);
         if let Some(answer) = hook.answered {
             self.ask_answered(now, answer, out);
@@ -140,6 +143,7 @@ impl Supervisor {
     fn turn_over(&mut self, now: Stamp, id: u64, hook: &Hook, out: &mut Vec<Action>) {
         self.cut = false;
         self.set_turn(now, Turn::Idle);
+        self.turn_ended_well(out);
         self.background = hook.background;
         match &self.phase {
             Phase::Running | Phase::Waiting { .. } => self.hold(now, id, true, hook.lines, out),

@@ -4,7 +4,9 @@ use serde::{Deserialize, Serialize};
 
 use super::Supervisor;
 use super::action::Action;
+use super::event::KeyClass;
 use super::phase::Phase;
+use crate::core::time::Stamp;
 
 /// Where a person's keys go.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
@@ -23,6 +25,17 @@ pub(super) enum Keys {
 }
 
 impl Supervisor {
+    pub(super) fn keys(&mut self, now: Stamp, class: KeyClass, out: &mut Vec<Action>) {
+        if class == KeyClass::Report {
+            return;
+        }
+        self.somebody_is_there(now, out);
+        match class {
+            KeyClass::Interrupt => self.interrupted(now, out),
+            _ => self.typed = Some(now),
+        }
+    }
+
     pub(super) fn hold_keys(&mut self, out: &mut Vec<Action>) {
         if self.keys != Keys::Held {
             out.push(Action::HoldKeys);

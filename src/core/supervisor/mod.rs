@@ -16,8 +16,9 @@
 //! | `save` | from the safe point to a handoff on disk |
 //! | `stop`, `crash` | from SIGTERM to the end, and what follows an end that nobody asked for |
 //! | `deliver` | the continuation prompt: paste, echo, Enter, proof |
+//! | `halt`, `proceed` | a usage limit or an API error that ended the turn, and who goes on after it |
 //! | `submit` | a prompt that a person sends from outside, typed and proven in the same way |
-//! | `keys` | who gets what a person types meanwhile |
+//! | `keys`, `due` | who gets what a person types meanwhile; when something is due |
 //! | `decisions`, `state` | what is written down with its reasons, and what others may ask |
 
 pub mod action;
@@ -27,13 +28,16 @@ mod conversation;
 mod crash;
 mod decisions;
 mod deliver;
+mod due;
 pub mod ends;
 pub mod event;
+pub mod halt;
 mod hooks;
 mod keys;
 mod level;
 mod note;
 pub mod phase;
+mod proceed;
 mod restart;
 mod run;
 mod save;
@@ -56,9 +60,10 @@ use crate::core::process::Signal;
 use crate::core::time::Stamp;
 use action::{Action, DecisionKind, Reply, Target};
 use ask::Ask;
-use event::{AgentStatus, Event, KeyClass, PromptBox, ScreenFacts};
+use event::{AgentStatus, Event, PromptBox, ScreenFacts};
+use halt::Halts;
 use keys::Keys;
-use phase::{DeliverStep, Phase, StopFor, StopStep};
+use phase::{Phase, StopFor};
 use state::Entered;
 use submit::Submit;
 
@@ -175,6 +180,8 @@ pub struct Supervisor {
     entered: Entered,
     #[serde(default)]
     submit: Option<Submit>,
+    #[serde(default)]
+    halts: Halts,
     screen: ScreenFacts,
     dialog_since: Stamp,
     /// When an empty prompt box was first seen in this run.
@@ -257,6 +264,7 @@ impl Supervisor {
             asking: None,
             entered: Entered::default(),
             submit: None,
+            halts: Halts::default(),
             screen: ScreenFacts::default(),
             dialog_since: Stamp(0),
             box_since: None,
@@ -317,9 +325,7 @@ impl Supervisor {
             Event::CouldNotStart { run, code } => self.could_not_start(now, *run, *code, out),
             Event::Child { run, end } if *run == self.run && self.pid.is_some() => self.child(now, *end, out),
             Event::Child { .. } => {}
-            Event::Keys { class: KeyClass::Interrupt, .. } => self.interrupted(now, out),
-            Event::Keys { class: KeyClass::Typed | KeyClass::Paste, .. } => self.typed = Some(now),
-            Event::Keys { .. } => {}
+            Event::Keys { class, .. } => self.keys(now, *class, out),
             Event::Passed { signal } => self.passed_on(now, *signal, out),
             Event::Hook { id, hook } => self.hook(now, *id, hook, out),
             Event::Lines { id, .. } => self.lines(now, *id, out),
@@ -353,6 +359,9 @@ impl Supervisor {
             Event::Task { completed } => self.task(*completed, out),
             Event::Ask { answer } => self.ask_answered(now, *answer, out),
             Event::AskWas { answer, left } => self.ask_was(now, *answer, *left),
+            Event::UsageLimit { conversation, limit, left, resets } => {
+                self.usage_limit(now, conversation, *limit, *left, *resets, out);
+            }
             Event::Submit { id, command } => self.submit(now, *id, *command, out),
             Event::Taken { queued } => self.submit_read(now, *queued, out),
             Event::Stop { id, kill } => self.stop(now, *id, *kill, out),
@@ -392,34 +401,11 @@ impl Supervisor {
         if self.pid.is_some() {
             self.tick_ask(now, out);
             self.deliver(now, out);
+            self.look_at_halt(now, out);
             self.submit_goes_on(now, out);
             self.try_safe_point(now, out);
             self.release_late(out);
         }
-    }
-
-    /// When `Tick` is due, at the latest. After a `Tick` it is later than that tick, so that nobody spins.
-    #[must_use]
-    pub fn next_deadline(&self) -> Option<Stamp> {
-        let mut due = Vec::new();
-        match &self.phase {
-            Phase::Running => due.extend(self.ask_deadline()),
-            Phase::Waiting { request } => self.waiting_deadlines(request, &mut due),
-            Phase::Saving { step, .. } => due.push(self.saving_deadline(*step)),
-            Phase::Stopping { step: StopStep::Settle { until }, .. } => due.push(*until),
-            Phase::Stopping { step: StopStep::Term { kill_at }, .. } => due.push(*kill_at),
-            Phase::Cooling { until, .. } => due.push(*until),
-            Phase::Delivering { step, .. } => match step {
-                DeliverStep::Ready { until } => due.extend([Some(*until), self.hook_wait_deadline()].into_iter().flatten()),
-                DeliverStep::Echo { until } => due.push(*until),
-                DeliverStep::Enter { again, until } => due.extend([*again, *until]),
-            },
-            Phase::Stopping { step: StopStep::Kill, .. } | Phase::Cold | Phase::Spawning { .. } | Phase::Closed { .. } => {}
-        }
-        due.extend(self.held_deadline());
-        due.extend(self.idle_settles());
-        self.submit_deadlines(&mut due);
-        due.into_iter().filter(|at| *at > self.ticked).min()
     }
 
     fn look(&mut self, now: Stamp, facts: &ScreenFacts) {

@@ -146,6 +146,12 @@ impl Supervisor {
         if self.pid.is_none() || self.submit_is_typed(now) {
             return;
         }
+        if self.stands_still() && !request.forced {
+            if self.held.as_ref().is_some_and(|held| held.ready) {
+                self.let_go(out);
+            }
+            return;
+        }
         if self.is_completed(&request) {
             self.cancel_request(now, "the task is completed", out);
             return;

@@ -50,6 +50,9 @@ impl Supervisor {
         self.broken_off = None;
         self.passed = None;
         self.offered = None;
+        if plan.start != StartKind::Resume {
+            self.halts.forget();
+        }
         if plan.start == StartKind::Fresh {
             self.spoken = false;
             self.fill = Fill::default();

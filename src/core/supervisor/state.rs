@@ -188,6 +188,9 @@ impl Supervisor {
         if let Some((from, what)) = self.asks() {
             return Standing { state: State::Blocked, from, waiting_for: Some(what.to_owned()) };
         }
+        if let Some(what) = self.halted_on() {
+            return Standing { state: State::Blocked, from: Evidence::Hook, waiting_for: Some(what.to_owned()) };
+        }
         let hook = |state| known(state, Evidence::Hook);
         let file = |state| known(state, Evidence::SessionsFile);
         match (self.status, self.turn) {

@@ -14,6 +14,7 @@ use serde::{Deserialize, Serialize};
 
 use super::action::{Action, Reply, SendResult, Typing};
 use super::event::PromptBox;
+use super::halt::After;
 use super::keys::Keys;
 use super::phase::Phase;
 use super::state::State;
@@ -24,11 +25,13 @@ use crate::core::time::Stamp;
 const LIMIT_MS: u64 = 30_000;
 /// How long a draft or a dialog must stand before it is taken for one, in ms: a screen that is just being drawn, or that
 /// still shows the prompt before, is neither.
-const STANDS_MS: u64 = 300;
+pub(super) const STANDS_MS: u64 = 300;
 /// After a key how long a person is taken to be writing, in ms. Keys are reported up to 250 ms late.
-const TYPING_MS: u64 = 600;
+pub(super) const TYPING_MS: u64 = 600;
 /// How long a hand-over waits for a prompt that is being typed, in ms.
 const HAND_OVER_MS: u64 = 5000;
+/// The request number of hopty's own prompt: no request has it.
+const OWN: u64 = 0;
 
 /// A submission under way.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
@@ -37,6 +40,9 @@ pub(super) struct Submit {
     id: u64,
     /// A slash command: nothing will prove it.
     command: bool,
+    /// hopty's own prompt to go on, which nobody waits for.
+    #[serde(default)]
+    own: Option<After>,
     step: Step,
     until: Stamp,
 }
@@ -59,8 +65,19 @@ impl Supervisor {
             let reason = "another prompt is being submitted".to_owned();
             out.push(Action::Reply { id, with: Reply::Refused { reason } });
         } else {
-            self.submit = Some(Submit { id, command, step: Step::Ready { hindered: None }, until });
+            self.submit = Some(Submit { id, command, own: None, step: Step::Ready { hindered: None }, until });
         }
+    }
+
+    /// The same for a prompt of hopty's own.
+    pub(super) fn submit_own(&mut self, now: Stamp, after: After) {
+        let step = Step::Ready { hindered: None };
+        self.submit = Some(Submit { id: OWN, command: false, own: Some(after), step, until: now.after(LIMIT_MS) });
+    }
+
+    /// Whether hopty's own prompt is on its way.
+    pub(super) fn submits_own(&self) -> bool {
+        self.submit.as_ref().is_some_and(|submit| submit.own.is_some())
     }
 
     /// Something changed: the next step, if it can be justified.
@@ -84,7 +101,8 @@ impl Supervisor {
                     }
                 } else if self.box_is_free(now) {
                     self.hold_keys(out);
-                    out.push(Action::Type { typing: Typing::Text { id: submit.id } });
+                    let typing = submit.own.map_or(Typing::Text { id: submit.id }, |after| Typing::GoOn { after });
+                    out.push(Action::Type { typing });
                     self.set_step(Step::Echo { pasted: now });
                 }
             }
@@ -121,6 +139,9 @@ impl Supervisor {
 
     /// What must not be typed into.
     fn hindrance(&self) -> Option<String> {
+        if let Some(reason) = self.limit_hinders(self.submit.as_ref().is_some_and(|submit| submit.command)) {
+            return Some(reason);
+        }
         if self.stopped {
             return Some("the program is stopped".to_owned());
         }
@@ -131,7 +152,7 @@ impl Supervisor {
         }
     }
 
-    fn box_is_free(&self, now: Stamp) -> bool {
+    pub(super) fn box_is_free(&self, now: Stamp) -> bool {
         let writes = self.typed.is_some_and(|at| now < at.after(TYPING_MS));
         // What was kept during a hand-over comes first.
         let settled = now >= self.phase_since.after(STANDS_MS) && self.keys == Keys::Free && !self.screen.unread;
@@ -167,11 +188,20 @@ impl Supervisor {
         let Some(submit) = self.submit.take() else { return };
         self.give_keys_back(&submit, out);
         out.push(Action::Reply { id: submit.id, with: Reply::Sent { result } });
+        if submit.own.is_some() {
+            match result {
+                SendResult::Unknown => self.own_prompt_failed("nothing proves that it was submitted", out),
+                SendResult::Submitted | SendResult::Queued => self.own_prompt_submitted(out),
+            }
+        }
     }
 
     fn refuse_submit(&mut self, reason: String, out: &mut Vec<Action>) {
         let Some(submit) = self.submit.take() else { return };
         self.give_keys_back(&submit, out);
+        if submit.own.is_some() {
+            self.own_prompt_failed(&reason, out);
+        }
         out.push(Action::Reply { id: submit.id, with: Reply::Refused { reason } });
     }
 

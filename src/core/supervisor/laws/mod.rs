@@ -3,8 +3,10 @@
 //! The seed is fixed, so that a failure is the same everywhere and the coverage that is asserted does not depend on luck;
 //! `HOPTY_LAWS_SEED=n` takes another one.
 
+mod halts;
 mod journal;
 mod moves;
+mod words;
 mod world;
 
 use std::cell::RefCell;
@@ -19,9 +21,10 @@ use super::ends::{CtrlC, Row};
 use super::event::Event;
 use super::tests::{claude, plain, span};
 use super::{Phase, Policy, Supervisor};
-use crate::core::config::{DeliveryMethod, RestartMode};
+use crate::core::config::{AfterError, DeliveryMethod, RestartMode};
 use moves::{Dice, ENDS};
-use world::{World, ignored, kind};
+use words::{ignored, kind};
+use world::World;
 
 /// Where the machine must have stood.
 const PLACES: &[&str] = &[
@@ -75,6 +78,7 @@ const ACTIONS: &[&str] = &[
     "type enter",
     "type ctrl-c",
     "type key",
+    "type go",
     "hold keys",
     "pass keys",
     "release keys",
@@ -97,6 +101,12 @@ const ACTIONS: &[&str] = &[
     "delivery.submitted",
     "delivery.failed",
     "handoff.consumed",
+    "limit.reached",
+    "limit.over",
+    "turn.failed",
+    "continue.submitted",
+    "continue.cancelled",
+    "keep handoffs",
     "degraded",
 ];
 
@@ -122,7 +132,10 @@ fn policies() -> Vec<Policy> {
     tight.config.restart.work_wait = span(0);
     tight.config.restart.turn_wait = span(0);
     tight.config.hooks.hold = span(100);
-    tight.config.delivery.answer_dialogs = vec!["trust".to_owned(), "permission".to_owned()];
+    tight.config.delivery.answer_dialogs = vec!["trust".to_owned(), "permission".to_owned(), "limit".to_owned()];
+    tight.config.recovery.after_error = AfterError::Always;
+    tight.config.recovery.retry_pause = span(5000);
+    tight.config.recovery.limit_wait = span(0);
     let mut other = Policy { notes: true, ..claude() };
     other.config.delivery.method = DeliveryMethod::Argument;
     other.config.restart.mode = RestartMode::Ask;

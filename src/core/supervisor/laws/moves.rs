@@ -2,6 +2,7 @@
 
 use super::super::ask::AskAnswer;
 use super::super::event::{AgentStatus, Asker, Event, Hook, HookEvent, KeyClass, PromptBox, PromptOf, ScreenFacts, Source};
+use super::super::halt::LimitKind;
 use super::super::phase::{DeliverStep, SaveStep};
 use super::super::tests::{conversation, handoff, hook, named};
 use super::super::{Agent, Phase};
@@ -84,6 +85,16 @@ impl World {
                 140..160 => stop(dice),
                 _ => self.anything(dice),
             },
+            // The work stands still: time, an empty box, then hopty's own prompt.
+            Phase::Running if self.sup.is_halted() && dice.wild & 16 == 0 => match dice.what {
+                0..90 => Event::Tick,
+                90..140 => Event::Screen { facts: ScreenFacts { prompt: PromptBox::Empty, paste: true, ..ScreenFacts::default() } },
+                140..190 => Event::Screen { facts: ScreenFacts { prompt: PromptBox::Ours, paste: true, ..ScreenFacts::default() } },
+                190..215 => self.call(HookEvent::UserPromptSubmit, Dice { with: 3, ..dice }),
+                215..225 => self.call(HookEvent::StopFailure, dice),
+                225..235 => self.usage_limit(dice),
+                _ => self.anything(dice),
+            },
             Phase::Running => match dice.what {
                 0..56 => self.usage(60 + dice.with % 40),
                 56..90 => self.call(HookEvent::UserPromptSubmit, dice),
@@ -97,7 +108,9 @@ impl World {
                 230..235 => ctrl_c(),
                 235..238 => self.end(dice),
                 238..241 => stop(dice),
-                241..248 => self.submit(dice),
+                241..245 => self.submit(dice),
+                245..247 => self.call(HookEvent::StopFailure, dice),
+                247 => self.usage_limit(dice),
                 _ => self.screen(dice),
             },
             Phase::Waiting { .. } => match dice.what {
@@ -172,7 +185,7 @@ impl World {
     }
 
     fn anything(&mut self, dice: Dice) -> Event {
-        match dice.what % 39 {
+        match dice.what % 40 {
             0 => self.start(dice),
             1 => Event::Started { run: dice.with % 4, pid: 7, next: Some(self.new_conversation()) },
             2 => Event::CouldNotStart { run: dice.with % 4, code: 127 },
@@ -210,6 +223,7 @@ impl World {
             35 => self.call(HookEvent::PostCompact, dice),
             36 => Event::Ask { answer: an_answer(dice) },
             37 => Event::AskWas { answer: an_answer(dice), left: u64::from(dice.with) * 100 },
+            38 => self.usage_limit(dice),
             28 => Event::Degraded { part: "screen model".to_owned() },
             _ => Event::Tick,
         }
@@ -218,6 +232,11 @@ impl World {
     fn submit(&mut self, dice: Dice) -> Event {
         self.hooks += 1;
         Event::Submit { id: 1_000_000 + self.hooks, command: dice.wild.is_multiple_of(5) }
+    }
+
+    fn usage_limit(&self, dice: Dice) -> Event {
+        let limit = [LimitKind::FiveHour, LimitKind::SevenDay][dice.with as usize % 2];
+        Event::UsageLimit { conversation: self.current(), limit, left: u64::from(dice.with) * 500, resets: u64::from(dice.wild % 3) }
     }
 
     fn start(&mut self, dice: Dice) -> Event {
@@ -248,6 +267,10 @@ impl World {
         match event {
             HookEvent::UserPromptSubmit => {
                 hook.prompt = Some([PromptOf::Ours, PromptOf::Person, PromptOf::Claude, PromptOf::Sent][dice.with as usize % 4]);
+            }
+            HookEvent::StopFailure => {
+                let errors = ["server_error", "rate_limit", "unknown", "authentication_failed", "invalid_request"];
+                hook.error = Some(errors[dice.with as usize % errors.len()].to_owned());
             }
             HookEvent::Stop => hook.background = u32::from(dice.with.is_multiple_of(5)),
             HookEvent::PreCompact => hook.auto = !dice.with.is_multiple_of(4),
@@ -300,7 +323,7 @@ impl World {
             2..5 => PromptBox::Empty,
             _ => PromptBox::Ours,
         };
-        let dialog = (dice.wild % 8 == 3).then(|| ["trust", "permission", "unknown"][dice.with as usize % 3].to_owned());
+        let dialog = (dice.wild % 8 == 3).then(|| ["trust", "permission", "unknown", "limit"][dice.with as usize % 4].to_owned());
         let (paste, unread) = (dice.wild % 9 != 4, dice.wild % 7 == 5);
         Event::Screen { facts: ScreenFacts { prompt, dialog, paste, unread, ..ScreenFacts::default() } }
     }

@@ -2,11 +2,13 @@
 
 use std::collections::{BTreeSet, HashSet, VecDeque};
 
-use super::super::action::{Action, DecisionKind, HookAnswer, RestartBy, Typing};
+use super::super::action::{Action, DecisionKind, HookAnswer, Typing};
 use super::super::event::{AgentStatus, Event, Hook, HookEvent, KeyClass, PromptBox, PromptOf, ScreenFacts};
 use super::super::phase::{DeliverStep, StartKind, StopFor, StopStep};
 use super::super::tests::{conversation, word};
 use super::super::{Phase, Policy, Supervisor};
+use super::halts::Halts;
+use super::words::ignored;
 use crate::core::config::DeliveryMethod;
 use crate::core::ids::{ConversationId, HandoffId};
 use crate::core::process::{ProcessEnd, Signal};
@@ -66,6 +68,7 @@ pub(super) struct World {
     /// A restart was promised, or a delivery begun, and nobody has heard yet what became of it.
     request_open: bool,
     delivery_open: bool,
+    halts: Halts,
     /// The last events and what they led to, for a failure.
     story: VecDeque<String>,
 }
@@ -100,6 +103,7 @@ impl World {
             restarts: Vec::new(),
             request_open: false,
             delivery_open: false,
+            halts: Halts::default(),
             story: VecDeque::new(),
         }
     }
@@ -144,6 +148,7 @@ impl World {
         if closed {
             return;
         }
+        self.halts.witness(event, self.now, self.sup.conversation());
         let run = self.sup.run();
         match event {
             Event::Started { run: r, .. } if self.child == Child::Born(*r) => self.child = Child::Lives,
@@ -307,11 +312,16 @@ impl World {
                 self.run.pastes += 1;
                 assert_eq!(self.run.pastes, 1, "one paste a run");
             }
-            Typing::Text { id } => {
+            Typing::Text { .. } | Typing::GoOn { .. } => {
+                let id = if let Typing::Text { id } = typing { *id } else { 0 };
                 let may_type = nobody_is_asked && !self.run.stopped;
                 assert!(may_type && seen.prompt == PromptBox::Empty && seen.paste, "a paste into {:?}", self.run);
                 assert!(self.keys == Keys::Held && matches!(before, Phase::Running | Phase::Waiting { .. }));
-                assert_eq!(self.run.sends.replace(*id), None, "one at a time");
+                assert_eq!(self.run.sends.replace(id), None, "one at a time");
+                if let Typing::GoOn { after } = typing {
+                    assert!(may_type && !self.run.turn && *before == Phase::Running, "{:?}", self.run);
+                    self.halts.goes_on(*after, self.now, &self.sup.policy().config.recovery);
+                }
             }
             Typing::Enter if self.run.sends.is_some() => {
                 let may_type = nobody_is_asked && !self.run.stopped;
@@ -339,6 +349,7 @@ impl World {
 
     fn after(&mut self, event: &Event, before: &Phase, out: &[Action]) {
         let phase = self.sup.phase();
+        Halts::check(&self.sup, before, out);
         match event {
             Event::Hook { id, .. } if !matches!(before, Phase::Closed { .. }) => {
                 let answered = !self.open.contains(id) || self.held.contains(id);
@@ -430,21 +441,5 @@ impl World {
             Phase::Closed { cause, .. } => format!("closed {cause:?}"),
             phase => phase.word().to_owned(),
         }
-    }
-}
-
-/// The event was a restart signal that was left alone.
-pub(super) fn ignored(out: &[Action]) -> bool {
-    let of = (DecisionKind::RestartIgnored, Some(RestartBy::Signal));
-    out.iter().any(|a| matches!(a, Action::Decide { decision } if (decision.kind, decision.by) == of))
-}
-
-/// The first word of an action: its kind.
-pub(super) fn kind(action: &Action) -> String {
-    let word = word(action);
-    match action {
-        Action::Decide { .. } => word,
-        Action::Type { .. } => format!("type {}", word.split(' ').next().unwrap_or_default()),
-        _ => word.split(' ').filter(|w| w.parse::<u64>().is_err()).take(2).collect::<Vec<_>>().join(" "),
     }
 }

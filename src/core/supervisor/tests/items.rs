@@ -96,7 +96,8 @@ fn item_032_a_hundred_and_thirty_after_ctrl_c_is_the_end_in_every_phase() {
     assert_eq!(s.phase(), "cooling", "nobody pressed a key: the conversation is resumed");
 }
 
-/// A network that is gone ends a turn, not the session: what was asked for is gone on with when the next turn ends.
+/// A network that is gone ends a turn, not the session: it is gone on with after a pause, and what was asked for when that turn
+/// ends.
 #[test]
 fn item_068_a_turn_that_a_broken_connection_ended_costs_no_conversation() {
     let mut s = Session::busy(claude());
@@ -104,8 +105,11 @@ fn item_068_a_turn_that_a_broken_connection_ended_costs_no_conversation() {
     let failed = Hook { error: Some("server_error".to_owned()), ..hook(HookEvent::StopFailure, &conversation(1)) };
     assert!(s.hook(failed).starts_with("let "));
     s.status(AgentStatus::Idle);
-    assert_eq!((s.pass(600_000).as_str(), s.phase(), s.sup.run()), ("", "running", 1), "nothing is restarted for it");
-    s.prompt(PromptOf::Person);
+    s.screen(PromptBox::Empty);
+    assert_eq!(s.pass(60_000), "hold keys, go on after Error");
+    assert_eq!((s.phase(), s.sup.run()), ("running", 1), "nothing is restarted for it");
+    s.screen(PromptBox::Ours);
+    s.prompt(PromptOf::Sent);
     s.status(AgentStatus::Busy);
     s.usage(85);
     assert!(s.call(HookEvent::Stop).contains("safe_point.reached"));

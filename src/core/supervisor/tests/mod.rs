@@ -4,6 +4,7 @@ mod asking;
 mod chain;
 mod crashes;
 mod delivery;
+mod halts;
 mod hookless;
 mod interrupts;
 mod items;
@@ -84,6 +85,7 @@ pub(super) fn word(action: &Action) -> String {
         Action::Type { typing: Typing::Interrupt } => "ctrl-c".to_owned(),
         Action::Type { typing: Typing::DialogKey { dialog } } => format!("key for {dialog}"),
         Action::Type { typing: Typing::Text { .. } } => "paste".to_owned(),
+        Action::Type { typing: Typing::GoOn { after } } => format!("go on after {after:?}"),
         Action::Reply { with: Reply::Sent { result }, .. } => format!("{result:?}").to_lowercase(),
         Action::ReleaseKeys { draft } => format!("release keys{}", if *draft { " draft" } else { "" }),
         Action::HoldKeys => "hold keys".to_owned(),
@@ -103,6 +105,7 @@ pub(super) fn word(action: &Action) -> String {
         Action::Follow { .. } => "follow".to_owned(),
         Action::WaitSafePoint { .. } => "wait".to_owned(),
         Action::KeepAsk { answer, .. } => format!("keep {answer:?}"),
+        Action::KeepHandoffs { .. } => "keep handoffs".to_owned(),
         Action::Suspend => "suspend".to_owned(),
     }
 }

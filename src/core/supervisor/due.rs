@@ -1,0 +1,32 @@
+//! When something is due although nothing happens: the earliest of all deadlines.
+
+use super::Supervisor;
+use super::phase::{DeliverStep, Phase, StopStep};
+use crate::core::time::Stamp;
+
+impl Supervisor {
+    /// When `Tick` is due, at the latest. After a `Tick` it is later than that tick, so that nobody spins.
+    #[must_use]
+    pub fn next_deadline(&self) -> Option<Stamp> {
+        let mut due = Vec::new();
+        match &self.phase {
+            Phase::Running => due.extend(self.ask_deadline()),
+            Phase::Waiting { request } => self.waiting_deadlines(request, &mut due),
+            Phase::Saving { step, .. } => due.push(self.saving_deadline(*step)),
+            Phase::Stopping { step: StopStep::Settle { until }, .. } => due.push(*until),
+            Phase::Stopping { step: StopStep::Term { kill_at }, .. } => due.push(*kill_at),
+            Phase::Cooling { until, .. } => due.push(*until),
+            Phase::Delivering { step, .. } => match step {
+                DeliverStep::Ready { until } => due.extend([Some(*until), self.hook_wait_deadline()].into_iter().flatten()),
+                DeliverStep::Echo { until } => due.push(*until),
+                DeliverStep::Enter { again, until } => due.extend([*again, *until]),
+            },
+            Phase::Stopping { step: StopStep::Kill, .. } | Phase::Cold | Phase::Spawning { .. } | Phase::Closed { .. } => {}
+        }
+        due.extend(self.held_deadline());
+        due.extend(self.idle_settles());
+        self.submit_deadlines(&mut due);
+        self.halt_deadlines(&mut due);
+        due.into_iter().filter(|at| *at > self.ticked).min()
+    }
+}

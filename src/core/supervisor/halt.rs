@@ -1,0 +1,365 @@
+//! Why the work stands still although Claude lives: a usage limit, or an API error that ended the turn (DESIGN 7).
+//!
+//! While it does no hand-over begins: a fresh conversation could do no more than this one. What may be typed afterwards, and
+//! when, is said here; `proceed` types it. Nothing is typed against a person: a key that is pressed leaves it to them.
+
+use serde::{Deserialize, Serialize};
+
+use super::Supervisor;
+use super::Turn;
+use super::action::{Action, DecisionKind};
+use super::event::PromptOf;
+use crate::core::config::AfterError;
+use crate::core::ids::ConversationId;
+use crate::core::time::{Stamp, WallTime};
+
+/// How long after a refused request its limit may become known, in ms: the transcript lags behind the hook by up to 0.3 s.
+const SETTLE_MS: u64 = 2000;
+/// How long before an error a person must have typed to be taken for present, in ms.
+const PRESENT_MS: u64 = 60_000;
+/// The longest pause after an error, in ms.
+const LONGEST_PAUSE_MS: u64 = 1_800_000;
+/// Errors further apart than this have nothing to do with each other, in ms.
+const FORGET_MS: u64 = 3_600_000;
+/// A reset further away than this is not believed, in ms: 32 days.
+const LONGEST_LIMIT_MS: u64 = 32 * 86_400_000;
+
+/// Which limit was hit, in Claude's words.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum LimitKind {
+    /// The limit of five hours.
+    FiveHour,
+    /// The weekly one.
+    SevenDay,
+    /// Another one.
+    #[serde(other)]
+    Other,
+}
+
+impl LimitKind {
+    /// The words of a sentence.
+    #[must_use]
+    pub fn words(self) -> &'static str {
+        match self {
+            LimitKind::FiveHour => "5-hour limit",
+            LimitKind::SevenDay => "weekly limit",
+            LimitKind::Other => "usage limit",
+        }
+    }
+}
+
+/// What hopty's prompt to go on comes after.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum After {
+    /// A usage limit.
+    Limit,
+    /// An API error.
+    Error,
+}
+
+impl After {
+    /// The prompt: fixed, short enough for a paste that is taken as typed.
+    #[must_use]
+    pub fn prompt(self) -> &'static str {
+        match self {
+            After::Limit => {
+                "The usage limit has been reset. Continue the task you were working on; do not repeat work that is already complete."
+            }
+            After::Error => {
+                "An API error ended your last turn. Continue the task you were working on; do not repeat work that is already complete."
+            }
+        }
+    }
+}
+
+/// A usage limit that is waited for.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Limit {
+    /// Which.
+    pub kind: LimitKind,
+    /// When it resets.
+    pub reset: Stamp,
+    /// The same in seconds since 1970, as Claude told it.
+    pub resets: u64,
+}
+
+/// What stands in the way.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(tag = "by", rename_all = "snake_case")]
+enum Cause {
+    Limit {
+        limit: Limit,
+    },
+    /// `said`: people were told. A refused request may turn out to be a limit, so that waits a moment.
+    Error {
+        error: String,
+        said: bool,
+    },
+    /// An error that only a person can do something about.
+    Person,
+}
+
+/// The work stands still.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub(super) struct Halt {
+    cause: Cause,
+    since: Stamp,
+    seq: u64,
+    /// From when on hopty goes on by itself; none: it is left to Claude, or to a person.
+    due: Option<Stamp>,
+    /// The limit's own dialog was answered, as configured.
+    pub(super) answered: bool,
+}
+
+impl Halt {
+    pub(super) fn limit(&self) -> Option<Limit> {
+        match &self.cause {
+            Cause::Limit { limit } => Some(*limit),
+            Cause::Error { .. } | Cause::Person => None,
+        }
+    }
+
+    pub(super) fn after(&self) -> After {
+        if self.limit().is_some() { After::Limit } else { After::Error }
+    }
+
+    pub(super) fn due(&self) -> Option<Stamp> {
+        self.due
+    }
+}
+
+/// What is known of such times in a session.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub(super) struct Halts {
+    pub(super) now: Option<Halt>,
+    /// Continuations after errors since a turn ended well, and when the last error was.
+    tries: u32,
+    failed: Option<Stamp>,
+    /// When a person last pressed a key.
+    keyed: Option<Stamp>,
+    /// The limit that people were told of last, by kind and reset.
+    told: Option<(LimitKind, u64)>,
+}
+
+impl Halts {
+    /// Another conversation: there is nothing to go on with in it.
+    pub(super) fn forget(&mut self) {
+        self.now = None;
+    }
+}
+
+impl Supervisor {
+    /// The usage limit that the session waits for.
+    #[must_use]
+    pub fn limit(&self) -> Option<Limit> {
+        self.halts.now.as_ref().and_then(Halt::limit)
+    }
+
+    /// Whether the work stands still, so that the screen matters.
+    #[must_use]
+    pub fn is_halted(&self) -> bool {
+        self.halts.now.is_some()
+    }
+
+    pub(super) fn usage_limit(
+        &mut self,
+        now: Stamp,
+        conversation: &ConversationId,
+        kind: LimitKind,
+        left: u64,
+        resets: u64,
+        out: &mut Vec<Action>,
+    ) {
+        if !self.is_current(conversation) || self.pid.is_none() || left > LONGEST_LIMIT_MS {
+            return;
+        }
+        let reset = now.after(left);
+        let c = &self.policy.config.recovery;
+        let due = reset.after(c.limit_wait.ms());
+        if let Some(Halt { cause: Cause::Limit { limit }, due: old, .. }) = &mut self.halts.now
+            && (limit.kind, limit.resets) == (kind, resets)
+        {
+            // The same, told again because this machine slept.
+            limit.reset = reset;
+            *old = old.map(|_| due);
+            return;
+        }
+        if matches!(&self.halts.now, Some(Halt { cause: Cause::Error { .. }, due: Some(_), .. })) {
+            self.halts.tries = self.halts.tries.saturating_sub(1);
+        }
+        let due = c.after_limit.then_some(due);
+        let limit = Limit { kind, reset, resets };
+        self.halts.now = Some(Halt { cause: Cause::Limit { limit }, since: now, seq: self.event_seq, due, answered: false });
+        let at = WallTime(i64::try_from(resets.saturating_mul(1000)).unwrap_or(i64::MAX)).plain();
+        let text =
+            format!("Claude has hit its {}, which resets at {at} UTC; until then nothing is typed or handed over.", kind.words());
+        self.decide(out, DecisionKind::LimitReached, text.clone(), &[self.event_seq], |_| {});
+        if self.halts.told.replace((kind, resets)) != Some((kind, resets)) {
+            out.push(Action::Notice { about: DecisionKind::LimitReached, text });
+            out.push(Action::KeepHandoffs { until: resets });
+        }
+    }
+
+    /// StopFailure: an API error ended the turn.
+    pub(super) fn turn_failed(&mut self, now: Stamp, error: Option<&str>, out: &mut Vec<Action>) {
+        if self.limit().is_some_and(|limit| now < limit.reset) {
+            return;
+        }
+        let error = error.unwrap_or("unknown");
+        let because = [self.event_seq];
+        let halt = |cause, due| Some(Halt { cause, since: now, seq: because[0], due, answered: false });
+        self.halts.now = None;
+        match error {
+            "authentication_failed" | "oauth_org_not_allowed" | "billing_error" => {
+                let text = format!("An API error ended the turn ({error}): a person must see to it, and nothing is tried meanwhile.");
+                self.tell(out, DecisionKind::TurnFailed, text, &because, |_| {});
+                self.halts.now = halt(Cause::Person, None);
+            }
+            "server_error" | "rate_limit" | "overloaded" | "unknown" => {
+                let due = self.next_try(now);
+                let cause = Cause::Error { error: error.to_owned(), said: false };
+                self.halts.now = halt(cause, due);
+                if error != "rate_limit" {
+                    self.say_failed(now, out);
+                }
+            }
+            _ => {
+                let text = format!("An API error ended the turn ({error}).");
+                self.decide(out, DecisionKind::TurnFailed, text, &because, |_| {});
+            }
+        }
+    }
+
+    /// When a turn that failed is continued; `None`: not at all.
+    fn next_try(&mut self, now: Stamp) -> Option<Stamp> {
+        let c = &self.policy.config.recovery;
+        let halts = &mut self.halts;
+        if halts.failed.replace(now).is_none_or(|last| now.since(last) > FORGET_MS) {
+            halts.tries = 0;
+        }
+        let present = halts.keyed.is_some_and(|at| now.since(at) < PRESENT_MS);
+        let may = match c.after_error {
+            AfterError::Unattended => !present,
+            AfterError::Always => true,
+            AfterError::Never => false,
+        };
+        if !may || halts.tries >= c.retries {
+            return None;
+        }
+        halts.tries += 1;
+        let pause = c.retry_pause.ms().saturating_mul(1 << (halts.tries - 1).min(20)).min(LONGEST_PAUSE_MS.max(c.retry_pause.ms()));
+        Some(now.after(pause))
+    }
+
+    /// Says what follows an error, and keeps nothing back where nothing follows.
+    fn say_failed(&mut self, now: Stamp, out: &mut Vec<Action>) {
+        let c = &self.policy.config.recovery;
+        let Some(Halt { cause: Cause::Error { error, said }, due, seq, .. }) = &mut self.halts.now else { return };
+        *said = true;
+        let because = [*seq];
+        let text = match due {
+            Some(due) => {
+                let (seconds, tries) = (due.since(now).div_ceil(1000), self.halts.tries);
+                format!(
+                    "An API error ended the turn ({error}); hopty goes on in {seconds} s unless somebody types ({tries} of {}).",
+                    c.retries
+                )
+            }
+            None if self.halts.tries >= c.retries && c.retries > 0 => {
+                format!("An API error ended the turn ({error}) after {} continuations; hopty stopped trying.", c.retries)
+            }
+            None => format!("An API error ended the turn ({error}); it is left to the person."),
+        };
+        if due.is_none() {
+            self.halts.now = None;
+        }
+        self.tell(out, DecisionKind::TurnFailed, text, &because, |_| {});
+    }
+
+    /// A person has pressed a key: what comes next is theirs.
+    pub(super) fn somebody_is_there(&mut self, now: Stamp, out: &mut Vec<Action>) {
+        self.halts.keyed = Some(now);
+        // Keys are kept while hopty types; what it typed is proven or not.
+        if self.submits_own() {
+            return;
+        }
+        let Some(halt) = &mut self.halts.now else { return };
+        let (error, seq) = (halt.limit().is_none(), halt.seq);
+        if halt.due.take().is_some() {
+            let text = "A person has typed, so hopty does not go on by itself.".to_owned();
+            self.decide(out, DecisionKind::ContinueCancelled, text, &[self.event_seq, seq], |_| {});
+            if error {
+                self.halts.now = None;
+            }
+        }
+    }
+
+    /// A prompt was submitted, by whomever: Claude works again, or will say once more that it cannot.
+    pub(super) fn work_goes_on(&mut self, prompt: Option<PromptOf>, out: &mut Vec<Action>) {
+        let Some(halt) = self.halts.now.take() else { return };
+        if halt.limit().is_some() {
+            let who = if prompt == Some(PromptOf::Claude) { "Claude goes on by itself" } else { "a prompt was submitted" };
+            self.limit_over(&halt, who, out);
+        }
+    }
+
+    pub(super) fn limit_over(&self, halt: &Halt, how: &str, out: &mut Vec<Action>) {
+        let Some(limit) = halt.limit() else { return };
+        let text = format!("The {} is not waited for any more: {how}.", limit.kind.words());
+        self.decide(out, DecisionKind::LimitOver, text, &[self.event_seq, halt.seq], |_| {});
+    }
+
+    /// A turn ended as turns do.
+    pub(super) fn turn_ended_well(&mut self, out: &mut Vec<Action>) {
+        self.halts.tries = 0;
+        self.work_goes_on(None, out);
+    }
+
+    /// Whether a hand-over would bring nothing now.
+    pub(super) fn stands_still(&self) -> bool {
+        self.halts.now.is_some()
+    }
+
+    /// What it waits for, while nobody works.
+    pub(super) fn halted_on(&self) -> Option<&'static str> {
+        let halt = self.halts.now.as_ref().filter(|_| self.turn != Turn::Busy)?;
+        match &halt.cause {
+            Cause::Limit { limit } => (self.ticked < limit.reset).then_some("usage_limit"),
+            Cause::Error { .. } => Some("api_error"),
+            Cause::Person => Some("login"),
+        }
+    }
+
+    /// Why a prompt from outside is not typed now: it would be refused, and Claude would wait no more. A slash command may help.
+    pub(super) fn limit_hinders(&self, command: bool) -> Option<String> {
+        let limit = self.limit().filter(|limit| !command && !self.submits_own() && self.ticked < limit.reset)?;
+        Some(format!("Claude waits for its {}", limit.kind.words()))
+    }
+
+    /// What is to be said or dropped by time.
+    pub(super) fn tick_halt(&mut self, now: Stamp, out: &mut Vec<Action>) {
+        let Some(halt) = &self.halts.now else { return };
+        match &halt.cause {
+            Cause::Error { said: false, .. } if now >= halt.since.after(SETTLE_MS) => self.say_failed(now, out),
+            Cause::Limit { limit } if halt.due.is_none() && now >= limit.reset => {
+                let halt = self.halts.now.take();
+                if let Some(halt) = halt {
+                    self.limit_over(&halt, "it is reset, and going on is left to the person", out);
+                }
+            }
+            _ => {}
+        }
+    }
+
+    pub(super) fn halt_deadlines(&self, due: &mut Vec<Stamp>) {
+        let Some(halt) = self.halts.now.as_ref().filter(|_| self.pid.is_some()) else { return };
+        match &halt.cause {
+            Cause::Error { said: false, .. } => due.push(halt.since.after(SETTLE_MS)),
+            Cause::Limit { limit } => due.push(limit.reset),
+            _ => {}
+        }
+        self.proceed_deadlines(halt, due);
+    }
+}

@@ -1,0 +1,77 @@
+//! Going on after a usage limit or an API error: one prompt, typed as `submit` types and proven as there, once it is due.
+//!
+//! Today's Claude goes on by itself after its limit; it is given time for that (`recovery.limit_wait`), and a prompt of its own
+//! ends the wait. Typed is only into an empty box with no dialog. The limit's own dialog is a person's, unless the
+//! configuration names it (`delivery.answer_dialogs`).
+
+use super::action::{Action, DecisionKind, Typing};
+use super::halt::{After, Halt};
+use super::phase::Phase;
+use super::submit::{STANDS_MS, TYPING_MS};
+use super::{Supervisor, Turn};
+use crate::core::time::Stamp;
+
+/// The name of the dialog in which Claude asks what to do about a limit.
+const DIALOG: &str = "limit";
+/// How long it must stand before its key is pressed, in ms: Claude takes none in its first second (measured on 2.1.329).
+const DIALOG_STANDS_MS: u64 = 1500;
+
+impl Supervisor {
+    /// Something changed: say what is to be said, answer what may be answered, go on when that is due.
+    pub(super) fn look_at_halt(&mut self, now: Stamp, out: &mut Vec<Action>) {
+        self.tick_halt(now, out);
+        self.answer_limit_dialog(now, out);
+        let Some(halt) = &self.halts.now else { return };
+        if halt.due().is_none_or(|due| now < due) || self.submit.is_some() {
+            return;
+        }
+        let after = halt.after();
+        match &self.phase {
+            Phase::Waiting { .. } => {
+                // The hand-over that was held back goes on in a fresh conversation, with a prompt of its own.
+                if let Some(halt) = self.halts.now.take() {
+                    self.limit_over(&halt, "it is reset, and the hand-over that waited goes on", out);
+                }
+            }
+            Phase::Running if self.turn != Turn::Busy && !self.stopped && self.obstacle().is_none() && self.box_is_free(now) => {
+                self.submit_own(now, after);
+            }
+            _ => {}
+        }
+    }
+
+    fn answer_limit_dialog(&mut self, now: Stamp, out: &mut Vec<Action>) {
+        let may = self.policy.config.delivery.answer_dialogs.iter().any(|name| name == DIALOG);
+        let stands = self.screen.dialog.as_deref() == Some(DIALOG) && now >= self.dialog_since.after(DIALOG_STANDS_MS);
+        if let Some(halt) = self.halts.now.as_mut().filter(|halt| may && stands && halt.limit().is_some() && !halt.answered) {
+            halt.answered = true;
+            out.push(Action::Type { typing: Typing::DialogKey { dialog: DIALOG.to_owned() } });
+        }
+    }
+
+    pub(super) fn own_prompt_submitted(&mut self, out: &mut Vec<Action>) {
+        let Some(halt) = self.halts.now.take() else { return };
+        let text = match halt.after() {
+            After::Limit => "The usage limit is over and Claude had not gone on by itself; hopty's prompt to go on was submitted.",
+            After::Error => "hopty's prompt to go on after the API error was submitted.",
+        };
+        self.decide(out, DecisionKind::ContinueSubmitted, text.to_owned(), &[self.event_seq], |_| {});
+    }
+
+    /// Once is all: what was typed may have been submitted.
+    pub(super) fn own_prompt_failed(&mut self, why: &str, out: &mut Vec<Action>) {
+        self.halts.forget();
+        let text = format!("hopty's prompt to go on was not submitted: {why}.");
+        self.tell(out, DecisionKind::ContinueCancelled, text, &[self.event_seq], |_| {});
+    }
+
+    pub(super) fn proceed_deadlines(&self, halt: &Halt, due: &mut Vec<Stamp>) {
+        if halt.limit().is_some() && self.screen.dialog.as_deref() == Some(DIALOG) {
+            due.push(self.dialog_since.after(DIALOG_STANDS_MS));
+        }
+        if let Some(at) = halt.due() {
+            due.extend([at, self.phase_since.after(STANDS_MS)]);
+            due.extend(self.typed.map(|typed| typed.after(TYPING_MS)));
+        }
+    }
+}

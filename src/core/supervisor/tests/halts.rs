@@ -1,0 +1,250 @@
+//! Usage limits and API errors: who is told, what waits, and who goes on.
+
+use super::super::halt::LimitKind;
+use super::*;
+use crate::core::config::AfterError;
+
+const HOUR: u64 = 3_600_000;
+
+fn limit(s: &mut Session, left: u64, resets: u64) -> String {
+    let conversation = s.current();
+    s.feed(Event::UsageLimit { conversation, limit: LimitKind::FiveHour, left, resets })
+}
+
+fn fails(s: &mut Session, error: &str) -> String {
+    let of = s.current();
+    s.hook(Hook { error: Some(error.to_owned()), ..hook(HookEvent::StopFailure, &of) })
+}
+
+/// A turn that a limit of one hour ended.
+fn limited(policy: Policy) -> Session {
+    let mut s = Session::busy(policy);
+    fails(&mut s, "rate_limit");
+    assert_eq!(limit(&mut s, HOUR, 7), "limit.reached, notice, keep handoffs");
+    s.status(AgentStatus::Idle);
+    s.screen(PromptBox::Empty);
+    s
+}
+
+fn standing(s: &Session) -> (State, Option<String>) {
+    let standing = s.sup.state();
+    (standing.state, standing.waiting_for)
+}
+
+fn blocked_on(what: &str) -> (State, Option<String>) {
+    (State::Blocked, Some(what.to_owned()))
+}
+
+#[test]
+fn the_line_may_come_before_the_hook() {
+    let mut s = Session::busy(claude());
+    assert_eq!(limit(&mut s, HOUR, 7), "limit.reached, notice, keep handoffs");
+    assert_eq!(fails(&mut s, "rate_limit"), "let 3 go", "nothing is said twice");
+    assert_eq!(standing(&s), blocked_on("usage_limit"));
+}
+
+#[test]
+fn claude_goes_on_by_itself() {
+    let mut s = limited(claude());
+    assert_eq!(standing(&s), blocked_on("usage_limit"));
+    assert_eq!(s.pass(HOUR + 100_000), "", "it is given time");
+    assert_eq!(s.prompt(PromptOf::Claude), "limit.over, let 4 go");
+    assert!(s.sentences().contains("Claude goes on by itself"));
+    assert_eq!(s.pass(HOUR), "");
+}
+
+#[test]
+fn hopty_goes_on_where_claude_has_not_and_once() {
+    let mut s = limited(claude());
+    assert_eq!(s.pass(HOUR + 119_000), "");
+    assert_eq!(s.pass(2000), "hold keys, go on after Limit");
+    assert_eq!(s.screen(PromptBox::Ours), "enter");
+    assert_eq!(s.prompt(PromptOf::Sent), "release keys, submitted, continue.submitted, let 4 go");
+    assert_eq!(s.sup.limit(), None);
+}
+
+#[test]
+fn without_proof_it_is_not_tried_again() {
+    let mut s = limited(claude());
+    s.pass(HOUR + 121_000);
+    s.screen(PromptBox::Ours);
+    s.screen(PromptBox::Empty);
+    let words = s.pass(40_000);
+    assert!(words.ends_with("release keys, unknown, continue.cancelled, notice"), "{words}");
+    assert_eq!(s.pass(HOUR), "");
+}
+
+#[test]
+fn a_draft_or_a_dialog_is_waited_for() {
+    let mut s = limited(claude());
+    s.screen(PromptBox::Draft);
+    assert_eq!(s.pass(2 * HOUR), "");
+    s.dialog("limit");
+    assert_eq!(s.pass(HOUR), "");
+    assert_eq!(s.screen(PromptBox::Empty), "hold keys, go on after Limit");
+}
+
+#[test]
+fn the_limits_dialog_is_answered_where_that_is_configured() {
+    let mut policy = claude();
+    policy.config.delivery.answer_dialogs = vec!["limit".to_owned()];
+    let mut s = limited(policy);
+    assert_eq!(s.dialog("limit"), "", "not in its first moment");
+    assert_eq!(s.pass(2000), "key for limit");
+    assert_eq!(s.pass(2000), "", "one key");
+}
+
+#[test]
+fn a_person_who_types_has_it() {
+    let mut s = limited(claude());
+    assert_eq!(s.key(KeyClass::Report), "");
+    assert_eq!(s.key(KeyClass::Typed), "continue.cancelled");
+    assert_eq!(standing(&s), blocked_on("usage_limit"), "the limit is there all the same");
+    assert_eq!(s.pass(HOUR), "limit.over");
+    assert_eq!(standing(&s).0, State::Idle);
+}
+
+#[test]
+fn no_hand_over_begins_before_it_is_over() {
+    let mut s = Session::busy(claude());
+    s.usage(85);
+    assert_eq!(s.phase(), "waiting");
+    assert_eq!(fails(&mut s, "rate_limit"), "let 3 go", "it may be a limit");
+    limit(&mut s, HOUR, 7);
+    s.status(AgentStatus::Idle);
+    s.screen(PromptBox::Empty);
+    assert_eq!(s.pass(HOUR + 119_000), "");
+    assert!(s.pass(2000).starts_with("limit.over, safe_point.reached"), "the hand-over is how the work goes on");
+    let mut s = limited(claude());
+    s.restart(Asker::Person);
+    assert_eq!(s.phase(), "waiting");
+    let mut s = limited(claude());
+    s.restart_now(Asker::Person);
+    assert_eq!(s.phase(), "saving", "whoever wants it at once has it");
+}
+
+#[test]
+fn a_prompt_from_outside_is_not_wasted_on_it_but_a_command_may_help() {
+    let mut s = limited(claude());
+    s.feed(Event::Submit { id: 77, command: false });
+    assert_eq!(s.pass(400), "refused");
+    s.feed(Event::Submit { id: 78, command: true });
+    assert!(s.count("paste") == 1, "{}", s.words());
+}
+
+/// The person has tried once more: one notice for one limit.
+#[test]
+fn the_same_limit_again_is_no_news() {
+    let mut s = limited(claude());
+    assert_eq!(s.prompt(PromptOf::Person), "limit.over, let 4 go");
+    fails(&mut s, "rate_limit");
+    assert_eq!(limit(&mut s, HOUR, 7), "limit.reached");
+    assert_eq!(standing(&s), blocked_on("usage_limit"));
+}
+
+#[test]
+fn a_machine_that_slept_does_not_wait_longer() {
+    let mut s = limited(claude());
+    assert_eq!(limit(&mut s, 0, 7), "");
+    assert_eq!(s.pass(121_000), "hold keys, go on after Limit");
+}
+
+#[test]
+fn a_crash_meanwhile_resumes_and_waits_on() {
+    let mut s = limited(claude());
+    s.end(ProcessEnd::Exited(1));
+    s.tick();
+    s.exec();
+    s.boot(Source::Resume);
+    assert_eq!(standing(&s), blocked_on("usage_limit"));
+    assert_eq!(s.pass(HOUR + 122_000), "hold keys, go on after Limit");
+}
+
+#[test]
+fn another_conversation_has_nothing_to_go_on_with() {
+    let mut s = limited(claude());
+    s.session_start(Source::Clear, Some(conversation(77)));
+    assert_eq!(standing(&s).0, State::Idle);
+    assert_eq!(s.pass(2 * HOUR), "");
+}
+
+#[test]
+fn an_error_is_tried_again_with_growing_pauses_and_not_for_ever() {
+    let mut s = Session::busy(claude());
+    for pause in [60_000, 120_000, 240_000, 480_000, 960_000] {
+        let words = fails(&mut s, "server_error");
+        assert!(words.ends_with("turn.failed, notice"), "{words}");
+        s.status(AgentStatus::Idle);
+        s.screen(PromptBox::Empty);
+        assert_eq!(standing(&s), blocked_on("api_error"));
+        assert_eq!(s.pass(pause - 1), "");
+        assert_eq!(s.pass(1), "hold keys, go on after Error");
+        s.screen(PromptBox::Ours);
+        s.prompt(PromptOf::Sent);
+    }
+    fails(&mut s, "server_error");
+    assert!(s.sentences().contains("stopped trying"));
+    s.status(AgentStatus::Idle);
+    s.screen(PromptBox::Empty);
+    assert_eq!(s.pass(HOUR), "");
+    assert_eq!(standing(&s).0, State::Idle);
+}
+
+#[test]
+fn a_turn_that_ends_well_begins_the_count_anew() {
+    let mut s = Session::busy(claude());
+    for _ in 0..20 {
+        fails(&mut s, "server_error");
+        assert!(s.sentences().contains("goes on in 60 s"));
+        s.status(AgentStatus::Idle);
+        s.screen(PromptBox::Empty);
+        s.pass(60_000);
+        s.screen(PromptBox::Ours);
+        s.prompt(PromptOf::Sent);
+        s.call(HookEvent::Stop);
+    }
+}
+
+#[test]
+fn who_is_there_is_left_alone() {
+    let mut s = Session::busy(claude());
+    fails(&mut s, "server_error");
+    s.status(AgentStatus::Idle);
+    s.screen(PromptBox::Empty);
+    assert_eq!(s.key(KeyClass::Typed), "continue.cancelled");
+    assert_eq!(standing(&s).0, State::Idle);
+    assert_eq!(s.pass(HOUR), "");
+    let mut s = Session::busy(claude());
+    s.key(KeyClass::Typed);
+    s.after(50_000);
+    fails(&mut s, "server_error");
+    assert!(s.sentences().contains("left to the person"));
+    assert_eq!(s.pass(HOUR), "");
+    let mut always = claude();
+    always.config.recovery.after_error = AfterError::Always;
+    let mut s = Session::busy(always);
+    s.key(KeyClass::Typed);
+    fails(&mut s, "server_error");
+    assert!(s.sentences().contains("goes on in 60 s"));
+}
+
+#[test]
+fn a_refusal_without_a_reset_is_an_error_like_others() {
+    let mut s = Session::busy(claude());
+    assert_eq!(fails(&mut s, "rate_limit"), "let 3 go");
+    assert_eq!(s.pass(2000), "turn.failed, notice");
+    s.status(AgentStatus::Idle);
+    s.screen(PromptBox::Empty);
+    assert_eq!(s.pass(58_000), "hold keys, go on after Error");
+}
+
+#[test]
+fn a_failed_login_is_never_tried_again() {
+    let mut s = Session::busy(claude());
+    assert!(fails(&mut s, "authentication_failed").ends_with("turn.failed, notice"));
+    s.status(AgentStatus::Idle);
+    s.screen(PromptBox::Empty);
+    assert_eq!(standing(&s), blocked_on("login"));
+    assert_eq!(s.pass(24 * HOUR), "");
+    assert_eq!(s.prompt(PromptOf::Person), "let 4 go");
+}
