@@ -7,6 +7,7 @@ use std::time::{Duration, Instant};
 use thiserror::Error;
 
 use super::run::{Cut, Output, git, own_filters};
+use crate::core::config::Handoff;
 use crate::core::handoff::capture::GitState;
 
 /// The most output of `git status` that is read, in bytes.
@@ -25,8 +26,18 @@ const PATHS_CAP: usize = 2000;
 pub struct Limits {
     /// For all runs together (`handoff.git_timeout`).
     pub time: Duration,
-    /// The longest patch, in bytes; a longer one is left out whole, since half a patch cannot be applied.
+    /// The longest patch, in bytes; a longer one is left out whole, since half a patch cannot be applied. 0: none is asked
+    /// for (`handoff.diff`).
     pub patch: usize,
+}
+
+impl Limits {
+    /// As configured.
+    #[must_use]
+    pub fn of(config: &Handoff) -> Self {
+        let limits = Self { time: Duration::from_millis(config.git_timeout.ms()), ..Self::default() };
+        if config.diff { limits } else { Self { patch: 0, ..limits } }
+    }
 }
 
 impl Default for Limits {
@@ -85,10 +96,12 @@ pub fn read(dir: &Path, limits: Limits) -> Result<Option<GitState>, GitError> {
     if let Some(stat) = ask.diff(&["--stat=120"], "summary", &mut state, STAT_CAP) {
         state.stat = String::from_utf8_lossy(&stat).into_owned();
     }
-    if let Some(patch) = ask.diff(&["--binary"], "patch", &mut state, limits.patch) {
-        state.patch = patch;
+    if limits.patch > 0 {
+        if let Some(patch) = ask.diff(&["--binary"], "patch", &mut state, limits.patch) {
+            state.patch = patch;
+        }
+        ask.parts(&mut state);
     }
-    ask.parts(&mut state);
     Ok(Some(state))
 }
 

@@ -51,7 +51,8 @@ impl Host {
     pub(super) fn ask_request(&mut self, connection: u64, request: u64, answer: AskAnswer) {
         let line = if self.launch.config.restart.mode == RestartMode::Ask {
             self.events.push_back(Event::Ask { answer });
-            ok_line(request, &serde_json::json!({ "ask": answer }))
+            let snooze = (answer == AskAnswer::Snooze).then_some(self.launch.config.restart.snooze);
+            ok_line(request, &serde_json::json!({ "ask": answer, "snooze": snooze }))
         } else {
             let failure = Failure::new(Code::Refused, "nobody is asked in this session", "`[restart] mode = \"ask\"` has hopty ask");
             error_line(request, &failure)

@@ -1,7 +1,6 @@
 //! The work tree that a handoff is loaded into, held against the one that it was made in (checklist 97, `handoff.git`).
 
 use std::path::Path;
-use std::time::Duration;
 
 use crate::core::config::{Config, GitPolicy};
 use crate::core::handoff::drift::drift;
@@ -15,7 +14,6 @@ pub fn since(config: &Config, store: &Store, loaded: &Loaded, dir: &Path) -> Vec
         return Vec::new();
     }
     let Some((then, patch)) = store.work_tree(&loaded.entry.id) else { return Vec::new() };
-    let limits = Limits { time: Duration::from_millis(config.handoff.git_timeout.ms()), ..Limits::default() };
-    let Ok(now) = read(dir, limits) else { return Vec::new() };
+    let Ok(now) = read(dir, Limits::of(&config.handoff)) else { return Vec::new() };
     drift(then.as_ref(), patch.as_deref(), now.as_ref())
 }

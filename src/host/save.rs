@@ -2,14 +2,13 @@
 
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::path::PathBuf;
-use std::time::Duration;
 
 use super::Host;
 use super::drift;
 use super::start::Ready;
 use super::watching::persons;
 use crate::core::config::GitPolicy;
-use crate::core::handoff::capture::{Capture, Origin};
+use crate::core::handoff::capture::{Capture, Lists, Origin};
 use crate::core::handoff::continuation::Continuation;
 use crate::core::handoff::drift::{ADVICE, tell};
 use crate::core::handoff::entry::{Claim, Kind};
@@ -113,9 +112,7 @@ impl Host {
     }
 
     fn budget(&self) -> Budget {
-        let c = &self.launch.config.handoff;
-        let size = |n: u32| usize::try_from(n).unwrap_or(usize::MAX);
-        Budget { frame: size(c.frame_chars), goal: size(c.goal_chars) }
+        Budget::of(&self.launch.config.handoff)
     }
 
     fn claim_for(&self, conversation: &ConversationId) -> Claim {
@@ -156,6 +153,7 @@ impl Host {
             predecessor: self.predecessor.clone(),
         };
         let mut capture = Capture::new(origin, facts);
+        capture.lists = Lists::of(&self.launch.config.handoff);
         let fill = supervisor.fill();
         capture.situation.reason = self.wish.clone();
         capture.situation.window = (fill.window > 0).then_some(fill.window);
@@ -170,11 +168,10 @@ impl Host {
         let viewed = self.makes_views();
         let (store, keeping, budget) = (self.paths.claude.clone(), self.keeping(), self.budget());
         let (claim, dir, paths) = (self.claim_for(claim_for), self.dir.clone(), self.paths.clone());
-        let git_limit = Duration::from_millis(self.launch.config.handoff.git_timeout.ms());
+        let limits = crate::git::state::Limits::of(&self.launch.config.handoff);
         let copied = self.launch.config.handoff.copy_transcript && !transcript.is_empty();
         let raw = copied.then(|| PathBuf::from(transcript));
         let job = move || {
-            let limits = crate::git::state::Limits { time: git_limit, ..Default::default() };
             capture.git = crate::git::state::read(&dir, limits).ok().flatten();
             capture.memory_keeper = crate::fs::servers::memory_keeper(&paths, &dir);
             let views = viewed.then(|| Material::of(&capture));

@@ -3,7 +3,8 @@
 
 use std::time::{Duration, Instant};
 
-use hopty::core::claude::question::{HEADER, OPTIONS, question};
+use hopty::core::claude::question::{HEADER, options, question};
+use hopty::core::config::Span;
 use hopty::standin::request::Request;
 use hopty::standin::script::{Reply, Script};
 use serde_json::json;
@@ -26,7 +27,8 @@ fn talk(kind: Kind) -> Option<(World, Term)> {
             return Reply::text(format!("Continuing from handoff {id}.")).filling(2000);
         }
         if is_told(request) && request.tool_results().is_empty() {
-            let options: Vec<_> = OPTIONS.iter().map(|(label, _)| json!({"label": label, "description": "as it says"})).collect();
+            let options: Vec<_> =
+                options(Span::from_secs(300)).iter().map(|label| json!({"label": label, "description": "as it says"})).collect();
             let asked = json!({"question": question(65), "header": HEADER, "options": options, "multiSelect": false});
             return Reply::tool("AskUserQuestion", json!({"questions": [asked]})).filling(131_000);
         }

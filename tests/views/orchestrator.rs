@@ -1,12 +1,14 @@
 //! The loop of source document 002 on hopty: its signal, its state, its messages.
 
 use std::os::unix::fs::symlink;
+use std::process::Command;
 use std::time::{Duration, SystemTime};
 
 use hopty::core::config::{Config, Profile};
 use hopty::standin::script::Reply;
+use serde_json::{Value, json};
 
-use super::steps::*;
+use super::steps::{self, below, consumed, hand_over, kinds, names, of_before, sent, talk, with, world};
 use super::support::wait_for;
 use super::support::world::World;
 
@@ -174,25 +176,68 @@ fn item_085_the_thresholds_are_those_of_the_profile_and_the_window_can_be_set() 
     world.leave(term);
 }
 
+/// The records of two handoffs of the same talk: by default, and with every number of `config.yaml` set to another.
 #[test]
-fn item_088_work_handoff_and_buffer_are_80_10_and_10() {
-    let levels = Config::default().context.levels();
-    let (handoff, hard) = (levels.handoff.percent.unwrap(), levels.hard.percent.unwrap());
-    assert_eq!((handoff, hard - handoff, 100.0 - hard), (80.0, 10.0, 10.0));
+fn item_100_what_config_yaml_sets_has_its_key_and_acts() {
+    let mut world = world("");
+    git(&world, &["init", "-q"]);
+    std::fs::write(below(&world, "pier.txt"), "stone\n").unwrap();
+    git(&world, &["add", "pier.txt"]);
+    let path = below(&world, "c74cc080-94b9-4841-b82f-a62cfb8efdc0.jsonl");
+    let mut lines = vec![json!({"type": "user", "message": {"content": "Build the bridge."}, "cwd": world.project})];
+    let mut call = |id: String, name: &str, input: Value, text: &str, error: bool, detail: Value| {
+        lines.push(json!({"type": "assistant", "message": {"id": id, "model": "m", "content":
+            [{"type": "tool_use", "id": id, "name": name, "input": input}]}}));
+        lines.push(json!({"type": "user", "toolUseResult": detail, "message": {"content":
+            [{"type": "tool_result", "tool_use_id": id, "content": text, "is_error": error}]}}));
+    };
+    for n in 0..14 {
+        let question = format!("Which stone for pier {n}?");
+        let detail = json!({"questions": [], "answers": {&question: "granite"}});
+        call(format!("q{n}"), "AskUserQuestion", json!({"questions": [{"question": question}]}), "ok", false, detail);
+    }
+    for n in 0..14 {
+        let text = format!("way {} is closed", n % 7);
+        call(format!("e{n}"), "Bash", json!({"command": "go"}), &text, true, json!(format!("Error: {text}")));
+    }
+    std::fs::write(&path, lines.iter().map(|line| format!("{line}\n")).collect::<String>()).unwrap();
+    let told = |world: &World| {
+        let id = world.ask(&["handoff", "create", "--transcript", path.to_str().unwrap()]).trim().to_owned();
+        let record = world.claude_dir().join("handoff/records").join(&id);
+        let checkpoint = steps::json(&record.join("state.json"))["checkpoint"].clone();
+        let frame = world.ask(&["handoff", "show", "--frame", &id]);
+        let diff = checkpoint["git_diff"].as_str().unwrap().contains("+stone");
+        assert_eq!(record.join("changes.patch").exists(), diff);
+        let count = |key: &str| checkpoint[key].as_array().unwrap().len();
+        let document = std::fs::read_to_string(record.join("handoff.md")).unwrap();
+        assert_eq!(document.matches("Which stone").count(), count("decisions"));
+        assert_eq!(document.matches("- 2 times: Bash: way").count(), count("gotchas"));
+        (count("decisions"), frame.matches("Which stone").count(), count("gotchas"), diff)
+    };
+    // max_decisions, the five of the summary, max_gotchas, include_git_diff.
+    assert_eq!(told(&world), (10, 5, 5, true));
+    for (key, value) in [("DECISIONS", "12"), ("FRAME_DECISIONS", "2"), ("GOTCHAS", "1"), ("DIFF", "false")] {
+        world.set(&format!("HOPTY_HANDOFF_{key}"), value);
+    }
+    assert_eq!(told(&world), (12, 2, 1, false));
 }
 
 #[test]
-fn item_100_what_config_yaml_sets_has_its_key_and_its_value() {
+fn the_configuration_of_another_program_is_not_read() {
     let config = Config::default();
     let s2 = Profile::S2.levels();
     // threshold, warning_threshold, orchestrator.auto_continue; max_tokens is what the model has unless it is set.
     assert_eq!((s2.handoff.percent, s2.warn.percent), (Some(80.0), Some(70.0)));
     assert_eq!((config.restart.mode.word(), config.context.window), ("auto", 0));
-    // A file of that document is somebody else's: it is not read, so it changes nothing.
     let world = world("");
     std::fs::create_dir_all(below(&world, ".claude")).unwrap();
     std::fs::write(below(&world, ".claude/config.yaml"), "handoff:\n  threshold: 0.01\n").unwrap();
     let (term, _) = talk(&world);
     assert!(!kinds(&world).iter().any(|kind| kind == "level.crossed"));
     world.leave(term);
+}
+
+fn git(world: &World, args: &[&str]) {
+    let done = Command::new("git").args(args).env_clear().envs(world.env.iter().cloned()).current_dir(&world.project).status();
+    assert!(done.unwrap().success(), "git {args:?}");
 }

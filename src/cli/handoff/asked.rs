@@ -6,6 +6,7 @@ use super::args::Session;
 use crate::cli::control::{Control, Rule, live};
 use crate::cli::error::{Failed, say};
 use crate::cli::session::ANSWER;
+use crate::core::config::Span;
 use crate::core::supervisor::ask::AskAnswer;
 use crate::fs::paths::Paths;
 
@@ -15,7 +16,10 @@ pub(super) fn answer(paths: &Paths, session: &Session, answer: AskAnswer) -> Res
     match (session.json, answer) {
         (true, _) => say(format_args!("{done}"))?,
         (false, AskAnswer::Dismiss) => say(format_args!("{name} asks no more in this conversation"))?,
-        (false, _) => say(format_args!("{name} asks again in 5 minutes"))?,
+        (false, _) => {
+            let snooze = done["snooze"].as_str().and_then(|span| span.parse::<Span>().ok()).unwrap_or_default();
+            say(format_args!("{name} asks again in {}", snooze.words()))?;
+        }
     }
     Ok(0)
 }

@@ -2,7 +2,6 @@
 
 use std::io::Read;
 use std::path::{Path, PathBuf};
-use std::time::Duration;
 
 use serde_json::{Value, json};
 
@@ -13,11 +12,12 @@ use crate::cli::conversation::{Meant, meant};
 use crate::cli::error::Failed;
 use crate::core::claude::facts::Facts;
 use crate::core::claude::place;
-use crate::core::handoff::capture::{Capture, Origin};
+use crate::core::handoff::capture::{Capture, Lists, Origin};
 use crate::core::handoff::entry::Kind;
 use crate::core::handoff::views::Material;
 use crate::core::ids::{ConversationId, HandoffId, SessionName};
 use crate::fs::{transcript, views};
+use crate::git::state::Limits;
 use crate::io::clock::Clock;
 
 /// The longest summary that is taken, in bytes.
@@ -93,12 +93,11 @@ pub(super) fn create(place: &Place, options: &CreateOptions) -> Result<u8, Faile
         predecessor: status.and_then(|status| status["handoff"]["id"].as_str()?.parse().ok()),
     };
     let mut capture = Capture::new(origin, &source.facts);
+    capture.lists = Lists::of(&place.config.handoff);
     capture.situation.reason = "it was asked for by `hopty handoff create`".to_owned();
     capture.situation.window = status.and_then(|status| status["context"]["window"].as_u64()).filter(|window| *window > 0);
     capture.summary = summary;
-    let limits =
-        crate::git::state::Limits { time: Duration::from_millis(place.config.handoff.git_timeout.ms()), ..Default::default() };
-    capture.git = crate::git::state::read(&dir, limits).ok().flatten();
+    capture.git = crate::git::state::read(&dir, Limits::of(&place.config.handoff)).ok().flatten();
     capture.memory_keeper = crate::fs::servers::memory_keeper(&place.paths, &dir);
     let material = Material::of(&capture);
     let at = views::Place {

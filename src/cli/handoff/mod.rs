@@ -82,8 +82,7 @@ impl Place {
     }
 
     fn budget(&self) -> Budget {
-        let size = |n: u32| usize::try_from(n).unwrap_or(usize::MAX);
-        Budget { frame: size(self.config.handoff.frame_chars), goal: size(self.config.handoff.goal_chars) }
+        Budget::of(&self.config.handoff)
     }
 
     fn keeping(&self) -> Keeping {

@@ -100,13 +100,14 @@ pub fn stdout(event: HookEvent, answer: &HookAnswer, frame: Option<&str>) -> Str
         }
         HookAnswer::Frame { .. } => frame.map_or_else(String::new, tell),
         HookAnswer::Tell { what: Told::Note } => tell(note::QUESTION),
-        HookAnswer::Tell { what: Told::Ask { percent } } => tell(&question::order(*percent)),
+        HookAnswer::Tell { what: Told::Ask { percent, snooze } } => tell(&question::order(*percent, *snooze)),
     }
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::core::config::Span;
 
     #[test]
     fn a_tool_batch_names_its_tool_uses() {
@@ -139,7 +140,7 @@ mod tests {
     /// A warning that only the terminal shows asks Claude nothing.
     #[test]
     fn item_101_what_claude_is_to_do_goes_to_claude_and_not_to_the_terminal() {
-        let asked = HookAnswer::Tell { what: Told::Ask { percent: 61 } };
+        let asked = HookAnswer::Tell { what: Told::Ask { percent: 61, snooze: Span::from_secs(300) } };
         let said: Value = serde_json::from_str(&stdout(HookEvent::UserPromptSubmit, &asked, None)).unwrap();
         assert_eq!(said["hookSpecificOutput"]["hookEventName"], "UserPromptSubmit");
         assert!(said["hookSpecificOutput"]["additionalContext"].as_str().unwrap().contains("'Context at 61%."));

@@ -5,6 +5,7 @@
 
 use serde_json::Value;
 
+use crate::core::config::Span;
 use crate::core::supervisor::ask::AskAnswer;
 
 /// The tool.
@@ -13,9 +14,15 @@ const TOOL: &str = "AskUserQuestion";
 pub const HEADER: &str = "Handoff";
 /// The end of the question, by which it is known again.
 const ENDS: &str = "Generate handoff summary and start fresh?";
+/// The first and the last of the answers.
+const YES: &str = "Yes, handoff now";
+const DISMISS: &str = "Dismiss";
+
 /// The answers, in the order in which they are offered.
-pub const OPTIONS: [(&str, AskAnswer); 3] =
-    [("Yes, handoff now", AskAnswer::Yes), ("Snooze 5 min", AskAnswer::Snooze), ("Dismiss", AskAnswer::Dismiss)];
+#[must_use]
+pub fn options(snooze: Span) -> [String; 3] {
+    [YES.to_owned(), format!("Snooze {}", snooze.words()), DISMISS.to_owned()]
+}
 
 /// The question.
 #[must_use]
@@ -25,19 +32,21 @@ pub fn question(percent: u8) -> String {
 
 /// What Claude is told with a person's prompt.
 #[must_use]
-pub fn order(percent: u8) -> String {
-    let options = OPTIONS.map(|(label, _)| format!("'{label}'")).join(" / ");
+pub fn order(percent: u8, snooze: Span) -> String {
+    let offered = options(snooze);
+    let again = &offered[1];
+    let options = offered.each_ref().map(|label| format!("'{label}'")).join(" / ");
     format!(
         "hopty: before you begin, ask the user one question with the {TOOL} tool, exactly so: question '{}', header \
-         '{HEADER}', options {options}, one choice. hopty reads the answer itself. After 'Yes, handoff now' it starts a fresh \
-         conversation (as `hopty restart` does), so begin nothing. After 'Snooze 5 min' (as `hopty handoff snooze`) or \
-         'Dismiss' (as `hopty handoff dismiss`) proceed with the user's original prompt.",
+         '{HEADER}', options {options}, one choice. hopty reads the answer itself. After '{YES}' it starts a fresh \
+         conversation (as `hopty restart` does), so begin nothing. After '{again}' (as `hopty handoff snooze`) or \
+         '{DISMISS}' (as `hopty handoff dismiss`) proceed with the user's original prompt.",
         question(percent)
     )
 }
 
-/// The answer in one call of a PostToolBatch payload, when it is a call with our question. Anything but one of the answers
-/// that were offered counts as "not now".
+/// The answer in one call of a PostToolBatch payload, when it is a call with our question. Anything but "yes" and "dismiss"
+/// counts as "not now".
 #[must_use]
 pub fn answer(call: &Value) -> Option<AskAnswer> {
     if call.get("tool_name")?.as_str()? != TOOL {
@@ -51,7 +60,11 @@ pub fn answer(call: &Value) -> Option<AskAnswer> {
         // As text: `... "QUESTION"="ANSWER" ...`.
         None => text_of(response).split(&format!("{ours}\"=\"")).nth(1)?.split('"').next()?.to_owned(),
     };
-    Some(OPTIONS.iter().find(|(label, _)| *label == given).map_or(AskAnswer::Snooze, |(_, answer)| *answer))
+    Some(match given.as_str() {
+        YES => AskAnswer::Yes,
+        DISMISS => AskAnswer::Dismiss,
+        _ => AskAnswer::Snooze,
+    })
 }
 
 fn text_of(response: &Value) -> String {
@@ -71,7 +84,7 @@ mod tests {
     #[test]
     fn item_109_the_question_has_the_exact_words() {
         assert_eq!(question(62), "Context at 62%. Generate handoff summary and start fresh?");
-        let order = order(62);
+        let order = order(62, Span::from_secs(300));
         for part in ["'Context at 62%. Generate handoff summary and start fresh?'", "header 'Handoff'"] {
             assert!(order.contains(part), "{order}");
         }
@@ -89,7 +102,11 @@ mod tests {
                    "tool_response": response})
         };
         let ours = question(62);
-        for (label, wanted) in OPTIONS.into_iter().chain([("Ask me later, I am busy", AskAnswer::Snooze)]) {
+        let [yes, snooze, dismiss] = options(Span::from_secs(300));
+        let later = "Ask me later, I am busy".to_owned();
+        for (label, wanted) in
+            [(yes, AskAnswer::Yes), (snooze, AskAnswer::Snooze), (dismiss, AskAnswer::Dismiss), (later, AskAnswer::Snooze)]
+        {
             let text = format!("User has answered your questions: \"{ours}\"=\"{label}\". You can now continue.");
             for response in [
                 json!({"questions": [{"question": ours}], "answers": {&ours: label}}),

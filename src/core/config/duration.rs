@@ -32,6 +32,12 @@ impl Span {
         Span(s.saturating_mul(1_000))
     }
 
+    /// In words for a person: `5 min` where it is of whole minutes, else as it is written.
+    #[must_use]
+    pub fn words(self) -> String {
+        if self.0 > 0 && self.0.is_multiple_of(60_000) { format!("{} min", self.0 / 60_000) } else { self.to_string() }
+    }
+
     /// The length in milliseconds.
     #[must_use]
     pub const fn ms(self) -> u64 {

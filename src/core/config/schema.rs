@@ -228,6 +228,8 @@ section! {
         ask_timeout: Span = Span::from_secs(600),
         /// What then happens.
         ask_default: AskDefault = AskDefault::Handoff,
+        /// How long the answer "Snooze" keeps it silent.
+        snooze: Span = Span::from_secs(300),
         /// Restarts allowed within `window`.
         max_restarts: u32 = 10,
         /// The time over which restarts are counted.
@@ -274,6 +276,14 @@ section! {
         frame_chars: u32 = 9_500,
         /// Budget of the goal inside the frame, in UTF-16 units.
         goal_chars: u32 = 4_000,
+        /// Decisions that the record tells (K22).
+        decisions: u32 = 10,
+        /// How many of these the frame tells.
+        frame_decisions: u32 = 5,
+        /// Known gotchas that are told.
+        gotchas: u32 = 5,
+        /// Whether what is changed and not committed is kept as a patch.
+        diff: bool = true,
         /// What a dirty work tree does.
         git: GitPolicy = GitPolicy::Tell,
         /// How long git may take.

@@ -10,6 +10,7 @@ use crate::core::claude::facts::{Decision, Exchange, Facts, ToolError};
 use crate::core::claude::tasks::{Task, TaskStatus};
 use crate::core::claude::transcript::ToolUse;
 use crate::core::claude::work::{Check, Running};
+use crate::core::config::Handoff;
 use crate::core::ids::{Channel, ConversationId, HandoffId, SessionName};
 use crate::core::time::WallTime;
 
@@ -105,6 +106,30 @@ pub enum MemoryKeeper {
     Present,
 }
 
+/// How much of some lists is told (K22).
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Lists {
+    /// Decisions, the newest (`handoff.decisions`).
+    pub decisions: usize,
+    /// What went wrong more than once (`handoff.gotchas`).
+    pub gotchas: usize,
+}
+
+impl Lists {
+    /// As configured.
+    #[must_use]
+    pub fn of(config: &Handoff) -> Self {
+        let count = |n: u32| usize::try_from(n).unwrap_or(usize::MAX);
+        Self { decisions: count(config.decisions), gotchas: count(config.gotchas) }
+    }
+}
+
+impl Default for Lists {
+    fn default() -> Self {
+        Self::of(&Handoff::default())
+    }
+}
+
 /// Everything that a handoff is made from.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Capture {
@@ -138,11 +163,13 @@ pub struct Capture {
     pub git: Option<GitState>,
     /// Whether the memory-keeper line is written.
     pub memory_keeper: MemoryKeeper,
+    /// How much of its lists is told.
+    pub lists: Lists,
 }
 
 impl Capture {
     /// What the transcript says. The caller adds `situation.reason`, `window`, `background` and `draft`, the summary and
-    /// git where there are any.
+    /// git where there are any, and `lists` as configured.
     #[must_use]
     pub fn new(origin: Origin, facts: &Facts) -> Self {
         let purpose = |tool: &ToolUse| {
@@ -193,6 +220,7 @@ impl Capture {
             recent: facts.recent().cloned().collect(),
             git: None,
             memory_keeper: MemoryKeeper::Absent,
+            lists: Lists::default(),
         }
     }
 
@@ -219,7 +247,7 @@ impl Capture {
         done
     }
 
-    /// What went wrong the same way more than once, most often first, at most 5.
+    /// What went wrong the same way more than once, most often first, as many as `lists` says.
     #[must_use]
     pub fn gotchas(&self) -> Vec<String> {
         let mut seen: Vec<(&ToolError, usize)> = Vec::new();
@@ -231,7 +259,15 @@ impl Capture {
         }
         seen.retain(|(_, count)| *count > 1);
         seen.sort_by_key(|(_, count)| std::cmp::Reverse(*count));
-        seen.into_iter().take(5).map(|(error, count)| format!("{count} times: {}: {}", error.tool, error.line)).collect()
+        seen.into_iter()
+            .take(self.lists.gotchas)
+            .map(|(error, count)| format!("{count} times: {}: {}", error.tool, error.line))
+            .collect()
+    }
+
+    /// What the person decided last, newest first, as many as `lists` says.
+    pub fn told_decisions(&self) -> impl Iterator<Item = &Decision> {
+        self.decisions.iter().rev().take(self.lists.decisions)
     }
 
     /// The id of the handoff, by its time and conversation.

@@ -54,7 +54,7 @@ pub struct Checkpoint {
     pub tokens_used: u64,
     /// Commands that verified something, newest first: `passed: cargo test`.
     pub evidence: Vec<String>,
-    /// What goes wrong again and again, at most 5.
+    /// What goes wrong again and again.
     pub gotchas: Vec<String>,
     /// `ready`, or `partial` when an operation was cut in two (checklist 89).
     pub status: String,
@@ -93,7 +93,7 @@ impl Checkpoint {
             current_phase: if tasks.is_empty() { 0 } else { count((done + 1).min(tasks.len())) },
             total_phases: count(tasks.len()),
             completed_phases: capture.done(),
-            decisions: capture.decisions.iter().rev().take(10).map(DecisionRow::of).collect(),
+            decisions: capture.told_decisions().map(DecisionRow::of).collect(),
             files_created: names(created),
             files_modified: names(modified),
             git_diff: git.map(|git| patch(&git.staged)).unwrap_or_default(),

@@ -8,6 +8,7 @@
 use super::document::{Document, Fence};
 use super::sections::Section;
 use super::text::{cut_units, safe, safe_line, units};
+use crate::core::config::Handoff;
 
 /// The most that Claude takes of one hook, in UTF-16 units (measured).
 pub const HARD_MAX: usize = 10_000;
@@ -17,8 +18,6 @@ pub const LEAST: usize = 2_000;
 pub const LAST_LINE: &str = "=== END HANDOFF ===";
 /// What a section keeps although one before it could use the space, in UTF-16 units.
 const FLOOR: usize = 300;
-/// How many decisions are told.
-const DECISIONS: usize = 5;
 /// The longest path in a cut mark, in UTF-16 units.
 const PATH_CAP: usize = 160;
 
@@ -29,12 +28,23 @@ pub struct Budget {
     pub frame: usize,
     /// The goal (`handoff.goal_chars`).
     pub goal: usize,
+    /// Of the record's decisions so many are told (`handoff.frame_decisions`).
+    pub decisions: usize,
 }
 
 impl Default for Budget {
     /// The defaults of CONTRACT C6.
     fn default() -> Self {
-        Self { frame: 9_500, goal: 4_000 }
+        Self::of(&Handoff::default())
+    }
+}
+
+impl Budget {
+    /// As configured.
+    #[must_use]
+    pub fn of(config: &Handoff) -> Self {
+        let size = |n: u32| usize::try_from(n).unwrap_or(usize::MAX);
+        Self { frame: size(config.frame_chars), goal: size(config.goal_chars), decisions: size(config.frame_decisions) }
     }
 }
 
@@ -55,7 +65,7 @@ pub fn frame(document: &Document, record: &str, budget: Budget) -> String {
         short.render(),
     );
     let mut left = budget.frame.clamp(LEAST, HARD_MAX).saturating_sub(units(&text) + units(LAST_LINE) + 1);
-    let parts: Vec<(String, String)> = document.sections.iter().map(|(section, body)| part(*section, body)).collect();
+    let parts: Vec<(String, String)> = document.sections.iter().map(|(section, body)| part(*section, body, budget)).collect();
     let wants: Vec<usize> = parts.iter().map(|(heading, body)| units(heading) + units(body)).collect();
     let mut reserved: usize = wants.iter().map(|want| (*want).min(FLOOR)).sum();
     for (((heading, body), want), (section, _)) in parts.iter().zip(&wants).zip(&document.sections) {
@@ -75,9 +85,12 @@ pub fn frame(document: &Document, record: &str, budget: Budget) -> String {
 }
 
 /// Heading and text of a section. The text is made safe again: it may come from a file.
-fn part(section: Section, body: &str) -> (String, String) {
-    // Of ten decisions in the record the frame tells five (K22).
-    let told = if section == Section::Decisions { body.split_inclusive('\n').take(DECISIONS).collect() } else { body.to_owned() };
+fn part(section: Section, body: &str, budget: Budget) -> (String, String) {
+    // The newest stand first, each on a line.
+    let told = match section {
+        Section::Decisions => body.split_inclusive('\n').take(budget.decisions).collect(),
+        _ => body.to_owned(),
+    };
     let mut body = safe(&told);
     if !body.ends_with('\n') {
         body.push('\n');
@@ -182,7 +195,7 @@ mod tests {
         capture.origin.working_dir = "/d\u{1f600}>".repeat(2000);
         let document = Document::of(&capture);
         for frame_chars in [0, 10, 2000, 3000, 9500, 10_000, 1_000_000] {
-            let text = frame(&document, &"/very/long".repeat(500), Budget { frame: frame_chars, goal: 100_000 });
+            let text = frame(&document, &"/very/long".repeat(500), Budget { frame: frame_chars, goal: 100_000, decisions: 5 });
             lines_are_true(&text, frame_chars.clamp(LEAST, HARD_MAX));
         }
     }
@@ -199,7 +212,7 @@ mod tests {
             capture.goal = Some(goal);
             capture.summary = Some(said.clone());
             capture.files = vec![said];
-            let text = frame(&Document::of(&capture), RECORD, Budget { frame: frame_chars, goal: goal_chars });
+            let text = frame(&Document::of(&capture), RECORD, Budget { frame: frame_chars, goal: goal_chars, decisions: 5 });
             lines_are_true(&text, frame_chars.clamp(LEAST, HARD_MAX));
         }
     }

@@ -12,8 +12,6 @@ use crate::core::claude::work::Outcome;
 
 /// The longest goal in the document, in bytes after it was made safe.
 const GOAL_CAP: usize = 256 << 10;
-/// How many decisions the record tells (K22); the frame tells 5 of them.
-const DECISIONS: usize = 10;
 /// How many entries a list of todos, files or next steps has at most.
 const LISTED: usize = 1000;
 /// How many checks are told.
@@ -91,7 +89,7 @@ impl Section {
             Section::Files => files(of),
             Section::Decisions => {
                 let line = |d: &crate::core::claude::facts::Decision| format!("{}: {}", cut_line(&d.question), cut_line(&d.answer));
-                list(&of.decisions.iter().rev().take(DECISIONS).map(line).collect::<Vec<_>>())
+                list(&of.told_decisions().map(line).collect::<Vec<_>>())
             }
             Section::Errors => errors(of),
             Section::Git => git(of),

@@ -66,7 +66,7 @@ pub struct Context {
     pub progress_summary: String,
     /// What is not done yet.
     pub active_todos: Vec<Todo>,
-    /// The last ten decisions, newest first.
+    /// The last decisions, newest first.
     pub recent_decisions: Vec<DecisionRow>,
     /// The last ten files that were written, newest first.
     pub key_files_modified: Vec<String>,
@@ -209,7 +209,7 @@ impl State {
                     .take(LISTED)
                     .map(|task| Todo { content: line(&task.subject), status: task.status.word().to_owned() })
                     .collect(),
-                recent_decisions: (capture.decisions.iter().rev().take(10)).map(DecisionRow::of).collect(),
+                recent_decisions: capture.told_decisions().map(DecisionRow::of).collect(),
                 key_files_modified: capture.files.iter().take(10).map(|path| line(path)).collect(),
                 next_steps: next_steps(capture),
                 recent_messages: (capture.recent.iter().skip(capture.recent.len().saturating_sub(10)))

@@ -5,6 +5,7 @@ use serde::{Deserialize, Serialize};
 use super::ask::AskAnswer;
 use super::halt::After;
 use super::phase::{Cause, StartKind};
+use crate::core::config::Span;
 use crate::core::context::Level;
 use crate::core::ids::{ConversationId, HandoffId};
 use crate::core::process::Signal;
@@ -41,7 +42,15 @@ pub enum Told {
     Ask {
         /// How full the window is, in percent.
         percent: u8,
+        /// How long the answer "Snooze" is for (`restart.snooze`).
+        #[serde(default = "five_minutes")]
+        snooze: Span,
     },
+}
+
+/// What it was before it was a key.
+fn five_minutes() -> Span {
+    Span::from_secs(300)
 }
 
 /// What a hook call is answered with.

@@ -13,16 +13,13 @@ use crate::core::config::{AskDefault, RestartMode};
 use crate::core::context::Level;
 use crate::core::time::Stamp;
 
-/// How long "Snooze 5 min" lasts, in ms (checklist 108).
-pub const SNOOZE_MS: u64 = 300_000;
-
 /// What a person answered.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum AskAnswer {
     /// Hand over now.
     Yes,
-    /// Ask again in five minutes.
+    /// Ask again in a while (`restart.snooze`).
     Snooze,
     /// Ask no more in this conversation.
     Dismiss,
@@ -81,7 +78,7 @@ impl Supervisor {
         }
         self.ask = Ask::Put { until: now.after(self.policy.config.restart.ask_timeout.ms()) };
         self.word = None;
-        Some(HookAnswer::Tell { what: Told::Ask { percent: self.fill.percent() } })
+        Some(HookAnswer::Tell { what: Told::Ask { percent: self.fill.percent(), snooze: self.policy.config.restart.snooze } })
     }
 
     /// The answer is there: from the question that Claude put, or from `hopty handoff snooze` and `dismiss`.
@@ -97,15 +94,16 @@ impl Supervisor {
                 return;
             }
             AskAnswer::Snooze => {
-                self.ask = Ask::Snoozed { until: now.after(SNOOZE_MS) };
-                "The person is asked again in 5 minutes."
+                let snooze = self.policy.config.restart.snooze;
+                self.ask = Ask::Snoozed { until: now.after(snooze.ms()) };
+                format!("The person is asked again in {}.", snooze.words())
             }
             AskAnswer::Dismiss => {
                 self.ask = Ask::Dismissed;
-                "The person is not asked again in this conversation."
+                "The person is not asked again in this conversation.".to_owned()
             }
         };
-        self.decide(out, DecisionKind::RestartIgnored, words.to_owned(), &[self.event_seq], |d| d.by = Some(RestartBy::Level));
+        self.decide(out, DecisionKind::RestartIgnored, words, &[self.event_seq], |d| d.by = Some(RestartBy::Level));
         self.keep_ask(now, out);
     }
 
@@ -121,7 +119,7 @@ impl Supervisor {
     pub(super) fn ask_was(&mut self, now: Stamp, answer: AskAnswer, left: u64) {
         self.ask = match answer {
             AskAnswer::Yes => return,
-            AskAnswer::Snooze => Ask::Snoozed { until: now.after(left.min(SNOOZE_MS)) },
+            AskAnswer::Snooze => Ask::Snoozed { until: now.after(left.min(self.policy.config.restart.snooze.ms())) },
             AskAnswer::Dismiss => Ask::Dismissed,
         };
     }

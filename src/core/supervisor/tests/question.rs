@@ -16,7 +16,7 @@ impl Session {
     fn put() -> Self {
         let mut s = Session::idle(asking());
         assert_eq!(s.usage(62), "level.crossed, notice");
-        assert_eq!(s.prompt(PromptOf::Person), "tell Ask { percent: 62 } 2");
+        assert_eq!(s.prompt(PromptOf::Person), "tell Ask { percent: 62, snooze: Span(300000) } 2");
         s.status(AgentStatus::Busy);
         s
     }
