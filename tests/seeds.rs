@@ -16,8 +16,8 @@ const PAGE: &str = "docs/SEEDS.md";
 const ITEMS: RangeInclusive<u32> = 1..=136;
 /// What later work brings.
 const LATER: [RangeInclusive<u32>; 2] = [73..=82, 124..=129];
-/// The boxes to tick of the fourth document.
-const BOXES: RangeInclusive<u32> = 1..=21;
+/// The boxes to tick of the fourth document, and its risks.
+const LISTS: [(&str, RangeInclusive<u32>); 2] = [("box", 1..=21), ("risk", 1..=7)];
 
 /// A row of the page's tables: `| NNN | what | status | where | test or reason |`.
 #[derive(Debug)]
@@ -214,20 +214,20 @@ fn every_contradiction_is_held() {
     assert_eq!(held, (1..=28).map(|n| n.to_string()).collect::<Vec<_>>());
 }
 
-/// The fourth document's list of what a person would verify by hand.
+/// The fourth document's lists of what a person would verify by hand, and of what may go wrong.
 #[test]
-fn item_117_each_of_the_21_boxes_names_a_test_that_exists() {
+fn every_box_and_every_risk_names_tests_that_exist() {
     let functions = functions();
     let page = text(PAGE);
-    let boxes: Vec<Vec<&str>> =
-        page.lines().filter(|line| line.starts_with("| box ")).map(|line| line.trim_matches('|').split(" | ").collect()).collect();
-    let numbers: Vec<u32> = boxes.iter().map(|cells| cells[0].trim().trim_start_matches("box ").parse().unwrap()).collect();
-    assert_eq!(numbers, BOXES.collect::<Vec<_>>());
-    for cells in boxes {
-        let tests = words(cells[2]);
-        assert!(!tests.is_empty(), "{cells:?}");
-        for test in tests {
-            assert!(functions.contains(test), "there is no test {test}");
+    for (what, numbers) in LISTS {
+        let head = format!("| {what} ");
+        let of = |line: &str| line.strip_prefix(&head)?.split(' ').next()?.parse::<u32>().ok();
+        let rows: Vec<(u32, Vec<&str>)> =
+            page.lines().filter_map(|line| Some((of(line)?, words(line.trim_matches('|').split(" | ").nth(2)?)))).collect();
+        assert_eq!(rows.iter().map(|(number, _)| *number).collect::<Vec<_>>(), numbers.collect::<Vec<_>>(), "{what}");
+        for (number, tests) in rows {
+            let missing: Vec<&&str> = tests.iter().filter(|test| !functions.contains(**test)).collect();
+            assert!(!tests.is_empty() && missing.is_empty(), "{what} {number}: there is no test {missing:?}");
         }
     }
 }

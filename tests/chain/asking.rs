@@ -45,7 +45,7 @@ fn talk(kind: Kind) -> Option<(World, Term)> {
     Some((world, term))
 }
 
-fn is_told(request: &Request) -> bool {
+pub fn is_told(request: &Request) -> bool {
     request.contains("exactly so: question 'Context at 65%. Generate handoff summary and start fresh?'")
 }
 
@@ -57,7 +57,7 @@ fn second_prompt(world: &World, term: &Term) {
 }
 
 /// Enter until the question is gone: Claude takes none in a dialog's first moments (seen on 2.1.329).
-fn enter(term: &Term) {
+pub fn enter(term: &Term) {
     let mut last = Instant::now() - PAUSE;
     wait_for("the question to be answered", || {
         let stands = term.lines().iter().any(|line| line.contains("Enter to select"));
@@ -153,4 +153,38 @@ fn item_106_dismiss_goes_on_with_the_prompt_and_asks_no_more() {
     assert_eq!(told, 1, "it is told once");
     assert!(!world.decisions().iter().any(|d| d["kind"] == "restart.requested"));
     world.leave(term);
+}
+
+/// Each session is asked by its own figure, and what is answered in one says nothing to the other.
+#[test]
+fn item_103_each_session_is_asked_for_itself() {
+    let script = Script::each(|request, _| {
+        let fill = if request.contains("Fill the window.") { 130_000 } else { 3000 };
+        Reply::text(format!("Answer {}.", request.assistant_messages())).filling(fill)
+    });
+    let mut world = World::with(Kind::StandIn, None, script);
+    world.set("HOPTY_RESTART_MODE", "ask");
+    let names = ["proj", "proj-2"];
+    let terms: Vec<Term> = names.iter().map(|_| world.start(&[])).inspect(Term::wait_box).collect();
+    let conversation = |name: &str| {
+        let status: serde_json::Value = serde_json::from_str(&world.ask(&["status", name, "--json"])).unwrap();
+        text_of(&status, "conversation")
+    };
+    let say = |session: usize, text: &str, answer: usize| {
+        submit(&terms[session], text);
+        terms[session].wait_text(&format!("Answer {answer}."));
+        world.ask(&["wait", names[session], "idle", "--timeout", "60s"]);
+        let last = main_requests(&world, &conversation(names[session])).pop().unwrap();
+        last.texts().iter().filter(|(_, text)| text.contains("exactly so: question 'Context at 65%.")).count()
+    };
+    assert_eq!((say(0, "Fill the window.", 0), say(1, "Say hello.", 0)), (0, 0));
+    assert_eq!((say(0, "Go on.", 1), say(1, "Go on.", 1)), (1, 0), "only the one whose window is full is asked");
+    world.ask(&["handoff", "dismiss", names[0]]);
+    assert_eq!(say(1, "Fill the window.", 2), 0);
+    assert_eq!((say(0, "And on.", 2), say(1, "And on.", 3)), (1, 1), "the other's dismissal keeps nobody from being asked");
+    for (name, mut term) in names.into_iter().zip(terms) {
+        term.submit("/exit");
+        assert_eq!(term.wait_exit(), 0, "{name}");
+    }
+    world.assert_nothing_left();
 }

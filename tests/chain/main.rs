@@ -7,6 +7,7 @@
 mod support;
 
 mod asking;
+mod boxes;
 mod commands;
 mod conversations;
 mod drafts;
@@ -20,6 +21,7 @@ mod steps;
 mod words;
 
 use asking::*;
+use boxes::*;
 use commands::*;
 use conversations::*;
 use drafts::*;
@@ -38,6 +40,7 @@ both! {
     a_tool_loop_over_the_hard_level_hands_over_at_a_tool_boundary,
     each_level_is_told_once_on_the_way_up,
     item_066_the_facts_alone_carry_a_task_over,
+    item_117_the_21_boxes_hold_in_one_run,
     item_118_from_a_fresh_session_over_the_question_to_the_new_conversation,
     hand_overs_in_a_row_lose_nothing,
     a_turn_that_ends_over_the_handoff_level_hands_over,

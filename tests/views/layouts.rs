@@ -3,10 +3,13 @@
 use std::os::unix::fs::MetadataExt;
 use std::path::Path;
 
-use hopty::standin::script::Reply;
+use hopty::standin::script::{Reply, Script};
+use serde_json::{Value, json};
 
-use super::steps::*;
+use super::steps::{below, hand_over, kinds, names, sent, talk, with, world};
+use super::support::claude::Kind;
 use super::support::wait_for;
+use super::support::world::World;
 
 #[test]
 fn without_configuration_the_project_stays_as_it_is() {
@@ -22,19 +25,49 @@ fn without_configuration_the_project_stays_as_it_is() {
     assert!(!world.claude_dir().join("auto-session.log").exists());
 }
 
+/// What the skill of source document 003 reads and says: objective, todos that are open, five of the files.
+fn as_the_skill_says(state: &Value) -> Vec<String> {
+    let context = &state["context"];
+    let text = |value: &Value| value.as_str().unwrap_or_else(|| panic!("no text: {state}")).to_owned();
+    let todos = context["active_todos"].as_array().unwrap();
+    let files = context["key_files_modified"].as_array().unwrap();
+    let mut lines = vec![format!("PREVIOUS OBJECTIVE: {}", text(&context["current_objective"]))];
+    lines.extend(todos.iter().map(|todo| format!("  - [{}] {}", text(&todo["status"]), text(&todo["content"]))));
+    lines.push(format!("RECENTLY MODIFIED: {}", files.iter().take(5).map(text).collect::<Vec<_>>().join(", ")));
+    lines
+}
+
 #[test]
-fn item_114_the_state_lies_where_the_skill_looks_for_it() {
-    let world = world("acm");
+fn item_114_a_skill_can_present_the_state_and_hopty_does() {
+    let script = Script::each(|request, _| match (request.continued_handoff(), request.assistant_messages()) {
+        (Some(id), _) => Reply::text(format!("Continuing from handoff {id}.")).filling(3000),
+        (None, 0) => Reply::tool("TaskCreate", json!({"subject": "Lay the keel", "description": "d"}))
+            .and_tool("TaskCreate", json!({"subject": "Cut the sail", "description": "d"}))
+            .and_tool("TaskCreate", json!({"subject": "Tar the hull", "description": "d"})),
+        (None, 1) => Reply::tool("TaskUpdate", json!({"taskId": "1", "status": "completed"}))
+            .and_tool("TaskUpdate", json!({"taskId": "2", "status": "in_progress"})),
+        (None, 2) => Reply::tool("Write", json!({"file_path": "sail.txt", "content": "linen"})),
+        (None, _) => Reply::text("Hello.").filling(3000),
+    });
+    let mut world = World::with(Kind::StandIn, None, script);
+    world.set("HOPTY_HANDOFF_VIEWS", "acm");
     let (term, conversation) = talk(&world);
     let id = hand_over(&world, 1);
     let dir = below(&world, ".claude/claudikins-acm");
-    let state = wait_for("the state", || dir.join("handoff.md").exists().then(|| json(&dir.join("handoff-state.json"))));
-    assert_eq!(state["version"], "2.0");
-    assert_eq!(state["project_dir"], world.project.to_str().unwrap());
+    let state = wait_for("the state", || dir.join("handoff.md").exists().then(|| super::steps::json(&dir.join("handoff-state.json"))));
+    let said = as_the_skill_says(&state);
+    let file = said[3].strip_prefix("RECENTLY MODIFIED: ").unwrap();
+    assert_eq!(said[..3], ["PREVIOUS OBJECTIVE: Say hello to me.", "  - [in_progress] Cut the sail", "  - [pending] Tar the hull"]);
+    assert!(file.ends_with("sail.txt"), "{file}");
+    assert_eq!((&state["version"], &state["project_dir"]), (&json!("2.0"), &json!(world.project)));
     assert!(state["transcript_path"].as_str().unwrap().contains(&conversation));
-    assert_eq!(state["context"]["current_objective"], "Say hello to me.");
-    assert!(std::fs::read_to_string(dir.join("handoff.md")).unwrap().contains("## Current Objective\nSay hello to me.\n"));
-    assert!(world.ask(&["handoff", "show", &id]).contains("Say hello to me."), "and hopty presents it");
+    let document = std::fs::read_to_string(dir.join("handoff.md")).unwrap();
+    let shown = world.ask(&["handoff", "show", &id]);
+    for (text, todo) in [(&document, "- [in_progress] Cut the sail\n"), (&shown, "- [in_progress] #2 Cut the sail\n")] {
+        assert!(text.contains("Say hello to me.") && text.contains(todo) && text.contains("sail.txt"), "{text}");
+        assert!(!text.contains("] Lay the keel") && !text.contains("] #1 Lay the keel"), "what is done is no todo: {text}");
+    }
+    assert!(shown.contains("Done, not to be done again:\n\n- Lay the keel\n"), "{shown}");
     assert_eq!(std::fs::metadata(dir.join("handoff-state.json")).unwrap().mode() & 0o777, 0o600);
     assert_eq!(names(&dir), ["handoff-state.json", "handoff.md"], "nothing else is left there");
     world.leave(term);
@@ -46,7 +79,7 @@ fn handoff_create_writes_every_view() {
     let (term, _) = talk(&world);
     let id = world.ask(&["handoff", "create"]).trim().to_owned();
     let checkpoint = format!("chk-{}", &id[3..18]);
-    let signal = json(&below(&world, ".claude/auto-execution/.handoff-requested"));
+    let signal = super::steps::json(&below(&world, ".claude/auto-execution/.handoff-requested"));
     assert_eq!((signal["checkpoint_id"].as_str(), signal["requested_by"].as_str()), (Some(checkpoint.as_str()), Some("hopty")));
     let state = std::fs::read_to_string(below(&world, ".claude/auto-execution/state.yaml")).unwrap();
     assert_eq!(state, format!("status: handoff_requested\ncheckpoint_id: {checkpoint}\n"));

@@ -3,7 +3,10 @@
 use std::os::unix::fs::{MetadataExt, symlink};
 use std::path::PathBuf;
 
+use hopty::standin::script::{Reply, Script};
+
 use super::steps::*;
+use super::support::claude::Kind;
 use super::support::term::Term;
 use super::support::wait_for;
 use super::support::world::World;
@@ -40,8 +43,9 @@ fn first_request(world: &World, term: &Term) -> String {
 }
 
 #[test]
-fn item_119_the_tree_has_copies_marker_list_and_log() {
+fn item_119_the_tree_has_copies_marker_list_and_log_and_nothing_else_is_touched() {
     let world = world("memory");
+    put_persons(&world);
     let (term, _) = talk(&world);
     world.ask(&["handoff", "create"]);
     let copy = marked(&world);
@@ -56,21 +60,66 @@ fn item_119_the_tree_has_copies_marker_list_and_log() {
         assert_eq!(std::fs::metadata(&path).unwrap().mode() & 0o777, 0o600, "{}", path.display());
     }
     world.leave(term);
+    // All that the two of them left: the person's files as they were, and these.
+    assert_persons(&world);
+    let persons = |dir: &str| PERSONS.iter().filter_map(|(name, _)| name.strip_prefix(dir).map(str::to_owned)).collect::<Vec<_>>();
+    let hoptys = [".backup-log", ".pending-backup", ".pending-backups", "active-context.md", "raw"].map(str::to_owned);
+    let mut all: Vec<String> = persons("memory/").into_iter().chain(hoptys).collect();
+    all.sort();
+    assert_eq!(names(&memory(&world, "")), all);
+    assert_eq!(names(&below(&world, ".claude")), ["CLAUDE.md", "commands", "hooks", "memory", "scripts", "settings.json"]);
+    let copies: Vec<String> = raw(&world).iter().map(|name| name[15..].to_owned()).collect();
+    assert_eq!(copies.len(), 2, "one of the handoff and one of the end: {copies:?}");
+}
+
+/// What is not hopty's: the person's files round that tree, with something in each.
+const PERSONS: [(&str, &str); 7] = [
+    ("CLAUDE.md", "@memory/active-context.md\n@memory/project-memory.md\n"),
+    ("settings.json", "{}\n"),
+    ("commands/resume-latest.md", "Read the marker.\n"),
+    ("hooks/on-session-end.sh", "exit 0\n"),
+    ("scripts/discard-backup.sh", "exit 0\n"),
+    ("memory/project-memory.md", "Stone is hard.\n"),
+    ("memory/session-2026-11-20-1430.md", "by hand\n"),
+];
+
+fn put_persons(world: &World) {
+    for (name, text) in PERSONS {
+        let path = below(world, ".claude").join(name);
+        std::fs::create_dir_all(path.parent().unwrap()).unwrap();
+        std::fs::write(path, text).unwrap();
+    }
+}
+
+fn assert_persons(world: &World) {
+    for (name, text) in PERSONS {
+        assert_eq!(std::fs::read_to_string(below(world, ".claude").join(name)).unwrap(), text, "{name}");
+    }
 }
 
 #[test]
-fn item_120_the_persons_own_memory_is_left_as_it_is() {
-    let world = world("memory");
-    std::fs::create_dir_all(memory(&world, "")).unwrap();
-    std::fs::write(below(&world, ".claude/CLAUDE.md"), "@memory/active-context.md\n").unwrap();
-    std::fs::write(memory(&world, "project-memory.md"), "Stone is hard.\n").unwrap();
-    std::fs::write(memory(&world, "active-context.md"), "# Active\nNext: paint\n").unwrap();
-    let (term, _) = talk(&world);
-    world.leave(term);
-    assert_eq!(std::fs::read_to_string(below(&world, ".claude/CLAUDE.md")).unwrap(), "@memory/active-context.md\n");
-    assert_eq!(text(&world, "project-memory.md"), "Stone is hard.\n");
-    let context = text(&world, "active-context.md");
-    assert!(context.starts_with("# Active\nNext: paint\n\nLast session ended: "), "{context}");
+fn item_120_what_is_loaded_by_at_has_the_time_of_the_end_and_the_rest_is_the_persons() {
+    // The real Claude, where there is one, loads them: what hopty wrote reaches the next conversation.
+    for kind in [Kind::StandIn, Kind::Real] {
+        let script = Script::each(|_, _| Reply::text("Hello.").filling(3000));
+        let Some(mut world) = World::new(kind, script) else { return };
+        world.set("HOPTY_HANDOFF_VIEWS", "memory");
+        put_persons(&world);
+        std::fs::write(memory(&world, "active-context.md"), "# Active\nNext: paint\n").unwrap();
+        let (term, _) = talk(&world);
+        world.leave(term);
+        assert_persons(&world);
+        let context = text(&world, "active-context.md");
+        let ended = context.strip_prefix("# Active\nNext: paint\n\nLast session ended: ").unwrap_or_else(|| panic!("{context}"));
+        if kind == Kind::Real {
+            let term = world.start(&[]);
+            let request = first_request(&world, &term);
+            for part in ["Stone is hard.", "Next: paint", &format!("Last session ended: {}", ended.trim_end())] {
+                assert!(request.contains(part), "{part:?} is not in {request}");
+            }
+            world.leave(term);
+        }
+    }
 }
 
 #[test]
@@ -184,15 +233,43 @@ fn item_135_a_copy_is_the_transcript_byte_for_byte() {
     world.leave(term);
 }
 
+/// Save by hand, leave, and go on in a new session with what was saved.
 #[test]
-fn item_130_what_a_person_saved_by_hand_stays_and_a_handoff_settles_its_own_copy() {
+fn item_130_what_was_saved_by_hand_is_gone_on_from_when_a_person_wants_to() {
     let world = world("memory");
-    std::fs::create_dir_all(memory(&world, "")).unwrap();
-    std::fs::write(memory(&world, "session-2026-11-20-1430.md"), "by hand\n").unwrap();
+    put_persons(&world);
+    let (term, conversation) = talk(&world);
+    std::fs::write(below(&world, "words.md"), "The pier stands; the deck is next.\n").unwrap();
+    let id = world.ask(&["handoff", "create", "--summary-file", "words.md"]).trim().to_owned();
+    let by_hand = marked(&world);
+    world.leave(term);
+    assert_persons(&world);
+    assert!(by_hand.is_file() && text(&world, "active-context.md").contains("Last session ended: "));
+    // A new session is told of it and begins without it.
+    let term = world.start(&[]);
+    term.wait_text(&format!("hopty: a handoff waits: {id}"));
+    let request = first_request(&world, &term);
+    assert!(!request.contains("HANDOFF LOADED") && !request.contains("the deck is next"), "{request}");
+    world.leave(term);
+    // Who wants the whole of it says so.
+    let term = world.start(&["--handoff"]);
+    assert_eq!(consumed(&world, 1), id);
+    let new = world.status()["conversation"].as_str().unwrap().to_owned();
+    assert_ne!(new, conversation);
+    let first = world.api.requests_of(&new).into_iter().find(|r| r.contains("HANDOFF LOADED")).unwrap();
+    for part in [id.as_str(), "Say hello to me.", "The pier stands; the deck is next."] {
+        assert!(first.contains(part), "{part:?} is not in it");
+    }
+    world.leave(term);
+    assert_persons(&world);
+}
+
+#[test]
+fn a_handoff_that_is_consumed_settles_its_own_copy() {
+    let world = world("memory");
     let (term, _) = talk(&world);
     hand_over(&world, 1);
     wait_for("the marker to go", || (!raw(&world).is_empty() && !memory(&world, ".pending-backup").exists()).then_some(()));
-    assert_eq!(text(&world, "session-2026-11-20-1430.md"), "by hand\n");
     assert_eq!(raw(&world).len(), 1, "the end that hopty itself made is no second copy: {:?}", raw(&world));
     world.leave(term);
 }

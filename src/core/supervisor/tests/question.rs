@@ -96,7 +96,7 @@ fn item_116_a_question_that_nobody_sees_does_not_stand_for_ever() {
 }
 
 #[test]
-fn item_103_an_answer_counts_for_its_own_conversation_only() {
+fn an_answer_counts_for_its_own_conversation_only() {
     let mut s = Session::idle(asking());
     s.feed(Event::AskWas { answer: AskAnswer::Dismiss, left: 0 });
     assert_eq!(s.usage(62), "level.crossed");
