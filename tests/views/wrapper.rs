@@ -1,7 +1,9 @@
 //! What the wrapper script of source document 001 did, done by the host.
 
+use std::os::unix::fs::PermissionsExt;
 use std::path::Path;
 
+use hopty::standin::home;
 use hopty::standin::script::Reply;
 use nix::libc;
 
@@ -72,6 +74,19 @@ fn item_037_the_stop_is_written_down_before_the_signal_and_no_kill_follows_a_goo
     assert!(!journal.contains("\"stop.killed\""), "it ended within its grace");
     assert!(!world.claude_dir().join(".killed-by-monitor").exists());
     world.leave(term);
+    // A program that reads the journal the moment the signal reaches it finds the reason there.
+    let world = self::world("");
+    let (journal, copy) = (world.session_dir().join("journal.jsonl"), world.root.path().join("copy"));
+    let trap = format!("trap 'cp {} {}; exit 0' TERM; touch ready; while :; do sleep 0.05; done", journal.display(), copy.display());
+    world.ask(&["run", "--detached", "--name", "proj", "--", "sh", "-c", &trap]);
+    wait_for("the trap", || world.project.join("ready").exists().then_some(()));
+    world.ask(&["restart", "proj"]);
+    let found = wait_for("what the program found", || std::fs::read_to_string(&copy).ok().filter(|text| text.ends_with('\n')));
+    for line in ["\"kind\":\"restart.requested\"", "\"kind\":\"safe_point.reached\"", "{\"kind\":\"signal\",\"signal\":15"] {
+        assert!(found.contains(line), "{line} was not written yet: {found}");
+    }
+    world.ask(&["stop", "--kill", "proj"]);
+    world.assert_nothing_left();
 }
 
 #[test]
@@ -94,6 +109,20 @@ fn item_039_the_directory_of_a_signal_is_taken_only_if_it_is_there() {
     std::fs::write(&signal, format!("{conversation}:{}/gone\n", world.project.display())).unwrap();
     consumed(&world, 1);
     assert_eq!(world.status()["dir"], world.project.to_str().unwrap(), "one that is missing changes nothing");
+    let (strange, trusted) = (world.root.path().join("strange"), world.root.path().canonicalize().unwrap().join("trusted"));
+    for dir in [&strange, &trusted] {
+        std::fs::create_dir(dir).unwrap();
+    }
+    home::seed(&world.home, &trusted, "").unwrap();
+    for (n, dir, runs_in) in [(2, &strange, &world.project), (3, &trusted, &trusted)] {
+        world.wait_state("idle");
+        let conversation = world.status()["conversation"].as_str().unwrap().to_owned();
+        std::fs::write(&signal, format!("{conversation}:{}\n", dir.display())).unwrap();
+        consumed(&world, n);
+        assert_eq!(world.status()["dir"], runs_in.to_str().unwrap(), "only where Claude is trusted already");
+        let cwd = std::fs::read_link(format!("/proc/{}/cwd", claude(&world))).unwrap();
+        assert_eq!(&cwd, runs_in);
+    }
     world.leave(term);
 }
 
@@ -117,6 +146,15 @@ fn item_043_the_exit_code_is_claudes() {
     kill(claude(&world), libc::SIGKILL);
     assert_eq!(term.wait_exit(), 128 + libc::SIGKILL);
     world.assert_nothing_left();
+    // The same for a Claude that says it itself.
+    let program = world.root.path().join("leaves");
+    for code in [0, 1, 7, 125, 255] {
+        std::fs::write(&program, format!("#!/bin/sh\nexit {code}\n")).unwrap();
+        std::fs::set_permissions(&program, std::fs::Permissions::from_mode(0o755)).unwrap();
+        world.set("HOPTY_PROGRAM_CLAUDE", program.to_str().unwrap());
+        assert_eq!(world.start(&[]).wait_exit(), code);
+    }
+    world.assert_nothing_left();
 }
 
 #[test]
@@ -136,12 +174,22 @@ fn item_046_resume_flags_load_no_handoff_and_a_restart_always_does() {
     let (term, conversation) = talk(&world);
     world.leave(term);
     let made = world.ask(&["handoff", "create"]).trim().to_owned();
-    let term = world.start(&["--resume", &conversation]);
-    term.wait_box();
-    world.wait_state("idle");
-    assert_eq!(world.ask(&["handoff", "id"]).trim(), made, "the whole conversation is there: nothing was loaded");
+    for flags in [&["--resume", conversation.as_str()][..], &["-r", &conversation], &["-c"], &["--continue"]] {
+        let before = world.api.requests_of(&conversation).len();
+        let term = world.start(flags);
+        term.wait_box();
+        term.submit("Say hello again.");
+        let request = wait_for("the whole conversation", || world.api.requests_of(&conversation).into_iter().nth(before));
+        assert!(request.contains("Say hello to me.") && !request.contains("HANDOFF LOADED"), "{flags:?}");
+        world.wait_state("idle");
+        assert_eq!(world.ask(&["handoff", "id"]).trim(), made, "{flags:?}: nothing was loaded");
+        world.leave(term);
+    }
+    let (term, _) = talk(&world);
     let own = hand_over(&world, 1);
     assert_ne!(own, made);
+    let first = world.api.requests_of(world.status()["conversation"].as_str().unwrap()).remove(0);
+    assert!(first.contains(&format!("=== HANDOFF LOADED (ID: {own}) ===")), "a restart always loads");
     world.leave(term);
 }
 
@@ -168,7 +216,7 @@ fn item_058_the_new_conversation_is_told_to_announce_the_handoff_and_does() {
 }
 
 #[test]
-fn the_banner_of_the_wrapper_counts_restarts() {
+fn item_040_a_banner_counts_restarts_and_nothing_is_left_after_them() {
     let mut world = world("");
     world.set("HOPTY_CONTEXT_PROFILE", "s1");
     let (term, _) = talk(&world);
@@ -177,7 +225,10 @@ fn the_banner_of_the_wrapper_counts_restarts() {
     let text = sent(&term);
     let (_, rest) = text.split_once("=== Auto-restarting (#1) ===").unwrap_or_else(|| panic!("{text}"));
     assert!(rest.contains("=== Auto-restarting (#2) ==="), "{rest}");
+    // Nothing of it is left: no process, no socket, no mark.
     world.leave(term);
+    let marks = [".wrapper-pid", ".killed-by-monitor", ".load-handoff", ".restart-session"];
+    assert!(marks.iter().all(|mark| !world.claude_dir().join(mark).exists()));
 }
 
 #[test]

@@ -81,7 +81,7 @@ mod tests {
     use crate::core::handoff::document::tests::capture;
 
     #[test]
-    fn item_040_the_banner_counts_restarts() {
+    fn the_banner_is_that_of_the_source_document() {
         assert_eq!(banner(3), "\n=== Auto-restarting (#3) ===\n\n");
     }
 
