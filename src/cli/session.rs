@@ -11,7 +11,7 @@ use super::control::{CONNECT, Control, Rule, any, dial, live, paths};
 use super::error::{Failed, say, visible};
 use super::notice;
 use crate::client::start::Greeting;
-use crate::client::{self, Left, Options};
+use crate::client::{self, Left, Options, Stay};
 use crate::core::ids::SessionName;
 use crate::fs::paths::Paths;
 
@@ -68,8 +68,11 @@ pub(super) fn join(paths: &Paths, name: &SessionName, socket: UnixStream, greeti
     };
     let attached = catch_unwind(AssertUnwindSafe(|| client::attach(socket, greeting, options)));
     let Ok(left) = attached else { return Err(failed_client(paths, name)) };
-    match left? {
+    let Stay { left, notices } = left?;
+    let tell_notices = |said: Option<&str>| notices.lines(name.as_str(), said).iter().for_each(|line| tell(&visible(line)));
+    match left {
         Left::Ended(code, message) => {
+            tell_notices(message.as_deref());
             let named = message.as_ref().is_some_and(|message| message.contains("--handoff"));
             if let Some(message) = message {
                 tell(&visible(&message));
@@ -80,6 +83,7 @@ pub(super) fn join(paths: &Paths, name: &SessionName, socket: UnixStream, greeti
             Ok(code)
         }
         Left::Detached(why) => {
+            tell_notices(None);
             // The word of a host that lets in one terminal at a time (version 0.1 before several clients).
             let how = if why == "taken_over" { "another terminal took over" } else { "detached" };
             tell(&format!("{how}; the session goes on (hopty attach {name})"));

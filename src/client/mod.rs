@@ -1,24 +1,29 @@
 //! The client: holds the person's terminal in raw mode, hands it to the host, and waits for signals and for the host's
 //! word. Whatever happens to the host, it leaves the terminal whole.
 
+mod left;
+mod notices;
 mod output;
 pub mod start;
+
+pub use left::{Left, Stay};
 
 use std::io::{self, Write};
 use std::os::fd::AsFd;
 use std::os::unix::net::UnixStream;
 use std::time::{Duration, Instant};
 
+use left::Bye;
 use nix::libc;
+use notices::Notices;
 use output::Output;
-use serde::Deserialize;
-use serde_json::{Value, json};
+use serde_json::json;
 
 use crate::io::fd::{is_terminal, read_some};
 use crate::io::poll::{Interest, PollSet};
 use crate::io::signals::{self, Signals, stop_group};
 use crate::ipc::frame::{Frame, tag};
-use crate::ipc::message::{Answer, Attach, ClientHello, Failure, PROTOCOL};
+use crate::ipc::message::{Answer, Attach, ClientHello, PROTOCOL};
 use crate::ipc::stream::{Life, Stream};
 use crate::tty::raw::{self, RawMode};
 use start::Greeting;
@@ -31,31 +36,6 @@ const HANGUP: Duration = Duration::from_secs(1);
 const GONE: Duration = Duration::from_millis(300);
 /// Bytes waiting for the host above which the keyboard is not read (relay).
 const TYPED_HIGH: usize = 1 << 16;
-
-/// How a client's time with a session ended.
-#[derive(Debug)]
-pub enum Left {
-    /// The program ended; its exit code, and what is to be said.
-    Ended(u8, Option<String>),
-    /// This client left or was made to leave, and the session goes on.
-    Detached(String),
-    /// The host is gone without a word.
-    HostDied,
-    /// The host did not take this client.
-    Refused(Failure),
-    /// The terminal is gone.
-    HungUp,
-}
-
-#[derive(Deserialize)]
-struct Bye {
-    #[serde(default)]
-    why: String,
-    #[serde(default)]
-    exit: Value,
-    #[serde(default)]
-    message: Option<String>,
-}
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Relay {
@@ -71,6 +51,7 @@ struct Client {
     signals: Signals,
     relay: Relay,
     output: Output,
+    notices: Notices,
     undo: Vec<u8>,
     suspending: bool,
     /// It was continued before it had stopped: it does not stop.
@@ -94,7 +75,7 @@ pub struct Options {
 ///
 /// # Errors
 /// When the terminal cannot be made raw.
-pub fn attach(socket: UnixStream, greeting: Greeting, options: Options) -> io::Result<Left> {
+pub fn attach(socket: UnixStream, greeting: Greeting, options: Options) -> io::Result<Stay> {
     let mut stream = Stream::new(socket)?;
     if greeting == Greeting::Due {
         // Before anything else: the host finds out who asks while the terminal is made ready.
@@ -137,6 +118,7 @@ pub fn attach(socket: UnixStream, greeting: Greeting, options: Options) -> io::R
         signals,
         relay: Relay::Off,
         output: Output::default(),
+        notices: Notices::default(),
         undo: Vec::new(),
         suspending: false,
         continued: false,
@@ -146,7 +128,7 @@ pub fn attach(socket: UnixStream, greeting: Greeting, options: Options) -> io::R
     // Without waiting for the answer: a host that refuses lets go of the terminal untouched.
     client.hand_over();
     if let Some(left) = client.admitted(greeting)? {
-        return Ok(left);
+        return Ok(Stay { left, notices: client.notices });
     }
     let left = client.run();
     if !matches!(left, Ok(Left::HungUp)) {
@@ -156,7 +138,7 @@ pub fn attach(socket: UnixStream, greeting: Greeting, options: Options) -> io::R
         // Nobody else can: what the program left on is turned off from here.
         let _ = io::stdout().write_all(&[raw::END_OF_ANYTHING, &client.undo, b"\r\n"].concat()).and_then(|()| io::stdout().flush());
     }
-    left
+    Ok(Stay { left: left?, notices: client.notices })
 }
 
 impl Client {
@@ -322,6 +304,7 @@ impl Client {
                     self.undo = frame.payload;
                     self.set_relay(self.relay);
                 }
+                tag::NOTICE => self.notices.take(&frame.payload),
                 tag::BYE => return Some(self.goodbye(&frame.payload)),
                 _ => {}
             }
@@ -430,7 +413,7 @@ impl Client {
     }
 
     fn goodbye(&mut self, payload: &[u8]) -> Left {
-        let bye: Bye = serde_json::from_slice(payload).unwrap_or(Bye { why: String::new(), exit: Value::Null, message: None });
+        let bye: Bye = serde_json::from_slice(payload).unwrap_or_default();
         if self.hung_up.is_some() || bye.message.as_deref() == Some("hangup") {
             return Left::HungUp;
         }

@@ -22,6 +22,16 @@ impl Stamp {
     }
 }
 
+/// How long ago something was, for people: `just now`, `5 min ago`, `3 h ago`. `ms` in milliseconds.
+#[must_use]
+pub fn ago(ms: u64) -> String {
+    match ms / 60_000 {
+        0 => "just now".to_owned(),
+        minutes @ 1..60 => format!("{minutes} min ago"),
+        minutes => format!("{} h ago", minutes / 60),
+    }
+}
+
 /// A moment of the wall clock in milliseconds since the Unix epoch, for what people and files are shown.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 #[serde(transparent)]

@@ -24,6 +24,7 @@
 //! | `send` | what scripts type |
 //! | `waits` | those who wait for a state, an end or a change of the screen |
 //! | `perform` | every action of the supervisor |
+//! | `notices` | what people are told while a program has the screen |
 //! | `save` | the worker's jobs: handoffs and their transcripts |
 //! | `views` | views of handoffs, and what is printed between two runs |
 //! | `session_log` | `auto-session.log` |
@@ -42,6 +43,7 @@ mod lacks;
 mod limits;
 mod listener;
 mod model;
+mod notices;
 mod orders;
 mod perform;
 mod picture;
@@ -153,6 +155,7 @@ pub struct Host {
     watching: Watching,
     /// What the person is told before the program draws.
     told: Vec<String>,
+    notices: notices::Notices,
     /// Claude's own words for the next handoff.
     words: save::Words,
     /// The handoff whose prompt is on its way, with the text that the new conversation is given.
@@ -255,6 +258,7 @@ impl Host {
             watching,
             frame: None,
             told: Vec::new(),
+            notices: notices::Notices::default(),
             words: save::Words::default(),
             requeue: Vec::new(),
             unsent: None,

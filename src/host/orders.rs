@@ -57,6 +57,12 @@ impl Host {
                 let text = self.help();
                 self.show_text(id, text.as_bytes());
             }
+            Some(Order::Notices) => {
+                let Some(client) = self.client_mut(id) else { return };
+                let size = client.size;
+                let text = self.notices.page(self.clock.now(), size);
+                self.show_text(id, text.as_bytes());
+            }
             None => {}
         }
     }

@@ -10,7 +10,6 @@ use crate::core::handoff::views::boxes;
 use crate::core::supervisor::action::{Action, Decision, DecisionKind, Target, Typing};
 use crate::core::supervisor::event::Event;
 use crate::core::supervisor::phase::Phase;
-use crate::ipc::frame::{Frame, tag};
 
 impl Host {
     pub(super) fn perform(&mut self, action: Action) {
@@ -70,14 +69,6 @@ impl Host {
                     None => {}
                 }
             }
-        }
-    }
-
-    fn notice(&mut self, about: DecisionKind, text: &str) {
-        let payload = json!({"kind": about, "text": text}).to_string();
-        let frame = Frame::new(tag::NOTICE, payload.as_bytes()).encode();
-        for connection in self.connections.values_mut().filter(|c| c.client.is_some()) {
-            connection.stream.send(&frame);
         }
     }
 

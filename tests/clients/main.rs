@@ -12,6 +12,7 @@ mod degraded;
 mod history;
 mod jobs;
 mod leader;
+mod notices;
 mod orders;
 mod slow;
 

@@ -11,12 +11,15 @@ pub enum Order {
     Help,
     /// `l`: the screen is drawn anew.
     Redraw,
+    /// `n`: what hopty has told of late is shown.
+    Notices,
 }
 
 /// Every order: its key, and what it does, for the help and the documentation.
-pub const ORDERS: [(char, Order, &str); 3] = [
+pub const ORDERS: [(char, Order, &str); 4] = [
     ('d', Order::Detach, "detach: this terminal leaves, the session goes on"),
     ('l', Order::Redraw, "draw the screen anew"),
+    ('n', Order::Notices, "show the last notices: what hopty had to tell"),
     ('?', Order::Help, "show these keys"),
 ];
 

@@ -1,0 +1,42 @@
+//! How a client's time with a session ends.
+
+use serde::Deserialize;
+use serde_json::Value;
+
+use super::notices::Notices;
+use crate::ipc::message::Failure;
+
+/// How a client's time with a session ended.
+#[derive(Debug)]
+pub enum Left {
+    /// The program ended; its exit code, and what is to be said.
+    Ended(u8, Option<String>),
+    /// This client left or was made to leave, and the session goes on.
+    Detached(String),
+    /// The host is gone without a word.
+    HostDied,
+    /// The host did not take this client.
+    Refused(Failure),
+    /// The terminal is gone.
+    HungUp,
+}
+
+/// A client's time with a session.
+#[derive(Debug)]
+pub struct Stay {
+    /// How it ended.
+    pub left: Left,
+    /// What the host had to tell meanwhile.
+    pub notices: Notices,
+}
+
+/// The host's farewell (CONTRACT C12, frame 86).
+#[derive(Default, Deserialize)]
+pub(super) struct Bye {
+    #[serde(default)]
+    pub why: String,
+    #[serde(default)]
+    pub exit: Value,
+    #[serde(default)]
+    pub message: Option<String>,
+}

@@ -1,0 +1,82 @@
+//! What the host had to tell while a program had the terminal.
+//!
+//! Nothing of it is written then: the screen is the program's. The last few are kept until the terminal is the person's
+//! again; the same from inside a session is one key after the prefix key.
+
+use std::collections::VecDeque;
+use std::time::Instant;
+
+use serde::Deserialize;
+
+use crate::core::handoff::text::cut_chars;
+use crate::core::time::ago;
+
+/// Notices that are kept; of older ones only the number.
+const KEPT: usize = 5;
+/// Characters of one that are kept.
+const TEXT: usize = 1000;
+
+/// A NOTICE frame (CONTRACT C12, frame 87).
+#[derive(Deserialize)]
+struct Notice {
+    text: String,
+}
+
+/// The last notices, oldest first.
+#[derive(Debug, Default)]
+pub struct Notices {
+    last: VecDeque<(Instant, String)>,
+    earlier: usize,
+}
+
+impl Notices {
+    /// A frame's payload; one that cannot be read tells nothing.
+    pub(super) fn take(&mut self, payload: &[u8]) {
+        let Ok(Notice { text }) = serde_json::from_slice(payload) else { return };
+        self.last.push_back((Instant::now(), cut_chars(&text, TEXT)));
+        if self.last.len() > KEPT {
+            self.last.pop_front();
+            self.earlier += 1;
+        }
+    }
+
+    /// The notices as lines, oldest first, less what `said` says anyway. `session` is for the hint where there were more.
+    #[must_use]
+    pub fn lines(&self, session: &str, said: Option<&str>) -> Vec<String> {
+        let more = match self.earlier {
+            0 => None,
+            n => Some(format!("{n} earlier notices are in `hopty log {session}`")),
+        };
+        let new = self.last.iter().filter(|(_, text)| said.is_none_or(|said| !said.contains(text.as_str())));
+        let told = new.map(|(at, text)| {
+            let ms = u64::try_from(at.elapsed().as_millis()).unwrap_or(u64::MAX);
+            format!("{}: {text}", ago(ms))
+        });
+        more.into_iter().chain(told).collect()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_last_ones_are_kept_and_nothing_is_said_twice() {
+        let mut notices = Notices::default();
+        notices.take(b"no json");
+        assert!(notices.lines("proj", None).is_empty());
+        for n in 1..=7 {
+            notices.take(format!(r#"{{"kind":"degraded","text":"notice {n}"}}"#).as_bytes());
+        }
+        let lines = notices.lines("proj", Some("notice 7 and more"));
+        assert_eq!(lines[0], "2 earlier notices are in `hopty log proj`");
+        assert_eq!(lines[1..], [3, 4, 5, 6].map(|n| format!("just now: notice {n}")));
+    }
+
+    #[test]
+    fn a_huge_one_is_cut() {
+        let mut notices = Notices::default();
+        notices.take(format!(r#"{{"text":"{}"}}"#, "x".repeat(100_000)).as_bytes());
+        assert!(notices.lines("proj", None)[0].len() < 1100);
+    }
+}

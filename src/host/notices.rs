@@ -1,0 +1,89 @@
+//! What people are told while a program has the screen.
+//!
+//! A multiplexer with a line of its own would write it there; hopty has none, and adds no byte to what the program writes.
+//! Each client gets a frame and says it when its terminal is the person's again; who wants to know before asks with a key
+//! after the prefix key, and gets the last ones on a page.
+
+use std::collections::VecDeque;
+
+use serde_json::json;
+use unicode_width::UnicodeWidthStr;
+
+use super::Host;
+use crate::core::handoff::text::{cut_chars, safe_line};
+use crate::core::supervisor::action::DecisionKind;
+use crate::core::terminal::Size;
+use crate::core::time::{Stamp, ago};
+use crate::ipc::frame::{Frame, tag};
+
+/// Notices that are kept for the page.
+const KEPT: usize = 20;
+/// Characters of one that are kept.
+const TEXT: usize = 1000;
+
+/// The last notices, oldest first.
+#[derive(Debug, Default)]
+pub(super) struct Notices {
+    last: VecDeque<(Stamp, String)>,
+}
+
+impl Notices {
+    fn keep(&mut self, now: Stamp, text: &str) {
+        self.last.push_back((now, cut_chars(&safe_line(text), TEXT)));
+        if self.last.len() > KEPT {
+            self.last.pop_front();
+        }
+    }
+
+    /// They fill no more than a terminal of this size, newest first.
+    pub fn page(&self, now: Stamp, size: Size) -> String {
+        let (cols, rows) = size.drawn();
+        let mut left = usize::from(rows).saturating_sub(4);
+        let mut text = "\x1b[1mhopty\x1b[m notices, newest first\r\n\r\n".to_owned();
+        if self.last.is_empty() {
+            text.push_str("There are none.\r\n");
+        }
+        for (at, notice) in self.last.iter().rev() {
+            let line = format!("{}: {notice}", ago(now.since(*at)));
+            let takes = line.width().div_ceil(usize::from(cols).max(1));
+            if takes > left {
+                break;
+            }
+            left -= takes;
+            text.push_str(&line);
+            text.push_str("\r\n");
+        }
+        text.push_str("\r\nAny key goes back.");
+        text
+    }
+}
+
+impl Host {
+    /// Tells everybody who is attached, and remembers it for who asks.
+    pub(super) fn notice(&mut self, about: DecisionKind, text: &str) {
+        self.notices.keep(self.clock.now(), text);
+        let payload = json!({"kind": about, "text": text}).to_string();
+        let frame = Frame::new(tag::NOTICE, payload.as_bytes()).encode();
+        for connection in self.connections.values_mut().filter(|c| c.client.is_some()) {
+            connection.stream.send(&frame);
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_page_fits_its_terminal_and_moves_no_cursor() {
+        let mut notices = Notices::default();
+        for n in 0..30 {
+            notices.keep(Stamp(n), &format!("{n}\x1b[2J {}", "long ".repeat(20)));
+        }
+        let page = notices.page(Stamp(180_000), Size::cells(40, 12));
+        let rows: usize = page.split("\r\n").map(|line| line.width().div_ceil(40).max(1)).sum();
+        assert!(rows <= 12, "{rows} rows: {page}");
+        assert!(page.contains("2 min ago: 29") && !page.contains("\x1b[2J"), "{page}");
+        assert!(Notices::default().page(Stamp(0), Size::cells(0, 0)).contains("There are none"));
+    }
+}
