@@ -4,11 +4,11 @@
 
 use std::os::fd::AsFd;
 
-use super::keys::Typing;
 use super::lacks::Kind;
 use super::seen::Window;
 use super::sight::Sight;
 use super::terminals::{Goal, Via};
+use super::typing::Typing;
 use super::{Host, Token};
 use crate::core::process::Signal;
 use crate::core::supervisor::event::{Asker, Event};

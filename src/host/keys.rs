@@ -15,8 +15,6 @@ use crate::fs::atomic;
 
 /// After how long without input a lone ESC counts as the Escape key, in ms.
 const FLUSH_MS: u64 = 100;
-/// Typed bytes of one client are reported to the supervisor at most this often, in ms; a Ctrl+C at once.
-const REPORT_MS: u64 = 250;
 /// Bytes that are kept while a hand-over runs; a paste beyond it is kept from the keyboard by not reading on.
 const KEPT_MAX: usize = 1 << 20;
 /// How long a queued prompt may take to appear in the box before its Enter is not sent, in ms.
@@ -103,43 +101,6 @@ impl Kept {
     }
 }
 
-/// What is known of one client's input.
-#[derive(Debug)]
-pub(super) struct Typing {
-    classifier: Classifier,
-    unflushed: Option<Stamp>,
-    reported: Option<(KeyClass, Stamp)>,
-    /// Bytes that went nowhere yet, because what they are is not known, and the offset behind them.
-    pending: Vec<u8>,
-    offset: u64,
-    /// The prefix key was pressed: the next key is an order.
-    pub armed: bool,
-}
-
-impl Typing {
-    pub fn new(prefix: Option<u8>) -> Self {
-        let classifier = Classifier::with_prefix(prefix);
-        Typing { classifier, unflushed: None, reported: None, pending: Vec::new(), offset: 0, armed: false }
-    }
-
-    /// Takes the bytes of a piece that went nowhere yet, and says whether these are all of it.
-    pub fn cut(&mut self, piece: &Piece) -> (bool, Vec<u8>) {
-        let given = self.offset - self.pending.len() as u64;
-        let length = usize::try_from(piece.range.end.saturating_sub(given)).unwrap_or(usize::MAX).min(self.pending.len());
-        (given <= piece.range.start, self.pending.drain(..length).collect())
-    }
-
-    pub fn deadline(&self) -> Option<Stamp> {
-        self.unflushed
-    }
-
-    /// What was typed was for hopty.
-    pub fn forget(&mut self) {
-        self.pending.clear();
-        self.unflushed = None;
-    }
-}
-
 impl Host {
     /// Bytes from a client's terminal.
     pub(super) fn typed(&mut self, id: u64, bytes: &[u8]) {
@@ -150,7 +111,6 @@ impl Host {
             run.model.learn(bytes);
         }
         let Some(client) = self.connections.get_mut(&id).and_then(|c| c.client.as_mut()) else { return };
-        let number = client.number;
         let typing = &mut client.typing;
         let mut pieces = Vec::new();
         typing.classifier.feed(bytes, &mut pieces);
@@ -166,28 +126,29 @@ impl Host {
             }
             return;
         }
-        let mut leads = false;
-        for piece in pieces.iter().filter(|piece| piece.class != Class::Prefix && !client.read_only) {
-            let class = KeyClass::from(piece.class);
-            let length = u32::try_from(piece.range.end - piece.range.start).unwrap_or(u32::MAX);
-            let again = typing.reported.is_some_and(|(c, at)| c == class && now.since(at) < REPORT_MS);
-            if class == KeyClass::Interrupt || !again {
-                typing.reported = Some((class, now));
-                self.events.push_back(Event::Keys { client: number, class, bytes: length });
-            }
-            if class == KeyClass::Report {
-                client.asked = None;
-            } else {
-                leads |= !orders;
-            }
-        }
+        let leads = !orders && pieces.iter().any(|piece| piece.class != Class::Report);
         if leads {
             self.lead(id);
         }
         if orders {
             self.take_orders(id, &pieces);
         } else {
+            pieces.iter().for_each(|piece| self.tell_keys(id, piece.class, piece.range.end - piece.range.start));
             self.give(id, &pieces);
+        }
+    }
+
+    /// The supervisor hears what a person types for the child, and nothing of what was for hopty.
+    pub(super) fn tell_keys(&mut self, id: u64, class: Class, length: u64) {
+        let now = self.clock.now();
+        let Some(client) = self.connections.get_mut(&id).and_then(|c| c.client.as_mut()) else { return };
+        let class = KeyClass::from(class);
+        if class == KeyClass::Report {
+            client.asked = None;
+        }
+        if client.typing.is_news(class, now) {
+            let bytes = u32::try_from(length).unwrap_or(u32::MAX);
+            self.events.push_back(Event::Keys { client: client.number, class, bytes });
         }
     }
 

@@ -14,7 +14,8 @@
 //! | `clients` | connections: who is there, and what arrives |
 //! | `terminals` | people's terminals: bytes to and from them, given back whole |
 //! | `repaint` | the picture for a terminal that comes late |
-//! | `keys` | what was typed: labels, what is kept, what is typed again |
+//! | `keys` | what was typed: where it goes, what is kept, what is typed again |
+//! | `typing` | one client's input: labels, what went nowhere yet |
 //! | `requests` | the control socket's lines |
 //! | `shown` | what is on the screen, as facts; the line between two runs |
 //! | `statusline` | the window, from Claude's own status line |
@@ -62,6 +63,7 @@ pub mod start;
 mod statusline;
 mod terminals;
 mod turn;
+mod typing;
 mod views;
 mod waits;
 mod watching;

@@ -44,6 +44,7 @@ impl Host {
     fn pass_on(&mut self, id: u64, class: Class, bytes: Vec<u8>) {
         let may = self.client_mut(id).is_some_and(|client| !client.read_only);
         if may && !bytes.is_empty() {
+            self.tell_keys(id, class, bytes.len() as u64);
             self.give_part(id, class, bytes);
         }
     }

@@ -35,6 +35,22 @@ fn pressed_twice_it_is_the_program_s() {
 }
 
 #[test]
+fn ctrl_c_that_was_for_hopty_is_nobody_s_interrupt() {
+    for key in ["\x03", "\x1b[99;5u"] {
+        let world = world();
+        let mut term = run(&world, "stty raw -echo; echo begun; dd bs=1 count=1 2>/dev/null | od -An -tx1; exit 130");
+        term.wait_text("begun");
+        term.send(format!("\x1c{key}x"));
+        assert_eq!(term.wait_exit(), 130);
+        assert!(term.lines().iter().any(|line| line.trim() == "78"), "{:?}", term.lines());
+        let end = world.decisions().into_iter().next_back().unwrap();
+        assert_eq!(end["cause"], "finished", "{key:?}: {}", world.story());
+        assert!(!world.journal().contains("\"class\":\"interrupt\""), "{}", world.journal());
+        world.assert_nothing_left();
+    }
+}
+
+#[test]
 fn in_a_paste_it_is_text() {
     let world = world();
     let term = run(&world, "stty raw -echo; echo begun; dd bs=1 count=14 2>/dev/null | od -An -tx1 -w99; exec cat");

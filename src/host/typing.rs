@@ -1,0 +1,56 @@
+//! What is known of one client's input: its labels, and what went nowhere yet.
+
+use crate::core::input::{Classifier, Piece};
+use crate::core::supervisor::event::KeyClass;
+use crate::core::time::Stamp;
+
+/// Typed bytes of one client are reported to the supervisor at most this often, in ms; a Ctrl+C at once.
+const REPORT_MS: u64 = 250;
+
+/// What is known of one client's input.
+#[derive(Debug)]
+pub(super) struct Typing {
+    pub classifier: Classifier,
+    /// When bytes that have no label yet are labelled all the same.
+    pub unflushed: Option<Stamp>,
+    reported: Option<(KeyClass, Stamp)>,
+    /// Bytes that went nowhere yet, because what they are is not known, and the offset behind them.
+    pub pending: Vec<u8>,
+    pub offset: u64,
+    /// The prefix key was pressed: the next key is an order.
+    pub armed: bool,
+}
+
+impl Typing {
+    pub fn new(prefix: Option<u8>) -> Self {
+        let classifier = Classifier::with_prefix(prefix);
+        Typing { classifier, unflushed: None, reported: None, pending: Vec::new(), offset: 0, armed: false }
+    }
+
+    /// Takes the bytes of a piece that went nowhere yet, and says whether these are all of it.
+    pub fn cut(&mut self, piece: &Piece) -> (bool, Vec<u8>) {
+        let given = self.offset - self.pending.len() as u64;
+        let length = usize::try_from(piece.range.end.saturating_sub(given)).unwrap_or(usize::MAX).min(self.pending.len());
+        (given <= piece.range.start, self.pending.drain(..length).collect())
+    }
+
+    /// Whether the supervisor is to hear of such keys now.
+    pub fn is_news(&mut self, class: KeyClass, now: Stamp) -> bool {
+        let again = self.reported.is_some_and(|(c, at)| c == class && now.since(at) < REPORT_MS);
+        if class != KeyClass::Interrupt && again {
+            return false;
+        }
+        self.reported = Some((class, now));
+        true
+    }
+
+    pub fn deadline(&self) -> Option<Stamp> {
+        self.unflushed
+    }
+
+    /// What was typed was for hopty.
+    pub fn forget(&mut self) {
+        self.pending.clear();
+        self.unflushed = None;
+    }
+}
