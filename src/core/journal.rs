@@ -322,6 +322,7 @@ mod tests {
     use super::*;
     use crate::core::config::Config;
     use crate::core::ids::ConversationId;
+    use crate::core::supervisor::event::Coming;
 
     const ID: &str = "c74cc080-94b9-4841-b82f-a62cfb8efdc0";
 
@@ -336,7 +337,7 @@ mod tests {
             Event::Start { conversation: Some(id()), next: id(), handoff: None },
             Event::Started { run: 1, pid: 4242, next: Some(id()) },
             Event::Usage { conversation: id(), tokens: 164_000, window: 200_000, bytes: 0 },
-            Event::Attached { client: 1 },
+            Event::Attached { client: 1, how: Coming::Starts },
             Event::Child { run: 1, end },
         ]
     }

@@ -11,7 +11,7 @@ use super::terminals::{Goal, Via};
 use super::typing::Typing;
 use super::{Host, Token};
 use crate::core::process::Signal;
-use crate::core::supervisor::event::{Asker, Event};
+use crate::core::supervisor::event::{Asker, Coming, Event};
 use crate::core::terminal::{Modes, Size};
 use crate::core::time::Stamp;
 use crate::io::outbuf::OutBuf;
@@ -284,7 +284,7 @@ impl Host {
     pub(super) fn attach(&mut self, id: u64, attach: &Attach) -> u32 {
         let number = self.next_client;
         self.next_client += 1;
-        self.launcher = None;
+        let how = if self.launcher.take() == Some(id) { Coming::Starts } else { Coming::Joins };
         let now = self.clock.now();
         let wanted = &self.launch.config.program.update_env;
         self.lent_env.extend(attach.env.iter().filter(|(name, _)| wanted.contains(name)).map(|(n, v)| (n.clone(), v.clone())));
@@ -316,7 +316,7 @@ impl Host {
                 leaving: false,
             });
         }
-        self.events.push_back(Event::Attached { client: number });
+        self.events.push_back(Event::Attached { client: number, how });
         number
     }
 

@@ -64,6 +64,31 @@ fn ctrl_z_gives_the_shell_back_and_fg_goes_on_several_times() {
 }
 
 #[test]
+fn a_program_that_stops_at_once_gives_the_shell_back() {
+    let mut world = world();
+    let mut term = shell(&mut world);
+    // Before its terminal has come, or just then.
+    term.send("$H run -- sh -c 'kill -TSTP $$; echo went-on; exec cat'\r");
+    term.wait_text("Stopped");
+    ask(&term, 1);
+    assert_eq!(world.status()["state"], "stopped");
+    assert!(!String::from_utf8_lossy(&term.bytes()).contains("\nwent-on"), "it waits for fg");
+    term.send("fg\r");
+    term.wait_for("the child to go on", |s| s.lines().iter().any(|line| line == "went-on"));
+    term.send("\x04");
+    wait_prompt(&term);
+    leave(&mut term, &world, 0);
+    // Without a terminal there is no shell to give back: who attaches has it go on (CONTRACT C11).
+    world.ask(&["run", "--name", "proj", "--detached", "--", "sh", "-c", "kill -TSTP $$; echo went-on; exec cat"]);
+    world.wait_state("stopped");
+    let mut term = world.terminal(&["attach", "proj"]);
+    term.wait_text("went-on");
+    term.send("\x04");
+    assert_eq!(term.wait_exit(), 0);
+    world.assert_nothing_left();
+}
+
+#[test]
 fn full_screen_programs_are_suspended_with_a_whole_terminal_and_come_back() {
     for (program, sign, quit) in [("vim -u NONE -N", "~", ":q!\r"), ("less /etc/passwd", "root:", "q")] {
         let mut world = world();

@@ -35,6 +35,17 @@ impl From<Class> for KeyClass {
     }
 }
 
+/// Where a client comes from.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Coming {
+    /// Somebody joins a session that is there.
+    #[default]
+    Joins,
+    /// It started the session, and stops with its program as without hopty.
+    Starts,
+}
+
 /// Claude's hook events that hopty registers for (CONTRACT C13), and what else may come.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
 pub enum HookEvent {
@@ -418,6 +429,9 @@ pub enum Event {
     Attached {
         /// Which.
         client: u32,
+        /// Where it comes from.
+        #[serde(default)]
+        how: Coming,
     },
     /// A client left.
     Detached {

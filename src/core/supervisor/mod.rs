@@ -60,7 +60,7 @@ use crate::core::process::Signal;
 use crate::core::time::Stamp;
 use action::{Action, DecisionKind, Reply, Target};
 use ask::Ask;
-use event::{AgentStatus, Event, PromptBox, ScreenFacts};
+use event::{AgentStatus, Coming, Event, PromptBox, ScreenFacts};
 use halt::Halts;
 use keys::Keys;
 use phase::{Phase, StopFor};
@@ -369,9 +369,9 @@ impl Supervisor {
             Event::Settings { changed } => self.settings(now, changed, out),
             Event::Saved { handoff } => self.saved(now, handoff, out),
             Event::SaveFailed { error } => self.save_failed(now, error, out),
-            Event::Attached { client } => {
+            Event::Attached { client, how } => {
                 self.decide(out, DecisionKind::ClientAttached, format!("Client {client} attached."), &[], |_| {});
-                if self.stopped {
+                if self.stopped && *how == Coming::Joins {
                     out.push(Action::Signal { signal: stop::CONT, to: Target::Group });
                 }
             }

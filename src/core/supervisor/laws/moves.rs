@@ -1,7 +1,7 @@
 //! Which event comes next: mostly one that fits the phase, so that every phase is reached, and now and then any at all.
 
 use super::super::ask::AskAnswer;
-use super::super::event::{AgentStatus, Asker, Event, Hook, HookEvent, KeyClass, PromptBox, PromptOf, ScreenFacts, Source};
+use super::super::event::{AgentStatus, Asker, Coming, Event, Hook, HookEvent, KeyClass, PromptBox, PromptOf, ScreenFacts, Source};
 use super::super::halt::LimitKind;
 use super::super::phase::{DeliverStep, SaveStep};
 use super::super::tests::{conversation, handoff, hook, named};
@@ -212,7 +212,7 @@ impl World {
             23 => self.restart(dice),
             24 => self.save_answer(dice),
             25 => Event::Settings { changed: Vec::new() },
-            26 => Event::Attached { client: dice.with },
+            26 => Event::Attached { client: dice.with, how: if dice.wild.is_multiple_of(2) { Coming::Joins } else { Coming::Starts } },
             27 => Event::Detached { client: dice.with, why: "hangup".to_owned() },
             29 => Event::TurnBegan { conversation: self.current() },
             30 => self.call(HookEvent::PostToolUse, dice),

@@ -17,7 +17,7 @@ mod waiting;
 mod words;
 
 use super::action::{Action, DecisionKind, HookAnswer, Reply, Typing};
-use super::event::{AgentStatus, Asker, Event, Hook, HookEvent, KeyClass, PromptBox, PromptOf, ScreenFacts, Source};
+use super::event::{AgentStatus, Asker, Coming, Event, Hook, HookEvent, KeyClass, PromptBox, PromptOf, ScreenFacts, Source};
 use super::phase::{Cause, Phase, StartKind};
 use super::state::{Evidence, State};
 use super::{Agent, Policy, Supervisor};

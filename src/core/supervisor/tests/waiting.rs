@@ -256,7 +256,8 @@ fn a_stopped_claude_waits_until_it_goes_on() {
     assert_eq!(s.end(ProcessEnd::Stopped(Signal(20))), "suspend");
     assert_eq!(s.restart(Asker::Person), "accepted, restart.requested, wait");
     assert_eq!(s.pass(1_000_000), "");
-    assert_eq!(s.feed(Event::Attached { client: 2 }), "client.attached, signal 18 Group");
+    assert_eq!(s.feed(Event::Attached { client: 1, how: Coming::Starts }), "client.attached", "its shell gets the terminal back");
+    assert_eq!(s.feed(Event::Attached { client: 2, how: Coming::Joins }), "client.attached, signal 18 Group");
     assert_eq!(s.end(ProcessEnd::Continued), "safe_point.reached, hold keys, save");
 }
 
