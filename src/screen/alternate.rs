@@ -91,6 +91,7 @@ impl Terminal {
             Some(mode) => {
                 self.changed |= mode == Mode::ReverseVideo && self.modes.is_on(mode) != on;
                 self.modes.set(mode, on);
+                self.check_sides();
             }
             None => {}
         }
@@ -107,6 +108,7 @@ impl Terminal {
     pub(super) fn restore_mode(&mut self, number: u16) {
         if let Some(mode) = Mode::from_number(ModeSpace::Private, number) {
             self.modes.restore(mode);
+            self.check_sides();
         }
     }
 

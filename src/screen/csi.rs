@@ -11,7 +11,7 @@ use super::modes::{Mode, ModeSpace};
 use super::params::Params;
 use super::reply::Query;
 use super::tabs::Tabs;
-use super::terminal::{Region, Terminal};
+use super::terminal::Terminal;
 use super::title::Part;
 
 impl Terminal {
@@ -45,6 +45,10 @@ impl Terminal {
                     self.shape = Some(shape);
                 }
             }
+            [b' '] if action == '@' => self.shift_left(self.region.left, args.count(0)),
+            [b' '] if action == 'A' => self.shift_right(self.region.left, args.count(0)),
+            [b'\''] if action == '}' => self.shift_right(self.caret.col, args.count(0)),
+            [b'\''] if action == '~' => self.shift_left(self.caret.col, args.count(0)),
             [b'"'] if action == 'q' => self.extras.protected = args.value(0) == 1,
             [b'#'] if action == 'P' => self.colors.push(),
             [b'#'] if action == 'Q' => self.colors.pop(),
@@ -61,18 +65,19 @@ impl Terminal {
         match action {
             '@' => self.insert_chars(count),
             'A' => self.go_up(count),
-            'B' | 'e' => self.go_down(count),
-            'C' | 'a' => self.go(col + count, row),
-            'D' => self.go(col.saturating_sub(count), row),
+            'B' => self.go_down(count),
+            'C' => self.go_right(count),
+            'D' => self.go_left(count),
             'E' => {
                 self.go_down(count);
-                self.caret.col = 0;
+                self.carriage_return();
             }
             'F' => {
                 self.go_up(count);
-                self.caret.col = 0;
+                self.carriage_return();
             }
-            'G' | '`' => self.go(args.position(0), row),
+            'G' | '`' => self.go(self.addressed_col(args.position(0)), row),
+            'a' => self.go_addressed((col + count).saturating_sub(self.origin().0), row.saturating_sub(self.origin().1)),
             'H' | 'f' => self.go_addressed(args.position(1), args.position(0)),
             'I' => self.tab_forward(count),
             'J' if args.value(0) == 3 => self.history.clear(),
@@ -89,7 +94,8 @@ impl Terminal {
             'Z' => self.tab_back(count),
             'b' => self.repeat(count),
             'c' if args.value(0) == 0 => self.ask(Query::PrimaryAttributes),
-            'd' => self.go_addressed(col, args.position(0)),
+            'd' => self.go(col, self.addressed_row(args.position(0))),
+            'e' => self.go_addressed(col.saturating_sub(self.origin().0), (row + count).saturating_sub(self.origin().1)),
             'g' => match args.value(0) {
                 0 => self.tabs.clear(col),
                 3 => self.tabs.clear_all(),
@@ -103,9 +109,9 @@ impl Terminal {
                 6 => self.ask_position(ModeSpace::Ansi),
                 _ => {}
             },
-            'r' => self.set_region(args),
-            // With margins at the sides it sets them.
-            's' if args.len() == 1 && args.value(0) == 0 && !self.is_on(Mode::SideMargins) => self.save_caret(),
+            'r' => self.set_rows(args),
+            's' if self.is_on(Mode::SideMargins) => self.set_columns(args),
+            's' if args.len() == 1 && args.value(0) == 0 => self.save_caret(),
             'u' => self.restore_caret(),
             't' => self.window(args),
             _ => {}
@@ -138,29 +144,15 @@ impl Terminal {
         }
     }
 
-    fn tab_forward(&mut self, count: usize) {
+    pub(super) fn tab_forward(&mut self, count: usize) {
         for _ in 0..count.min(self.cols) {
-            self.go(self.tabs.next(self.caret.col), self.caret.row);
+            self.go(self.tabs.next(self.caret.col).min(self.edge() - 1), self.caret.row);
         }
     }
 
     fn tab_back(&mut self, count: usize) {
         for _ in 0..count.min(self.cols) {
             self.go(self.tabs.previous(self.caret.col), self.caret.row);
-        }
-    }
-
-    /// DECSTBM: margins of less than two rows are refused, and the caret goes home.
-    fn set_region(&mut self, args: &Params) {
-        let bottom = match args.value(1) {
-            0 => self.rows,
-            bottom => usize::from(bottom).min(self.rows),
-        } - 1;
-        let top = args.position(0);
-        let whole = top == 0 && bottom == self.rows - 1;
-        if top < bottom || whole {
-            self.region = Region { top, bottom };
-            self.go_addressed(0, 0);
         }
     }
 

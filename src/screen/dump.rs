@@ -199,37 +199,34 @@ impl<'a> Brush<'a> {
         self.wear(Look::default());
     }
 
-    /// The caret with all that belongs to it. `top` is the top margin, `rows` what stands on the screen.
-    fn caret(&mut self, caret: &Caret, top: usize, rows: &VecDeque<Row>, cols: usize) {
-        let place = self.place(caret, top);
+    /// The caret with all that belongs to it. `origin` is the place from which it is counted, `rows` what stands on the screen.
+    fn caret(&mut self, caret: &Caret, origin: (usize, usize), rows: &VecDeque<Row>) {
+        if caret.origin {
+            self.push("\x1b[?6h");
+        }
         if caret.pending {
             // Only writing in the last column has it wait there: what stands there is written again.
             match rows.get(caret.row) {
                 Some(row) => {
-                    let col = start(row, cols - 1);
-                    self.go(col, place);
-                    self.cells(row, col, cols);
+                    let col = start(row, caret.col);
+                    self.go_from(origin, col, caret.row);
+                    self.cells(row, col, caret.col + 1);
                 }
                 None => {
-                    self.go(cols - 1, place);
+                    self.go_from(origin, caret.col, caret.row);
                     self.push(" ");
                 }
             }
             self.set(caret.look);
         } else {
-            self.go(caret.col, place);
+            self.go_from(origin, caret.col, caret.row);
             self.wear(caret.look);
         }
         self.push(&caret.charsets.redo());
     }
 
-    /// Turns origin mode on, if it is, and says as which row the caret's is then addressed.
-    fn place(&mut self, caret: &Caret, top: usize) -> usize {
-        if caret.origin {
-            self.push("\x1b[?6h");
-            return caret.row.saturating_sub(top);
-        }
-        caret.row
+    fn go_from(&mut self, origin: (usize, usize), col: usize, row: usize) {
+        self.go(col.saturating_sub(origin.0), row.saturating_sub(origin.1));
     }
 
     /// A caret as in a fresh terminal again, but for its place.
@@ -263,8 +260,12 @@ impl Terminal {
             Some(how) => self.dump_alternate(how, &mut brush),
         }
         brush.push(&self.tabs.redo(self.cols));
-        if self.region != self.whole() {
-            brush.push(&format!("\x1b[{};{}r", self.region.top + 1, self.region.bottom + 1));
+        let (region, whole) = (self.region, self.whole());
+        if (region.top, region.bottom) != (whole.top, whole.bottom) {
+            brush.push(&format!("\x1b[{};{}r", region.top + 1, region.bottom + 1));
+        }
+        if self.is_narrow() {
+            brush.push(&format!("\x1b[{};{}s", region.left + 1, region.right + 1));
         }
         if let Some(shape) = self.shape {
             brush.push(&format!("\x1b[{} q", shape.number()));
@@ -289,7 +290,7 @@ impl Terminal {
         self.dump_page(&self.hidden, false, brush);
         if how == Alternate::Saving {
             let saved = &self.hidden.saved;
-            brush.caret(saved, 0, self.hidden.grid.rows(), self.cols);
+            brush.caret(saved, (0, 0), self.hidden.grid.rows());
             brush.push(how.way_in());
             brush.plain(saved);
             // Entering has erased it with the pen's background.
@@ -305,7 +306,7 @@ impl Terminal {
         brush.push(&page.keyboard.redo());
         brush.push(&self.extras.pointers[usize::from(alternate)].redo());
         if page.saved != Caret::default() {
-            brush.caret(&page.saved, 0, page.grid.rows(), self.cols);
+            brush.caret(&page.saved, (0, 0), page.grid.rows());
             brush.push("\x1b7");
             brush.plain(&page.saved);
         }
@@ -318,16 +319,18 @@ impl Terminal {
         let reading = self.extras.redo_reading();
         let just_written = self.just_written().and_then(|col| Some((col, rows.get(caret.row)?)));
         let Some((col, row)) = just_written else {
-            brush.caret(caret, self.region.top, rows, self.cols);
+            brush.caret(caret, self.origin(), rows);
             brush.push(modes);
             brush.push(&reading);
             return;
         };
         // It may be repeated by the next bytes, so nothing may follow it.
-        let place = brush.place(caret, self.region.top);
-        let end = if caret.pending { self.cols } else { col + 1 };
+        if caret.origin {
+            brush.push("\x1b[?6h");
+        }
+        let end = if caret.pending { caret.col + 1 } else { col + 1 };
         let wide = row.cell(col + 1).is_spacer();
-        brush.go(col, place);
+        brush.go_from(self.origin(), col, caret.row);
         brush.wear(caret.look);
         if self.is_on(Mode::Insert) {
             // Writing will move what follows to the right again.
@@ -343,7 +346,7 @@ impl Terminal {
     fn just_written(&self) -> Option<usize> {
         let (caret, ch) = (&self.caret, self.last?);
         let row = self.page.grid.rows().get(caret.row)?;
-        let at_the_edge = caret.pending || (caret.col + 1 == self.cols && !self.is_on(Mode::AutoWrap));
+        let at_the_edge = caret.pending || (caret.col + 1 == self.edge() && !self.is_on(Mode::AutoWrap));
         let places = [at_the_edge.then_some(caret.col), caret.col.checked_sub(1)];
         places.into_iter().flatten().map(|col| start(row, col)).find(|col| {
             let cell = row.cell(*col);

@@ -1,9 +1,10 @@
 //! Erasing and shifting at the caret: ED, EL, ECH, ICH, DCH, IL, DL, DECALN.
 //!
-//! What is erased takes the pen's background (as in xterm), and a caret that waits to wrap waits no more.
+//! Margins at the sides hold back what is shifted, not what is erased. What is erased takes the pen's background (as in xterm), and a caret that waits to wrap waits no more.
 
 use super::look::Look;
-use super::terminal::{Region, Terminal};
+use super::margins::Region;
+use super::terminal::Terminal;
 
 /// Which part ED and EL erase.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -66,20 +67,20 @@ impl Terminal {
 
     /// ICH.
     pub(super) fn insert_chars(&mut self, count: usize) {
-        let (col, blank) = (self.caret.col, self.blank());
+        let (col, edge, blank) = (self.caret.col, self.region.right + 1, self.blank());
         self.caret.pending = false;
-        if let Some(row) = self.page.grid.row_mut(self.caret.row) {
-            row.insert(col, count, blank);
+        if let Some(row) = self.page.grid.row_mut(self.caret.row).filter(|_| self.region.has_col(col)) {
+            row.insert_within(col..edge, count, blank);
         }
         self.changed = true;
     }
 
     /// DCH.
     pub(super) fn delete_chars(&mut self, count: usize) {
-        let (col, blank) = (self.caret.col, self.blank());
+        let (col, edge, blank) = (self.caret.col, self.region.right + 1, self.blank());
         self.caret.pending = false;
-        if let Some(row) = self.page.grid.row_mut(self.caret.row) {
-            row.delete(col, count, blank);
+        if let Some(row) = self.page.grid.row_mut(self.caret.row).filter(|_| self.region.has_col(col)) {
+            row.delete_within(col..edge, count, blank);
         }
         self.changed = true;
     }
@@ -88,7 +89,7 @@ impl Terminal {
     pub(super) fn insert_lines(&mut self, count: usize) {
         if let Some(region) = self.region_from_caret() {
             self.scroll_down(region, count);
-            self.go(0, self.caret.row);
+            self.go(self.region.left, self.caret.row);
         }
     }
 
@@ -96,14 +97,13 @@ impl Terminal {
     pub(super) fn delete_lines(&mut self, count: usize) {
         if let Some(region) = self.region_from_caret() {
             self.scroll_up(region, count);
-            self.go(0, self.caret.row);
+            self.go(self.region.left, self.caret.row);
         }
     }
 
     fn region_from_caret(&self) -> Option<Region> {
-        let Region { top, bottom } = self.region;
-        let row = self.caret.row;
-        (top <= row && row <= bottom).then_some(Region { top: row, bottom })
+        let (col, row) = (self.caret.col, self.caret.row);
+        (self.region.has_col(col) && self.region.has_row(row)).then_some(Region { top: row, ..self.region })
     }
 
     /// DECALN: the screen full of `E`, margins and caret at home.

@@ -41,6 +41,12 @@ impl Grid {
         self.rows.get_mut(row)
     }
 
+    /// One row to edit, and another one to read.
+    pub(super) fn two(&mut self, row: usize, other: usize) -> Option<(&mut Row, &Row)> {
+        let [row, other] = self.rows.make_contiguous().get_disjoint_mut([row, other]).ok()?;
+        Some((row, other))
+    }
+
     /// Cuts or extends at the right and at the bottom; the content stays where it is.
     pub(super) fn resize(&mut self, cols: usize, rows: usize) {
         self.rows.truncate(rows);

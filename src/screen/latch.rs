@@ -8,8 +8,9 @@ use super::alternate::Alternate;
 use super::cursor::{Charsets, CursorShape};
 use super::extras::Extras;
 use super::look::Look;
+use super::margins::Region;
 use super::modes::Modes;
-use super::terminal::{Region, Terminal};
+use super::terminal::Terminal;
 
 /// Equal, and nothing else touched, means that `Terminal::undo` returns what it did.
 #[derive(Clone, Copy, Debug, PartialEq)]

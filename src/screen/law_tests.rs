@@ -25,7 +25,7 @@ fn parameter() -> impl Strategy<Value = String> {
 
 fn control_sequence() -> impl Strategy<Value = Vec<u8>> {
     let marker = prop_oneof![6 => Just(""), 1 => Just("?"), 1 => Just(">"), 1 => Just("<"), 1 => Just("=")];
-    let between = prop_oneof![12 => Just(""), 1 => Just(" "), 1 => Just("!"), 1 => Just("$")];
+    let between = prop_oneof![12 => Just(""), 1 => Just(" "), 1 => Just("!"), 1 => Just("$"), 1 => Just("'")];
     (marker, vec(parameter(), 0..4), between, 0x40u8..0x7f)
         .prop_map(|(marker, params, between, last)| format!("\x1b[{marker}{}{between}{}", params.join(";"), last as char).into_bytes())
 }
@@ -58,6 +58,7 @@ fn escape() -> impl Strategy<Value = Vec<u8>> {
         "\x1bH",
         "\x1bM",
         "\x1bc",
+        "\x1b[?69h\x1b[2;5s\x1b6\x1b9",
         "\x1b#8",
         "\x1b(0",
         "\x1b(B",
@@ -187,8 +188,9 @@ pub(super) fn check(screen: &Screen) {
     assert!(screen.history_len() <= KEPT);
     assert!((0..screen.history_len()).all(|at| screen.history_row_runs(at).windows(2).all(different_looks)));
     assert!(screen.title().len() <= 1024);
-    let terminal = &screen.terminal;
-    assert!(terminal.region.top <= terminal.region.bottom && terminal.region.bottom < usize::from(rows));
+    let (terminal, region) = (&screen.terminal, screen.terminal.region);
+    assert!(region.top <= region.bottom && region.bottom < usize::from(rows));
+    assert!(region.left <= region.right && region.right < usize::from(cols));
     assert!(terminal.queries.len() <= 64);
     for page in [&terminal.page, &terminal.hidden] {
         page.grid.rows().iter().for_each(|row| row.check(usize::from(cols)));

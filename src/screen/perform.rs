@@ -31,14 +31,14 @@ impl Perform for Terminal {
         }
         match byte {
             0x08 => self.backspace(),
-            b'\t' => self.go(self.tabs.next(self.caret.col), self.caret.row),
+            b'\t' => self.tab_forward(1),
             b'\n' | 0x0b | 0x0c => {
                 self.index();
                 if self.is_on(Mode::Newline) {
-                    self.caret.col = 0;
+                    self.carriage_return();
                 }
             }
-            b'\r' => self.go(0, self.caret.row),
+            b'\r' => self.carriage_return(),
             0x0e => self.caret.charsets.shift(1),
             0x0f => self.caret.charsets.shift(0),
             // CAN and SUB end every sequence.
@@ -106,10 +106,12 @@ impl Perform for Terminal {
             ([], b'D') => self.index(),
             ([], b'E') => {
                 self.index();
-                self.caret.col = 0;
+                self.carriage_return();
             }
             ([], b'H') => self.tabs.set(self.caret.col),
             ([], b'M') => self.reverse_index(),
+            ([], b'6') => self.back_index(),
+            ([], b'9') => self.forward_index(),
             ([], b'c') => self.reset(),
             ([b'#'], b'8') => self.align(),
             ([], b'n') => self.caret.charsets.shift(2),
@@ -150,10 +152,10 @@ impl Terminal {
     /// BS: one to the left; at the edge to the row above, if reverse wrap is on.
     fn backspace(&mut self) {
         let (col, row) = (self.caret.col, self.caret.row);
-        if col > 0 {
+        if col > self.left_limit() {
             self.go(col - 1, row);
-        } else if row > self.top_of_caret() && self.is_on(Mode::ReverseWrap) && self.is_on(Mode::AutoWrap) {
-            self.go(self.cols - 1, row - 1);
+        } else if row > self.origin().1 && self.is_on(Mode::ReverseWrap) && self.is_on(Mode::AutoWrap) {
+            self.go(self.edge() - 1, row - 1);
         }
     }
 }

@@ -20,11 +20,11 @@ impl Terminal {
             if self.caret.pending {
                 self.wrap(End::Wrap);
             }
-            let col = self.caret.col;
-            let fit = run.len().min(self.cols - col);
+            let (col, edge) = (self.caret.col, self.edge());
+            let fit = run.len().min(edge - col);
             let Some(row) = self.page.grid.row_mut(self.caret.row) else { return };
             row.put_ascii(col, &run[..fit], look);
-            self.advance(fit);
+            self.advance(fit, edge);
             run = &run[fit..];
             if run.is_empty() {
                 return;
@@ -40,7 +40,7 @@ impl Terminal {
     /// for [`Self::put`]. No character set has a say in them.
     #[inline]
     pub(super) fn put_text(&mut self, bytes: &[u8]) -> usize {
-        if self.caret.pending || self.modes.is_on(Mode::Insert) {
+        if self.caret.pending || self.modes.is_on(Mode::Insert) || self.is_narrow() {
             return 0;
         }
         let (col, look) = (self.caret.col, self.caret.look);
@@ -49,7 +49,7 @@ impl Terminal {
         if written.last.is_some() {
             self.last = written.last;
             self.changed = true;
-            self.advance(written.col - col);
+            self.advance(written.col - col, self.cols);
         }
         written.len
     }
@@ -84,15 +84,15 @@ impl Terminal {
         if self.caret.pending {
             self.wrap(End::Wrap);
         }
-        let (col, look) = (self.caret.col, self.caret.look);
+        let (col, edge, look) = (self.caret.col, self.edge(), self.caret.look);
         let insert = self.modes.is_on(Mode::Insert);
         if let Some(row) = self.page.grid.row_mut(self.caret.row) {
             if insert {
-                row.insert(col, 1, look.erased());
+                row.insert_within(col..edge, 1, look.erased());
             }
             row.put_narrow(col, ch, look);
         }
-        self.advance(1);
+        self.advance(1, edge);
         self.last = Some(ch);
         self.changed = true;
     }
@@ -106,7 +106,7 @@ impl Terminal {
             self.wrap(End::Wrap);
         }
         let look = self.caret.look;
-        if self.caret.col + 2 > self.cols {
+        if self.caret.col + 2 > self.edge() {
             if self.is_on(Mode::AutoWrap) {
                 let (col, blank) = (self.caret.col, self.blank());
                 if let Some(row) = self.page.grid.row_mut(self.caret.row) {
@@ -114,31 +114,31 @@ impl Terminal {
                 }
                 self.wrap(End::Gap);
             } else {
-                self.caret.col = self.cols - 2;
+                self.caret.col = self.edge() - 2;
             }
         }
-        let col = self.caret.col;
+        let (col, edge) = (self.caret.col, self.edge());
         let insert = self.modes.is_on(Mode::Insert);
         if let Some(row) = self.page.grid.row_mut(self.caret.row) {
             if insert {
-                row.insert(col, 2, look.erased());
+                row.insert_within(col..edge, 2, look.erased());
             }
             row.put_wide(col, ch, look);
         }
-        self.advance(2);
+        self.advance(2, edge);
         self.last = Some(ch);
         self.changed = true;
     }
 
-    /// Moves the caret behind what was written; in the last column it stays and waits.
+    /// Moves the caret behind what was written; in the last column before the edge it stays and waits.
     #[inline]
-    fn advance(&mut self, width: usize) {
+    fn advance(&mut self, width: usize, edge: usize) {
         self.caret.col += width;
-        if self.caret.col >= self.cols {
-            self.caret.col = self.cols - 1;
+        if self.caret.col >= edge {
+            self.caret.col = edge - 1;
             self.caret.pending = self.modes.is_on(Mode::AutoWrap);
             // What was there before went on in the next row; this does not yet.
-            if let Some(row) = self.page.grid.row_mut(self.caret.row) {
+            if let Some(row) = self.page.grid.row_mut(self.caret.row).filter(|_| edge == self.cols) {
                 row.wrapped = false;
             }
         }
@@ -150,14 +150,14 @@ impl Terminal {
         if !self.is_on(Mode::AutoWrap) {
             return;
         }
-        // Below the margins nothing scrolls, and the last row is written over.
-        let goes_on = self.caret.row + 1 < self.rows || self.caret.row == self.region.bottom;
+        // Below the margins nothing scrolls, and the last row is written over. Between margins at the sides it is a part that goes on.
+        let goes_on = (self.caret.row + 1 < self.rows || self.caret.row == self.region.bottom) && !self.is_narrow();
         if let Some(row) = self.page.grid.row_mut(self.caret.row).filter(|_| goes_on) {
             row.wrapped = true;
             row.gap = end == End::Gap;
         }
         self.index();
-        self.caret.col = 0;
+        self.caret.col = self.region.left;
     }
 
     /// Joins a mark to the character before the caret; at the left edge there is none, and it is dropped.

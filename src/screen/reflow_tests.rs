@@ -195,7 +195,7 @@ fn memory_is_bounded_for_lines_where_each_cell_has_a_look_and_marks() {
 }
 
 /// The primary screen, and the cursor in an empty last row: nothing is below it, which can be lost when there is no room.
-const LAST: &[u8] = b"\x18\x1b[?1049l\x1b[?47l\x1b[?6l\x1b[r\x1b[m\x1b[999H\r\n";
+const LAST: &[u8] = b"\x18\x1b[?1049l\x1b[?47l\x1b[?69l\x1b[?6l\x1b[r\x1b[m\x1b[999H\r\n";
 
 fn large() -> impl Strategy<Value = (u16, u16)> {
     prop_oneof![4 => size(), 1 => (1u16..=1000, 1u16..=500)]

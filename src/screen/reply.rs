@@ -191,9 +191,9 @@ impl Terminal {
 
     /// DSR 6.
     pub(super) fn ask_position(&mut self, space: ModeSpace) {
-        let top = if self.caret.origin { self.region.top } else { 0 };
+        let (left, top) = self.origin();
         let row = self.caret.row.saturating_sub(top) + 1;
-        let col = self.caret.col + 1;
+        let col = self.caret.col.saturating_sub(left) + 1;
         self.ask(Query::Position { space, col: col as u16, row: row as u16 });
     }
 }

@@ -27,7 +27,7 @@ pub(super) struct Written {
 pub(super) struct Row {
     /// At most `cols`; the rest of the row is blank.
     pub(super) cells: Vec<Cell>,
-    marks: Marks,
+    pub(super) marks: Marks,
     cols: u16,
     /// Whether the text goes on in the next row because it did not fit (autowrap), not because of a line feed.
     pub(super) wrapped: bool,
@@ -195,7 +195,7 @@ impl Row {
 
     /// Stores blanks up to `col`, cut to the row.
     #[inline]
-    fn reach(&mut self, col: usize) {
+    pub(super) fn reach(&mut self, col: usize) {
         let col = col.min(self.cols());
         if self.cells.len() < col {
             self.cells.resize(col, Cell::BLANK);
@@ -314,7 +314,7 @@ impl Row {
 
     /// Hollows out the wide character that a cut to the left of `col` would split.
     #[inline]
-    fn part(&mut self, col: usize) {
+    pub(super) fn part(&mut self, col: usize) {
         if col == 0 || self.cells.get(col).is_none_or(|cell| !cell.is_spacer()) {
             return;
         }

@@ -13,6 +13,7 @@ use super::history::History;
 use super::keyboard::{KeyOption, KeyOptions, Keyboard};
 use super::links::Links;
 use super::look::Look;
+use super::margins::Region;
 use super::modes::{Mode, Modes};
 use super::reply::Query;
 use super::tabs::Tabs;
@@ -39,15 +40,6 @@ impl PartialEq for Page {
         };
         same_rows && self.saved == other.saved && self.keyboard == other.keyboard
     }
-}
-
-/// Rows that scroll, both ends included.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) struct Region {
-    /// First row.
-    pub(super) top: usize,
-    /// Last row.
-    pub(super) bottom: usize,
 }
 
 /// The whole state.
@@ -120,7 +112,7 @@ impl Terminal {
             history: History::default(),
             alternate: None,
             caret: Caret::default(),
-            region: Region { top: 0, bottom: rows - 1 },
+            region: Region::whole(cols, rows),
             tabs: Tabs::new(cols),
             modes: Modes::default(),
             keys: KeyOptions::default(),
@@ -170,11 +162,6 @@ impl Terminal {
         self.touched = true;
     }
 
-    /// The margins of a fresh terminal.
-    pub(super) fn whole(&self) -> Region {
-        Region { top: 0, bottom: self.rows - 1 }
-    }
-
     /// Whether `mode` is on.
     #[inline]
     pub(super) fn is_on(&self, mode: Mode) -> bool {
@@ -197,53 +184,6 @@ impl Terminal {
         self.caret.pending = false;
     }
 
-    /// Moves the caret to a row as CUP counts them: in origin mode from the top margin, and not out of the margins.
-    pub(super) fn go_addressed(&mut self, col: usize, row: usize) {
-        if self.caret.origin {
-            self.go(col, (self.region.top + row).min(self.region.bottom));
-        } else {
-            self.go(col, row);
-        }
-    }
-
-    /// The row above which nothing can be reached.
-    pub(super) fn top_of_caret(&self) -> usize {
-        if self.caret.origin { self.region.top } else { 0 }
-    }
-
-    /// Moves up, not over the top margin when it starts below it.
-    pub(super) fn go_up(&mut self, count: usize) {
-        let limit = if self.caret.row >= self.region.top { self.region.top } else { 0 };
-        self.go(self.caret.col, self.caret.row.saturating_sub(count).max(limit));
-    }
-
-    /// Moves down, not over the bottom margin when it starts above it.
-    pub(super) fn go_down(&mut self, count: usize) {
-        let inside = self.caret.row <= self.region.bottom;
-        let limit = if inside { self.region.bottom } else { self.rows - 1 };
-        self.go(self.caret.col, (self.caret.row + count).min(limit));
-    }
-
-    /// IND and the line feed: down, and at the bottom margin the region scrolls.
-    pub(super) fn index(&mut self) {
-        if self.caret.row == self.region.bottom {
-            self.caret.pending = false;
-            self.scroll_up(self.region, 1);
-        } else {
-            self.go_down(1);
-        }
-    }
-
-    /// RI: up, and at the top margin the region scrolls down.
-    pub(super) fn reverse_index(&mut self) {
-        if self.caret.row == self.region.top {
-            self.caret.pending = false;
-            self.scroll_down(self.region, 1);
-        } else {
-            self.go_up(1);
-        }
-    }
-
     /// Other rows stand where the caret waits to wrap: the one under it goes on in the next row when the next character comes, and not
     /// before.
     pub(super) fn wait_anew(&mut self) {
@@ -252,31 +192,10 @@ impl Terminal {
         }
     }
 
-    /// Scrolls the rows of `region` up.
-    pub(super) fn scroll_up(&mut self, region: Region, count: usize) {
-        let blank = self.blank();
-        if region.top == 0 && self.alternate.is_none() {
-            let leaving = count.min(region.bottom + 1);
-            self.page.grid.rows().range(..leaving).for_each(|row| self.history.push(row));
-        }
-        self.page.grid.scroll_up(region.top, region.bottom, count, blank);
-        self.wait_anew();
-        self.changed = true;
-    }
-
-    /// Scrolls the rows of `region` down.
-    pub(super) fn scroll_down(&mut self, region: Region, count: usize) {
-        let blank = self.blank();
-        self.page.grid.scroll_down(region.top, region.bottom, count, blank);
-        // What it went on in has left.
-        self.page.grid.row_mut(region.bottom).into_iter().for_each(|row| row.wrapped = false);
-        self.wait_anew();
-        self.changed = true;
-    }
-
-    /// DECSC.
+    /// DECSC. A wait at a margin is not saved: the margin may be gone.
     pub(super) fn save_caret(&mut self) {
-        self.page.saved = self.caret;
+        let pending = self.caret.pending && self.caret.col + 1 == self.cols;
+        self.page.saved = Caret { pending, ..self.caret };
     }
 
     /// DECRC. Without a DECSC before it this is home, with a plain pen. In origin mode it is inside the margins.
@@ -284,6 +203,8 @@ impl Terminal {
         self.caret = self.page.saved;
         if self.caret.origin {
             self.caret.row = self.caret.row.clamp(self.region.top, self.region.bottom);
+            self.caret.col = self.caret.col.clamp(self.region.left, self.region.right);
+            self.caret.pending &= self.caret.col + 1 == self.cols;
         }
         self.wait_anew();
     }
@@ -333,6 +254,7 @@ impl Terminal {
         }
         self.modes.set(Mode::AutoWrap, true);
         self.modes.set(Mode::CursorVisible, true);
+        self.modes.set(Mode::SideMargins, false);
         self.region = self.whole();
         let (col, row) = (self.caret.col, self.caret.row);
         self.caret = Caret { col, row, ..Caret::default() };
@@ -348,39 +270,6 @@ mod tests {
         let mut screen = Screen::new(cols, rows);
         screen.feed(bytes.as_bytes());
         screen
-    }
-
-    fn at(bytes: &str) -> (u16, u16) {
-        let cursor = screen(10, 6, bytes).cursor();
-        (cursor.col, cursor.row)
-    }
-
-    #[test]
-    fn vertical_moves_stop_at_the_margins_they_started_inside() {
-        assert_eq!(at("\x1b[2;4r\x1b[3;5H\x1b[9A"), (4, 1));
-        assert_eq!(at("\x1b[2;4r\x1b[3;5H\x1b[9B"), (4, 3));
-        assert_eq!(at("\x1b[2;4r\x1b[1;5H\x1b[9A"), (4, 0));
-        assert_eq!(at("\x1b[2;4r\x1b[5;5H\x1b[9B"), (4, 5));
-    }
-
-    #[test]
-    fn line_feeds_scroll_only_the_region() {
-        let screen = screen(4, 4, "a\r\nb\r\nc\r\nd\x1b[2;3r\x1b[3;1H\n\x1b[4;1H\n");
-        assert_eq!(screen.lines(), ["a", "c", "", "d"]);
-    }
-
-    #[test]
-    fn reverse_index_scrolls_the_region_down() {
-        let screen = screen(4, 4, "a\r\nb\r\nc\r\nd\x1b[2;3r\x1b[2;1H\x1bM");
-        assert_eq!(screen.lines(), ["a", "", "b", "d"]);
-    }
-
-    #[test]
-    fn origin_mode_counts_from_the_margin_and_stays_inside() {
-        assert_eq!(at("\x1b[2;4r\x1b[?6h"), (0, 1));
-        assert_eq!(at("\x1b[2;4r\x1b[?6h\x1b[2;3H"), (2, 2));
-        assert_eq!(at("\x1b[2;4r\x1b[?6h\x1b[99;99H"), (9, 3));
-        assert_eq!(at("\x1b[2;4r\x1b[?6h\x1b[?6l"), (0, 0));
     }
 
     #[test]

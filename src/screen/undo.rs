@@ -279,8 +279,12 @@ impl Terminal {
         let mut moving = String::new();
         let sides = self.modes.undo(Mode::SideMargins, self.former.mode(Mode::SideMargins));
         moving.push_str(&sides);
-        if self.region != self.whole() || caret.origin {
+        let (region, whole) = (self.region, self.whole());
+        if (region.top, region.bottom) != (whole.top, whole.bottom) || caret.origin {
             moving.push_str("\x1b[r");
+        }
+        if sides.is_empty() && self.is_narrow() {
+            moving.push_str("\x1b[s");
         }
         if self.tabs != Tabs::new(self.cols) {
             moving.push_str("\x1b[3g");

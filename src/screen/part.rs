@@ -1,0 +1,91 @@
+//! Parts of rows that move between columns: what margins at the sides and rectangles need beside whole rows.
+
+use std::ops::Range;
+
+use super::grid::Grid;
+use super::look::Look;
+use super::margins::Region;
+use super::marks::Had;
+use super::row::Row;
+
+impl Row {
+    /// Puts the cells `part` of another row in the place of those from `at` on, with their marks. A wide character of which only half
+    /// lies in the part becomes a blank.
+    pub(super) fn paste(&mut self, other: &Row, part: Range<usize>, at: usize) {
+        let len = part.len().min(self.cols().saturating_sub(at));
+        if len == 0 {
+            return;
+        }
+        self.part(at);
+        self.part(at + len);
+        self.reach(at + len);
+        if at + len == self.cols() {
+            self.wrapped = false;
+        }
+        for n in 0..len {
+            let from = part.start + n;
+            let mut cell = other.cell(from);
+            if (cell.is_spacer() && n == 0) || (cell.is_wide() && n + 1 == len) {
+                cell.hollow();
+            }
+            if cell.is_marked() {
+                let had = std::iter::once(Had::None).chain(std::iter::repeat(Had::Some));
+                other.marks.get(from).chars().zip(had).for_each(|(mark, had)| self.marks.add(at + n, mark, had));
+            }
+            if let Some(place) = self.cells.get_mut(at + n) {
+                *place = cell;
+            }
+        }
+    }
+
+    /// Inserts blanks at the first of `cols`; what leaves them at the right is lost.
+    pub(super) fn insert_within(&mut self, cols: Range<usize>, count: usize, look: Look) {
+        if cols.end >= self.cols() {
+            return self.insert(cols.start, count, look);
+        }
+        let (from, count) = (self.clone(), count.min(cols.len()));
+        self.paste(&from, cols.start..cols.end - count, cols.start + count);
+        self.erase(cols.start, cols.start + count, look);
+    }
+
+    /// Deletes at the first of `cols`; blanks come in at the right of them.
+    pub(super) fn delete_within(&mut self, cols: Range<usize>, count: usize, look: Look) {
+        if cols.end >= self.cols() {
+            return self.delete(cols.start, count, look);
+        }
+        let (from, count) = (self.clone(), count.min(cols.len()));
+        self.paste(&from, cols.start + count..cols.end, cols.start);
+        self.erase(cols.end - count, cols.end, look);
+    }
+}
+
+impl Grid {
+    /// Moves what lies in `region` up by `count`; blanks come in at the bottom.
+    pub(super) fn scroll_part_up(&mut self, region: Region, count: usize, look: Look) {
+        let count = count.min(region.bottom + 1 - region.top);
+        for to in region.top..=region.bottom {
+            self.fill_part(to, Some(to + count).filter(|from| *from <= region.bottom), region, look);
+        }
+    }
+
+    /// Moves what lies in `region` down by `count`; blanks come in at the top.
+    pub(super) fn scroll_part_down(&mut self, region: Region, count: usize, look: Look) {
+        let count = count.min(region.bottom + 1 - region.top);
+        for to in (region.top..=region.bottom).rev() {
+            self.fill_part(to, to.checked_sub(count).filter(|from| *from >= region.top), region, look);
+        }
+    }
+
+    /// Gives a row the part of another one, or blanks.
+    fn fill_part(&mut self, to: usize, from: Option<usize>, region: Region, look: Look) {
+        let cols = region.left..region.right + 1;
+        match from.filter(|from| *from != to) {
+            Some(from) => {
+                if let Some((row, other)) = self.two(to, from) {
+                    row.paste(other, cols.clone(), cols.start);
+                }
+            }
+            None => self.row_mut(to).into_iter().for_each(|row| row.erase(cols.start, cols.end, look)),
+        }
+    }
+}
