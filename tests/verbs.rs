@@ -118,3 +118,20 @@ fn two_dashes_always_reach_claude() {
     }
     assert_eq!(std::fs::read_to_string(home.trace()).unwrap(), "attach x\nls x\ndash x\n");
 }
+
+/// `hopty --help` is Claude's, so hopty's own help must not offer it, and must say which hopty this is.
+#[test]
+fn hopty_s_own_help_offers_nothing_that_is_claude_s() {
+    let home = Home::new();
+    let done = home.hopty(&["help"]);
+    let said = String::from_utf8(done.stdout).unwrap();
+    assert!(said.starts_with(concat!("hopty ", env!("CARGO_PKG_VERSION"), ": ")), "{said}");
+    assert!(!said.contains("-V") && !said.contains("-h, "), "{said}");
+    let offered = said.split("Verbs:").nth(1).unwrap().lines().skip(1).take_while(|line| !line.is_empty());
+    let offered: Vec<&str> = offered.filter_map(|line| line.split_whitespace().next()).collect();
+    let later = later();
+    for verb in VERBS.iter().filter(|verb| !later.contains(**verb) && !["hook", "statusline"].contains(verb)) {
+        assert!(offered.contains(verb), "{verb} is missing in {said}");
+    }
+    assert!(home.hopty(&["run", "--help"]).stdout.starts_with(b"Supervise any program"));
+}

@@ -82,7 +82,7 @@ impl FindError {
     pub fn hint(&self) -> &'static str {
         match self {
             FindError::NotFound { .. } => {
-                "install it with `npm install -g @anthropic-ai/claude-code`, or set program.claude; `hopty demo` needs no Claude"
+                "install it with `npm install -g @anthropic-ai/claude-code`, or set program.claude; `hopty demo` and `hopty help` need none"
             }
             FindError::NotExecutable { .. } => "check the file's permissions, or install Claude again; `hopty demo` needs no Claude",
             FindError::ConfiguredMissing { .. } | FindError::ConfiguredRelative { .. } | FindError::ConfiguredSelf { .. } => {

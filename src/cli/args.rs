@@ -9,12 +9,16 @@ use super::channel::ChannelVerb;
 use super::handoff::args::HandoffVerb;
 use crate::core::config::Span;
 
-/// hopty: run it in place of claude, and Claude Code never runs out of context.
-///
-/// `hopty [CLAUDE ARGS...]` is `claude [CLAUDE ARGS...]`, supervised. `hopty -- ARGS...` gives ARGS to Claude even when the
-/// first word is a verb below.
+/// All that is hopty's own. Where the first word is no verb, `--help` and `--version` are Claude's, so none of them stands here.
 #[derive(Debug, Parser)]
-#[command(name = "hopty", version, disable_help_flag = false, max_term_width = 100)]
+#[command(
+    name = "hopty",
+    about = concat!("hopty ", env!("CARGO_PKG_VERSION"), ": run it in place of claude, and Claude Code never runs out of context."),
+    override_usage = "hopty [--detached] [--handoff[=ID]] [CLAUDE ARGS...]\n       hopty VERB [ARGS...]",
+    after_help = NOTES,
+    help_template = "{about}\n\nUsage: {usage}\n\nVerbs:\n{subcommands}{after-help}\n",
+    max_term_width = 100
+)]
 pub(super) struct Cli {
     #[command(subcommand)]
     pub verb: Verb,
@@ -37,6 +41,18 @@ impl Cli {
         Cli::try_parse_from(std::iter::once(OsString::from("hopty")).chain(args))
     }
 }
+
+/// What stands below the verbs.
+const NOTES: &str = "\
+`hopty [CLAUDE ARGS...]` is `claude [CLAUDE ARGS...]`, supervised: `hopty --help` and
+`hopty --version` are Claude's. `hopty -- ARGS...` gives ARGS to Claude even when the
+first word is a verb. `hopty VERB --help` tells more of a verb.
+
+In a session: ctrl-\\ and then d detaches, ctrl-\\ and then ? shows the other keys.
+
+Exit codes: the program's own (128 + n for a signal), and for verbs 0 done, 1 it did not
+happen, 2 bad usage or configuration, 3 no session is meant, 4 refused, 125 hopty failed,
+126 not executable, 127 not found.";
 
 /// How a screen is shown; as plain text when none is given.
 #[derive(Clone, Copy, Debug, Args)]
