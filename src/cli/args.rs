@@ -29,16 +29,16 @@ impl Cli {
     ///
     /// # Errors
     /// As clap's, when they are wrong or ask for help.
-    pub fn read(what: &str, args: Vec<OsString>) -> Result<Cli, clap::Error> {
+    pub fn read(what: &str, args: &[OsString]) -> Result<Cli, clap::Error> {
         // To make all verbs first would be a tenth of the time that coming back takes (`cargo bench --bench attach`). What
         // does not fit is for the other way, which says what is wrong.
         if what == "attach"
-            && let Ok(matches) = AttachOptions::augment_args(Command::new("attach")).try_get_matches_from(&args)
+            && let Ok(matches) = AttachOptions::augment_args(Command::new("attach")).try_get_matches_from(args)
             && let Ok(options) = AttachOptions::from_arg_matches(&matches)
         {
             return Ok(Cli { verb: Verb::Attach(options) });
         }
-        Cli::try_parse_from(std::iter::once(OsString::from("hopty")).chain(args))
+        Cli::try_parse_from(std::iter::once(&OsString::from("hopty")).chain(args))
     }
 }
 

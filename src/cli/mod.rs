@@ -23,6 +23,7 @@ mod send;
 mod session;
 mod settings;
 mod statusline;
+mod usage;
 mod wait;
 
 use std::ffi::OsString;
@@ -74,51 +75,41 @@ pub fn main(args: Vec<OsString>) -> u8 {
         Some("statusline") => return statusline::main(),
         Some("hook") => return hook::main(args.get(1).and_then(|event| event.to_str())),
         Some(word) if LATER.contains(&word) => {
-            let failed =
-                Failed::new(2, format!("{word} is not in this version")).hint(format!("`hopty -- {word}` gives the word to Claude"));
+            let failed = Failed::new(2, format!("{word} is not in this version"))
+                .hint(format!("`hopty help` lists the verbs that are; `hopty -- {word}` gives the word to Claude"));
             return failed.print("", asks_json(&args));
         }
         Some(word) if NOW.contains(&word) => {}
-        Some("--") => return finish(run::drop_in(args.into_iter().skip(1).collect()), "start", false),
-        _ => return finish(run::drop_in(args), "start", false),
+        Some("--") => return start(args.into_iter().skip(1).collect()),
+        _ => return start(args),
     }
-    let what = first.unwrap_or_default().to_owned();
     let json = asks_json(&args);
-    let host = if what == "run" {
+    let host = if first == Some("run") {
         // Before anything is parsed, so that the host carries nothing of that.
         match Forked::new() {
             Ok(host) => Some(host),
-            Err(error) => return Failed::from(error).print(&what, json),
+            Err(error) => return Failed::from(error).print("run", json),
         }
     } else {
         default_sigpipe();
         None
     };
-    let cli = match Cli::read(&what, args) {
+    let asked = || usage::asked(args.iter().filter_map(|arg| arg.to_str()));
+    let cli = match Cli::read(&what, &args) {
         Ok(cli) => cli,
-        Err(error) if error.use_stderr() => return misused(&error, &what).print(&what, json),
+        Err(error) if error.use_stderr() => return usage::misused(&error, &asked()).print(&asked(), json),
         Err(help) => {
             let _ = help.print();
             return 0;
         }
     };
     let json = cli.verb.wants_json();
-    finish(verb(cli.verb, host), &what, json)
+    verb(cli.verb, host).unwrap_or_else(|failed| failed.print(&asked(), json))
 }
 
 /// Whether errors are wanted as JSON too, where the arguments could not be read or belong to a verb of later.
 fn asks_json(args: &[OsString]) -> bool {
     args.iter().take_while(|arg| *arg != "--").any(|arg| arg == "--json")
-}
-
-/// clap's words in the form of all other errors.
-fn misused(error: &clap::Error, what: &str) -> Failed {
-    let text = error.to_string();
-    let mut parts = text.split("\n\n").map(|part| part.split_whitespace().collect::<Vec<_>>().join(" "));
-    let cause = parts.next().unwrap_or_default();
-    let tip = parts.find_map(|part| part.strip_prefix("tip: ").map(str::to_owned));
-    let cause = cause.strip_prefix("error: ").unwrap_or(&cause).to_owned();
-    Failed::new(2, cause).hint(tip.unwrap_or_else(|| format!("`hopty {what} --help` shows what it takes")))
 }
 
 fn verb(verb: Verb, host: Option<Forked>) -> Result<u8, Failed> {
@@ -147,8 +138,9 @@ fn verb(verb: Verb, host: Option<Forked>) -> Result<u8, Failed> {
     }
 }
 
-fn finish(done: Result<u8, Failed>, what: &str, json: bool) -> u8 {
-    done.unwrap_or_else(|failed| failed.print(what, json))
+/// In place of Claude.
+fn start(args: Vec<OsString>) -> u8 {
+    run::drop_in(args).unwrap_or_else(|failed| failed.print("start", false))
 }
 
 /// `hopty events | head` ends quietly, like any other program in a pipe.

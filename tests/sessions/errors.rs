@@ -18,6 +18,10 @@ fn bad_usage_is_said_in_the_form_of_all_errors() {
         (&["run", "--max-restarts", "x", "--", "true"], "run: "),
         (&["replay", "/no/such/file"], "replay: /no/such/file: it cannot be read"),
         (&["attach", "nosuch"], "attach: nosuch: "),
+        (&["handoff"], "handoff: one of create, show, list, "),
+        (&["handoff", "shwo"], "handoff: unrecognized verb 'shwo'"),
+        (&["handoff", "fit", "x"], "handoff fit: invalid value 'x' for '<TOKENS>': not a whole number"),
+        (&["help", "nosuch"], "help: unrecognized verb 'nosuch'"),
     ] {
         let output = world.hopty(args);
         let code = if args[0] == "attach" { 3 } else { 2 };

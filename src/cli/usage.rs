@@ -1,0 +1,53 @@
+//! What a person is told who gave a verb other words than it takes: clap's finding in the form of all other errors.
+
+use clap::error::{ContextKind, ErrorKind};
+use clap::{Command, CommandFactory};
+
+use super::args::Cli;
+use super::error::Failed;
+
+/// What was asked for, as a person would say it: the verb, and with it its own, such as `handoff show`.
+pub(super) fn asked<'a>(words: impl IntoIterator<Item = &'a str>) -> String {
+    let tree = tree();
+    let mut at = &tree;
+    let mut path = Vec::new();
+    for word in words {
+        let Some(next) = at.find_subcommand(word) else { break };
+        path.push(word);
+        at = next;
+    }
+    path.join(" ")
+}
+
+/// clap's words in the form of all other errors. `asked` is what [`asked`] gave.
+pub(super) fn misused(error: &clap::Error, asked: &str) -> Failed {
+    let help = format!("`hopty {asked} --help` shows what it takes");
+    if error.kind() == ErrorKind::DisplayHelpOnMissingArgumentOrSubcommand {
+        return Failed::new(2, format!("one of {} is needed", offered(asked).join(", "))).hint(help);
+    }
+    let text = error.to_string();
+    let mut parts = text.split("\n\n").map(|part| part.split_whitespace().collect::<Vec<_>>().join(" "));
+    let cause = parts.next().unwrap_or_default();
+    let cause = cause.strip_prefix("error: ").unwrap_or(&cause);
+    let cause = cause.replace("subcommand", "verb").replace("invalid digit found in string", "not a whole number");
+    let nearest = parts.find_map(|part| part.strip_prefix("tip: a similar ").map(|tip| format!("a similar {tip}")));
+    let known = error.get(ContextKind::InvalidSubcommand).map(|_| match asked {
+        "help" => "`hopty help` lists the verbs".to_owned(),
+        _ => format!("one of {}", offered(asked).join(", ")),
+    });
+    Failed::new(2, cause).hint(nearest.map(|tip| tip.replace("subcommand", "verb")).or(known).unwrap_or(help))
+}
+
+/// The verbs below a verb.
+fn offered(asked: &str) -> Vec<String> {
+    let tree = tree();
+    let at = asked.split(' ').try_fold(&tree, Command::find_subcommand);
+    at.into_iter().flat_map(Command::get_subcommands).map(|verb| verb.get_name().to_owned()).filter(|name| name != "help").collect()
+}
+
+/// All verbs, `help` among them.
+fn tree() -> Command {
+    let mut tree = Cli::command();
+    tree.build();
+    tree
+}
