@@ -157,9 +157,12 @@ pub(super) enum Verb {
     ///
     /// Keys are named enter, tab, escape, space, backspace, delete, insert, up, down, left, right, home, end, pageup, pagedown,
     /// f1 to f12, ctrl-a to ctrl-z, shift-tab, shift-enter, alt- and a key, and every single character by itself.
+    #[command(
+        override_usage = "hopty send NAME TEXT [--submit]\n       hopty send [NAME] --keys KEYS\n       hopty send [NAME] --stdin [--submit]"
+    )]
     Send {
         /// The session, and the text; the session alone with --keys and --stdin
-        #[arg(num_args = 0..=2, value_names = ["NAME", "TEXT"])]
+        #[arg(num_args = 0..=2, value_name = "NAME, TEXT")]
         words: Vec<String>,
         /// Names of keys, such as ctrl-c,enter
         #[arg(long, value_delimiter = ',', value_name = "KEYS", conflicts_with = "stdin")]
@@ -175,11 +178,15 @@ pub(super) enum Verb {
         json: bool,
     },
     /// Wait until a session is idle, busy, blocked or over, or shows a text
+    ///
+    /// Conditions are idle, busy, blocked, exit, and text=REGEX, which is looked for in the rows of the screen: `^` and `$` are the
+    /// edges of a row. Exit codes: 0 it is so, 1 not within the time, 3 no session.
+    #[command(override_usage = "hopty wait [OPTIONS] [NAME] CONDITION")]
     Wait {
-        /// The session, when more than one may be meant, and then one of idle, busy, blocked, exit, text=REGEX
-        #[arg(required = true, num_args = 1..=2, value_names = ["NAME", "CONDITION"])]
+        /// The session, when more than one may be meant, and then the condition
+        #[arg(required = true, num_args = 1..=2, value_name = "NAME, CONDITION")]
         words: Vec<String>,
-        /// How long
+        /// How long, such as 500ms, 30s or 2m
         #[arg(long, default_value = "30s", value_name = "TIME")]
         timeout: Span,
         /// Only a state that began after this line of the journal, as `send --submit --json` names it
