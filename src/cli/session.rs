@@ -31,7 +31,7 @@ pub(super) fn attach(given: Option<&str>, read_only: bool) -> Result<u8, Failed>
     }
     let name = live(&paths, given, Rule::Any)?;
     if !std::io::stdin().is_terminal() || !std::io::stdout().is_terminal() {
-        return Err(Failed::new(2, "attach needs a terminal on standard input and output").hint("`hopty status` needs none"));
+        return Err(Failed::new(2, "it needs a terminal on standard input and output").hint("`hopty screen` needs none"));
     }
     let socket = dial(&paths, &name, CONNECT).map_err(|e| {
         Failed::new(125, format!("it does not answer: {e}")).about(&name).hint("`hopty ls` shows whether its host lives")
