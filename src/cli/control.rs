@@ -74,6 +74,11 @@ pub(super) fn live(paths: &Paths, given: Option<&str>, rule: Rule) -> Result<Ses
         ([one], _, _) => Ok((*one).clone()),
         ([], [one], Rule::Any) => Ok(one.clone()),
         ([], [], _) => Err(Failed::new(3, "no session is running").hint("`hopty` starts one here")),
+        ([], several, Rule::Careful) => {
+            let names: Vec<&str> = several.iter().map(SessionName::as_str).collect();
+            Err(Failed::new(3, "no session runs in this directory")
+                .hint(format!("by its name it works from anywhere: {}", names.join(", "))))
+        }
         _ => {
             let several = if nearest.is_empty() { alive.iter().collect() } else { nearest };
             let names: Vec<&str> = several.iter().map(|name| name.as_str()).collect();

@@ -70,7 +70,8 @@ fn stop_never_guesses() {
     std::fs::create_dir_all(&other).unwrap();
     detached(&world, "only", &["sleep", "100"]);
     let output = at(&world, &other, &["stop"], None);
-    assert_fails(&output, 3, "stop: only: several may be meant");
+    assert_fails(&output, 3, "stop: no session runs in this directory");
+    assert!(text(&output.stderr).contains("only"), "its name is told");
     // Where it is the directory's own session it is no guess.
     assert!(at(&world, &world.project, &["stop"], None).status.success());
     world.assert_nothing_left();

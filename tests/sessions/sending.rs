@@ -81,7 +81,7 @@ fn what_cannot_be_sent_is_said() {
     // The only session is not meant where another directory is (CONTRACT C1).
     let mut elsewhere = Command::new(hopty());
     elsewhere.args(["send", "--keys", "a"]).env_clear().envs(world.env.iter().cloned()).current_dir("/");
-    assert_fails(&elsewhere.output().unwrap(), 3, "several may be meant");
+    assert_fails(&elsewhere.output().unwrap(), 3, "no session runs in this directory");
     world.ask(&["send", "--keys", "a"]);
     end_all(&world);
     assert_fails(&world.hopty(&["send", "one", "x"]), 1, "the session has ended");
