@@ -25,14 +25,14 @@ pub(super) struct Cli {
 }
 
 impl Cli {
-    /// Reads the arguments behind the program's name, the first of which is `what`.
+    /// Reads the arguments behind the program's name.
     ///
     /// # Errors
     /// As clap's, when they are wrong or ask for help.
-    pub fn read(what: &str, args: &[OsString]) -> Result<Cli, clap::Error> {
+    pub fn read(args: &[OsString]) -> Result<Cli, clap::Error> {
         // To make all verbs first would be a tenth of the time that coming back takes (`cargo bench --bench attach`). What
         // does not fit is for the other way, which says what is wrong.
-        if what == "attach"
+        if args.first().is_some_and(|verb| verb == "attach")
             && let Ok(matches) = AttachOptions::augment_args(Command::new("attach")).try_get_matches_from(args)
             && let Ok(options) = AttachOptions::from_arg_matches(&matches)
         {
@@ -243,6 +243,9 @@ pub(super) enum Verb {
         /// Go on as they come
         #[arg(long, short)]
         follow: bool,
+        /// The same as `hopty events`
+        #[arg(long)]
+        json: bool,
     },
     /// The last decision, explained
     Why {
@@ -313,6 +316,7 @@ impl Verb {
             | Verb::Wait { json, .. }
             | Verb::Status { json, .. }
             | Verb::Events { json, .. }
+            | Verb::Log { json, .. }
             | Verb::Why { json, .. }
             | Verb::Replay { json, .. } => *json,
             Verb::Context { json, .. } => *json,
@@ -320,7 +324,7 @@ impl Verb {
             | Verb::Channel { verb: None, json, .. } => *json,
             Verb::Handoff { verb } => verb.wants_json(),
             Verb::Screen { form, .. } | Verb::ScreenDump { form, .. } => form.json,
-            Verb::Run(_) | Verb::Attach(_) | Verb::Log { .. } | Verb::Dash | Verb::Demo { .. } => false,
+            Verb::Run(_) | Verb::Attach(_) | Verb::Dash | Verb::Demo { .. } => false,
         }
     }
 }

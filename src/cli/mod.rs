@@ -95,7 +95,7 @@ pub fn main(args: Vec<OsString>) -> u8 {
         None
     };
     let asked = || usage::asked(args.iter().filter_map(|arg| arg.to_str()));
-    let cli = match Cli::read(&what, &args) {
+    let cli = match Cli::read(&args) {
         Ok(cli) => cli,
         Err(error) if error.use_stderr() => return usage::misused(&error, &asked()).print(&asked(), json),
         Err(help) => {
@@ -125,8 +125,8 @@ fn verb(verb: Verb, host: Option<Forked>) -> Result<u8, Failed> {
         Verb::Status { name, json } => session::status(name.as_deref(), json),
         Verb::Screen { name, history, form } => screen::screen(name.as_deref(), history, form),
         Verb::ScreenDump { cols, rows, form } => screen::dump((cols, rows), form),
-        Verb::Events { name, follow, .. } => events::events(name.as_deref(), follow),
-        Verb::Log { name, follow } => events::log(name.as_deref(), follow),
+        Verb::Events { name, follow, .. } | Verb::Log { name, follow, json: true } => events::events(name.as_deref(), follow),
+        Verb::Log { name, follow, json: false } => events::log(name.as_deref(), follow),
         Verb::Why { name, json } => events::why(name.as_deref(), json),
         Verb::Handoff { verb } => handoff::handoff(&verb),
         Verb::Context { which, json, explain, status } => context::context(which.as_deref(), context::Wish { json, explain, status }),

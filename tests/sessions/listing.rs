@@ -136,6 +136,7 @@ fn the_decisions_are_told_to_programs_and_to_people() {
     }
     let log = world.ask(&["log", "one"]);
     assert!(log.lines().count() == 2 && log.contains("run.spawned") && !log.contains('{'), "{log}");
+    assert_eq!(world.ask(&["log", "one", "--json"]), events);
     support::kill(i32::try_from(list(&world)[0]["pid"].as_i64().unwrap()).unwrap(), nix::libc::SIGTERM);
     // It ends with the session, and has told everything.
     let followed = follow.wait_with_output().unwrap();
