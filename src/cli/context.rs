@@ -189,7 +189,7 @@ fn of_transcript(paths: &Paths, found: Transcript) -> Result<Answer, Failed> {
     })?;
     let now = Clock::wall();
     let age = |at: &str| u64::try_from(now.0.saturating_sub(WallTime::parse(at)?.0)).ok();
-    let (config, _) = super::settings::load(paths, &[]);
+    let config = super::settings::valid(paths, &[])?;
     let sources = Sources {
         statusline: None,
         statusline_window: known_window(paths, &found.path),

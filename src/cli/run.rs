@@ -43,8 +43,8 @@ pub(super) fn drop_in(args: Vec<OsString>) -> Result<u8, Failed> {
     };
     let host = if is_session(&wish, &args) { Some(Forked::new()?) } else { None };
     let (config, problems) = settings::load(&paths, &[]);
-    for problem in &problems {
-        // A bad file must not keep anyone from Claude.
+    // A bad file must not keep anyone from Claude, and adds nothing to what a script gets that runs Claude alone.
+    for problem in problems.iter().filter(|_| host.is_some()) {
         let _ = writeln!(std::io::stderr(), "hopty: {problem}; going on with the default");
     }
     claude(&paths, config, wish, args, host)
@@ -177,10 +177,7 @@ pub(super) fn program(options: RunOptions, host: Forked) -> Result<u8, Failed> {
     let limit = options.max_restarts.map(|n| n.to_string());
     let flags: Vec<FlagValue<'_>> =
         limit.iter().map(|value| FlagValue { flag: "--max-restarts", key: "restart.max_restarts", value }).collect();
-    let (config, problems) = settings::load(&paths, &flags);
-    if let Some(problem) = problems.first() {
-        return Err(Failed::new(2, problem.to_string()).hint("`hopty` starts Claude all the same, with the default"));
-    }
+    let config = settings::valid(&paths, &flags)?;
     let mut words = options.program.into_iter();
     let called = words.next().unwrap_or_default();
     let args: Vec<OsString> = words.collect();

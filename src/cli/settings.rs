@@ -1,16 +1,28 @@
 //! The configuration as this process finds it: files, environment, flags.
 
+use std::io::ErrorKind;
+use std::os::unix::fs::FileTypeExt;
 use std::path::Path;
 
-use crate::core::config::{Config, File, FlagValue, Problem, Sources, resolve};
+use super::error::Failed;
+use crate::core::config::{Config, File, FlagValue, Problem, ProblemKind, Source, Sources, resolve};
 use crate::fs::paths::Paths;
+
+/// Bytes of a file that a person writes, at most.
+const MAX_FILE: u64 = 1 << 20;
 
 /// The configuration, and what is wrong with its pieces.
 pub(super) fn load(paths: &Paths, flags: &[FlagValue<'_>]) -> (Config, Vec<Problem>) {
     let user_path = paths.config_file();
-    let user = read(&user_path);
     let project_path = std::env::current_dir().unwrap_or_default().join(".hopty.toml");
-    let project = read(&project_path);
+    let mut unreadable = Vec::new();
+    let mut text_of = |path: &Path| {
+        read(path).unwrap_or_else(|kind| {
+            unreadable.push(Problem { at: Source::File { path: path.display().to_string(), line: None }, kind });
+            None
+        })
+    };
+    let (user, project) = (text_of(&user_path), text_of(&project_path));
     let env: Vec<(String, String)> =
         std::env::vars_os().filter_map(|(n, v)| Some((n.into_string().ok()?, v.into_string().ok()?))).collect();
     let (user_name, project_name) = (user_path.display().to_string(), project_path.display().to_string());
@@ -20,11 +32,35 @@ pub(super) fn load(paths: &Paths, flags: &[FlagValue<'_>]) -> (Config, Vec<Probl
         env: &env,
         flags,
     });
-    (resolved.config, resolved.problems)
+    unreadable.extend(resolved.problems);
+    (resolved.config, unreadable)
 }
 
-/// A configuration file, when it is a file and of a size that a person writes: a link to a device keeps nobody waiting.
-fn read(path: &Path) -> Option<String> {
-    let meta = std::fs::metadata(path).ok()?;
-    (meta.is_file() && meta.len() <= 1 << 20).then(|| std::fs::read_to_string(path).ok()).flatten()
+/// The configuration of a verb that acts by it.
+///
+/// # Errors
+/// Exit code 2 with all that is wrong in it.
+pub(super) fn valid(paths: &Paths, flags: &[FlagValue<'_>]) -> Result<Config, Failed> {
+    let (config, problems) = load(paths, flags);
+    if problems.is_empty() {
+        return Ok(config);
+    }
+    let problems: Vec<String> = problems.iter().map(ToString::to_string).collect();
+    Err(Failed::new(2, problems.join("; ")).hint("docs/CONFIG.md has every key and its values"))
+}
+
+/// A configuration file; `None` where there is none. A device, to which a link leads, is none either, and keeps nobody waiting.
+fn read(path: &Path) -> Result<Option<String>, ProblemKind> {
+    let unreadable = |error: std::io::Error| ProblemKind::Unreadable(error.to_string());
+    let meta = match std::fs::metadata(path) {
+        Ok(meta) => meta,
+        Err(error) if matches!(error.kind(), ErrorKind::NotFound | ErrorKind::NotADirectory) => return Ok(None),
+        Err(error) => return Err(unreadable(error)),
+    };
+    match meta.file_type() {
+        kind if kind.is_char_device() => Ok(None),
+        kind if !kind.is_file() => Err(ProblemKind::Unreadable("it is no file".to_owned())),
+        _ if meta.len() > MAX_FILE => Err(ProblemKind::TooLarge(usize::try_from(MAX_FILE).unwrap_or(usize::MAX))),
+        _ => std::fs::read_to_string(path).map(Some).map_err(unreadable),
+    }
 }

@@ -92,3 +92,30 @@ fn without_a_home_it_is_said() {
         assert_fails(&world.hopty(args), 125, "HOME: it is not set");
     }
 }
+
+/// Every verb that acts by the configuration says all that is wrong in it, also that it cannot be read.
+#[test]
+fn a_bad_configuration_is_an_error_of_what_acts_by_it() {
+    let world = world();
+    let file = world.home.join(".config/hopty/config.toml");
+    std::fs::create_dir_all(file.parent().unwrap()).unwrap();
+    let acting: [&[&str]; 3] = [&["run", "--detached", "--", "true"], &["handoff", "list"], &["handoff", "fit", "8"]];
+    let all_fail = |words: &[&str]| {
+        for args in acting {
+            let output = world.hopty(args);
+            words.iter().for_each(|words| assert_fails(&output, 2, words));
+        }
+    };
+    std::fs::write(&file, "[restart]\nmod = 1\nmode = 2\n").unwrap();
+    all_fail(&["config.toml:2: unknown key \"restart.mod\"", "config.toml:3: restart.mode: must be one of"]);
+    std::fs::write(&file, b"[restart]\nmode = \"\xff\"\n").unwrap();
+    all_fail(&["config.toml: the file cannot be read and is ignored"]);
+    std::fs::remove_file(&file).unwrap();
+    std::fs::create_dir(&file).unwrap();
+    all_fail(&["config.toml: the file cannot be read and is ignored: it is no file"]);
+    // What only looks at sessions, or ends them, needs none.
+    assert!(world.hopty(&["ls"]).status.success());
+    std::fs::remove_dir(&file).unwrap();
+    std::os::unix::fs::symlink("/dev/null", &file).unwrap();
+    assert!(world.hopty(&["handoff", "list"]).status.success());
+}

@@ -67,7 +67,7 @@ struct Place {
 impl Place {
     fn new() -> Result<Self, Failed> {
         let paths = paths()?;
-        let config = super::settings::load(&paths, &[]).0;
+        let config = super::settings::valid(&paths, &[])?;
         let session = std::env::var("HOPTY_SESSION").ok().and_then(|name| name.parse().ok());
         let store = Store::at(&paths.claude);
         Ok(Place { paths, config, session, store })

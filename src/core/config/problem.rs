@@ -45,6 +45,9 @@ pub enum ProblemKind {
     /// The file is larger than a configuration can be; all of it is left out.
     #[error("the file is larger than {0} bytes and is ignored")]
     TooLarge(usize),
+    /// The file is there and cannot be read, or is none; all of it is left out.
+    #[error("the file cannot be read and is ignored: {0}")]
+    Unreadable(String),
     /// No such key.
     #[error("unknown key {key}; the nearest known key is {nearest}")]
     UnknownKey {
@@ -65,7 +68,7 @@ pub enum ProblemKind {
         allowed: String,
     },
     /// A value of the wrong type or out of its range.
-    #[error("{key} {allowed}")]
+    #[error("{key}: {allowed}")]
     BadValue {
         /// The key.
         key: String,
