@@ -79,6 +79,12 @@ fn item_072_handoff_loads_the_one_that_is_named_and_a_start_alone_loads_none() {
     world.leave(term);
     fails(&world, &["handoff", "load", &id], 1);
     assert_eq!(world.ask(&["handoff", "id", "--channel", "other"]).len(), id.len() + 1, "the other one waits on");
+    // Without a session it is known all the same where that conversation came from: the goal goes on.
+    let conversation = entry["consumed_by_session"].as_str().unwrap();
+    let next = world.ask(&["handoff", "create"]);
+    assert!(next.trim().ends_with(&conversation[..8]), "{next}");
+    let document = world.ask(&["handoff", "show", next.trim()]);
+    assert!(document.contains("Build the bridge.") && document.contains(&format!("- Predecessor: {id}")), "{document}");
 }
 
 #[test]

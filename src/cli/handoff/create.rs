@@ -80,7 +80,7 @@ pub(super) fn create(place: &Place, options: &CreateOptions) -> Result<u8, Faile
     let status = source.session.as_ref().map(|(_, status)| status);
     let known = |key: &str| status.and_then(|status| status[key].as_str()).map(str::to_owned);
     let origin = Origin {
-        conversation,
+        conversation: conversation.clone(),
         channel: (options.at.channel.clone())
             .or_else(|| known("channel")?.parse().ok())
             .unwrap_or_else(|| channel_of(&place.paths, &dir)),
@@ -90,7 +90,9 @@ pub(super) fn create(place: &Place, options: &CreateOptions) -> Result<u8, Faile
         transcript: source.transcript.map(|path| path.display().to_string()).unwrap_or_default(),
         session: source.session.as_ref().map(|(name, _)| name.clone()),
         pid: std::process::id(),
-        predecessor: status.and_then(|status| status["handoff"]["id"].as_str()?.parse().ok()),
+        predecessor: status
+            .and_then(|status| status["handoff"]["id"].as_str()?.parse().ok())
+            .or_else(|| begun_from(place, &conversation)),
     };
     let mut capture = Capture::new(origin, &source.facts);
     capture.lists = Lists::of(&place.config.handoff);
@@ -119,6 +121,12 @@ pub(super) fn create(place: &Place, options: &CreateOptions) -> Result<u8, Faile
         }
     }
     answer(options.at.json, &super::object(&saved.entry), saved.id.as_str())
+}
+
+/// The handoff that a conversation began from, which no transcript names: of it come the goal and what is done.
+fn begun_from(place: &Place, conversation: &ConversationId) -> Option<HandoffId> {
+    let known = place.store.list(None).ok()?;
+    known.into_iter().find(|(_, entry)| entry.consumed_by_session.as_ref() == Some(conversation)).map(|(_, entry)| entry.id)
 }
 
 /// The transcript that a record names.
