@@ -50,25 +50,9 @@ impl Answer {
         self.number("window").saturating_sub(self.number("tokens"))
     }
 
-    fn word(&self, key: &str) -> String {
-        self.context[key].as_str().map_or_else(|| "none".to_owned(), visible)
-    }
-
     /// The level by its word; what is not known is the lowest.
     fn level(&self) -> Level {
         serde_json::from_value(self.context["level"].clone()).unwrap_or_default()
-    }
-
-    fn line(&self) -> String {
-        format!(
-            "{} % of {} tokens ({}), level {}; tokens: {}, window: {}",
-            self.number("percent"),
-            self.number("window"),
-            self.number("tokens"),
-            self.word("level"),
-            self.word("tokens_from"),
-            self.word("window_from"),
-        )
     }
 
     /// The sentence of the third source document (checklist 99).
@@ -96,6 +80,21 @@ impl Answer {
         let parts = parts.map(|(name, level)| format!("{name} {}", threshold(&level)));
         Ok(say(format_args!("levels: {}", parts.join(", ")))?)
     }
+}
+
+/// The `context` object of CONTRACT C3 in one line.
+pub(super) fn line(context: &Value) -> String {
+    let number = |key: &str| context[key].as_u64().unwrap_or(0);
+    let word = |key: &str| context[key].as_str().map_or_else(|| "none".to_owned(), visible);
+    format!(
+        "{} % of {} tokens ({}), level {}; tokens: {}, window: {}",
+        number("percent"),
+        number("window"),
+        number("tokens"),
+        word("level"),
+        word("tokens_from"),
+        word("window_from"),
+    )
 }
 
 /// A threshold in words.
@@ -139,7 +138,7 @@ pub(super) fn context(given: Option<&str>, wish: Wish) -> Result<u8, Failed> {
             say(format_args!("{object}"))?;
         }
         (false, _) => {
-            say(format_args!("{}", answer.line()))?;
+            say(format_args!("{}", line(&answer.context)))?;
             if wish.explain {
                 answer.print_explained()?;
             }

@@ -12,8 +12,10 @@ use serde_json::{Value, json};
 use super::control::{any, paths};
 use super::error::{Failed, say, visible};
 use crate::core::journal::{decisions, last_explained, last_session};
+use crate::core::time::WallTime;
 use crate::fs::watch::{POLL_MS, Watcher};
 use crate::fs::{journal, session};
+use crate::io::clock::local;
 use crate::io::poll::{Interest, PollSet};
 use crate::io::process::Process;
 
@@ -43,9 +45,9 @@ pub(super) fn log(given: Option<&str>, follow: bool) -> Result<u8, Failed> {
     each(given, follow, |line| {
         let value: Value = serde_json::from_str(line).unwrap_or_default();
         let at = value["at"].as_str().unwrap_or_default();
-        let time = at.get(11..19).unwrap_or(at);
-        let kind = value["decision"]["kind"].as_str().unwrap_or_default();
-        format!("{} {kind:<22} {}", visible(time), visible(value["decision"]["sentence"].as_str().unwrap_or_default()))
+        let time = WallTime::parse(at).map_or_else(|| visible(at), local);
+        let kind = visible(value["decision"]["kind"].as_str().unwrap_or_default());
+        format!("{time}  {kind:<20}  {}", visible(value["decision"]["sentence"].as_str().unwrap_or_default()))
     })
 }
 
@@ -157,14 +159,21 @@ fn print_new(text: &str, form: impl Fn(&str) -> String, printed: &mut u64, out: 
 }
 
 pub(super) fn why(given: Option<&str>, as_json: bool) -> Result<u8, Failed> {
-    let (path, _) = journal_of(given)?;
-    let text = read(&path)?;
+    let paths = paths()?;
+    let name = any(&paths, given)?;
+    let text = read(&paths.session(&name).join("journal.jsonl"))?;
     let (seq, decision) = last_explained(&text)
         .ok_or_else(|| Failed::new(1, "nothing was decided yet").hint("`hopty status` shows how the session stands"))?;
+    let (mut sentence, mut because) = (decision.sentence, decision.because);
+    // A host that was killed could not write why.
+    let gone = !session::is_alive(&paths.session(&name));
+    if let Some(lost) = super::session::ended(&paths, &name).filter(|ended| gone && ended["exit"]["kind"] == "lost") {
+        (sentence, because) = (lost["why"].as_str().unwrap_or_default().to_owned(), vec![seq]);
+    }
     if as_json {
-        say(format_args!("{}", json!({"seq": seq, "sentence": decision.sentence, "because": decision.because})))?;
+        say(format_args!("{}", json!({"seq": seq, "sentence": sentence, "because": because})))?;
     } else {
-        say(format_args!("{}", visible(&decision.sentence)))?;
+        say(format_args!("{}", visible(&sentence)))?;
     }
     Ok(0)
 }

@@ -13,7 +13,9 @@ use super::notice;
 use crate::client::start::Greeting;
 use crate::client::{self, Left, Options, Stay};
 use crate::core::ids::SessionName;
+use crate::core::time::WallTime;
 use crate::fs::paths::Paths;
+use crate::io::clock::{Clock, local};
 
 /// How long a host gets to answer a simple question.
 pub(super) const ANSWER: Duration = Duration::from_secs(5);
@@ -113,16 +115,20 @@ fn failed_client(paths: &Paths, name: &SessionName) -> Failed {
         .hint(format!("the session goes on: hopty attach {name}"))
 }
 
-/// After a host's death nothing is lost: the transcript is on disk.
+/// After a host's death nothing is lost that is in the transcript; Claude writes one from the first prompt on.
 fn how_to_go_on(paths: &Paths, name: &SessionName) -> String {
     let file = std::fs::read(paths.session(name).join("session.json")).unwrap_or_default();
     let value: Value = serde_json::from_slice(&file).unwrap_or_default();
-    match value["conversation"].as_str() {
-        Some(id) => {
-            format!("nothing is lost: `hopty --resume {}` goes on; if the terminal looks odd: `stty sane; reset`", visible(id))
-        }
+    match resumable(&value) {
+        Some(id) => format!("nothing is lost: `hopty --resume {id}` goes on; if the terminal looks odd: `stty sane; reset`"),
         None => "if the terminal looks odd: `stty sane; reset`".to_owned(),
     }
+}
+
+/// The conversation of a session object that Claude can go on with.
+fn resumable(object: &Value) -> Option<String> {
+    let transcript = object["transcript"].as_str()?;
+    std::path::Path::new(transcript).is_file().then(|| object["conversation"].as_str().map(visible)).flatten()
 }
 
 pub(super) fn restart(given: Option<&str>, now: bool, no_handoff: bool, wait: bool, as_json: bool) -> Result<u8, Failed> {
@@ -166,11 +172,18 @@ pub(super) fn status(given: Option<&str>, as_json: bool) -> Result<u8, Failed> {
         say(format_args!("{object}"))?;
         return Ok(0);
     }
+    print(&object)?;
+    Ok(0)
+}
+
+/// A session in full, for people.
+fn print(object: &Value) -> std::io::Result<()> {
     let text = |value: &Value| value.as_str().map_or_else(|| value.to_string(), visible);
-    let context = &object["context"];
+    let line = |label: &str, what: &str| say(format_args!("  {label:<12}  {what}"));
     let words: Vec<String> = object["command"].as_array().into_iter().flatten().map(&text).collect();
     say(format_args!("{}  {}  {}", text(&object["name"]), text(&object["state"]), text(&object["dir"])))?;
-    say(format_args!("  runs       {} (run {}, {} restarts)", words.join(" "), object["run"], object["restarts"]))?;
+    let restarts = if object["restarts"] == 1 { "1 restart".to_owned() } else { format!("{} restarts", object["restarts"]) };
+    line("command", &format!("{} (run {}, {restarts})", words.join(" "), object["run"]))?;
     let on = object["waiting_for"].as_str().map_or_else(String::new, |what| format!(" on {}", visible(what)));
     let from = match object["state_from"].as_str().unwrap_or_default() {
         "hook" => "; so says a hook",
@@ -179,25 +192,45 @@ pub(super) fn status(given: Option<&str>, as_json: bool) -> Result<u8, Failed> {
         "screen" => "; so says the screen",
         _ => "",
     };
-    say(format_args!("  state      {}{on} since {}{from}", text(&object["state"]), text(&object["state_since"])))?;
+    let since = object["state_since"].as_str().and_then(WallTime::parse);
+    let since = since.map_or_else(|| text(&object["state_since"]), when);
+    line("state", &format!("{}{on} since {since}{from}", text(&object["state"])))?;
+    let exit = &object["exit"];
+    let how = exit["code"].as_u64().map(|code| format!("code {code}")).or_else(|| exit["signal"].as_str().map(visible));
+    if let Some(how) = how {
+        line("exit", &format!("{how} ({})", text(&exit["cause"]).replace('_', " ")))?;
+    }
     if !object["conversation"].is_null() {
-        say(format_args!("  conversation {}", text(&object["conversation"])))?;
-        say(format_args!(
-            "  context    {} % of {} tokens ({}), level {}; tokens: {}, window: {}",
-            context["percent"],
-            context["window"],
-            context["tokens"],
-            text(&context["level"]),
-            text(&context["tokens_from"]),
-            text(&context["window_from"]),
-        ))?;
+        line("conversation", &text(&object["conversation"]))?;
+        line("context", &super::context::line(&object["context"]))?;
     }
     if !object["handoff"].is_null() {
-        say(format_args!("  handoff    {} ({})", text(&object["handoff"]["id"]), text(&object["handoff"]["status"])))?;
+        line("handoff", &format!("{} ({})", text(&object["handoff"]["id"]), text(&object["handoff"]["status"])))?;
     }
-    say(format_args!("  phase      {}", text(&object["phase"])))?;
-    say(format_args!("  why        {}", text(&object["why"])))?;
-    Ok(0)
+    let clients: Vec<String> = object["clients"].as_array().into_iter().flatten().map(client).collect();
+    if !clients.is_empty() {
+        line("clients", &clients.join(", "))?;
+    }
+    line("phase", &text(&object["phase"]))?;
+    line("why", &text(&object["why"]))
+}
+
+/// An attached terminal in a few words.
+fn client(object: &Value) -> String {
+    let number = |key: &str| object[key].as_u64().unwrap_or(0);
+    let role = match (object["leader"] == true, object["read_only"] == true) {
+        (true, _) => ", leads",
+        (_, true) => ", only looks",
+        _ => "",
+    };
+    let tty = object["tty"].as_str().map_or_else(|| "?".to_owned(), visible);
+    format!("{} ({tty}, {}x{}{role})", number("id"), number("cols"), number("rows"))
+}
+
+/// A moment in the person's own time zone, and how long ago that was.
+fn when(at: WallTime) -> String {
+    let ago = super::handoff::age(Clock::wall().0.saturating_sub(at.0));
+    format!("{} ({ago} ago)", local(at))
 }
 
 /// The session object of C3: from the host, or of an ended session from its file.
@@ -228,7 +261,8 @@ pub(super) fn ended(paths: &Paths, name: &SessionName) -> Option<Value> {
     if value["exit"].is_null() {
         value["exit"] = json!({"kind": "lost", "code": null, "signal": null, "cause": "host_lost"});
         value["phase"] = json!("closed");
-        value["why"] = json!("The host died without a word; the transcript is on disk.");
+        let on = resumable(&value).map(|id| format!("; nothing is lost: `hopty --resume {id}` goes on")).unwrap_or_default();
+        value["why"] = json!(format!("The host died without a word, and the program with it{on}."));
     }
     Some(value)
 }

@@ -1,4 +1,4 @@
-//! The only file that reads a clock.
+//! The only file that reads a clock, or asks for the time zone.
 
 use std::time::{Instant, SystemTime, UNIX_EPOCH};
 
@@ -36,4 +36,11 @@ impl Clock {
         let ms = SystemTime::now().duration_since(UNIX_EPOCH).map_or(0, |d| d.as_millis());
         WallTime(i64::try_from(ms).unwrap_or(0))
     }
+}
+
+/// A moment in the time zone of this process (`TZ`, else the system's), for people: `2026-11-20 15:30:00`.
+#[must_use]
+pub fn local(at: WallTime) -> String {
+    let utc = chrono::DateTime::from_timestamp_millis(at.0).unwrap_or_default();
+    utc.with_timezone(&chrono::Local).format("%Y-%m-%d %H:%M:%S").to_string()
 }

@@ -88,6 +88,8 @@ fn how_a_program_ended_is_told_afterwards() {
             (status["state"] == "ended").then_some(status)
         });
         assert_eq!(status["exit"], exit, "{name}");
+        let shown = world.ask(&["status", name]);
+        assert!(shown.contains(&format!("  exit          code {} (", exit["code"])), "{shown}");
     }
     world.assert_nothing_left();
 }
@@ -112,7 +114,7 @@ fn for_people_there_is_a_table() {
     assert!(lines[1].starts_with("one ") && lines[1].ends_with(world.project.to_str().unwrap()), "{table}");
     let status = world.ask(&["status", "one"]);
     assert!(status.starts_with("one  unknown  ") && status.contains("sleep 100"), "{status}");
-    assert!(status.contains("  state      unknown since 20"), "{status}");
+    assert!(status.contains("  state         unknown since 20"), "{status}");
     end_all(&world);
 }
 
@@ -135,6 +137,15 @@ fn the_decisions_are_told_to_programs_and_to_people() {
         assert!(line["decision"]["sentence"].is_string() && line["decision"]["because"].is_array(), "{line}");
     }
     let log = world.ask(&["log", "one"]);
+    let zone = |zone: &str| {
+        let mut command = std::process::Command::new(support::claude::hopty());
+        command.args(["log", "one"]).env_clear().envs(world.env.iter().cloned()).env("TZ", zone).current_dir(&world.project);
+        text(&command.output().unwrap().stdout)
+    };
+    let begun: Value = serde_json::from_str(events.lines().next().unwrap()).unwrap();
+    let begun = begun["at"].as_str().unwrap();
+    assert!(zone("UTC0").starts_with(&format!("{} {}  session.started  ", &begun[..10], &begun[11..19])), "{}", zone("UTC0"));
+    assert_ne!(zone("UTC0"), zone("XXX-5"), "times are the person's");
     assert!(log.lines().count() == 2 && log.contains("run.spawned") && !log.contains('{'), "{log}");
     assert_eq!(world.ask(&["log", "one", "--json"]), events);
     support::kill(i32::try_from(list(&world)[0]["pid"].as_i64().unwrap()).unwrap(), nix::libc::SIGTERM);
