@@ -68,8 +68,8 @@ fn here(paths: &Paths, rule: Rule) -> Result<Meant, Failed> {
     {
         return Ok(Meant::Transcript(Transcript { how: "Claude runs this command in it".to_owned(), ..found }));
     }
-    let dir = std::env::current_dir()?.canonicalize()?;
-    of_dir(paths, &dir).map(Meant::Transcript).ok_or(failed)
+    let dir = std::env::current_dir().and_then(|dir| dir.canonicalize());
+    dir.ok().and_then(|dir| of_dir(paths, &dir)).map(Meant::Transcript).ok_or(failed)
 }
 
 fn of_session(paths: &Paths, name: SessionName) -> Result<Meant, Failed> {

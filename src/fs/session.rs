@@ -58,7 +58,9 @@ impl SessionError {
             SessionError::NoDirectory(path) => format!("move {} out of the way", path.display()),
             SessionError::Foreign(path) => format!("make it your own (chown) or move {} out of the way", path.display()),
             SessionError::Open { path, .. } => format!("close it: chmod 700 {}", path.display()),
-            SessionError::Taken(_) => "`hopty ls` lists the sessions".to_owned(),
+            SessionError::Taken(name) => {
+                format!("`hopty attach {name}` goes to the session that has it; another --name starts another")
+            }
             SessionError::Io(..) => "hopty keeps its sessions below XDG_STATE_HOME, or ~/.local/state".to_owned(),
         }
     }

@@ -126,7 +126,7 @@ impl Host {
                 self.send(id, &ok_line(request, &explained));
             }
             Request::Send(_) if self.asker(id) == Asker::Descendant => {
-                self.send(id, &refused("type into it", format!("a person can: hopty send {name}")));
+                self.send(id, &refused("type into it", format!("a person can, from a terminal outside of it: hopty send {name}")));
             }
             Request::Send(wanted) => self.send_request(id, request, &wanted),
             Request::Screen { history: true } => self.screen(id, request, Above::Wanted),
@@ -137,7 +137,7 @@ impl Host {
                 self.send(id, &ok_line(request, &json!({"journal": path})));
             }
             Request::Stop { .. } if self.asker(id) == Asker::Descendant => {
-                self.send(id, &refused("stop it", format!("a person can: hopty stop {name}")));
+                self.send(id, &refused("stop it", format!("a person can, from a terminal outside of it: hopty stop {name}")));
             }
             Request::Stop { kill } => {
                 let number = self.remember(id, request);
@@ -157,14 +157,17 @@ impl Host {
                 self.events.push_back(Event::Restart { id: number, by: self.asker(id), now, handoff: !no_handoff });
             }
             Request::Attach(_) if self.asker(id) == Asker::Descendant => {
-                self.send(id, &refused("attach to it", format!("a person can: hopty attach {name}")));
+                self.send(id, &refused("attach to it", format!("a person can, from a terminal outside of it: hopty attach {name}")));
             }
             Request::Attach(_) if self.exit.is_some() && self.next_client > 1 => {
                 let failure = Failure::new(Code::Ended, format!("session {name} has ended"), "`hopty ls --all` shows how");
                 self.send(id, &error_line(request, &failure));
             }
             Request::Detach { .. } if self.asker(id) == Asker::Descendant => {
-                self.send(id, &refused("send its terminals away", format!("a person can: hopty detach {name}")));
+                self.send(
+                    id,
+                    &refused("send its terminals away", format!("a person can, from a terminal outside of it: hopty detach {name}")),
+                );
             }
             Request::Detach { client } => {
                 let all = self.connections.iter().filter_map(|(id, c)| Some((*id, c.client.as_ref().filter(|c| !c.leaving)?.number)));
