@@ -44,7 +44,8 @@ pub(super) fn dir_of(paths: &Paths, name: &SessionName) -> Option<PathBuf> {
 
 /// The live session that is meant.
 pub(super) fn live(paths: &Paths, given: Option<&str>, rule: Rule) -> Result<SessionName, Failed> {
-    let alive: Vec<SessionName> = session::list(paths).into_iter().filter(|(_, alive)| *alive).map(|(name, _)| name).collect();
+    let all = session::list(paths);
+    let alive: Vec<SessionName> = all.iter().filter(|(_, alive)| *alive).map(|(name, _)| name.clone()).collect();
     if let Some(text) = given {
         let name = named(text)?;
         return if alive.contains(&name) {
@@ -73,7 +74,7 @@ pub(super) fn live(paths: &Paths, given: Option<&str>, rule: Rule) -> Result<Ses
     match (nearest.as_slice(), alive.as_slice(), rule) {
         ([one], _, _) => Ok((*one).clone()),
         ([], [one], Rule::Any) => Ok(one.clone()),
-        ([], [], _) => Err(Failed::new(3, "no session is running").hint("`hopty` starts one here")),
+        ([], [], _) => Err(Failed::new(3, "no session is running").hint(none_runs(!all.is_empty()))),
         ([], several, Rule::Careful) => {
             let names: Vec<&str> = several.iter().map(SessionName::as_str).collect();
             Err(Failed::new(3, "no session runs in this directory")
@@ -85,6 +86,12 @@ pub(super) fn live(paths: &Paths, given: Option<&str>, rule: Rule) -> Result<Ses
             Err(Failed::new(3, "several may be meant").about(names.join(", ")).hint("give the session's name"))
         }
     }
+}
+
+/// What can be done where no session runs; `ended`: one has ended, of which `why` and others can still tell.
+pub(super) fn none_runs(ended: bool) -> String {
+    let more = if ended { "; `hopty ls --all` lists what has ended" } else { "" };
+    format!("`hopty` starts one here{more}")
 }
 
 fn named(text: &str) -> Result<SessionName, Failed> {

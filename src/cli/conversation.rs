@@ -69,7 +69,10 @@ fn here(paths: &Paths, rule: Rule) -> Result<Meant, Failed> {
         return Ok(Meant::Transcript(Transcript { how: "Claude runs this command in it".to_owned(), ..found }));
     }
     let dir = std::env::current_dir().and_then(|dir| dir.canonicalize());
-    dir.ok().and_then(|dir| of_dir(paths, &dir)).map(Meant::Transcript).ok_or(failed)
+    dir.ok()
+        .and_then(|dir| of_dir(paths, &dir))
+        .map(Meant::Transcript)
+        .ok_or_else(|| failed.also("no conversation of this directory is known"))
 }
 
 fn of_session(paths: &Paths, name: SessionName) -> Result<Meant, Failed> {

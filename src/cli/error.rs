@@ -29,6 +29,13 @@ impl Failed {
         self
     }
 
+    /// What else did not work.
+    #[must_use]
+    pub fn also(mut self, cause: &str) -> Self {
+        self.cause = format!("{}, and {cause}", self.cause);
+        self
+    }
+
     #[must_use]
     pub fn hint(mut self, hint: impl Into<String>) -> Self {
         self.hint = hint.into();

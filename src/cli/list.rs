@@ -7,7 +7,7 @@ use std::time::Duration;
 use serde_json::{Value, json};
 use unicode_width::UnicodeWidthStr;
 
-use super::control::{Control, paths};
+use super::control::{Control, none_runs, paths};
 use super::error::{Failed, say, visible};
 use super::session;
 
@@ -17,7 +17,9 @@ pub(super) const PATIENCE: Duration = Duration::from_millis(200);
 pub(super) fn ls(as_json: bool, all: bool) -> Result<u8, Failed> {
     let paths = paths()?;
     // All hosts are asked at once, so that a slow one costs its own time only.
-    let asked: Vec<_> = crate::fs::session::list(&paths)
+    let known = crate::fs::session::list(&paths);
+    let ended = !all && !known.is_empty();
+    let asked: Vec<_> = known
         .into_iter()
         .filter(|(_, alive)| *alive || all)
         .map(|(name, alive)| {
@@ -38,7 +40,7 @@ pub(super) fn ls(as_json: bool, all: bool) -> Result<u8, Failed> {
         return Ok(0);
     }
     if sessions.is_empty() {
-        let _ = writeln!(std::io::stderr(), "no session is running; `hopty` starts one here");
+        let _ = writeln!(std::io::stderr(), "no session is running; {}", none_runs(ended));
         return Ok(0);
     }
     let mut rows = vec![["NAME", "STATE", "RUN", "CONTEXT", "RESTARTS", "CLIENTS", "DIRECTORY"].map(str::to_owned)];
