@@ -40,10 +40,20 @@ fn flat(table: &Table) -> BTreeMap<String, String> {
     flat
 }
 
+/// What hopty has beyond the contract.
+const BEYOND: &str = r#"
+handoff = { decisions = 10, diff = true, frame_decisions = 5, gotchas = 5 }
+recovery = { after_error = "unattended", after_limit = true, limit_wait = "2m", retries = 5, retry_pause = "1m" }
+restart = { snooze = "5m" }
+"#;
+
 #[test]
 fn the_contract_and_the_defaults_are_the_same_key_by_key() {
-    let contract = flat(&CONTRACT.parse().unwrap());
+    let mut contract = flat(&CONTRACT.parse().unwrap());
     let defaults = flat(&Table::try_from(Config::default()).unwrap());
+    for (key, value) in flat(&BEYOND.parse().unwrap()) {
+        assert_eq!(contract.insert(key, value), None);
+    }
     assert_eq!(contract, defaults);
     let table: Vec<String> = KEYS.iter().map(Key::path).collect();
     assert_eq!(contract.keys().cloned().collect::<Vec<_>>(), {
