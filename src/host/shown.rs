@@ -8,8 +8,9 @@ use super::terminals::ANSWER_MS;
 use super::{Host, repaint};
 use crate::core::claude::view::{BoxMode, Rules, ScreenText, TitleState, View};
 use crate::core::supervisor::Agent;
-use crate::core::supervisor::event::{Event, PromptBox, ScreenFacts};
+use crate::core::supervisor::event::Event;
 use crate::core::supervisor::phase::{Phase, StopStep};
+use crate::core::supervisor::shown::{PromptBox, ScreenFacts};
 use crate::core::time::Stamp;
 use crate::screen::{Attr, Identity, Mode, Screen};
 

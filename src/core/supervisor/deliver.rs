@@ -1,9 +1,9 @@
 //! The continuation prompt: paste, echo, Enter, proof (DESIGN 6.6, CONTRACT C10). No Enter is blind.
 
 use super::action::{Action, DecisionKind, Typing};
-use super::event::PromptBox;
 use super::keys::Keys;
 use super::phase::{DeliverStep, Phase, Plan};
+use super::shown::PromptBox;
 use super::{Supervisor, Turn};
 use crate::core::config::DeliveryMethod;
 use crate::core::ids::{ConversationId, HandoffId};

@@ -6,7 +6,7 @@
 //!
 //! | file | holds |
 //! |---|---|
-//! | `event`, `action`, `phase` | the vocabulary |
+//! | `event`, `shown`, `action`, `phase` | the vocabulary |
 //! | `ends` | why a child ended: the table of CONTRACT C5 |
 //! | `run` | one life of the child: spawn, start, Ctrl+C, passed signals |
 //! | `hooks`, `conversation` | what a hook call means, and which conversation it is about |
@@ -41,6 +41,7 @@ mod proceed;
 mod restart;
 mod run;
 mod save;
+pub mod shown;
 pub mod state;
 mod stop;
 mod submit;
@@ -60,10 +61,11 @@ use crate::core::process::Signal;
 use crate::core::time::Stamp;
 use action::{Action, DecisionKind, Reply, Target};
 use ask::Ask;
-use event::{AgentStatus, Coming, Event, PromptBox, ScreenFacts};
+use event::{AgentStatus, Coming, Event};
 use halt::Halts;
 use keys::Keys;
 use phase::{Phase, StopFor};
+use shown::{PromptBox, ScreenFacts};
 use state::Entered;
 use submit::Submit;
 

@@ -2,8 +2,9 @@
 
 use super::action::{Action, DecisionKind, HookAnswer, Reply, RestartBy};
 use super::ask::Ask;
-use super::event::{AgentStatus, Asker, PromptBox};
+use super::event::{AgentStatus, Asker};
 use super::phase::{Phase, Request, SafePoint};
+use super::shown::PromptBox;
 use super::{Agent, Supervisor, Turn};
 use crate::core::signal::RestartFile;
 use crate::core::time::Stamp;

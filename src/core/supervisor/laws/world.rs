@@ -3,8 +3,9 @@
 use std::collections::{BTreeSet, HashSet, VecDeque};
 
 use super::super::action::{Action, DecisionKind, HookAnswer, Typing};
-use super::super::event::{AgentStatus, Event, Hook, HookEvent, KeyClass, PromptBox, PromptOf, ScreenFacts};
+use super::super::event::{AgentStatus, Event, Hook, HookEvent, KeyClass, PromptOf};
 use super::super::phase::{DeliverStep, StartKind, StopFor, StopStep};
+use super::super::shown::{PromptBox, ScreenFacts};
 use super::super::tests::{conversation, word};
 use super::super::{Phase, Policy, Supervisor};
 use super::halts::Halts;

@@ -17,8 +17,9 @@ mod waiting;
 mod words;
 
 use super::action::{Action, DecisionKind, HookAnswer, Reply, Typing};
-use super::event::{AgentStatus, Asker, Coming, Event, Hook, HookEvent, KeyClass, PromptBox, PromptOf, ScreenFacts, Source};
+use super::event::{AgentStatus, Asker, Coming, Event, Hook, HookEvent, KeyClass, PromptOf, Source};
 use super::phase::{Cause, Phase, StartKind};
+use super::shown::{PromptBox, ScreenFacts};
 use super::state::{Evidence, State};
 use super::{Agent, Policy, Supervisor};
 use crate::core::config::{Config, Span};
