@@ -14,6 +14,7 @@ use crate::core::handoff::drift::{ADVICE, tell};
 use crate::core::handoff::entry::{Claim, Kind};
 use crate::core::handoff::frame::{Budget, frame};
 use crate::core::handoff::note::Note;
+use crate::core::handoff::progress::Mark;
 use crate::core::handoff::views::Material;
 use crate::core::ids::{ConversationId, HandoffId};
 use crate::core::signal::current_session;
@@ -34,6 +35,8 @@ pub(super) struct Frame {
     document: PathBuf,
     /// The prompt as it was typed.
     pub typed: Option<String>,
+    /// What it is compared by with the one before.
+    mark: Option<Mark>,
     /// The transcript that its record still waits for.
     raw: Option<PathBuf>,
     /// What its views are made from.
@@ -94,7 +97,7 @@ impl Host {
             match done {
                 Done::Saved(frame, notices) => {
                     self.events.extend(notices.into_iter().map(|what| Event::Limited { what }));
-                    self.events.push_back(Event::Saved { handoff: frame.id.clone() });
+                    self.events.push_back(Event::Saved { handoff: frame.id.clone(), mark: frame.mark });
                     self.frame = Some(*frame);
                     self.write_views();
                 }
@@ -158,8 +161,10 @@ impl Host {
         capture.situation.reason = self.wish.clone();
         capture.situation.window = (fill.window > 0).then_some(fill.window);
         capture.situation.draft = draft;
+        let mut next = Vec::new();
         if let Words::Said(note) = std::mem::take(&mut self.words) {
             capture.summary = Some(note.text());
+            next = note.next;
         }
         self.requeue = persons(facts).map(str::to_owned).collect();
         if capture.goal.is_none() {
@@ -175,6 +180,7 @@ impl Host {
             capture.git = crate::git::state::read(&dir, limits).ok().flatten();
             capture.memory_keeper = crate::fs::servers::memory_keeper(&paths, &dir);
             let views = viewed.then(|| Material::of(&capture));
+            let mark = Mark::of(&capture, &next);
             let saved = Store::open(&store).and_then(|store| {
                 let saved = store.save(capture, keeping)?;
                 store.claim(&saved.id, claim)?;
@@ -188,6 +194,7 @@ impl Host {
                         id: saved.id,
                         document: saved.document_path,
                         typed: None,
+                        mark,
                         raw,
                     };
                     Done::Saved(Box::new(frame), notices)
@@ -240,6 +247,7 @@ impl Host {
             id: id.clone(),
             document: loaded.document_path,
             typed: None,
+            mark: None,
             raw: None,
             views: None,
         });

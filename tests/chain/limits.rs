@@ -1,11 +1,12 @@
-//! Usage limits and API errors: the session says so, nothing is handed over or typed meanwhile, and the work goes on after.
+//! Work that stands still: usage limits and API errors, where nothing is handed over or typed until the work can go on, and tasks
+//! that hand-overs do not move.
 
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
 use hopty::core::supervisor::halt::After;
 use hopty::core::time::WallTime;
 use hopty::standin::script::{Reply, Script};
-use serde_json::Value;
+use serde_json::{Value, json};
 
 use super::steps::{assert_handed_over, main_requests, submit, text_of};
 use super::support::claude::Kind;
@@ -178,4 +179,23 @@ pub fn a_handoff_expires_later_by_a_limit_that_was_waited_for(kind: Kind) {
     assert_eq!(term.wait_exit(), 125);
     assert_eq!(expires(), later);
     assert!(world.ask(&["handoff", "load", &id]).contains(GOAL));
+}
+
+/// Two handoffs with the same open task, and no file and nothing in git changed between them: the third would be no other.
+pub fn a_task_that_does_not_move_is_handed_over_no_more(kind: Kind) {
+    let script = Script::each(|request, _| match request.assistant_messages() {
+        0 => Reply::tool("TaskCreate", json!({"subject": "Find the needle", "description": "in the hay"})).filling(10_000),
+        1 => Reply::bash("echo looking").filling(190_000),
+        _ => Reply::text("Nothing found.").filling(191_000),
+    });
+    let Some(world) = World::new(kind, script) else { return };
+    let term = world.start(&[]);
+    submit(&term, "Find the needle in the hay.");
+    world.wait_decision("progress.missing", 1);
+    term.wait_text("Nothing found.");
+    world.wait_state("idle");
+    let said = kinds(&world);
+    let count = |kind: &str| said.iter().filter(|said| *said == kind).count();
+    assert_eq!((count("handoff.saved"), count("delivery.submitted"), count("restart.requested")), (2, 1, 2), "{said:?}");
+    world.leave(term);
 }

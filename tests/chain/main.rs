@@ -62,6 +62,7 @@ both! {
     hopty_goes_on_where_claude_does_not,
     a_turn_that_an_api_error_ended_is_continued_after_a_pause,
     a_failed_login_is_left_to_a_person,
+    a_task_that_does_not_move_is_handed_over_no_more,
     a_handoff_expires_later_by_a_limit_that_was_waited_for,
     changed_settings_hold_an_automatic_hand_over,
     a_pending_handoff_is_loaded_on_request,

@@ -2,7 +2,7 @@
 //!
 //! `capture` is what is known when it is made, `document` and `state` are its two files, `manifest` is where it stands,
 //! `note` is what Claude itself adds, `frame` is what the next conversation gets of it, `drift` what became of the
-//! work tree since, and `continuation` is the prompt that is typed; `views` are the source documents' own forms. All of it is
+//! work tree since, `progress` whether the work moves, and `continuation` is the prompt that is typed; `views` are the source documents' own forms. All of it is
 //! text in, text out: files are written by `fs::store` and `fs::views`.
 
 pub mod capture;
@@ -16,6 +16,7 @@ pub mod manifest;
 pub mod note;
 pub mod operation;
 pub mod pick;
+pub mod progress;
 pub mod redact;
 pub mod sections;
 pub mod state;

@@ -386,6 +386,9 @@ pub enum DecisionKind {
     /// hopty does not go on by itself.
     #[serde(rename = "continue.cancelled")]
     ContinueCancelled,
+    /// Two handoffs in a row, and the work has not moved between them.
+    #[serde(rename = "progress.missing")]
+    ProgressMissing,
     /// A part of the host is switched off.
     #[serde(rename = "degraded")]
     Degraded,

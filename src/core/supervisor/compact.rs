@@ -29,6 +29,7 @@ impl Supervisor {
     /// Sees to it that a hand-over comes at the next safe point of any kind; `false` when there is to be none.
     fn hands_over_instead(&mut self, now: Stamp, out: &mut Vec<Action>) -> bool {
         let may = self.policy.agent == Agent::Claude && self.policy.config.restart.mode == RestartMode::Auto && !self.over_limit(now);
+        let may = may && !self.progress.is_missing();
         match &mut self.phase {
             Phase::Waiting { request } if request.handoff => request.now = true,
             Phase::Saving { request, .. } if request.handoff => {}

@@ -4,6 +4,7 @@ use super::action::{Action, DecisionKind, HookAnswer, RestartBy};
 use super::ask::Ask;
 use super::event::{Hook, Source};
 use super::phase::{Phase, StopFor, StopStep};
+use super::progress::Progress;
 use super::{Supervisor, Turn};
 use crate::core::context::{Fill, Level};
 use crate::core::ids::ConversationId;
@@ -24,6 +25,7 @@ impl Supervisor {
             self.held_off = 0;
             self.spoken = false;
             self.halts.forget();
+            self.progress = Progress::default();
         }
         out.push(Action::Follow { conversation: id, transcript });
     }

@@ -6,6 +6,7 @@ use serde::{Deserialize, Serialize};
 use super::ask::AskAnswer;
 use super::halt::LimitKind;
 use super::shown::ScreenFacts;
+use crate::core::handoff::progress::Mark;
 use crate::core::ids::{ConversationId, HandoffId};
 use crate::core::input::Class;
 use crate::core::process::{ProcessEnd, Signal};
@@ -386,6 +387,9 @@ pub enum Event {
     Saved {
         /// Its id.
         handoff: HandoffId,
+        /// What it is compared by with the one before; none where no next step is known.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        mark: Option<Mark>,
     },
     /// It could not be saved.
     SaveFailed {

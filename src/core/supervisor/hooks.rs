@@ -66,6 +66,7 @@ impl Supervisor {
         self.spoken = true;
         // What was typed before is in this prompt.
         self.typed = None;
+        let own = self.submits_own();
         match hook.prompt {
             Some(PromptOf::Claude) => self.background = self.background.saturating_sub(1),
             Some(PromptOf::Ours) => self.proven(now, out),
@@ -73,6 +74,9 @@ impl Supervisor {
             _ => {}
         }
         self.work_goes_on(hook.prompt, out);
+        if !own {
+            self.somebody_prompts(hook.prompt);
+        }
         match &self.phase {
             // It was on its way already when keys began to be kept: its turn comes first.
             Phase::Saving { point, .. } if *point != SafePoint::Now => self.back_to_waiting(now, out),

@@ -52,6 +52,9 @@ impl Supervisor {
 
     /// A hand-over because of a level: requested, hurried up, or remembered for the next end of a turn.
     pub(super) fn level_request(&mut self, now: Stamp, level: Level, out: &mut Vec<Action>) {
+        if self.progress.is_missing() {
+            return;
+        }
         match &mut self.phase {
             Phase::Waiting { request } => {
                 request.now |= level == Level::Hard;

@@ -13,7 +13,7 @@
 //! | `level`, `compact` | the context figure and what crossing a level asks for, Claude's own compaction |
 //! | `ask`, `task` | the question that is put to a person first, in mode `ask`; a task that is completed |
 //! | `restart`, `note` | from a wish to a safe point, and Claude's own words before it |
-//! | `save` | from the safe point to a handoff on disk |
+//! | `save`, `progress` | from the safe point to a handoff on disk; whether hand-overs bring anything |
 //! | `stop`, `crash` | from SIGTERM to the end, and what follows an end that nobody asked for |
 //! | `deliver` | the continuation prompt: paste, echo, Enter, proof |
 //! | `halt`, `proceed` | a usage limit or an API error that ended the turn, and who goes on after it |
@@ -38,6 +38,7 @@ mod level;
 mod note;
 pub mod phase;
 mod proceed;
+mod progress;
 mod restart;
 mod run;
 mod save;
@@ -65,6 +66,7 @@ use event::{AgentStatus, Coming, Event};
 use halt::Halts;
 use keys::Keys;
 use phase::{Phase, StopFor};
+use progress::Progress;
 use shown::{PromptBox, ScreenFacts};
 use state::Entered;
 use submit::Submit;
@@ -184,6 +186,8 @@ pub struct Supervisor {
     submit: Option<Submit>,
     #[serde(default)]
     halts: Halts,
+    #[serde(default)]
+    progress: Progress,
     screen: ScreenFacts,
     dialog_since: Stamp,
     /// When an empty prompt box was first seen in this run.
@@ -267,6 +271,7 @@ impl Supervisor {
             entered: Entered::default(),
             submit: None,
             halts: Halts::default(),
+            progress: Progress::default(),
             screen: ScreenFacts::default(),
             dialog_since: Stamp(0),
             box_since: None,
@@ -369,7 +374,7 @@ impl Supervisor {
             Event::Stop { id, kill } => self.stop(now, *id, *kill, out),
             Event::Shutdown => self.end_for(now, StopFor::Shutdown, false, out),
             Event::Settings { changed } => self.settings(now, changed, out),
-            Event::Saved { handoff } => self.saved(now, handoff, out),
+            Event::Saved { handoff, mark } => self.saved(now, handoff, *mark, out),
             Event::SaveFailed { error } => self.save_failed(now, error, out),
             Event::Attached { client, how } => {
                 self.decide(out, DecisionKind::ClientAttached, format!("Client {client} attached."), &[], |_| {});

@@ -4,6 +4,7 @@ use super::action::{Action, DecisionKind, HookAnswer, Want};
 use super::hooks::{LINES_MARGIN_MS, LINES_MS};
 use super::phase::{Phase, Plan, Request, SafePoint, SaveStep, StartKind, StopFor, StopStep};
 use super::{Agent, SaveJob, Supervisor};
+use crate::core::handoff::progress::Mark;
 use crate::core::ids::HandoffId;
 use crate::core::time::Stamp;
 
@@ -86,7 +87,7 @@ impl Supervisor {
         }
     }
 
-    pub(super) fn saved(&mut self, now: Stamp, handoff: &HandoffId, out: &mut Vec<Action>) {
+    pub(super) fn saved(&mut self, now: Stamp, handoff: &HandoffId, mark: Option<Mark>, out: &mut Vec<Action>) {
         let job = std::mem::take(&mut self.save_job);
         self.decide(out, DecisionKind::HandoffSaved, format!("Handoff {handoff} is saved."), &[self.event_seq], |d| {
             d.handoff = Some(handoff.clone());
@@ -98,6 +99,10 @@ impl Supervisor {
         if job == SaveJob::Abandoned {
             // It is of an earlier moment: Claude went on after it.
             self.ask_save(now, out);
+            return;
+        }
+        if self.brings_nothing(mark) {
+            self.stop_handing_over(now, out);
             return;
         }
         let text = format!("Handoff {handoff} is kept for the next conversation.");

@@ -107,6 +107,7 @@ const ACTIONS: &[&str] = &[
     "continue.submitted",
     "continue.cancelled",
     "keep handoffs",
+    "progress.missing",
     "degraded",
 ];
 

@@ -8,6 +8,7 @@ use super::super::shown::{PromptBox, ScreenFacts};
 use super::super::tests::{conversation, handoff, hook, named};
 use super::super::{Agent, Phase};
 use super::world::World;
+use crate::core::handoff::progress::Mark;
 use crate::core::process::{ProcessEnd, Signal};
 use crate::core::signal::RestartFile;
 
@@ -360,7 +361,12 @@ impl World {
         self.handoffs += 1;
         let id = handoff(self.handoffs);
         self.known.insert(id.clone());
-        Event::Saved { handoff: id }
+        let mark = (!dice.wild.is_multiple_of(3)).then(|| Mark {
+            next: u64::from(dice.wild % 2),
+            tree: 0,
+            files: u64::from(dice.wild % 5 == 4),
+        });
+        Event::Saved { handoff: id, mark }
     }
 
     fn new_conversation(&mut self) -> crate::core::ids::ConversationId {

@@ -8,6 +8,7 @@ mod halts;
 mod hookless;
 mod interrupts;
 mod items;
+mod progress;
 mod question;
 mod stopping;
 mod submitting;
@@ -302,7 +303,7 @@ impl Session {
     }
 
     pub fn saved(&mut self, n: u32) -> String {
-        self.feed(Event::Saved { handoff: handoff(n) })
+        self.feed(Event::Saved { handoff: handoff(n), mark: None })
     }
 
     /// From an idle Claude to one that is being stopped for a restart, handoff 1 on disk.

@@ -1,0 +1,51 @@
+//! Hand-overs that bring nothing (DESIGN 7): two handoffs in a row with the same next step, and no file written and nothing
+//! changed for git between them. Then no context level asks for another one, until a person prompts; what a person or a signal
+//! asks for happens all the same.
+
+use serde::{Deserialize, Serialize};
+
+use super::Supervisor;
+use super::action::{Action, DecisionKind};
+use super::event::PromptOf;
+use super::phase::Phase;
+use crate::core::handoff::progress::Mark;
+use crate::core::time::Stamp;
+
+/// What is known of the work's moving.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub(super) struct Progress {
+    last: Option<Mark>,
+    missing: bool,
+}
+
+impl Progress {
+    /// Whether hand-overs were found to bring nothing.
+    pub fn is_missing(self) -> bool {
+        self.missing
+    }
+}
+
+impl Supervisor {
+    /// Whether the handoff that was just saved says no more than the one before.
+    pub(super) fn brings_nothing(&mut self, mark: Option<Mark>) -> bool {
+        let before = std::mem::replace(&mut self.progress.last, mark);
+        let asked = matches!(&self.phase, Phase::Saving { request, .. } if request.explicit || request.person);
+        let same = matches!((before, mark), (Some(before), Some(mark)) if mark.is_no_further_than(before));
+        same && !asked
+    }
+
+    pub(super) fn stop_handing_over(&mut self, now: Stamp, out: &mut Vec<Action>) {
+        self.progress.missing = true;
+        let text = "Two handoffs in a row have the same next step, and no file and nothing in git changed between them: hopty hands \
+                    over no more until a person prompts (`hopty restart` does).";
+        self.tell(out, DecisionKind::ProgressMissing, text.to_owned(), &[self.event_seq], |_| {});
+        self.cancel_request(now, "the work does not move", out);
+    }
+
+    /// A prompt was submitted; a person's may set the work going again.
+    pub(super) fn somebody_prompts(&mut self, prompt: Option<PromptOf>) {
+        if matches!(prompt, Some(PromptOf::Person | PromptOf::Sent)) {
+            self.progress = Progress::default();
+        }
+    }
+}
