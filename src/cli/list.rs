@@ -70,5 +70,9 @@ fn row(session: &Value) -> [String; 7] {
     let fill =
         if context["tokens_from"] == "none" || context.is_null() { "-".to_owned() } else { format!("{} %", context["percent"]) };
     let clients = session["clients"].as_array().map_or(0, Vec::len).to_string();
-    [text("name"), text("state"), text("run"), fill, text("restarts"), clients, text("dir")]
+    let state = match session["waiting_for"].as_str() {
+        Some(what) => format!("{} ({})", text("state"), visible(what)),
+        None => text("state"),
+    };
+    [text("name"), state, text("run"), fill, text("restarts"), clients, text("dir")]
 }

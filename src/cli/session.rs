@@ -204,6 +204,9 @@ fn print(object: &Value) -> std::io::Result<()> {
         line("conversation", &text(&object["conversation"]))?;
         line("context", &super::context::line(&object["context"]))?;
     }
+    if let Some(limits) = limits(&object["limits"]) {
+        line("limits", &limits)?;
+    }
     if !object["handoff"].is_null() {
         line("handoff", &format!("{} ({})", text(&object["handoff"]["id"]), text(&object["handoff"]["status"])))?;
     }
@@ -231,6 +234,18 @@ fn client(object: &Value) -> String {
 fn when(at: WallTime) -> String {
     let ago = super::handoff::age(Clock::wall().0.saturating_sub(at.0));
     format!("{} ({ago} ago)", local(at))
+}
+
+/// The usage limits, where Claude has told of any: how much of each is used up, and which one is waited for.
+fn limits(of: &Value) -> Option<String> {
+    let at = |limit: &Value| limit["resets_at"].as_str().and_then(WallTime::parse).map_or_else(|| "?".to_owned(), local);
+    let used = [("five_hour", "5 hours"), ("seven_day", "7 days")].into_iter().filter_map(|(key, words)| {
+        let percent = of[key]["percent"].as_u64()?;
+        Some(format!("{words} {percent} % (resets {})", at(&of[key])))
+    });
+    let reached = of["reached"]["kind"].as_str().map(|kind| format!("{} is reached until {}", visible(kind), at(&of["reached"])));
+    let all: Vec<String> = reached.into_iter().chain(used).collect();
+    (!all.is_empty()).then(|| all.join(", "))
 }
 
 /// The session object of C3: from the host, or of an ended session from its file.
