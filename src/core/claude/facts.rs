@@ -7,6 +7,7 @@
 use super::memory::{Last, Recent, Touched};
 use super::reduce::is_typed;
 use super::sent::{Sent, Taken};
+use super::steps::{STEP_CAP, Step};
 use super::tasks::Tasks;
 use super::transcript::{Failure, ToolUse};
 use super::work::Work;
@@ -85,6 +86,9 @@ pub struct Facts {
     pub(super) errors: Last<ToolError, ERROR_CAP>,
     pub(super) open: Vec<ToolUse>,
     pub(super) work: Work,
+    pub(super) steps: Last<Step, STEP_CAP>,
+    /// How many prompts and answers there were in all.
+    pub(super) said: u64,
     pub(super) uses: Recent<4096>,
     pub(super) results: Recent<4096>,
     pub(super) turn_over: bool,
@@ -149,6 +153,17 @@ impl Facts {
     /// The last prompts and answers, oldest first.
     pub fn recent(&self) -> impl DoubleEndedIterator<Item = &Exchange> {
         self.recent.iter()
+    }
+
+    /// The last tool calls that were answered, oldest first.
+    pub fn steps(&self) -> impl DoubleEndedIterator<Item = &Step> {
+        self.steps.iter()
+    }
+
+    /// How many prompts and answers there were in all, those that are not kept included.
+    #[must_use]
+    pub fn said(&self) -> u64 {
+        self.said
     }
 
     /// The files that tools wrote.

@@ -21,6 +21,7 @@ pub mod sent;
 pub mod servers;
 pub mod settings;
 pub mod statusline;
+pub mod steps;
 pub mod tasks;
 pub mod transcript;
 pub mod view;

@@ -150,7 +150,7 @@ impl RawBlock {
                 subject: input.subject.0,
                 task_id: input.task_id.0,
                 status: input.status.0,
-                about: input.description.0.or_else(|| command.clone()),
+                about: (input.description.0.or_else(|| command.clone())).or(input.pattern.0).or(input.query.0).or(input.url.0),
                 todos: input.todos.0.map(rows),
                 questions: questions.into_iter().filter_map(|q| q.question.0).collect(),
                 command,
@@ -283,6 +283,9 @@ struct RawInput {
     subject: Text<2000>,
     description: Text<300>,
     command: Text<300>,
+    pattern: Text<300>,
+    query: Text<300>,
+    url: Text<300>,
     #[serde(rename = "taskId")]
     task_id: Text<64>,
     status: Text<64>,

@@ -6,6 +6,7 @@
 use super::facts::{Decision, EXCHANGE_CAP, Exchange, Facts, Fill, GOAL_CAP, Speaker, ToolError};
 use super::memory::Change;
 use super::sent::Taken;
+use super::steps::Step;
 use super::transcript::{Assistant, Line, ResultDetail, TEXT_CAP, ToolResult, ToolUse, Usage, User, UserKind};
 use crate::core::handoff::continuation::{handoff_of, unwrap_pasted};
 use crate::core::handoff::text::cut_words;
@@ -159,6 +160,7 @@ impl Facts {
     }
 
     fn say(&mut self, speaker: Speaker, text: &str) {
+        self.said += 1;
         self.recent.put(Exchange { speaker, text: cut_words(text, EXCHANGE_CAP).to_owned() });
     }
 
@@ -167,6 +169,7 @@ impl Facts {
         let call = self.open.iter().position(|tool| tool.id == result.id).map(|at| self.open.remove(at));
         if let Some(call) = &call {
             self.work.answered(call, result, detail);
+            self.steps.put(Step::of(call, result, &error_line(&result.text), self.said));
         }
         if result.is_error {
             let tool = call.map(|tool| tool.name).unwrap_or_default();

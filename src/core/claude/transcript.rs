@@ -128,7 +128,8 @@ pub struct ToolInput {
     pub task_id: Option<String>,
     /// `status` of a task.
     pub status: Option<String>,
-    /// What a tool is about to do in a few words: `description`, else the start of `command`.
+    /// What a tool is about to do in a few words: `description`, else the start of `command`, `pattern`,
+    /// `query` or `url`.
     pub about: Option<String>,
     /// `todos` of the old TodoWrite.
     pub todos: Option<Vec<TaskRow>>,

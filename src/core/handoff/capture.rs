@@ -7,6 +7,7 @@ use super::entry::Kind;
 use super::operation::{Operation, operation};
 use super::text::{cut_chars, safe_line};
 use crate::core::claude::facts::{Decision, Exchange, Facts, ToolError};
+use crate::core::claude::steps::Step;
 use crate::core::claude::tasks::{Task, TaskStatus};
 use crate::core::claude::transcript::ToolUse;
 use crate::core::claude::work::{Check, Running};
@@ -106,6 +107,15 @@ pub enum MemoryKeeper {
     Present,
 }
 
+/// A tool call that was answered, and its place among what was said.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Done {
+    /// How many of [`Capture::recent`] were said before it.
+    pub before: usize,
+    /// The call and what came of it.
+    pub step: Step,
+}
+
 /// How much of some lists is told (K22).
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Lists {
@@ -159,12 +169,21 @@ pub struct Capture {
     pub errors: Vec<ToolError>,
     /// The last prompts and answers, oldest first.
     pub recent: Vec<Exchange>,
+    /// The last tool calls that were answered, oldest first.
+    pub steps: Vec<Done>,
     /// The work tree; none outside of a repository.
     pub git: Option<GitState>,
     /// Whether the memory-keeper line is written.
     pub memory_keeper: MemoryKeeper,
     /// How much of its lists is told.
     pub lists: Lists,
+}
+
+fn done(facts: &Facts, step: &Step) -> Done {
+    // What was said first may not be kept any more.
+    let kept = u64::try_from(facts.recent().count()).unwrap_or(0);
+    let before = step.after.saturating_sub(facts.said().saturating_sub(kept));
+    Done { before: usize::try_from(before).unwrap_or(usize::MAX), step: step.clone() }
 }
 
 impl Capture {
@@ -217,6 +236,7 @@ impl Capture {
             files_count: facts.files().count(),
             decisions: facts.decisions().cloned().collect(),
             errors: facts.errors().cloned().collect(),
+            steps: facts.steps().map(|step| done(facts, step)).collect(),
             recent: facts.recent().cloned().collect(),
             git: None,
             memory_keeper: MemoryKeeper::Absent,

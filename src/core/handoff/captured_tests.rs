@@ -148,6 +148,47 @@ fn item_092_the_summary_says_where_the_work_stands() {
 }
 
 #[test]
+fn what_was_done_last_stands_between_what_was_said_with_its_outcome() {
+    let mut lines = vec![prompt("Make the parser fast"), said("m0", "I look at it first.")];
+    let mut call_and = |n: usize, name: &str, input: Value, result: Value| {
+        let id = format!("s{n}");
+        lines.push(call(&id, name, input));
+        let mut result = result;
+        result["message"]["content"][0]["tool_use_id"] = json!(id);
+        lines.push(result);
+    };
+    let ok = |text: &str| answer("", text, Value::Null);
+    call_and(0, "Grep", json!({"pattern": "fn parse"}), ok("Found 3 files"));
+    call_and(1, "Read", json!({"file_path": "/p/parser.rs"}), ok("     1\tfn parse() {"));
+    for n in 2..5 {
+        let command = json!({"command": "cargo test -q", "description": "Run the tests"});
+        call_and(n, "Bash", command, failed("", "Exit code 101\ntest a ... FAILED"));
+    }
+    call_and(9, "TaskUpdate", json!({"taskId": "1", "status": "completed"}), ok("Updated task #1 status"));
+    call_and(5, "Edit", json!({"file_path": "/p/parser.rs"}), ok("The file /p/parser.rs has been updated."));
+    let login = json!({"command": "curl -u me:Tr0ub4dor3xyz https://h/x"});
+    call_and(6, "Bash", login, ok("warming up\npassword=hunter22\n``` and\nall 12 passed \u{1b}[0m\n\n"));
+    lines.push(said("m9", "Now it passes."));
+    let capture = captured(&lines);
+    let expected = "```text\nPERSON: Make the parser fast\n\nCLAUDE: I look at it first.\n\n  Grep: fn parse -> ok\n  \
+         Read: /p/parser.rs -> ok\n  Bash: cargo test -q -> failed: Exit code 101: test a ... FAILED (3 times)\n  \
+         TaskUpdate: #1 completed -> ok\n  Edit: /p/parser.rs -> ok\n  Bash: curl -u me:[redacted: password] https://h/x -> ok: all 12 passed [0m\n\n\
+         CLAUDE: Now it passes.\n```\n";
+    assert_eq!(Section::RecentActivity.body(&capture), expected);
+    let tools = State::of(&capture).context.recent_tools;
+    assert_eq!((tools.len(), tools[0].as_str(), tools[6].as_str()), (8, "Grep: fn parse -> ok", "Edit: /p/parser.rs -> ok"));
+    // However long the loop: the last twenty, each bounded.
+    for n in 100..400 {
+        let command = json!({"command": format!("step-{n} {}", "x".repeat(9000))});
+        lines.push(call(&format!("s{n}"), "Bash", command));
+        lines.push(answer(&format!("s{n}"), &"y ".repeat(9000), Value::Null));
+    }
+    let text = Section::RecentActivity.body(&captured(&lines));
+    assert!(text.ends_with(" y ...\n```\n") && text.contains("step-380 ") && !text.contains("step-379 "), "{text}");
+    assert!(text.len() < 8000, "{}", text.len());
+}
+
+#[test]
 fn item_055_what_the_template_asks_for_is_there() {
     let capture = captured(&busy());
     let text = Document::of(&capture).render();

@@ -74,7 +74,8 @@ pub fn frame(document: &Document, record: &str, budget: Budget) -> String {
         if *section == Section::Goal {
             room = room.min(budget.goal.max(FLOOR));
         }
-        let Some(body) = fit(body, room, &mark) else { continue };
+        let fitted = if *section == Section::RecentActivity { fit_end(body, room, &mark) } else { fit(body, room, &mark) };
+        let Some(body) = fitted else { continue };
         left = left.saturating_sub(units(heading) + units(&body));
         text.push_str(heading);
         text.push_str(&body);
@@ -133,6 +134,44 @@ fn fit(body: &str, room: usize, mark: &str) -> Option<String> {
     Some(out)
 }
 
+/// The same, but of a text in a fence the end is kept: what was done last.
+fn fit_end(body: &str, room: usize, mark: &str) -> Option<String> {
+    let end = || {
+        let (open, inner) = body.strip_suffix('\n')?.split_once('\n')?;
+        let (inner, close) = inner.rsplit_once('\n')?;
+        let taken = units(open) + units(close) + units(mark) + "\n...\n\n".len();
+        let mut tail = end_units(inner, room.checked_sub(taken)?);
+        // At a line where one is near; else the dots stand on the line that was cut, so that nothing in it begins a fence.
+        let line = tail.find('\n').filter(|at| units(&tail[..*at]) < 200);
+        let dots = if line.is_some() { "...\n" } else { "..." };
+        tail = line.map_or(tail, |at| &tail[at + 1..]);
+        let text = format!("{open}\n{dots}{tail}\n{close}\n");
+        let mut fence = Fence::default();
+        let mut lines = text.lines();
+        lines.by_ref().take(1).for_each(|line| fence.take(line));
+        let opens = fence.is_open();
+        let whole = lines.all(|line| {
+            let inside = fence.is_open();
+            fence.take(line);
+            inside
+        });
+        (opens && whole && !fence.is_open()).then(|| text + mark)
+    };
+    if units(body) <= room { Some(body.to_owned()) } else { end().or_else(|| fit(body, room, mark)) }
+}
+
+/// The end of `text`, at most `cap` UTF-16 units, cut at a character.
+fn end_units(text: &str, cap: usize) -> &str {
+    let mut used = 0;
+    for (at, c) in text.char_indices().rev() {
+        used += c.len_utf16();
+        if used > cap {
+            return &text[at + c.len_utf8()..];
+        }
+    }
+    text
+}
+
 #[cfg(test)]
 mod tests {
     use super::super::document::tests::capture;
@@ -187,6 +226,19 @@ mod tests {
         assert!(text.contains(&format!("[cut: whole text in {RECORD}]\n")));
         let goal = text.split("## Goal").nth(1).unwrap().split("\n## ").next().unwrap();
         assert!((3500..=4010).contains(&units(goal)), "{}", units(goal));
+    }
+
+    #[test]
+    fn of_recent_activity_the_end_is_told() {
+        let mut capture = full(12_000);
+        for last in ["the very last words", &format!("{} the very last words", "`".repeat(700))] {
+            capture.recent.push(Exchange { speaker: Speaker::Claude, text: last.to_owned() });
+            let text = frame(&Document::of(&capture), RECORD, Budget { frame: 5000, goal: 1000, decisions: 5 });
+            lines_are_true(&text, 5000);
+            let recent = text.split("## Recent Activity\n").nth(1).unwrap();
+            assert!(recent.contains("...") && recent.contains("[cut: whole text in "), "{recent}");
+            assert_eq!(recent.contains("the very last words\n```"), last.len() < 500, "{recent}");
+        }
     }
 
     #[test]

@@ -5,6 +5,7 @@
 //! work tree since, `progress` whether the work moves, and `continuation` is the prompt that is typed; `views` are the source documents' own forms. All of it is
 //! text in, text out: files are written by `fs::store` and `fs::views`.
 
+mod activity;
 pub mod capture;
 pub mod checkpoint;
 pub mod continuation;

@@ -3,10 +3,11 @@
 //! Everything that a model, a tool or a repository wrote is made safe, and stands in a fence or on one line of a list, so
 //! that no line of it is taken for a heading.
 
+use super::activity::activity;
 use super::capture::Capture;
 use super::operation::Readiness;
 use super::text::{cut_bytes, cut_chars, cut_words, fenced, safe, safe_line};
-use crate::core::claude::facts::{Speaker, ToolError};
+use crate::core::claude::facts::ToolError;
 use crate::core::claude::tasks::TaskStatus;
 use crate::core::claude::work::Outcome;
 
@@ -38,7 +39,7 @@ pub enum Section {
     Errors,
     /// The work tree.
     Git,
-    /// The last prompts and answers.
+    /// The last prompts, answers and tool calls.
     RecentActivity,
 }
 
@@ -93,7 +94,7 @@ impl Section {
             }
             Section::Errors => errors(of),
             Section::Git => git(of),
-            Section::RecentActivity => recent(of),
+            Section::RecentActivity => activity(of),
         }
     }
 }
@@ -255,19 +256,6 @@ fn git(of: &Capture) -> String {
         text.push_str(&fenced(cut_bytes(safe(cut_words(&git.stat, SUMMARY_CAP)).trim_end(), SUMMARY_CAP)));
     }
     text
-}
-
-fn recent(of: &Capture) -> String {
-    let mut text = String::new();
-    for exchange in &of.recent {
-        text.push_str(match exchange.speaker {
-            Speaker::Person => "PERSON: ",
-            Speaker::Claude => "CLAUDE: ",
-        });
-        text.push_str(cut_chars(safe(&exchange.text).trim(), 500).trim_end());
-        text.push_str("\n\n");
-    }
-    if text.is_empty() { text } else { fenced(text.trim_end()) }
 }
 
 fn list(lines: &[String]) -> String {

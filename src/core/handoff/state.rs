@@ -2,6 +2,7 @@
 
 use serde::{Deserialize, Serialize};
 
+use super::activity;
 use super::capture::{Capture, GitState};
 use super::checkpoint::Checkpoint;
 use super::sections::next_steps;
@@ -74,6 +75,9 @@ pub struct Context {
     pub next_steps: Vec<String>,
     /// The last ten prompts and answers, oldest first.
     pub recent_messages: Vec<Message>,
+    /// The last tool calls with their outcome, oldest first, one line each.
+    #[serde(default)]
+    pub recent_tools: Vec<String>,
 }
 
 /// The work tree.
@@ -221,6 +225,7 @@ impl State {
                         text: cut_chars(&safe(&said.text), 500),
                     })
                     .collect(),
+                recent_tools: capture.steps.iter().map(activity::line).collect(),
             },
             git: capture.git.as_ref().map(Git::of),
             id: capture.id(),

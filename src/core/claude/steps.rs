@@ -1,0 +1,58 @@
+//! The last tool calls that were answered, each with what came of it: what a new conversation reads to see where the work
+//! stopped, and not only what was said about it.
+
+use super::transcript::{RESULT_CAP, ToolResult, ToolUse};
+use super::work::Outcome;
+use crate::core::handoff::text::cut_words;
+
+/// How many tool calls are kept.
+pub const STEP_CAP: usize = 20;
+/// The most that is kept of what a tool was called for, and of what it said, in bytes each.
+const TEXT_CAP: usize = 300;
+
+/// A tool call that was answered.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Step {
+    /// The tool's name.
+    pub tool: String,
+    /// What it was called for: a path, a command, a pattern; empty where nothing of it is known.
+    pub about: String,
+    /// How it ended.
+    pub outcome: Outcome,
+    /// What it said, one line: why it failed; of a command that passed, the end of its output. Empty where there is nothing.
+    pub line: String,
+    /// How many prompts and answers had been said before it, in the whole conversation.
+    pub after: u64,
+}
+
+impl Step {
+    /// The step of a call and its answer; `line` is the error's where it failed.
+    pub(super) fn of(call: &ToolUse, result: &ToolResult, error: &str, after: u64) -> Self {
+        let input = &call.input;
+        let task = input.task_id.as_ref().map(|id| format!("#{id} {}", input.status.as_deref().unwrap_or_default()));
+        let about =
+            input.path.as_ref().or(input.command.as_ref()).or(input.subject.as_ref()).or(task.as_ref()).or(input.about.as_ref());
+        let one_line = |text: &str| cut_words(text.trim(), TEXT_CAP).split_whitespace().collect::<Vec<_>>().join(" ");
+        let (outcome, line) = match result.is_error {
+            true => (Outcome::Failed, error),
+            false => (Outcome::Passed, said(call, result)),
+        };
+        Self {
+            tool: call.name.clone(),
+            about: about.map(|about| one_line(about)).unwrap_or_default(),
+            outcome,
+            line: one_line(line),
+            after,
+        }
+    }
+}
+
+/// Of a command's output the line that says most: the last one, or the first of an output whose end was not kept.
+fn said<'a>(call: &ToolUse, result: &'a ToolResult) -> &'a str {
+    if call.input.command.is_none() {
+        return "";
+    }
+    let mut lines = result.text.lines().map(str::trim).filter(|line| !line.is_empty());
+    let line = if result.text.len() < RESULT_CAP { lines.next_back() } else { lines.next() };
+    line.unwrap_or_default()
+}

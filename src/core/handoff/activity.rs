@@ -1,0 +1,68 @@
+//! What was said and done last, in its order: prompts, answers, and the tool calls between them with their outcome.
+
+use super::capture::{Capture, Done};
+use super::text::{cut_chars, fenced, safe, safe_line};
+use crate::core::claude::facts::Speaker;
+use crate::core::claude::work::Outcome;
+
+/// How much is told of a prompt or an answer, in characters.
+const SAID: usize = 500;
+/// How much of a tool call's purpose, and of what came of it, in characters each.
+const STEP: usize = 140;
+
+/// The text of section Recent Activity; empty when nothing was said or done.
+pub(super) fn activity(of: &Capture) -> String {
+    let mut text = String::new();
+    let steps_at = |at: usize| of.steps.iter().filter(move |done| done.before.min(of.recent.len()) == at);
+    for (at, exchange) in (0..).zip(&of.recent) {
+        steps(&mut text, steps_at(at));
+        text.push_str(match exchange.speaker {
+            Speaker::Person => "PERSON: ",
+            Speaker::Claude => "CLAUDE: ",
+        });
+        text.push_str(cut_chars(safe(&exchange.text).trim(), SAID).trim_end());
+        text.push_str("\n\n");
+    }
+    steps(&mut text, steps_at(of.recent.len()));
+    if text.is_empty() { text } else { fenced(text.trim_end()) }
+}
+
+/// One line of a tool call: `Bash: cargo test -> ok: 12 passed`.
+#[must_use]
+pub(super) fn line(done: &Done) -> String {
+    let step = &done.step;
+    let part = |text: &str| match safe_line(text) {
+        text if text.is_empty() => text,
+        text => format!(": {}", cut_chars(&text, STEP)),
+    };
+    format!("{}{} -> {}{}", cut_chars(&safe_line(&step.tool), STEP), part(&step.about), outcome(step.outcome), part(&step.line))
+}
+
+fn outcome(of: Outcome) -> &'static str {
+    match of {
+        Outcome::Passed => "ok",
+        Outcome::Failed => "failed",
+    }
+}
+
+/// The same call with the same end, one after the other, is told once.
+fn steps<'a>(text: &mut String, steps: impl Iterator<Item = &'a Done>) {
+    let mut lines: Vec<(String, usize)> = Vec::new();
+    for step in steps.map(line) {
+        match lines.last_mut() {
+            Some((last, times)) if *last == step => *times += 1,
+            _ => lines.push((step, 1)),
+        }
+    }
+    for (line, times) in &lines {
+        text.push_str("  ");
+        text.push_str(line);
+        if *times > 1 {
+            text.push_str(&format!(" ({times} times)"));
+        }
+        text.push('\n');
+    }
+    if !lines.is_empty() {
+        text.push('\n');
+    }
+}
