@@ -9,6 +9,7 @@ use std::io::{self, Read, Write};
 use std::os::unix::ffi::OsStrExt;
 use std::os::unix::fs::{DirBuilderExt, MetadataExt, OpenOptionsExt, PermissionsExt};
 use std::path::Path;
+use std::time::Duration;
 
 use nix::fcntl::OFlag;
 use tempfile::NamedTempFile;
@@ -205,9 +206,15 @@ pub fn private_dir(path: &Path) -> Result<(), FsError> {
 
 /// Deletes the temporary files that a crash left in `dir`. Only for directories whose writers hold a lock, and under it.
 pub fn sweep(dir: &Path) {
+    sweep_older(dir, Duration::ZERO);
+}
+
+/// The same for directories whose writers hold no lock: only what nobody has written to for `age`.
+pub fn sweep_older(dir: &Path, age: Duration) {
     for entry in fs::read_dir(dir).into_iter().flatten().flatten() {
         let ours = entry.file_name().to_string_lossy().starts_with(TEMP_PREFIX);
-        if ours && entry.file_type().is_ok_and(|kind| kind.is_file()) {
+        let left = |meta: fs::Metadata| age.is_zero() || meta.modified().is_ok_and(|at| at.elapsed().is_ok_and(|since| since >= age));
+        if ours && entry.file_type().is_ok_and(|kind| kind.is_file()) && entry.metadata().is_ok_and(left) {
             // What cannot be deleted now is tried again at the next write.
             let _ = fs::remove_file(entry.path());
         }

@@ -4,6 +4,7 @@ pub mod atomic;
 mod claims;
 pub mod error;
 pub mod journal;
+mod keeping;
 pub mod lock;
 mod manifests;
 pub mod paths;

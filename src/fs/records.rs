@@ -6,6 +6,7 @@
 use std::fs::{self, File};
 use std::io::{self, BufReader};
 use std::path::{Path, PathBuf};
+use std::time::Duration;
 
 use flate2::Compression;
 use flate2::read::GzDecoder;
@@ -18,7 +19,7 @@ use super::error::FsError;
 use crate::core::handoff::capture::Capture;
 use crate::core::handoff::document::Document;
 use crate::core::handoff::state::{Git, State, TranscriptCopy};
-use crate::core::ids::HandoffId;
+use crate::core::ids::{Channel, HandoffId};
 
 /// The longest document that is read, in bytes.
 pub(super) const DOCUMENT_CAP: u64 = 16 << 20;
@@ -30,6 +31,8 @@ const PATCH: &str = "changes.patch";
 const STATE: &str = "state.json";
 /// The longest patch that is compared, in bytes: the longest that is written.
 const PATCH_CAP: u64 = 8 << 20;
+/// A temporary file that nobody has written to for so long is nobody's.
+const LEFT: Duration = Duration::from_secs(3600);
 /// How many seconds an id is moved at most when others took it.
 const TRIES: usize = 120;
 
@@ -38,6 +41,12 @@ const TRIES: usize = 120;
 struct WorkTree {
     #[serde(default)]
     git: Option<Git>,
+}
+
+/// The part of it that says whose it is.
+#[derive(Deserialize)]
+struct OfChannel {
+    channel: Channel,
 }
 
 /// The directory of all records.
@@ -155,9 +164,23 @@ impl Records {
     pub(super) fn mark(&self, id: &HandoffId, copy: TranscriptCopy) -> Result<(), FsError> {
         let path = self.of(id).join("state.json");
         let Some(bytes) = atomic::read(&path, DOCUMENT_CAP)? else { return Ok(()) };
-        let Ok(mut state) = serde_json::from_slice::<State>(&bytes) else { return Ok(()) };
-        state.transcript = copy;
-        atomic::write(&path, state.render().as_bytes())
+        // Only this field: a later hopty may know more of them.
+        let Ok(mut state) = serde_json::from_slice::<serde_json::Map<String, serde_json::Value>>(&bytes) else { return Ok(()) };
+        let Ok(word) = serde_json::to_value(copy) else { return Ok(()) };
+        state.insert("transcript".to_owned(), word);
+        let text = serde_json::to_string_pretty(&state).map(|text| text + "\n").unwrap_or_default();
+        if text.is_empty() { Ok(()) } else { atomic::write(&path, text.as_bytes()) }
+    }
+
+    /// The channel that a record is of; `None` when it does not say.
+    pub(super) fn channel(&self, id: &HandoffId) -> Option<Channel> {
+        let bytes = atomic::read(&self.of(id).join(STATE), DOCUMENT_CAP).ok().flatten()?;
+        serde_json::from_slice::<OfChannel>(&bytes).ok().map(|state| state.channel)
+    }
+
+    /// Deletes what a killed copy left in a record. One that is being made is younger than that.
+    pub(super) fn sweep(&self, id: &HandoffId) {
+        atomic::sweep_older(&self.of(id), LEFT);
     }
 
     /// The ids of all records, the newest first.

@@ -5,14 +5,13 @@
 //! that cannot be read is put aside and reported, never overwritten. All of this waits for disks and locks: it belongs
 //! on a worker, not in a loop.
 
-use std::collections::HashSet;
 use std::path::{Path, PathBuf};
 
 use thiserror::Error;
 
 use super::atomic;
 use super::error::FsError;
-use super::manifests::{Found, Manifests};
+use super::manifests::Manifests;
 use super::records::{DOCUMENT_CAP, Records, digest};
 use crate::core::handoff::capture::Capture;
 use crate::core::handoff::document::Document;
@@ -20,7 +19,6 @@ use crate::core::handoff::entry::{Entry, Status};
 use crate::core::handoff::manifest::{Manifest, NotClaimed, NotMoved};
 use crate::core::handoff::state::{Git, TranscriptCopy};
 use crate::core::ids::{Channel, HandoffId};
-use crate::core::time::WallTime;
 
 /// Why the store did not do what it was asked for.
 #[derive(Debug, Error)]
@@ -88,7 +86,7 @@ pub struct Loaded {
 #[derive(Debug)]
 pub struct Store {
     dir: PathBuf,
-    records: Records,
+    pub(super) records: Records,
     pub(super) manifests: Manifests,
 }
 
@@ -244,26 +242,6 @@ impl Store {
     fn current_of(&self, channel: &Channel) -> PathBuf {
         self.dir.join(format!("{channel}-CURRENT.md"))
     }
-
-    /// Deletes records that are too many or too old, never one that is active in any channel. What fails is noticed.
-    fn delete_old(&self, now: WallTime, keep: Keeping) {
-        let mut active = HashSet::new();
-        for channel in self.manifests.channels() {
-            // As long as a manifest cannot be read, nobody knows what it needs.
-            let Ok(Found::Good(manifest)) = self.manifests.find(&channel) else { return };
-            active.extend(manifest.entries().filter(|e| e.status == Status::Active).map(|e| e.id.clone()));
-        }
-        let oldest = WallTime(now.0.saturating_sub(i64::from(keep.days) * 86_400_000)).compact();
-        for (rank, id) in self.records.ids().into_iter().enumerate() {
-            let too_old = id.as_str().get(3..18).is_some_and(|made| made < oldest.as_str());
-            if (rank >= keep.records || too_old)
-                && !active.contains(&id)
-                && let Err(error) = self.records.delete(&id)
-            {
-                self.manifests.notice(error.to_string());
-            }
-        }
-    }
 }
 
 fn entry_of(capture: &Capture, id: &HandoffId, sha256: String, expiry_ms: Option<u64>) -> Entry {
@@ -285,6 +263,7 @@ fn entry_of(capture: &Capture, id: &HandoffId, sha256: String, expiry_ms: Option
         consumed_by_pid: None,
         waited_until: None,
         consumed_by_session: None,
+        other: Default::default(),
     }
 }
 
@@ -294,6 +273,7 @@ pub(super) mod tests {
     use crate::core::claude::facts::Facts;
     use crate::core::handoff::capture::Origin;
     use crate::core::handoff::entry::{Claim, Kind};
+    use crate::core::time::WallTime;
     use crate::fs::process;
     use std::io::Read;
 
@@ -321,7 +301,7 @@ pub(super) mod tests {
     pub(crate) fn claim(n: usize, now: WallTime) -> Claim {
         let by_pid = std::process::id();
         let session_id = format!("00000000-0000-4000-8000-{n:012}").parse().unwrap();
-        Claim { by_pid, by_start: process::start_ticks(by_pid).unwrap(), session_id, at: now }
+        Claim { by_pid, by_start: process::start_ticks(by_pid).unwrap(), session_id, at: now, other: Default::default() }
     }
 
     pub(crate) fn store() -> (tempfile::TempDir, Store) {

@@ -125,6 +125,7 @@ impl Host {
             by_start: i32::try_from(pid).ok().and_then(start_time).unwrap_or(0),
             session_id: conversation.clone(),
             at: Clock::wall(),
+            other: Default::default(),
         }
     }
 

@@ -36,7 +36,7 @@ pub fn capture(session: &str, second: i64) -> Capture {
 pub fn claim(conversation: u64, now: WallTime) -> Claim {
     let by_pid = std::process::id();
     let session_id = format!("00000000-0000-4000-8000-{conversation:012}").parse().unwrap();
-    Claim { by_pid, by_start: process::start_ticks(by_pid).unwrap(), session_id, at: now }
+    Claim { by_pid, by_start: process::start_ticks(by_pid).unwrap(), session_id, at: now, other: Default::default() }
 }
 
 /// A place for a store: memory where there is some. What is tested here does not depend on the disk.

@@ -32,7 +32,8 @@ pub(super) fn load(place: &Place, options: &LoadOptions) -> Result<u8, Failed> {
         (None, Some(id)) => id,
         (None, None) => new_conversation()?,
     };
-    let claim = Claim { by_pid: holder, by_start: started, session_id: conversation.clone(), at: Clock::wall() };
+    let claim =
+        Claim { by_pid: holder, by_start: started, session_id: conversation.clone(), at: Clock::wall(), other: Default::default() };
     let mut loaded = place.store.claim(&id, claim).map_err(store_failed)?;
     let dir = std::env::current_dir().unwrap_or_default();
     let said = drift::since(&place.config, &place.store, &loaded, &dir);

@@ -1,6 +1,7 @@
 //! One handoff of a manifest: its fields, as CONTRACT C8 spells them, and the words for what it is and where it stands.
 
 use serde::{Deserialize, Serialize};
+use serde_json::{Map, Value};
 
 use crate::core::ids::{ConversationId, HandoffId, SessionName};
 use crate::core::time::WallTime;
@@ -81,6 +82,9 @@ pub struct Claim {
     /// When the claim was made.
     #[serde(with = "seconds")]
     pub at: WallTime,
+    /// Fields of a later hopty, kept as they are.
+    #[serde(flatten)]
+    pub other: Map<String, Value>,
 }
 
 /// One handoff of a channel. Fields that other programs leave out are empty.
@@ -131,6 +135,9 @@ pub struct Entry {
     /// The conversation that consumed it.
     #[serde(default)]
     pub consumed_by_session: Option<ConversationId>,
+    /// Fields of a later hopty, kept as they are.
+    #[serde(flatten)]
+    pub other: Map<String, Value>,
 }
 
 impl Entry {

@@ -5,6 +5,7 @@
 //! under a lock by `fs::store`; whether a process lives is told by the caller.
 
 use serde::{Deserialize, Serialize};
+use serde_json::{Map, Value};
 use thiserror::Error;
 
 use super::entry::{Claim, Entry, Status};
@@ -78,13 +79,16 @@ pub struct Manifest {
     /// What is over, newest first, at most [`HISTORY_CAP`].
     #[serde(default)]
     pub history: Vec<Entry>,
+    /// Fields of a later hopty, kept as they are.
+    #[serde(flatten)]
+    pub other: Map<String, Value>,
 }
 
 impl Manifest {
     /// A channel without handoffs.
     #[must_use]
     pub fn new(channel: Channel) -> Self {
-        Self { channel, current: None, also_active: Vec::new(), history: Vec::new() }
+        Self { channel, current: None, also_active: Vec::new(), history: Vec::new(), other: Map::new() }
     }
 
     /// Every entry, the newest first.
@@ -263,13 +267,30 @@ mod tests {
 
     fn claim(pid: u32, at: WallTime) -> Claim {
         let session_id = format!("00000000-0000-4000-8000-{pid:012}").parse().unwrap();
-        Claim { by_pid: pid, by_start: 1, session_id, at }
+        Claim { by_pid: pid, by_start: 1, session_id, at, other: Map::new() }
     }
 
     #[test]
     fn the_form_is_that_of_the_contract() {
         let value: serde_json::Value = serde_json::from_str(CONTRACT).unwrap();
         assert_eq!(serde_json::to_value(contract()).unwrap(), value);
+    }
+
+    #[test]
+    fn what_a_later_hopty_wrote_outlives_every_move() {
+        let mut value: Value = serde_json::from_str(CONTRACT).unwrap();
+        value["mood"] = "good".into();
+        value["current"]["colour"] = serde_json::json!({"of": ["the", "pier"]});
+        value["current"]["claim"]["by_host"] = "h".into();
+        let mut manifest: Manifest = serde_json::from_value(value.clone()).unwrap();
+        assert_eq!(serde_json::to_value(&manifest).unwrap(), value);
+        let (id, by) = (contract().current.unwrap().id, contract().current.unwrap().claim.unwrap().session_id);
+        manifest.consume(&id, &by, 7, WallTime(1_795_000_000_000)).unwrap();
+        manifest.add(entry(9, None));
+        let written = serde_json::to_value(&manifest).unwrap();
+        assert_eq!((&written["mood"], &written["history"][0]["status"]), (&"good".into(), &"consumed".into()));
+        assert_eq!(written["history"][0]["colour"], value["current"]["colour"]);
+        assert_eq!(written["history"][0]["claim"]["by_host"], "h");
     }
 
     #[test]

@@ -1,0 +1,83 @@
+//! How long records stay: what is too much or too old is deleted when another handoff is saved (`handoff.keep_records`,
+//! `handoff.keep_days`), never what may still be wanted.
+
+use std::collections::HashSet;
+
+use super::manifests::Found;
+use super::store::{Keeping, Store};
+use crate::core::handoff::entry::Status;
+use crate::core::ids::HandoffId;
+use crate::core::time::WallTime;
+
+impl Store {
+    /// Deletes records that are too many or too old, never one that is active in any channel. As long as a manifest cannot
+    /// be read, nobody knows what it needs: the records of its channel stay. What stays or fails is noticed.
+    pub(super) fn delete_old(&self, now: WallTime, keep: Keeping) {
+        let (mut active, mut unread) = (HashSet::new(), Vec::new());
+        for channel in self.manifests.channels() {
+            match self.manifests.find(&channel) {
+                Ok(Found::Good(manifest)) => {
+                    active.extend(manifest.entries().filter(|e| e.status == Status::Active).map(|e| e.id.clone()));
+                }
+                Ok(Found::Absent) => {}
+                Ok(Found::Bad(_)) | Err(_) => unread.push(channel),
+            }
+        }
+        let may_need = |id: &HandoffId| !unread.is_empty() && self.records.channel(id).is_none_or(|channel| unread.contains(&channel));
+        let oldest = WallTime(now.0.saturating_sub(i64::from(keep.days) * 86_400_000)).compact();
+        let mut stay = 0;
+        for (rank, id) in self.records.ids().into_iter().enumerate() {
+            self.records.sweep(&id);
+            let too_old = id.as_str().get(3..18).is_some_and(|made| made < oldest.as_str());
+            if (rank < keep.records && !too_old) || active.contains(&id) {
+                continue;
+            }
+            if may_need(&id) {
+                stay += 1;
+            } else if let Err(error) = self.records.delete(&id) {
+                self.manifests.notice(error.to_string());
+            }
+        }
+        if stay > 0 {
+            let names = unread.iter().map(ToString::to_string).collect::<Vec<_>>().join(", ");
+            self.manifests.notice(format!("{stay} old records are kept, because the manifest of channel {names} cannot be read"));
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::store::tests::{capture, store};
+    use super::*;
+
+    #[test]
+    fn an_unreadable_manifest_keeps_the_records_of_its_own_channel_and_no_others() {
+        let (dir, store) = store();
+        let save = |channel: &str, second, records| {
+            let mut capture = capture(None, second);
+            capture.origin.channel = channel.parse().unwrap();
+            store.save(capture, Keeping { records, ..Keeping::default() }).unwrap().id
+        };
+        let (mine, hers) = (save("mine", 0, 50), save("hers", 1, 50));
+        for (channel, second) in [("mine", 2), ("hers", 3)] {
+            save(channel, second, 50);
+        }
+        let path = dir.path().join("c/handoff/hers.manifest.json");
+        std::fs::write(&path, "{").unwrap();
+        assert_eq!(store.take_notices(), Vec::<String>::new());
+        let left = store.record_dir(&mine).join(".hopty-tmp-left");
+        let (fresh, old) = (store.record_dir(&hers).join(".hopty-tmp-new"), store.record_dir(&hers).join(".hopty-tmp-old"));
+        for file in [&left, &fresh, &old] {
+            std::fs::write(file, "half").unwrap();
+        }
+        let then = std::time::SystemTime::now() - std::time::Duration::from_secs(7200);
+        std::fs::File::options().write(true).open(&old).unwrap().set_modified(then).unwrap();
+        save("mine", 4, 1);
+        assert!(!store.record_dir(&mine).exists(), "what is known to be over goes");
+        assert!(store.record_dir(&hers).join("handoff.md").exists(), "what may be needed stays");
+        assert!(fresh.exists() && !old.exists(), "a copy that was killed is swept, one that is made is not");
+        let told = store.take_notices();
+        assert_eq!(told, ["2 old records are kept, because the manifest of channel hers cannot be read"]);
+        assert_eq!(std::fs::read_to_string(path).unwrap(), "{", "and it is left as it is");
+    }
+}
