@@ -32,7 +32,7 @@ impl Host {
         let owed = self.owes_bytes() && self.exit.is_none_or(|exit| exit.cause != Cause::Stopped);
         // What is left of a run gets its time between SIGTERM and SIGKILL.
         let reaped = self.run.as_ref().is_none_or(|run| !run.has_leftovers());
-        (quiet && fetched && reaped && !self.worker.is_busy()) || (now >= until && !owed)
+        (quiet && fetched && reaped && !self.worker.is_busy() && !self.copier.is_busy()) || (now >= until && !owed)
     }
 
     /// One turn of the loop: wait, then take what is ready.
@@ -52,7 +52,7 @@ impl Host {
                 if self.accept_at.is_none_or(|at| at <= now) {
                     set.add(Token::Listener, self.listener.as_fd(), Interest::Read);
                 }
-                if let Some(fd) = self.worker.fd() {
+                for fd in [self.worker.fd(), self.copier.fd()].into_iter().flatten() {
                     set.add(Token::Worker, fd, Interest::Read);
                 }
                 if let Some(fd) = self.watching.watcher.fd() {

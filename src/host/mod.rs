@@ -26,7 +26,7 @@
 //! | `waits` | those who wait for a state, an end or a change of the screen |
 //! | `perform` | every action of the supervisor |
 //! | `notices` | what people are told while a program has the screen |
-//! | `save` | the worker's jobs: handoffs and their transcripts |
+//! | `save` | the workers' jobs: handoffs and their transcripts |
 //! | `views` | views of handoffs, and what is printed between two runs |
 //! | `session_log` | `auto-session.log` |
 //! | `report` | the session object of CONTRACT C3 |
@@ -132,7 +132,10 @@ pub struct Host {
     listener: UnixListener,
     socket: PathBuf,
     signals: Signals,
+    /// What a hand-over waits for, and small files.
     worker: Worker<Done>,
+    /// What may take as long as it likes, so that nothing else waits behind it.
+    copier: Worker<Done>,
     recorder: Recorder,
     journal: Option<Journal>,
     events: VecDeque<Event>,
@@ -240,6 +243,7 @@ impl Host {
             socket,
             signals,
             worker: Worker::new("hopty-worker"),
+            copier: Worker::new(save::COPIER),
             recorder: Recorder::new(policy),
             journal,
             events: VecDeque::new(),

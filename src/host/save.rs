@@ -1,4 +1,5 @@
-//! The worker's jobs: handoffs, their transcripts, and the small files for scripts. The loop never waits for a disk.
+//! The workers' jobs: handoffs, their transcripts, and the small files for scripts. The loop never waits for a disk, and a
+//! hand-over never for the copy of an earlier one's transcript.
 
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::path::PathBuf;
@@ -24,6 +25,10 @@ use crate::fs::atomic;
 use crate::fs::store::{Keeping, Loaded, Store};
 use crate::io::clock::Clock;
 use crate::io::process::start_time;
+use crate::io::worker::Worker;
+
+/// The name of the thread that copies transcripts.
+pub(super) const COPIER: &str = "hopty-copier";
 
 /// A handoff on its way into a conversation.
 #[derive(Clone, Debug)]
@@ -93,7 +98,7 @@ pub(super) enum Done {
 
 impl Host {
     pub(super) fn take_done(&mut self) {
-        for done in self.worker.take() {
+        for done in self.worker.take().into_iter().chain(self.copier.take()) {
             match done {
                 Done::Saved(frame, notices) => {
                     self.events.extend(notices.into_iter().map(|what| Event::Limited { what }));
@@ -106,6 +111,10 @@ impl Host {
                 Done::Limited(failed) => self.events.extend(failed.into_iter().map(|what| Event::Limited { what })),
                 Done::Quiet => {}
             }
+        }
+        if self.copier.fd().is_some() && !self.copier.is_busy() {
+            // It is needed once a hand-over: no thread waits for the next one.
+            self.copier = Worker::new(COPIER);
         }
     }
 
@@ -261,10 +270,16 @@ impl Host {
         let Some(frame) = &mut self.frame else { return };
         let Some(source) = frame.raw.take() else { return };
         let (store, id) = (self.paths.claude.clone(), frame.id.clone());
-        self.do_quietly(move || {
+        let job = move || {
+            #[cfg(debug_assertions)]
+            wait_when_asked();
             let done = Store::open(&store).and_then(|store| store.compress_transcript(&id, &source));
             done.map_or_else(|e| Done::Failed(format!("the transcript of {id} could not be copied: {e}")), |_| Done::Quiet)
-        });
+        };
+        // Hundreds of megabytes take seconds, and the next hand-over must not wait for them.
+        if let Err(e) = self.copier.submit(job) {
+            eprintln!("hopty: the copier cannot be started: {e}");
+        }
     }
 
     pub(super) fn consume(&mut self, handoff: &HandoffId, conversation: &ConversationId) {
@@ -317,5 +332,14 @@ impl Host {
             let done = atomic::swap(&path, text.as_bytes());
             done.map_or_else(|e| Done::Failed(e.to_string()), |()| Done::Quiet)
         });
+    }
+}
+
+/// For tests: a copy that takes as long as their file is there.
+#[cfg(debug_assertions)]
+fn wait_when_asked() {
+    let Some(file) = std::env::var_os("HOPTY_TEST_SLOW_COPY") else { return };
+    while std::path::Path::new(&file).exists() {
+        std::thread::sleep(Duration::from_millis(10));
     }
 }

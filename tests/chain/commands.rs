@@ -87,3 +87,28 @@ pub fn a_pending_handoff_is_loaded_on_request(kind: Kind) {
     assert_eq!(again.status.code(), Some(1), "a handoff has one reader: {}", String::from_utf8_lossy(&again.stderr));
     assert!(String::from_utf8_lossy(&again.stderr).contains("hint:"));
 }
+
+#[cfg(debug_assertions)]
+/// The copy takes as long as the test wants, whoever wrote the transcript.
+#[test]
+fn a_hand_over_does_not_wait_for_the_copy_of_an_earlier_one() {
+    let Some(mut world) = World::new(Kind::StandIn, quiet_talk()) else { return };
+    let slow = world.home.join("slow");
+    std::fs::write(&slow, "").unwrap();
+    world.set("HOPTY_TEST_SLOW_COPY", slow.to_str().unwrap());
+    let (term, _) = talk(&world);
+    let copied = |n: usize| {
+        let id = text_of(&world.wait_decision("handoff.saved", n), "handoff");
+        let state = std::fs::read(world.claude_dir().join("handoff/records").join(id).join("state.json")).unwrap();
+        serde_json::from_slice::<serde_json::Value>(&state).unwrap()["transcript"].clone()
+    };
+    for n in 1..=2 {
+        world.ask(&["restart", "proj"]);
+        world.wait_decision("handoff.consumed", n);
+        world.wait_state("idle");
+    }
+    assert_eq!((copied(1), copied(2)), ("pending".into(), "pending".into()));
+    std::fs::remove_file(&slow).unwrap();
+    wait_for("both copies", || (copied(1) == "done" && copied(2) == "done").then_some(()));
+    world.leave(term);
+}
