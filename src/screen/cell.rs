@@ -90,6 +90,11 @@ impl Cell {
         Look { first: self.first & !TEXT_MASK, second: self.second }
     }
 
+    /// Whether erasing selectively leaves it.
+    pub(super) fn is_protected(self) -> bool {
+        self.look().is_protected()
+    }
+
     /// Gives it another look.
     pub(super) fn change_look(&mut self, change: impl FnOnce(&mut Look)) {
         let mut look = self.look();

@@ -88,6 +88,9 @@ impl<'a> Brush<'a> {
     /// Sets the pen, also where it is the same.
     fn set(&mut self, look: Look) {
         self.push(&look.style().sgr());
+        if look.is_protected() != self.look.is_protected() {
+            self.push(if look.is_protected() { "\x1b[1\"q" } else { "\x1b[0\"q" });
+        }
         if look.link() != self.look.link() {
             self.link(look.link());
         }

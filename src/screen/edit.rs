@@ -1,6 +1,8 @@
-//! Erasing and shifting at the caret: ED, EL, ECH, ICH, DCH, IL, DL, DECALN.
+//! Erasing and shifting at the caret: ED, EL, DECSED, DECSEL, ECH, ICH, DCH, IL, DL, DECALN.
 //!
 //! Margins at the sides hold back what is shifted, not what is erased. What is erased takes the pen's background (as in xterm), and a caret that waits to wrap waits no more.
+
+use std::ops::Range;
 
 use super::look::Look;
 use super::margins::Region;
@@ -43,12 +45,41 @@ impl Terminal {
 
     /// EL.
     pub(super) fn erase_line(&mut self, extent: Extent) {
-        let (from, to) = match extent {
-            Extent::ToEnd => (self.caret.col, self.cols),
-            Extent::ToStart => (0, self.caret.col + 1),
-            Extent::All => (0, self.cols),
+        let cols = self.columns(extent);
+        self.erase_columns(cols.start, cols.end);
+    }
+
+    fn columns(&self, extent: Extent) -> Range<usize> {
+        match extent {
+            Extent::ToEnd => self.caret.col..self.cols,
+            Extent::ToStart => 0..self.caret.col + 1,
+            Extent::All => 0..self.cols,
+        }
+    }
+
+    /// DECSED: what is protected stays.
+    pub(super) fn erase_screen_selectively(&mut self, extent: Extent) {
+        let (caret, blank) = (self.caret.row, self.blank());
+        let rows = match extent {
+            Extent::ToEnd => caret + 1..self.rows,
+            Extent::ToStart => 0..caret,
+            Extent::All => 0..self.rows,
         };
-        self.erase_columns(from, to);
+        for at in rows {
+            let cols = self.cols;
+            self.page.grid.row_mut(at).into_iter().for_each(|row| row.erase_unprotected(0, cols, blank));
+        }
+        self.erase_line_selectively(extent);
+    }
+
+    /// DECSEL.
+    pub(super) fn erase_line_selectively(&mut self, extent: Extent) {
+        let (cols, blank) = (self.columns(extent), self.blank());
+        self.caret.pending = false;
+        if let Some(row) = self.page.grid.row_mut(self.caret.row) {
+            row.erase_unprotected(cols.start, cols.end, blank);
+        }
+        self.changed = true;
     }
 
     /// ECH.

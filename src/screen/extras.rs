@@ -8,8 +8,6 @@ pub(super) struct Extras {
     pub(super) link: bool,
     /// OSC 9;4: a progress is shown: its state (1 to 4) and percent.
     pub(super) progress: Option<(u8, u8)>,
-    /// DECSCA: what is written cannot be erased selectively.
-    pub(super) protected: bool,
     /// S8C1T: the terminal sends controls of 8 bits.
     pub(super) eight_bit: bool,
     /// `ESC % @`: text is not UTF-8.
@@ -142,9 +140,6 @@ impl Extras {
         let mut out = String::new();
         if let Some((state, percent)) = self.progress {
             out.push_str(&format!("\x1b]9;4;{state};{percent}\x1b\\"));
-        }
-        if self.protected {
-            out.push_str("\x1b[1\"q");
         }
         if self.eight_bit {
             out.push_str("\x1b G");

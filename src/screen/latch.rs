@@ -7,7 +7,6 @@
 use super::alternate::Alternate;
 use super::cursor::{Charsets, CursorShape};
 use super::extras::Extras;
-use super::look::Look;
 use super::margins::Region;
 use super::modes::Modes;
 use super::terminal::Terminal;
@@ -23,6 +22,7 @@ pub(super) struct Latch {
     charsets: Charsets,
     plain_pen: bool,
     linked: bool,
+    protected: bool,
     extras: Extras,
     shape: Option<CursorShape>,
 }
@@ -37,7 +37,8 @@ impl Terminal {
             region: self.region,
             origin: caret.origin.then_some((caret.col, caret.row)),
             charsets: caret.charsets,
-            plain_pen: caret.look.unlinked() == Look::default(),
+            plain_pen: caret.look.is_plain(),
+            protected: caret.look.is_protected(),
             linked: caret.look.link() != 0,
             extras: self.extras,
             shape: self.shape,

@@ -11,6 +11,7 @@ pub(super) const CELL_BITS: u32 = 24;
 const ATTRS: u32 = CELL_BITS;
 const UNDERLINE: u32 = ATTRS + 8;
 const FOREGROUND: u32 = UNDERLINE + 3;
+const PROTECTED: u64 = 1 << (FOREGROUND + COLOR_BITS);
 const BACKGROUND: u32 = 0;
 const UNDERLINE_COLOR: u32 = BACKGROUND + COLOR_BITS;
 const LINK: u32 = UNDERLINE_COLOR + COLOR_BITS;
@@ -65,6 +66,16 @@ impl Look {
         put(&mut self.second, LINK, LINK_BITS, u64::from(number) & mask(LINK_BITS));
     }
 
+    /// DECSCA: whether what is written stays when the screen is erased selectively. It is no part of the style.
+    pub(super) fn protect(&mut self, protected: bool) {
+        self.first = if protected { self.first | PROTECTED } else { self.first & !PROTECTED };
+    }
+
+    /// Whether it stays.
+    pub(super) fn is_protected(self) -> bool {
+        self.first & PROTECTED != 0
+    }
+
     /// The number of the link.
     pub(super) fn link(self) -> u16 {
         get(self.second, LINK, LINK_BITS) as u16
@@ -75,9 +86,14 @@ impl Look {
         Self { first: self.first, second: self.second & mask(LINK) }
     }
 
-    /// The link and nothing else: what SGR 0 leaves.
+    /// The link and the protection, and nothing else: what SGR 0 leaves.
     pub(super) fn plain(self) -> Self {
-        Self { first: 0, second: self.second & !mask(LINK) }
+        Self { first: self.first & PROTECTED, second: self.second & !mask(LINK) }
+    }
+
+    /// Whether SGR 0 would change nothing.
+    pub(super) fn is_plain(self) -> bool {
+        self == self.plain()
     }
 
     /// The look that erasing leaves behind: the background stays, all else is gone, as in xterm.
@@ -176,6 +192,10 @@ mod tests {
                     let mut behind = Look::default();
                     behind.set_background(bg);
                     assert_eq!(look.erased(), behind);
+                    look.protect(true);
+                    assert_eq!((look.is_protected(), look.style(), look.plain().style()), (true, style, Style::default()));
+                    assert!(look.plain().is_protected() && look.plain().is_plain() && !look.erased().is_protected());
+                    look.protect(false);
                     look.remove(Attr::Italic);
                     style.remove(Attr::Italic);
                     assert_eq!(look.style(), style);

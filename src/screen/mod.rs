@@ -9,6 +9,7 @@
 
 mod ahead;
 mod alternate;
+mod area;
 mod begun;
 mod cell;
 mod colors;

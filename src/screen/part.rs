@@ -38,6 +38,18 @@ impl Row {
         }
     }
 
+    /// Blanks the columns `from..to`, but for what is protected.
+    pub(super) fn erase_unprotected(&mut self, from: usize, to: usize, look: Look) {
+        let mut from = from;
+        while let Some(guarded) =
+            self.cells.get(from..to.min(self.cells.len())).and_then(|cells| cells.iter().position(|cell| cell.is_protected()))
+        {
+            self.erase(from, from + guarded, look);
+            from += guarded + 1;
+        }
+        self.erase(from, to, look);
+    }
+
     /// Inserts blanks at the first of `cols`; what leaves them at the right is lost.
     pub(super) fn insert_within(&mut self, cols: Range<usize>, count: usize, look: Look) {
         if cols.end >= self.cols() {

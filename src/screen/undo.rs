@@ -7,7 +7,6 @@
 //! [`UNDONE`] is the whole of it, in the order in which it goes out: `docs/TERMINAL.md` shows it, and the tests go through it.
 
 use super::cursor::Caret;
-use super::look::Look;
 use super::modes::{Mode, ModeSpace};
 use super::tabs::Tabs;
 use super::terminal::Terminal;
@@ -301,10 +300,10 @@ impl Terminal {
     fn undo_pen(&self, out: &mut String) {
         let caret = self.caret_afterwards();
         out.push_str(&caret.charsets.undo());
-        if caret.look.unlinked() != Look::default() {
+        if !caret.look.is_plain() {
             out.push_str("\x1b[m");
         }
-        if self.extras.protected {
+        if caret.look.is_protected() {
             out.push_str("\x1b[0\"q");
         }
         if self.extras.link || caret.look.link() != 0 {
