@@ -71,7 +71,7 @@ impl Terminal {
             'A' => self.go_up(count),
             'B' => self.go_down(count),
             'C' => self.go_right(count),
-            'D' => self.go_left(count),
+            'D' => self.go_back(count),
             'E' => {
                 self.go_down(count);
                 self.carriage_return();

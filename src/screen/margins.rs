@@ -122,6 +122,31 @@ impl Terminal {
         self.go(self.caret.col.saturating_sub(count).max(self.left_limit()), self.caret.row);
     }
 
+    /// BS and CUB: to the left. With reverse wrap (45) it goes on at the end of the row above, if that one ran over into this; with
+    /// the other (1045) in any case, and from the top of the margins at their bottom. The wait to wrap is a column then.
+    pub(super) fn go_back(&mut self, mut count: usize) {
+        let anywhere = self.is_on(Mode::ReverseWrapAnywhere);
+        if !(anywhere || self.is_on(Mode::ReverseWrap)) || !self.is_on(Mode::AutoWrap) {
+            return self.go_left(count);
+        }
+        count -= usize::from(self.caret.pending).min(count);
+        self.caret.pending = false;
+        loop {
+            let here = count.min(self.caret.col - self.left_limit());
+            self.go_left(here);
+            count -= here;
+            let (row, Region { top, bottom, right, .. }) = (self.caret.row, self.region);
+            let above = match row.checked_sub(1).filter(|_| row != top) {
+                _ if count == 0 => return,
+                Some(above) => self.page.grid.rows().get(above).filter(|row| anywhere || row.wrapped).map(|_| above),
+                None => anywhere.then_some(bottom),
+            };
+            let Some(above) = above else { return };
+            self.go(right, above);
+            count -= 1;
+        }
+    }
+
     /// Moves to the right, not over the right margin when it starts to the left of it.
     pub(super) fn go_right(&mut self, count: usize) {
         self.go((self.caret.col + count).min(self.edge() - 1), self.caret.row);
@@ -279,6 +304,21 @@ mod tests {
         assert_eq!((inside("\x1b[1G\x1b[9C"), inside("\x1b[2G\x1b[D"), inside("\x1b[2G\r")), (5, 0, 0));
         assert_eq!((inside("\x1b[8G\x1b[9C"), inside("\x1b[8G\x1b[9D"), inside("\x1b[8G\r")), (9, 2, 2));
         assert_eq!((inside("\x1b[9E"), inside("\x1b[F"), inside("\x1bE"), inside("\t")), (2, 2, 2, 5));
+    }
+
+    #[test]
+    fn reverse_wrap_goes_back_over_what_ran_over() {
+        let after = |bytes: &str| lines(&format!("\x1b[?69l\x1b[r\x1b[2J\x1b[H{bytes}z"));
+        assert_eq!(after("\x1b[?45ha\r\n\x08\x08"), ["a", "z", "", "", ""]);
+        assert_eq!(after("\x1b[?45habcdefg\x1b[4D"), ["abcze", "fg", "", "", ""]);
+        assert_eq!(after("\x1b[?45habcdef\x08\x08"), ["abcdz", "f", "", "", ""]);
+        assert_eq!(after("\x1b[?45habcde\x08"), ["abcdz", "", "", "", ""]);
+        assert_eq!(after("\x1b[?45h\x1b[?7l\r\n\x08"), ["", "z", "", "", ""]);
+        assert_eq!(after("\x1b[?45habcdef\x1b[999D"), ["zbcde", "f", "", "", ""]);
+        assert_eq!(after("\x1b[?1045ha\r\n\x08"), ["a   z", "", "", "", ""]);
+        assert_eq!(after("\x1b[?1045h\x08"), ["", "", "", "", "    z"]);
+        assert_eq!(after("\x1b[?1045h\x1b[2;4r\x1b[2;1H\x08"), ["", "", "", "    z", ""]);
+        assert_eq!(after("\x1b[?1045h\x1b[?69h\x1b[2;4s\x1b[3;1H\x08"), ["", "   z", "", "", ""]);
     }
 
     #[test]

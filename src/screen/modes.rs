@@ -42,7 +42,7 @@ pub enum Mode {
     CursorVisible,
     /// 42: characters are of a national set of 7 bits (DECNRCM).
     NationalSets,
-    /// 45: backspace at the left edge goes to the row above.
+    /// 45: backspace at the left edge goes to the row above, if that one ran over.
     ReverseWrap,
     /// 66, and `ESC =`: the keypad sends application sequences (DECNKM).
     Keypad,
@@ -72,6 +72,8 @@ pub enum Mode {
     MouseUrxvt,
     /// 1016: mouse positions in pixels.
     MousePixels,
+    /// 1045: backspace at the left edge goes to the row above (xterm).
+    ReverseWrapAnywhere,
     /// 2004: pastes are bracketed.
     BracketedPaste,
     /// 2026: the terminal holds back the picture until a frame is whole.
@@ -92,7 +94,7 @@ pub enum Mode {
 
 impl Mode {
     /// Every mode, by space and number.
-    pub const ALL: [Self; 36] = [
+    pub const ALL: [Self; 37] = [
         Self::KeyboardLocked,
         Self::Insert,
         Self::NoLocalEcho,
@@ -121,6 +123,7 @@ impl Mode {
         Self::AlternateScroll,
         Self::MouseUrxvt,
         Self::MousePixels,
+        Self::ReverseWrapAnywhere,
         Self::BracketedPaste,
         Self::Synchronized,
         Self::Graphemes,
@@ -164,6 +167,7 @@ impl Mode {
             Self::AlternateScroll => private(1007),
             Self::MouseUrxvt => private(1015),
             Self::MousePixels => private(1016),
+            Self::ReverseWrapAnywhere => private(1045),
             Self::BracketedPaste => private(2004),
             Self::Synchronized => private(2026),
             Self::Graphemes => private(2027),

@@ -30,7 +30,7 @@ impl Perform for Terminal {
             self.last = None;
         }
         match byte {
-            0x08 => self.backspace(),
+            0x08 => self.go_back(1),
             b'\t' => self.tab_forward(1),
             b'\n' | 0x0b | 0x0c => {
                 self.index();
@@ -148,16 +148,6 @@ impl Terminal {
         }
         self.csi(params, intermediates, action);
     }
-
-    /// BS: one to the left; at the edge to the row above, if reverse wrap is on.
-    fn backspace(&mut self) {
-        let (col, row) = (self.caret.col, self.caret.row);
-        if col > self.left_limit() {
-            self.go(col - 1, row);
-        } else if row > self.origin().1 && self.is_on(Mode::ReverseWrap) && self.is_on(Mode::AutoWrap) {
-            self.go(self.edge() - 1, row - 1);
-        }
-    }
 }
 
 #[cfg(test)]
@@ -177,12 +167,6 @@ mod tests {
         assert_eq!(lines("\x1b[20hab\nc"), ["ab", "c", ""]);
         assert_eq!(lines("a\tb\tc"), ["a       b  c", "", ""]);
         assert_eq!(lines("\x08ab\x08c"), ["ac", "", ""]);
-    }
-
-    #[test]
-    fn backspace_goes_up_only_in_reverse_wrap_mode() {
-        assert_eq!(lines("a\r\n\x08x"), ["a", "x", ""]);
-        assert_eq!(lines("\x1b[?45ha\r\n\x08x"), ["a          x", "", ""]);
     }
 
     #[test]

@@ -123,6 +123,7 @@ pub const UNDONE: &[Undone] = &[
             ("\x1b[4h", "\x1b[4l"),
             ("\x1b[20h", "\x1b[20l"),
             ("\x1b[?45h", "\x1b[?45l"),
+            ("\x1b[?1045h", "\x1b[?1045l"),
             ("\x1b[?42h", "\x1b[?42l"),
             ("\x1b[?80h", "\x1b[?80l"),
             ("\x1b[?8452h", "\x1b[?8452l"),
@@ -213,10 +214,11 @@ const SENDING: [Mode; 21] = [
 ];
 
 /// Modes that say where text and images go.
-const PLACING: [Mode; 8] = [
+const PLACING: [Mode; 9] = [
     Mode::Graphemes,
     Mode::NationalSets,
     Mode::ReverseWrap,
+    Mode::ReverseWrapAnywhere,
     Mode::AutoWrap,
     Mode::Insert,
     Mode::Newline,
