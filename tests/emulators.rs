@@ -3,8 +3,8 @@
 //!
 //! Where the three are known to differ, the soup steers around it:
 //!
-//! * A cursor that waits to wrap. After EL, ED, ECH, a tab or a backspace, alacritty still waits, or erases nothing, where
-//!   xterm waits no more; avt lets it stand behind the last column. So these begin with a move.
+//! * A cursor that waits to wrap. After EL, ED, ECH or a backspace, alacritty still waits, or erases nothing, where
+//!   xterm waits no more; a tab has it wrap. avt lets it stand behind the last column. So these begin with a move.
 //! * IL and DL: the others leave the column, xterm goes to the first one. So a carriage return follows.
 //! * Combining marks at the left edge, and behind a wrap: alacritty joins them to what it finds, here they are dropped. So they
 //!   follow a letter.

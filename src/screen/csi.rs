@@ -148,7 +148,11 @@ impl Terminal {
         }
     }
 
+    /// HT and CHT. A caret that waits to wrap goes on waiting.
     pub(super) fn tab_forward(&mut self, count: usize) {
+        if self.caret.pending {
+            return;
+        }
         for _ in 0..count.min(self.cols) {
             self.go(self.tabs.next(self.caret.col).min(self.edge() - 1), self.caret.row);
         }
@@ -265,6 +269,14 @@ mod tests {
             assert_eq!(screen, Screen::new(4, 4), "{bytes:?}");
         }
         assert_eq!(lines("\x1b[2;3r\x1b[r\x1b[S"), ["b", "c", "d", ""]);
+    }
+
+    #[test]
+    fn behind_the_last_column_a_tab_goes_nowhere() {
+        for tab in ["\t", "\x1b[I", "\x1b[3I"] {
+            assert_eq!(lines(&format!("\x1b[Hwxyz{tab}!")), ["wxyz", "!", "c", "d"], "{tab:?}");
+        }
+        assert_eq!(lines("\x1b[Hwxyz\x08\t!")[0], "wxy!");
     }
 
     #[test]
