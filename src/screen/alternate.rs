@@ -76,6 +76,7 @@ impl Terminal {
             match (number, on) {
                 (1048, true) => return self.save_caret(),
                 (1048, false) => return self.restore_caret(),
+                (3, _) if self.is_on(Mode::AllowColumns) => return self.change_columns(),
                 (2, _) => {
                     self.extras.vt52 = !on;
                     return;
@@ -95,6 +96,18 @@ impl Terminal {
             }
             None => {}
         }
+    }
+
+    /// DECCOLM, where mode 40 allows it: the screen is erased and the margins are gone. The window's width is its owner's business,
+    /// who tells of it.
+    fn change_columns(&mut self) {
+        if !self.is_on(Mode::KeepOnColumns) {
+            self.clear_page();
+        }
+        self.modes.set(Mode::SideMargins, false);
+        self.region = self.whole();
+        self.go_addressed(0, 0);
+        self.changed = true;
     }
 
     /// XTSAVE of one number.
@@ -227,6 +240,16 @@ mod tests {
     fn leaving_a_screen_that_is_not_shown_restores_the_cursor_all_the_same() {
         assert_eq!(place(&screen("\x1b[2;2H\x1b7\x1b[3;5H\x1b[?1049l")), (1, 1));
         assert_eq!(place(&screen("\x1b[2;2H\x1b7\x1b[3;5H\x1b[?1047l")), (4, 2));
+    }
+
+    #[test]
+    fn another_number_of_columns_erases_where_it_is_allowed() {
+        let after = |bytes: &str| screen(&format!("\x1b[2;3r\x1b[3;5Hold{bytes}")).lines();
+        assert_eq!(after("\x1b[?3h\x1b[?3lx"), ["", "", "    oldx"]);
+        assert_eq!(after("\x1b[?40h\x1b[?3hx"), ["x", "", ""]);
+        assert_eq!(after("\x1b[?40h\x1b[?3l\x1b[3;1H\nx"), ["", "", "x"]);
+        assert_eq!(after("\x1b[?40;95h\x1b[?3hx"), ["x", "", "    old"]);
+        assert_eq!(after("\x1b[?40h\x1b[?40;3hx\x1b[?40l\x1b[?3h"), ["x", "", ""]);
     }
 
     #[test]

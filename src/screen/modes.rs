@@ -40,6 +40,8 @@ pub enum Mode {
     CursorBlink,
     /// 25: the cursor is shown (DECTCEM). On in a fresh terminal.
     CursorVisible,
+    /// 40: mode 3 changes the number of columns (xterm).
+    AllowColumns,
     /// 42: characters are of a national set of 7 bits (DECNRCM).
     NationalSets,
     /// 45: backspace at the left edge goes to the row above, if that one ran over.
@@ -52,6 +54,8 @@ pub enum Mode {
     SideMargins,
     /// 80: images are drawn at the top left, not at the cursor (DECSDM).
     SixelDisplay,
+    /// 95: and erases nothing then (DECNCSM).
+    KeepOnColumns,
     /// 1000: mouse buttons are reported.
     MouseButtons,
     /// 1001: the mouse highlights, and the terminal waits for the program's word.
@@ -94,7 +98,7 @@ pub enum Mode {
 
 impl Mode {
     /// Every mode, by space and number.
-    pub const ALL: [Self; 37] = [
+    pub const ALL: [Self; 39] = [
         Self::KeyboardLocked,
         Self::Insert,
         Self::NoLocalEcho,
@@ -107,12 +111,14 @@ impl Mode {
         Self::MouseX10,
         Self::CursorBlink,
         Self::CursorVisible,
+        Self::AllowColumns,
         Self::NationalSets,
         Self::ReverseWrap,
         Self::Keypad,
         Self::BackspaceSendsBs,
         Self::SideMargins,
         Self::SixelDisplay,
+        Self::KeepOnColumns,
         Self::MouseButtons,
         Self::MouseHighlight,
         Self::MouseDrag,
@@ -151,12 +157,14 @@ impl Mode {
             Self::MouseX10 => private(9),
             Self::CursorBlink => private(12),
             Self::CursorVisible => private(25),
+            Self::AllowColumns => private(40),
             Self::NationalSets => private(42),
             Self::ReverseWrap => private(45),
             Self::Keypad => private(66),
             Self::BackspaceSendsBs => private(67),
             Self::SideMargins => private(69),
             Self::SixelDisplay => private(80),
+            Self::KeepOnColumns => private(95),
             Self::MouseButtons => private(1000),
             Self::MouseHighlight => private(1001),
             Self::MouseDrag => private(1002),

@@ -122,6 +122,8 @@ pub const UNDONE: &[Undone] = &[
             ("\x1b[?7l", "\x1b[?7h"),
             ("\x1b[4h", "\x1b[4l"),
             ("\x1b[20h", "\x1b[20l"),
+            ("\x1b[?40h", "\x1b[?40l"),
+            ("\x1b[?95h", "\x1b[?95l"),
             ("\x1b[?45h", "\x1b[?45l"),
             ("\x1b[?1045h", "\x1b[?1045l"),
             ("\x1b[?42h", "\x1b[?42l"),
@@ -214,8 +216,10 @@ const SENDING: [Mode; 21] = [
 ];
 
 /// Modes that say where text and images go.
-const PLACING: [Mode; 9] = [
+const PLACING: [Mode; 11] = [
     Mode::Graphemes,
+    Mode::AllowColumns,
+    Mode::KeepOnColumns,
     Mode::NationalSets,
     Mode::ReverseWrap,
     Mode::ReverseWrapAnywhere,
