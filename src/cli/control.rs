@@ -51,7 +51,9 @@ pub(super) fn live(paths: &Paths, given: Option<&str>, rule: Rule) -> Result<Ses
         return if alive.contains(&name) {
             Ok(name)
         } else if paths.session(&name).is_dir() {
-            Err(Failed::new(1, "the session has ended").about(&name).hint(format!("`hopty why {name}` says how")))
+            let on = super::session::ended(paths, &name).and_then(|object| super::session::resumable(&object));
+            let on = on.map(|id| format!("; `hopty --resume {id}` goes on with its conversation")).unwrap_or_default();
+            Err(Failed::new(1, "the session has ended").about(&name).hint(format!("`hopty why {name}` says how{on}")))
         } else {
             Err(unknown(&name))
         };

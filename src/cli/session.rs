@@ -126,7 +126,7 @@ fn how_to_go_on(paths: &Paths, name: &SessionName) -> String {
 }
 
 /// The conversation of a session object that Claude can go on with.
-fn resumable(object: &Value) -> Option<String> {
+pub(super) fn resumable(object: &Value) -> Option<String> {
     let transcript = object["transcript"].as_str()?;
     std::path::Path::new(transcript).is_file().then(|| object["conversation"].as_str().map(visible)).flatten()
 }
