@@ -69,6 +69,22 @@ pub(super) fn last_lines(screen: &Screen) -> Vec<u8> {
     last.filter(|_| !screen.alternate()).map(|last| rows(screen, 0..last + 1)).unwrap_or_default()
 }
 
+/// From the cursor to a line of its own below all that an inline program has drawn, for what the client and the shell say
+/// next. Relative, because on which row of the terminal the program began is not known.
+#[must_use]
+pub(super) fn below(screen: &Screen) -> Vec<u8> {
+    if screen.alternate() {
+        return Vec::new();
+    }
+    let (cursor, lines) = (screen.cursor(), screen.lines());
+    let row = usize::from(cursor.row);
+    match lines.iter().rposition(|line| !line.is_empty()).map_or(0, |last| last.saturating_sub(row)) {
+        0 if cursor.col == 0 && lines.get(row).is_none_or(String::is_empty) => Vec::new(),
+        0 => b"\r\n".to_vec(),
+        down => format!("\x1b[{down}B\r\n").into_bytes(),
+    }
+}
+
 /// Everything, for a terminal on which nothing of the program's is on: the last `unseen` lines of the history, then the
 /// screen's whole state. What the terminal shows now goes into its history, not away.
 #[must_use]

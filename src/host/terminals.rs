@@ -317,7 +317,10 @@ impl Host {
         if ended {
             self.last_picture(id);
         } else {
+            let bytes = self.client_mut(id).is_some_and(|client| client.gets_bytes());
+            let below = self.run.as_mut().filter(|run| bytes && run.muted.is_none()).and_then(|run| run.model.look(repaint::below));
             self.put_away(id);
+            self.put(id, &below.unwrap_or_default());
         }
         let now = self.clock.now();
         let Some(client) = self.client_mut(id) else { return };

@@ -20,6 +20,28 @@ fn the_prefix_key_and_d_detach() {
     }
 }
 
+/// What is said at the end, and the shell's prompt after it, stand below what an inline program has drawn.
+#[test]
+fn what_is_said_at_a_detach_stands_below_the_program_s_lines() {
+    for (drawn, mark, whole) in [
+        ("top\\nbox> \\nbottom\\033[1A\\033[6G", "bottom", &["top", "box>", "bottom", "hopty: detached"][..]),
+        ("one\\ntwo> ", "two>", &["one", "two>", "hopty: detached"]),
+        ("one\\n", "one", &["one", "hopty: detached"]),
+        ("\\033[?1049hfull\\n\\nscreen", "screen", &["hopty: detached"]),
+    ] {
+        let world = world();
+        let mut term = run(&world, &format!("printf '{drawn}'; exec cat"));
+        term.wait_text(mark);
+        term.send("\x1cd");
+        assert_eq!(term.wait_exit(), 0);
+        term.wait_text("hopty: detached");
+        let lines: Vec<String> = term.lines().into_iter().filter(|line| !line.is_empty()).collect();
+        assert_eq!(lines.len(), whole.len(), "{lines:?}");
+        assert!(lines.iter().zip(whole).all(|(line, begin)| line.starts_with(begin)), "{lines:?}");
+        end(&world);
+    }
+}
+
 #[test]
 fn pressed_twice_it_is_the_program_s() {
     let world = world();
