@@ -10,13 +10,12 @@ use super::error::{Failed, say, visible};
 use super::session::ANSWER;
 use crate::core::base64;
 use crate::core::input::names::{self, CursorKeys};
+use crate::ipc::message::{Code, Failure, SEND_MAX};
 
 /// How long a submission may take (CONTRACT C4: 30 s), and the host's answer with it.
 const SUBMIT: Duration = Duration::from_secs(40);
 /// How long other keys may wait behind a hand-over, or behind a program that does not read.
 const TYPE: Duration = Duration::from_secs(300);
-/// How much is read from standard input, in bytes: more than any request may have.
-const STDIN_MAX: u64 = 1 << 20;
 
 /// What the verb was given.
 #[derive(Debug)]
@@ -73,14 +72,16 @@ fn what(wish: &Wish, text: Option<&str>) -> Result<Value, Failed> {
         }
         return Ok(json!({"keys": wish.keys}));
     }
-    let bytes = match text {
-        Some(text) => text.as_bytes().to_vec(),
-        None => {
-            let mut bytes = Vec::new();
-            std::io::stdin().take(STDIN_MAX).read_to_end(&mut bytes)?;
-            bytes
-        }
-    };
+    let mut bytes = Vec::new();
+    match text {
+        Some(text) => bytes.extend_from_slice(text.as_bytes()),
+        // One more than may be, and no more than that is read, however long it goes on.
+        None => drop(std::io::stdin().take(SEND_MAX as u64 + 1).read_to_end(&mut bytes)?),
+    }
+    if bytes.len() > SEND_MAX {
+        let cause = format!("the text is longer than the {} KiB that can be sent at once", SEND_MAX >> 10);
+        return Err(Failure::new(Code::TooLarge, cause, "send it in parts, or put it into a file and send its name").into());
+    }
     // A line is bounded, and a control character takes six bytes of it.
     let encoded = base64::encode(&bytes);
     Ok(match String::from_utf8(bytes).map(|text| json!(text)) {

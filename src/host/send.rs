@@ -18,11 +18,9 @@ use crate::core::supervisor::Agent;
 use crate::core::supervisor::event::Event;
 use crate::core::time::Stamp;
 use crate::io::clock::Clock;
-use crate::ipc::message::{Code, Failure, Send, error_line, ok_line};
+use crate::ipc::message::{Code, Failure, SEND_MAX, Send, error_line, ok_line};
 use crate::screen::Mode;
 
-/// The most that one request may type, in bytes: with its escapes it must fit a line.
-const SEND_MAX: usize = 512 << 10;
 /// The most that waits, of all requests, in bytes.
 const WAITING_MAX: usize = 4 << 20;
 /// The pause behind each key of `keys`, in ms: programs act on what they have drawn (measured on Claude: "down, enter" in one

@@ -10,6 +10,8 @@ use crate::core::terminal::{Modes, Size};
 pub const PROTOCOL: u32 = 1;
 /// The longest line, in bytes.
 pub const MAX_LINE: usize = 1 << 20;
+/// The most that one request may type, in bytes: with its escapes it must fit a line.
+pub const SEND_MAX: usize = 512 << 10;
 
 /// What the client says first.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]

@@ -48,7 +48,8 @@ fn every_byte_comes_as_it_is() {
     assert!(with_stdin(&world, &["send", "one", "--stdin"], &long).status.success());
     wanted.extend(&long);
     assert_read(&world, &wanted);
-    assert_fails(&with_stdin(&world, &["send", "one", "--stdin"], &vec![b'x'; 600_000]), 2, "are more than");
+    assert_fails(&with_stdin(&world, &["send", "one", "--stdin"], &vec![b'x'; 600_000]), 2, "the text is longer than the 512 KiB");
+    assert_fails(&with_stdin(&world, &["send", "one", "--stdin"], &vec![b'x'; 5_000_000]), 2, "the text is longer than the 512 KiB");
     end_all(&world);
 }
 
