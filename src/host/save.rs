@@ -340,6 +340,6 @@ impl Host {
 fn wait_when_asked() {
     let Some(file) = std::env::var_os("HOPTY_TEST_SLOW_COPY") else { return };
     while std::path::Path::new(&file).exists() {
-        std::thread::sleep(Duration::from_millis(10));
+        std::thread::sleep(std::time::Duration::from_millis(10));
     }
 }
