@@ -226,13 +226,10 @@ impl Host {
         }
     }
 
-    /// `--handoff`: claims a pending handoff before the first run.
-    pub(super) fn load_handoff(&mut self, id: Option<&str>, conversation: Option<&ConversationId>) -> Result<HandoffId, Ready> {
+    /// `--handoff`: claims a pending handoff for a new conversation, before the first run.
+    pub(super) fn load_handoff(&mut self, id: Option<&str>, conversation: &ConversationId) -> Result<HandoffId, Ready> {
         let hint = "`hopty handoff list` shows what there is; without --handoff a fresh conversation begins";
         let refuse = |what: String| Ready::failed(1, what, hint);
-        let Some(conversation) = conversation else {
-            return Err(Ready::failed(2, "--handoff begins a new conversation", "leave --resume and --continue out"));
-        };
         let store = Store::open(&self.paths.claude).map_err(|e| refuse(e.to_string()))?;
         let id: HandoffId = match id {
             Some(text) => text.parse().map_err(|e| Ready::failed(2, format!("{e}"), hint))?,

@@ -285,10 +285,19 @@ impl Host {
             _ if self.own.picks_conversation => None,
             _ => Some(super::fresh_id()),
         };
-        let handoff = match self.launch.handoff.clone() {
-            Begin::Pending if claude => Some(self.load_handoff(None, conversation.as_ref())?),
-            Begin::From(id) if claude => Some(self.load_handoff(Some(&id), conversation.as_ref())?),
+        let id = match self.launch.handoff.clone() {
+            Begin::From(id) if claude => Some(Some(id)),
+            Begin::Pending if claude => Some(None),
             _ => None,
+        };
+        let goes_on = self.own.resume.is_some() || self.own.continues || self.own.picks_conversation && self.own.session_id.is_none();
+        let handoff = match (id, &conversation) {
+            (None, _) => None,
+            (Some(id), Some(conversation)) if !goes_on => Some(self.load_handoff(id.as_deref(), conversation)?),
+            (Some(_), _) => {
+                let hint = "leave out what goes on with an old one, such as --resume or --continue; or leave --handoff out";
+                return Err(Ready::failed(2, "--handoff begins a new conversation", hint));
+            }
         };
         self.first_conversation.clone_from(&conversation);
         self.events.push_back(Event::Start { conversation, next: super::fresh_id(), handoff });

@@ -200,8 +200,19 @@ fn item_051_a_start_loads_only_what_waits_is_young_and_is_nobody_else_s() {
     refused(&["--handoff"], "no handoff is waiting");
     refused(&[&format!("--handoff={id}")], "is expired");
     std::fs::write(&path, whole).unwrap();
-    let (code, said) = start(&["--handoff"]);
+    // What brings an old conversation back is not mixed with it, and the handoff waits on.
+    for old in [&["--resume", OTHER][..], &["-r"], &["-c"], &["--continue"], &["--resume", OTHER, "--fork-session"]] {
+        for loads in ["--handoff", &format!("--handoff={id}")] {
+            let (code, said) = start(&[&[loads], old].concat());
+            assert_eq!(code, Some(2), "{old:?}: {said}");
+            assert!(said.contains("--handoff begins a new conversation") && said.contains("hint: leave out"), "{said}");
+            assert!(world.hopty(&["ls"]).stdout.is_empty(), "nothing was started");
+        }
+    }
+    assert_eq!(world.ask(&["handoff", "id"]).trim(), id);
+    let (code, said) = start(&["--handoff", "--session-id", OTHER]);
     assert_eq!(code, Some(0), "{said}");
+    assert_eq!(world.status()["conversation"], OTHER);
     assert!(!said.contains("a handoff waits"), "{said}");
     world.ask(&["stop", "--kill", "proj"]);
     world.assert_nothing_left();
