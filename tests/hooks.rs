@@ -61,6 +61,54 @@ fn item_061_a_hook_is_silent_whatever_is_missing() {
     }
 }
 
+/// A host that never answers, and one that answers late: a hook waits as long as its command says, and says nothing else.
+#[test]
+fn a_hook_waits_for_a_silent_host_as_long_as_it_was_told_and_no_longer() {
+    let dir = tempfile::tempdir().unwrap();
+    let socket = dir.path().join("s");
+    let listener = std::os::unix::net::UnixListener::bind(&socket).unwrap();
+    let call = |ack: Option<&str>| {
+        let mut command = std::process::Command::new(env!("CARGO_BIN_EXE_hopty"));
+        command.args(["hook", "Stop"]).args(ack).env_clear().env("HOPTY_SOCKET", &socket);
+        command.stdin(std::process::Stdio::piped()).stdout(std::process::Stdio::piped()).stderr(std::process::Stdio::piped());
+        let mut child = command.spawn().unwrap();
+        std::io::Write::write_all(&mut child.stdin.take().unwrap(), b"{}").unwrap();
+        child
+    };
+    for ack in [None, Some("20"), Some("not a number")] {
+        // Nobody takes the connection; the kernel does.
+        let done = call(ack).wait_with_output().unwrap();
+        assert_eq!((done.status.code(), done.stdout.len(), done.stderr.len()), (Some(0), 0, 0), "{ack:?}: {done:?}");
+        drop(listener.accept().unwrap());
+    }
+    // The one that was told to wait for a minute is there for an answer that comes when it comes.
+    let child = call(Some("60000"));
+    let (mut stream, _) = listener.accept().unwrap();
+    let mut asked = String::new();
+    let mut reader = std::io::BufReader::new(stream.try_clone().unwrap());
+    while !asked.contains("\"event\"") {
+        assert!(std::io::BufRead::read_line(&mut reader, &mut asked).unwrap() > 0, "{asked}");
+    }
+    // Longer than the default; on a slow machine longer still, which is as good.
+    let (_nobody, silence) = std::sync::mpsc::channel::<()>();
+    let _ = silence.recv_timeout(std::time::Duration::from_millis(400));
+    let answer = b"{\"hopty\":1,\"version\":\"0\"}\n{\"id\":1,\"ok\":{\"stdout\":\"late\"}}\n";
+    std::io::Write::write_all(&mut stream, answer).unwrap();
+    assert_eq!(child.wait_with_output().unwrap().stdout, b"late", "longer than the default");
+}
+
+/// `hooks.ack` reaches the command that Claude is given.
+#[test]
+fn the_wait_of_a_hook_is_that_of_the_configuration() {
+    let mut world = World::new(Kind::StandIn, Script::each(|_, _| Reply::text("Hello.").filling(3000))).unwrap();
+    world.set("HOPTY_HOOKS_ACK", "2s");
+    world.ask(&["--detached"]);
+    let hooks = std::fs::read_to_string(world.session_dir().join("plugin/hooks/hooks.json")).unwrap();
+    assert_eq!(hooks.matches(" 2000 || :").count(), hopty::claude::plugin::FULL.len(), "{hooks}");
+    world.ask(&["stop", "--kill", "proj"]);
+    world.assert_nothing_left();
+}
+
 const OFF: &str = r#"{"disableAllHooks":true,"skipDangerousModePermissionPrompt":true}"#;
 
 fn switched_off_by_the_person(kind: Kind) {

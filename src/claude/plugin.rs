@@ -8,6 +8,7 @@ use std::path::{Path, PathBuf};
 use serde_json::{Map, Value, json};
 
 use crate::core::claude::offers::HookSet;
+use crate::core::config::{Hooks, Span};
 
 /// The plugin's name. Of two plugins of one name Claude loads only the first (measured), so it is one that nobody else has.
 pub const NAME: &str = "hopty-hooks";
@@ -58,11 +59,13 @@ pub fn this_binary() -> PathBuf {
     text.strip_suffix(" (deleted)").map_or(path.clone(), PathBuf::from)
 }
 
-/// The hook command: constant, quoted for the shell, and with exit code 0 also when the binary is gone.
+/// The hook command: quoted for the shell, and with exit code 0 also when the binary is gone. How long it waits for the
+/// host's first word stands in it, in ms, where that is not the default: a hook has no time to read a configuration.
 #[must_use]
-pub fn command(binary: &Path, event: &str) -> String {
+pub fn command(binary: &Path, event: &str, ack: Span) -> String {
     let quoted = binary.to_string_lossy().replace('\'', r"'\''");
-    format!("'{quoted}' hook {event} || :")
+    let ack = if ack == Hooks::default().ack { String::new() } else { format!(" {}", ack.ms()) };
+    format!("'{quoted}' hook {event}{ack} || :")
 }
 
 /// The status-line command, quoted for the shell, and silent when the binary is gone.
@@ -74,11 +77,11 @@ pub fn statusline_command(binary: &Path) -> String {
 
 /// The content of `hooks.json`.
 #[must_use]
-pub fn hooks_json(binary: &Path, set: HookSet) -> Value {
+pub fn hooks_json(binary: &Path, set: HookSet, ack: Span) -> Value {
     let hooks: Map<String, Value> = events(set)
         .iter()
         .map(|(event, seconds)| {
-            let hook = json!({"type": "command", "command": command(binary, event), "timeout": seconds});
+            let hook = json!({"type": "command", "command": command(binary, event, ack), "timeout": seconds});
             ((*event).to_owned(), json!([{"hooks": [hook]}]))
         })
         .collect();
@@ -89,14 +92,14 @@ pub fn hooks_json(binary: &Path, set: HookSet) -> Value {
 ///
 /// # Errors
 /// When a file cannot be written.
-pub fn write(session_dir: &Path, binary: &Path, set: HookSet) -> io::Result<PathBuf> {
+pub fn write(session_dir: &Path, binary: &Path, set: HookSet, ack: Span) -> io::Result<PathBuf> {
     let root = session_dir.join("plugin");
     let dir = |path: &Path| std::fs::DirBuilder::new().recursive(true).mode(0o700).create(path);
     dir(&root.join(".claude-plugin"))?;
     dir(&root.join("hooks"))?;
     let manifest = json!({"name": NAME, "version": env!("CARGO_PKG_VERSION"), "description": "hopty follows this session"});
     put(&root.join(".claude-plugin/plugin.json"), &manifest)?;
-    put(&root.join("hooks/hooks.json"), &hooks_json(binary, set))?;
+    put(&root.join("hooks/hooks.json"), &hooks_json(binary, set, ack))?;
     Ok(root)
 }
 
@@ -110,6 +113,8 @@ fn put(path: &Path, value: &Value) -> io::Result<()> {
 mod tests {
     use super::*;
 
+    const ACK: Span = Span::from_ms(300);
+
     #[test]
     fn a_path_with_an_apostrophe_stays_one_word() {
         let dir = tempfile::tempdir().unwrap();
@@ -117,16 +122,18 @@ mod tests {
         std::fs::write(&binary, "#!/bin/sh\necho \"$1 $2\"\n").unwrap();
         std::fs::set_permissions(&binary, std::os::unix::fs::PermissionsExt::from_mode(0o755)).unwrap();
         let run = |command: String| std::process::Command::new("sh").args(["-c", &command]).output().unwrap();
-        assert_eq!(run(command(&binary, "Stop")).stdout, b"hook Stop\n");
+        assert_eq!(run(command(&binary, "Stop", ACK)).stdout, b"hook Stop\n");
+        std::fs::write(&binary, "#!/bin/sh\necho \"$*\"\n").unwrap();
+        assert_eq!(run(command(&binary, "Stop", Span::from_secs(2))).stdout, b"hook Stop 2000\n");
         std::fs::remove_file(&binary).unwrap();
-        assert!(run(command(&binary, "Stop")).status.success(), "a binary that is gone must not break Claude");
+        assert!(run(command(&binary, "Stop", ACK)).status.success(), "a binary that is gone must not break Claude");
     }
 
     #[test]
     fn item_056_one_launch_is_given_a_directory_of_hooks_with_their_time_outs() {
         let dir = tempfile::tempdir().unwrap();
         let events = |set| {
-            let root = write(dir.path(), Path::new("/bin/hopty"), set).unwrap();
+            let root = write(dir.path(), Path::new("/bin/hopty"), set, ACK).unwrap();
             let hooks: Value = serde_json::from_slice(&std::fs::read(root.join("hooks/hooks.json")).unwrap()).unwrap();
             hooks["hooks"].clone()
         };
@@ -145,7 +152,7 @@ mod tests {
         for set in [HookSet::Full, HookSet::Old] {
             std::fs::write(&binary, "#!/bin/sh\necho \"$*\"\nexit 3\n").unwrap();
             std::fs::set_permissions(&binary, std::os::unix::fs::PermissionsExt::from_mode(0o755)).unwrap();
-            let root = write(dir.path(), &binary, set).unwrap();
+            let root = write(dir.path(), &binary, set, ACK).unwrap();
             let written: Value = serde_json::from_slice(&std::fs::read(root.join("hooks/hooks.json")).unwrap()).unwrap();
             let commands: Vec<(String, String)> = written["hooks"]
                 .as_object()

@@ -1,4 +1,5 @@
-//! `hopty hook EVENT`: what Claude calls. It must never break Claude: without the host's word within 300 ms it is silent.
+//! `hopty hook EVENT [MS]`: what Claude calls. It must never break Claude: without the host's word within `hooks.ack` it is
+//! silent.
 
 use std::io::{BufRead, BufReader, Read, Write};
 use std::os::unix::net::UnixStream;
@@ -10,7 +11,7 @@ use serde_json::Value;
 use crate::ipc::address;
 use crate::ipc::message::hook_lines;
 
-/// How long to wait for the host's first word (CONTRACT C13).
+/// How long to wait for the host's first word where the command does not say (CONTRACT C13).
 const ACK: Duration = Duration::from_millis(300);
 /// How long a held hook waits at most: below Claude's own limit for the event that is held longest.
 const HOLD: Duration = Duration::from_secs(85);
@@ -18,19 +19,20 @@ const HOLD: Duration = Duration::from_secs(85);
 const MAX_PAYLOAD: usize = 900_000;
 
 /// Always 0: a hook's failure is none of Claude's business.
-pub(super) fn main(event: Option<&str>) -> u8 {
+pub(super) fn main(event: Option<&str>, ack: Option<&str>) -> u8 {
+    let ack = ack.and_then(|ms| ms.parse().ok()).map_or(ACK, Duration::from_millis).min(HOLD);
     if let Some(event) = event {
-        let _ = call(event);
+        let _ = call(event, ack);
     }
     0
 }
 
-fn call(event: &str) -> Option<()> {
+fn call(event: &str, ack: Duration) -> Option<()> {
     let begun = Instant::now();
     let mut payload = Vec::new();
     std::io::stdin().take(64 << 20).read_to_end(&mut payload).ok()?;
     let socket = std::env::var_os("HOPTY_SOCKET")?;
-    let mut stream: UnixStream = address::connect(Path::new(&socket), ACK.checked_sub(begun.elapsed())?).ok()?;
+    let mut stream: UnixStream = address::connect(Path::new(&socket), ack.checked_sub(begun.elapsed())?).ok()?;
     let payload = if payload.len() > MAX_PAYLOAD { facts_of(&payload) } else { payload };
     let run: u32 = std::env::var("HOPTY_RUN").ok().and_then(|run| run.parse().ok()).unwrap_or(0);
     let lines = hook_lines(event, run, std::str::from_utf8(&payload).ok()?)?;
@@ -38,11 +40,11 @@ fn call(event: &str) -> Option<()> {
     // A host that is stopped or busy must not hold Claude up: what it does not take in time is not given.
     let mut rest = lines.as_bytes();
     while !rest.is_empty() {
-        stream.set_write_timeout(Some(left(ACK)?)).ok()?;
+        stream.set_write_timeout(Some(left(ack)?)).ok()?;
         let taken = stream.write(rest).ok()?;
         rest = &rest[taken..];
     }
-    stream.set_read_timeout(Some(left(ACK)?)).ok()?;
+    stream.set_read_timeout(Some(left(ack)?)).ok()?;
     let mut reader = BufReader::new(stream);
     let mut line = String::new();
     reader.read_line(&mut line).ok()?;

@@ -73,7 +73,7 @@ pub fn main(args: Vec<OsString>) -> u8 {
         }
         // Runs after every tool call: nothing comes before it.
         Some("statusline") => return statusline::main(),
-        Some("hook") => return hook::main(args.get(1).and_then(|event| event.to_str())),
+        Some("hook") => return hook::main(args.get(1).and_then(|event| event.to_str()), args.get(2).and_then(|ms| ms.to_str())),
         Some(word) if LATER.contains(&word) => {
             let failed = Failed::new(2, format!("{word} is not in this version"))
                 .hint(format!("`hopty help` lists the verbs that are; `hopty -- {word}` gives the word to Claude"));

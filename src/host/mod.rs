@@ -211,7 +211,7 @@ impl Host {
         let claude = launch.agent == Agent::Claude;
         let own = if claude { args::facts(&words) } else { args::Facts::default() };
         let plugin = match launch.offers.hooks {
-            set if claude && set != HookSet::None => plugin::write(&claim.dir, &plugin::this_binary(), set)
+            set if claude && set != HookSet::None => plugin::write(&claim.dir, &plugin::this_binary(), set, launch.config.hooks.ack)
                 .map_err(|e| internal("the plugin directory cannot be written", &e))
                 .map(Some)?,
             _ => None,
