@@ -8,7 +8,8 @@ use crate::core::claude::view::BoxMode;
 use crate::core::draft::{Draft, Unit, units};
 use crate::core::input::{Class, Classifier, Piece};
 use crate::core::supervisor::Agent;
-use crate::core::supervisor::event::{Event, KeyClass};
+use crate::core::supervisor::event::{Event, KeyClass, PromptBox};
+use crate::core::supervisor::phase::{Cause, Phase, StartKind};
 use crate::core::supervisor::state::State;
 use crate::core::time::Stamp;
 use crate::fs::atomic;
@@ -362,6 +363,20 @@ impl Host {
             Some(shown) => paste(&shown.text),
         };
         self.kept.draft = Draft::new();
+    }
+
+    /// The same after the end of a run that nobody had stopped: its box is on the screen as it was at the last moment.
+    pub(super) fn save_lost_draft(&mut self) {
+        let lost = match self.phase() {
+            Phase::Cooling { plan, .. } => plan.start == StartKind::Resume,
+            Phase::Closed { cause, .. } => matches!(cause, Cause::Killed | Cause::CrashLoop | Cause::RestartLimit),
+            _ => false,
+        };
+        // A draft that was saved before has not been typed yet. What hopty or a script typed is not a person's.
+        let ours = self.sends.is_submitting() || self.run.as_ref().is_some_and(|run| run.facts.prompt == PromptBox::Ours);
+        if lost && !ours && self.launch.agent == Agent::Claude && self.kept.saved.is_empty() {
+            self.save_draft();
+        }
     }
 
     /// At the end of a session: what a person wrote and no run has got is put into a file, so that nothing is lost in

@@ -80,6 +80,9 @@ impl Host {
         if decision.kind == K::RestartRequested {
             self.wish.clone_from(&decision.sentence);
         }
+        if decision.kind == K::RunEnded {
+            self.save_lost_draft();
+        }
         self.log_decision(decision);
         match decision.kind {
             K::LevelCrossed if decision.level == Some(Level::Warn) && self.prints_boxes() => {

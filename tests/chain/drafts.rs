@@ -4,8 +4,8 @@ use hopty::standin::script::{Reply, Script};
 
 use super::steps::{assert_handed_over, main_requests, submit, talk, text_of};
 use super::support::claude::Kind;
-use super::support::wait_for;
 use super::support::world::World;
+use super::support::{kill, wait_for};
 
 pub fn a_draft_and_keys_typed_meanwhile_are_carried_over(kind: Kind) {
     let script = Script::each(|request, _| match request.continued_handoff() {
@@ -28,6 +28,36 @@ pub fn a_draft_and_keys_typed_meanwhile_are_carried_over(kind: Kind) {
     let prompts = last.texts().iter().filter(|(_, t)| t.contains("half a thought, typed meanwhile")).count();
     assert_eq!(prompts, 1, "the draft was submitted as it stood");
     world.leave(term);
+}
+
+pub fn a_draft_outlives_a_crash(kind: Kind) {
+    let script = Script::each(|_, _| Reply::text("Hello.").filling(3000));
+    let Some(mut world) = World::new(kind, script) else { return };
+    world.set("HOPTY_RECOVERY_QUICK_DEATHS", "2");
+    let (term, conversation) = talk(&world);
+    term.send("half a tho");
+    term.wait_text("half a tho");
+    let pid = |world: &World| i32::try_from(world.status()["pid"].as_i64().unwrap()).unwrap();
+    kill(pid(&world), nix::libc::SIGKILL);
+    wait_for("the crash to be seen", || (world.status()["phase"] == "cooling").then_some(()));
+    term.send("ught, typed meanwhile");
+    world.wait_decision("run.spawned", 2);
+    term.wait_text("half a thought, typed meanwhile");
+    world.wait_state("idle");
+    term.send("\r");
+    wait_for("the prompt", || (main_requests(&world, &conversation).len() >= 2).then_some(()));
+    let last = main_requests(&world, &conversation).pop().unwrap();
+    let prompts = last.texts().iter().filter(|(_, t)| t.contains("half a thought, typed meanwhile")).count();
+    assert_eq!(prompts, 1, "the draft was submitted as it stood");
+    // Where no run follows, it is put into a file.
+    world.wait_state("idle");
+    let mut term = term;
+    term.send("a last word");
+    term.wait_text("a last word");
+    kill(pid(&world), nix::libc::SIGKILL);
+    term.wait_exit();
+    assert_eq!(std::fs::read_to_string(world.session_dir().join("unsent.txt")).unwrap(), "a last word");
+    world.assert_nothing_left();
 }
 
 pub fn a_queued_prompt_is_carried_over(kind: Kind) {

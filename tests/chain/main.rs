@@ -57,6 +57,7 @@ both! {
     ctrl_c_during_a_hand_over_wins,
     a_kill_from_outside_is_resumed,
     a_draft_and_keys_typed_meanwhile_are_carried_over,
+    a_draft_outlives_a_crash,
     a_queued_prompt_is_carried_over,
     after_a_usage_limit_the_work_goes_on_and_the_hand_over_comes,
     hopty_goes_on_where_claude_does_not,

@@ -75,7 +75,8 @@ impl Supervisor {
                 }
                 Plan { conversation: self.next.clone(), handoff: None, ..plan }
             }
-            _ => Plan { start: StartKind::Resume, conversation: self.conversation.clone(), handoff: None, dir: None, draft: false },
+            // What stood in the prompt box is in no transcript.
+            _ => Plan { start: StartKind::Resume, conversation: self.conversation.clone(), handoff: None, dir: None, draft: true },
         };
         out.push(Action::Notice { about: DecisionKind::RunEnded, text });
         self.hold_keys(out);

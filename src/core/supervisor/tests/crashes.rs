@@ -20,7 +20,7 @@ fn item_068_a_crash_before_any_handoff_resumes_the_same_conversation() {
     assert_eq!(s.end(ProcessEnd::Exited(1)), "run.ended, reap, notice, hold keys");
     assert_eq!(s.tick(), "spawn 2 Resume");
     assert!(s.last.iter().any(|a| matches!(a, Action::Spawn { conversation: Some(id), .. } if *id == conversation(1))));
-    assert_eq!(s.exec(), "run.spawned, follow, release keys");
+    assert_eq!(s.exec(), "run.spawned, follow, release keys draft");
     assert_eq!(s.phase(), "running");
     assert_eq!(s.sup.restarts(), 1);
 }
@@ -164,7 +164,7 @@ fn a_crash_while_saving_leaves_the_handoff_active() {
     assert_eq!(s.saved(1), "handoff.saved");
     assert_eq!(s.sup.active_handoff(), Some(&handoff(1)));
     s.tick();
-    assert!(s.exec().ends_with("release keys"));
+    assert!(s.exec().ends_with("release keys draft"));
 }
 
 #[test]
