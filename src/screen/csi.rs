@@ -158,9 +158,10 @@ impl Terminal {
         }
     }
 
+    /// CBT. Only in origin mode the left margin is its end, too.
     fn tab_back(&mut self, count: usize) {
         for _ in 0..count.min(self.cols) {
-            self.go(self.tabs.previous(self.caret.col), self.caret.row);
+            self.go(self.tabs.previous(self.caret.col).max(self.origin().0), self.caret.row);
         }
     }
 

@@ -136,10 +136,13 @@ impl Terminal {
             self.go_left(here);
             count -= here;
             let (row, Region { top, bottom, right, .. }) = (self.caret.row, self.region);
-            let above = match row.checked_sub(1).filter(|_| row != top) {
-                _ if count == 0 => return,
+            if count == 0 {
+                return;
+            }
+            let above = match row.checked_sub(1) {
+                _ if row == top => anywhere.then_some(bottom),
                 Some(above) => self.page.grid.rows().get(above).filter(|row| anywhere || row.wrapped).map(|_| above),
-                None => anywhere.then_some(bottom),
+                None => None,
             };
             let Some(above) = above else { return };
             self.go(right, above);
@@ -303,6 +306,7 @@ mod tests {
         assert_eq!((inside("\x1b[9D"), inside("\x1b[9C"), inside("\r"), inside("\x08\x08\x08")), (2, 5, 2, 2));
         assert_eq!((inside("\x1b[1G\x1b[9C"), inside("\x1b[2G\x1b[D"), inside("\x1b[2G\r")), (5, 0, 0));
         assert_eq!((inside("\x1b[8G\x1b[9C"), inside("\x1b[8G\x1b[9D"), inside("\x1b[8G\r")), (9, 2, 2));
+        assert_eq!((inside("\x1b[?6h\x1b[Z"), inside("\x1b[Z")), (2, 0));
         assert_eq!((inside("\x1b[9E"), inside("\x1b[F"), inside("\x1bE"), inside("\t")), (2, 2, 2, 5));
     }
 
@@ -318,6 +322,7 @@ mod tests {
         assert_eq!(after("\x1b[?1045ha\r\n\x08"), ["a   z", "", "", "", ""]);
         assert_eq!(after("\x1b[?1045h\x08"), ["", "", "", "", "    z"]);
         assert_eq!(after("\x1b[?1045h\x1b[2;4r\x1b[2;1H\x08"), ["", "", "", "    z", ""]);
+        assert_eq!(after("\x1b[?1045h\x1b[3;4r\x1b[2;1H\x1b[99D"), ["z", "", "", "", ""]);
         assert_eq!(after("\x1b[?1045h\x1b[?69h\x1b[2;4s\x1b[3;1H\x08"), ["", "   z", "", "", ""]);
     }
 
