@@ -102,6 +102,7 @@ fn no_verb_reaches_claude() {
             let said = String::from_utf8_lossy(&done.stderr).into_owned();
             assert_eq!(done.status.code(), Some(0), "{verb}: {said}");
             assert!(!said.contains("not in this version"), "{verb} belongs into README's list");
+            assert!(!done.stdout.is_empty(), "{verb} has no help");
         }
         assert!(!home.trace().exists(), "{verb} started Claude: {}", std::fs::read_to_string(home.trace()).unwrap());
     }

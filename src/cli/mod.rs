@@ -27,6 +27,7 @@ mod usage;
 mod wait;
 
 use std::ffi::OsString;
+use std::io::{IsTerminal, Write};
 
 use crate::client::start::Forked;
 use args::{Cli, Verb};
@@ -71,7 +72,19 @@ pub fn main(args: Vec<OsString>) -> u8 {
             let words: Vec<String> = args.iter().skip(1).map(|a| a.to_string_lossy().into_owned()).collect();
             return u8::try_from(crate::standin::agent::main(&words)).unwrap_or(1);
         }
-        // Runs after every tool call: nothing comes before it.
+        Some(verb @ ("hook" | "statusline")) if args.get(1).is_some_and(|arg| arg == "--help" || arg == "-h") => {
+            let _ = writeln!(
+                std::io::stdout(),
+                "hopty {verb} is called by Claude, with JSON on standard input; docs/HOOKS.md says what for"
+            );
+            return 0;
+        }
+        // Claude gives no terminal; a person would wait for nothing.
+        Some(verb @ ("hook" | "statusline")) if std::io::stdin().is_terminal() => {
+            let hint = format!("`hopty {verb} --help` says more");
+            return Failed::new(2, "it is called by Claude, with JSON on standard input").hint(hint).print(verb, false);
+        }
+        // Run after every tool call: nothing else comes before them.
         Some("statusline") => return statusline::main(),
         Some("hook") => return hook::main(args.get(1).and_then(|event| event.to_str()), args.get(2).and_then(|ms| ms.to_str())),
         Some(word) if LATER.contains(&word) => {
