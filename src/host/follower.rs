@@ -80,7 +80,9 @@ fn frame(shadow: &mut Screen, origin: &mut (u16, u16), screen: &Screen) -> Vec<u
     let (cols, rows) = shadow.size();
     let (wide, high) = screen.size();
     let cursor = screen.cursor();
-    *origin = (part(origin.0, cols, wide, cursor.col), part(origin.1, rows, high, cursor.row));
+    // Lines are read from their beginning: what once drew attention to the far right must not keep the picture there.
+    let left = if cursor.col < cols { 0 } else { origin.0 };
+    *origin = (part(left, cols, wide, cursor.col), part(origin.1, rows, high, cursor.row));
     let mut out = String::new();
     for row in 0..rows {
         let wanted = screen.row_part(origin.1 + row, origin.0..origin.0 + cols);
@@ -171,6 +173,9 @@ mod tests {
         assert_eq!(terminal.lines(), ["", "", "9abcdef"]);
         let (_, terminal, _) = shows("one\r\ntwo\r\nthree\r\nfour\r\nfive\r\n0123456789abcdef\x1b[H", (8, 3));
         assert_eq!(terminal.lines(), ["one", "two", "three"]);
+        // A ruler that was written at the far right, and then a key at the left.
+        let (_, terminal, _) = shows("one\x1b[1;18H3,1\x1b[1;4H!", (8, 3));
+        assert_eq!(terminal.lines(), ["one!", "", ""]);
     }
 
     #[test]
