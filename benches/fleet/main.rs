@@ -3,6 +3,7 @@
 //! ```sh
 //! cargo bench --bench fleet
 //! HOPTY_BENCH_SESSIONS=50 cargo bench --bench fleet
+//! HOPTY_BENCH_STATIC=target/static/release/hopty cargo bench --bench fleet    # then those of the program of `just static`
 //! ```
 //!
 //! Every session runs `sleep`, each with a host of its own, in a place of their own. They are started one after the other
@@ -13,12 +14,14 @@ mod support;
 
 use std::ffi::OsString;
 use std::io;
+use std::path::Path;
 use std::process::ExitCode;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant};
 
 use hopty::fs::paths::Paths;
 use serde_json::Value;
+use support::hoptys;
 use support::place::Place;
 use support::processes::{self, Usage};
 use support::stats::{cell, quantile, table};
@@ -49,7 +52,12 @@ fn main() -> ExitCode {
 }
 
 fn measure(wanted: usize, interrupted: &AtomicBool) -> io::Result<()> {
+    hoptys().iter().try_for_each(|(name, program)| fleet(wanted, name, program, interrupted))
+}
+
+fn fleet(wanted: usize, name: &str, program: &Path, interrupted: &AtomicBool) -> io::Result<()> {
     let place = Place::new()?;
+    let hopty = |args: &[&str]| hopty(&place, program, args);
     let go_on = || match interrupted.load(Ordering::Relaxed) {
         true => Err(io::Error::other("interrupted: every session is ended")),
         false => Ok(()),
@@ -58,26 +66,27 @@ fn measure(wanted: usize, interrupted: &AtomicBool) -> io::Result<()> {
     let begun = Instant::now();
     for name in &names {
         go_on()?;
-        hopty(&place, &["run", "--detached", "--name", name, "--", "sleep", "100000"])?;
+        hopty(&["run", "--detached", "--name", name, "--", "sleep", "100000"])?;
     }
     let started = begun.elapsed();
-    let hosts: Vec<i32> = list(&place)?.iter().filter_map(|session| i32::try_from(session["host_pid"].as_i64()?).ok()).collect();
+    let listed: Vec<Value> = serde_json::from_slice(&hopty(&["ls", "--json"])?)?;
+    let hosts: Vec<i32> = listed.iter().filter_map(|session| i32::try_from(session["host_pid"].as_i64()?).ok()).collect();
     if !rest(&hosts, &go_on)? {
         eprintln!("not all of the hosts came to rest");
     }
     let memory = [processes::private, processes::pss].map(|of| hosts.iter().map(|pid| of(&[*pid]) as f64).collect::<Vec<_>>());
     eprintln!("{} hosts at rest: {} s of nothing", hosts.len(), LOOK.as_secs());
     let used = during(&hosts, LOOK, &go_on)?;
-    let listings = (0..LISTINGS).map(|_| timed(&place).map(|(ms, _)| ms)).collect::<io::Result<Vec<_>>>()?;
+    let listings = (0..LISTINGS).map(|_| timed(&hopty).map(|(ms, _)| ms)).collect::<io::Result<Vec<_>>>()?;
     let environment = place.environment();
     let var = |name: &str| environment.iter().find(|(known, _)| known == name).map(|(_, value)| value.clone());
     let run = Paths::from_env(var).map(|paths| paths.run()).ok_or_else(|| io::Error::other("the place has no home"))?;
     std::fs::remove_dir_all(run)?;
-    let (after, found) = timed(&place)?;
+    let (after, found) = timed(&hopty)?;
     let begun = Instant::now();
     for name in &names {
         go_on()?;
-        hopty(&place, &["stop", name, "--kill"])?;
+        hopty(&["stop", name, "--kill"])?;
     }
     let stopped = begun.elapsed();
     // A host says good-bye before its process is gone.
@@ -93,7 +102,7 @@ fn measure(wanted: usize, interrupted: &AtomicBool) -> io::Result<()> {
     let row = |what: &str, found: String, target: String| vec![what.to_owned(), found, target];
     let at_most = |limit: f64, value: f64| Target::AtMost(limit).judge(value);
     table(
-        &[&format!("{} idle sessions", hosts.len()), "median (least to most)", "target"],
+        &[&format!("{} idle sessions of {name}", hosts.len()), "median (least to most)", "target"],
         &[
             row("started one after the other, s", cell(started.as_secs_f64(), 1), String::new()),
             row("context switches of all hosts in 10 s", used.switches.to_string(), at_most(0.0, used.switches as f64)),
@@ -111,8 +120,8 @@ fn measure(wanted: usize, interrupted: &AtomicBool) -> io::Result<()> {
 }
 
 /// What a verb prints, which must succeed.
-fn hopty(place: &Place, args: &[&str]) -> io::Result<Vec<u8>> {
-    let words: Vec<OsString> = std::iter::once(env!("CARGO_BIN_EXE_hopty")).chain(args.iter().copied()).map(OsString::from).collect();
+fn hopty(place: &Place, program: &Path, args: &[&str]) -> io::Result<Vec<u8>> {
+    let words: Vec<OsString> = std::iter::once(program.into()).chain(args.iter().map(OsString::from)).collect();
     let output = place.command(&words).output()?;
     match output.status.success() {
         true => Ok(output.stdout),
@@ -120,14 +129,10 @@ fn hopty(place: &Place, args: &[&str]) -> io::Result<Vec<u8>> {
     }
 }
 
-fn list(place: &Place) -> io::Result<Vec<Value>> {
-    Ok(serde_json::from_slice(&hopty(place, &["ls", "--json"])?)?)
-}
-
 /// How long one `ls` took, in ms, and how many sessions it found that answered.
-fn timed(place: &Place) -> io::Result<(f64, usize)> {
+fn timed(hopty: &dyn Fn(&[&str]) -> io::Result<Vec<u8>>) -> io::Result<(f64, usize)> {
     let begun = Instant::now();
-    let text = hopty(place, &["ls"])?;
+    let text = hopty(&["ls"])?;
     let took = begun.elapsed().as_secs_f64() * 1000.0;
     let text = String::from_utf8_lossy(&text);
     Ok((took, text.lines().skip(1).filter(|line| !line.contains("unresponsive")).count()))

@@ -40,3 +40,9 @@ pub fn find(program: &str) -> Option<PathBuf> {
     let path = std::env::var_os("PATH")?;
     std::env::split_paths(&path).map(|dir| dir.join(program)).find(|path| path.is_file())
 }
+
+/// What hopty is, by name: as `cargo build --release` makes it, and where `HOPTY_BENCH_STATIC` names it, as `just static` does.
+pub fn hoptys() -> Vec<(&'static str, PathBuf)> {
+    let linked = std::env::var_os("HOPTY_BENCH_STATIC").map(|path| ("hopty, static", PathBuf::from(path)));
+    std::iter::once(("hopty", env!("CARGO_BIN_EXE_hopty").into())).chain(linked).collect()
+}
