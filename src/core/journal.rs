@@ -61,7 +61,7 @@ impl Recorder {
         let state = if fresh { Value::Null } else { json!({"supervisor": self.supervisor, "chain": self.chain}) };
         let open = json!({
             "journal": JOURNAL, "hopty": version, "core": CORE,
-            "agent": policy.agent, "hooks": policy.hooks, "notes": policy.notes, "config": policy.config, "state": state,
+            "agent": policy.agent, "hooks": policy.hooks, "notes": policy.notes, "submit_when_idle": policy.submit_when_idle, "config": policy.config, "state": state,
         });
         format!("{}\n", json!({"seq": seq, "t": now.0, "at": at.rfc3339_ms(), "open": open}))
     }
@@ -128,6 +128,8 @@ struct Open {
     hooks: bool,
     #[serde(default)]
     notes: bool,
+    #[serde(default)]
+    submit_when_idle: bool,
     #[serde(default)]
     config: super::config::Config,
     #[serde(default)]
@@ -269,7 +271,13 @@ pub fn replay(text: &str) -> Result<Replay, ReplayError> {
 
 /// A recorder as an `open` line left it.
 fn begin(open: &Open) -> Recorder {
-    let policy = Policy { agent: open.agent, hooks: open.hooks, notes: open.notes, config: open.config.clone() };
+    let policy = Policy {
+        agent: open.agent,
+        hooks: open.hooks,
+        notes: open.notes,
+        submit_when_idle: open.submit_when_idle,
+        config: open.config.clone(),
+    };
     match &open.state {
         Some(state) => Recorder { supervisor: (*state.supervisor).clone().under(policy), chain: state.chain },
         None => {
@@ -343,7 +351,7 @@ mod tests {
     }
 
     fn policy() -> Policy {
-        Policy { agent: Agent::Claude, hooks: true, notes: true, config: Config::default() }
+        Policy { agent: Agent::Claude, hooks: true, notes: true, submit_when_idle: false, config: Config::default() }
     }
 
     fn journal() -> String {

@@ -218,7 +218,13 @@ impl Host {
         };
         let hooks = plugin.is_some() && !launch.offers.off;
         let notes = hooks && launch.offers.hooks == HookSet::Full;
-        let policy = Policy { agent: launch.agent, hooks, notes, config: launch.config.clone() };
+        let policy = Policy {
+            agent: launch.agent,
+            hooks,
+            notes,
+            submit_when_idle: launch.offers.submit_when_idle,
+            config: launch.config.clone(),
+        };
         let journal =
             Journal::begin(&claim.dir.join("journal.jsonl"), launch.config.journal.max_bytes, launch.config.journal.files).ok();
         let watching = Watching::new(&paths, &dir, &own, claude);

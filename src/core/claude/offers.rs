@@ -9,6 +9,9 @@ use serde::{Deserialize, Serialize};
 pub const FULL: [u32; 3] = [2, 1, 197];
 /// The first version that was measured to take a plugin directory. 1.0.128 refuses the option and ends.
 pub const PLUGINS: [u32; 3] = [2, 0, 76];
+/// The first version that was measured to take no Enter in a dialog's first second; 2.1.300 takes one for its answer before it has
+/// drawn the dialog.
+pub const PATIENT: [u32; 3] = [2, 1, 329];
 
 /// Which hooks Claude is given.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
@@ -45,6 +48,9 @@ pub struct Offers {
     /// They are not counted on: something switches hooks off. They are given all the same where only settings say so,
     /// because a person may switch them on again in the running Claude.
     pub off: bool,
+    /// A prompt is submitted only while Claude is idle: an Enter while it works may be taken for the answer to a dialog.
+    #[serde(default)]
+    pub submit_when_idle: bool,
     /// What a person is told; `None` when nothing is missing.
     pub limited: Option<String>,
 }
@@ -52,7 +58,7 @@ pub struct Offers {
 /// What a version offers. An unknown version counts as new.
 #[must_use]
 pub fn offers(version: Option<&str>, off: Option<Off>) -> Offers {
-    let number = version.and_then(parse).unwrap_or(FULL);
+    let number = version.and_then(parse).unwrap_or(PATIENT);
     let named = version.unwrap_or_default();
     let hooks = match off {
         Some(Off::NotInjected | Off::Bare | Off::SafeMode) => HookSet::None,
@@ -77,7 +83,7 @@ pub fn offers(version: Option<&str>, off: Option<Off>) -> Offers {
         }
         (None, _) => None,
     };
-    Offers { hooks, off: off.is_some(), limited }
+    Offers { hooks, off: off.is_some(), submit_when_idle: number < PATIENT, limited }
 }
 
 /// Three numbers, whatever follows them.
@@ -105,6 +111,13 @@ mod tests {
         assert_eq!(hooks(Some("2.1.197"), None), HookSet::Full);
         assert_eq!(hooks(Some("2.1.329-beta.1"), None), HookSet::Full);
         assert_eq!(hooks(Some("10.0.0"), None), HookSet::Full);
+    }
+
+    #[test]
+    fn an_enter_into_a_busy_claude_is_for_versions_that_hold_it_off() {
+        let waits = |version| offers(Some(version), None).submit_when_idle;
+        assert!(["2.0.76", "2.1.197", "2.1.300", "2.1.328"].into_iter().all(waits));
+        assert!(!["2.1.329", "2.2.0", "3.0.0", ""].into_iter().any(waits));
     }
 
     #[test]

@@ -94,6 +94,9 @@ pub struct Policy {
     /// A text in the answer of Stop and PostToolBatch reaches the model, so that Claude can be asked for its own words.
     #[serde(default)]
     pub notes: bool,
+    /// A prompt is submitted only while Claude is idle.
+    #[serde(default)]
+    pub submit_when_idle: bool,
     /// The configuration.
     pub config: Config,
 }

@@ -4,11 +4,11 @@
 //! delivery it may be typed while Claude works, which then queues it; and nothing is lost when it fails, so it is tried for
 //! half a minute and no longer. The text itself never comes here, only that there is one.
 //!
-//! What this does not close: a dialog takes keys some 10 ms before it is drawn, and no hook of ours tells in time. Claude does
-//! not wait for PermissionRequest; it came up to 190 ms before the dialog was seen, and up to 80 ms behind it. Enters every 10 ms
-//! into a busy Claude approved a dialog that was not drawn in 8 of 8 cases on 2.1.197 and on 2.1.240, in 4 of 8 on 2.1.300, in
-//! none of 19 on 2.1.329, which takes no Enter for a second behind a dialog's first picture (measured). A prompt is sent with
-//! one Enter, and with another one only while it still stands in the box.
+//! A dialog takes keys some 10 ms before it is drawn, and no hook of ours tells in time. Claude does not wait for
+//! PermissionRequest; it came up to 190 ms before the dialog was seen, and up to 80 ms behind it. Enters every 10 ms into a busy
+//! Claude approved a dialog that was not drawn in 8 of 8 cases on 2.1.197 and on 2.1.240, in 4 of 8 on 2.1.300, in none of 19 on
+//! 2.1.329, which takes no Enter for a second behind a dialog's first picture (measured). So the older ones get an Enter only
+//! while they are idle. A prompt is sent with one Enter, and with another one only while it still stands in the box.
 
 use serde::{Deserialize, Serialize};
 
@@ -99,7 +99,7 @@ impl Supervisor {
                     if now >= since.after(STANDS_MS) {
                         self.refuse_submit(reason, out);
                     }
-                } else if self.box_is_free(now) {
+                } else if self.box_is_free(now) && !self.enter_may_answer() {
                     self.hold_keys(out);
                     let typing = submit.own.map_or(Typing::Text { id: submit.id }, |after| Typing::GoOn { after });
                     out.push(Action::Type { typing });
@@ -109,7 +109,7 @@ impl Supervisor {
             // A dialog came: a person must be able to answer it.
             _ if self.obstacle().is_some() => self.pass_keys(out),
             Step::Echo { pasted } => {
-                if self.stands_alone() {
+                if self.stands_alone() && !self.enter_may_answer() {
                     self.press(now, pasted, out);
                 }
             }
@@ -117,7 +117,7 @@ impl Supervisor {
                 let empty = self.screen.prompt == PromptBox::Empty && !self.screen.unread;
                 if submit.command && empty {
                     self.settle_submit(SendResult::Unknown, out);
-                } else if now >= again && self.stands_alone() {
+                } else if now >= again && self.stands_alone() && !self.enter_may_answer() {
                     self.press(now, pasted, out);
                 }
             }
@@ -162,6 +162,11 @@ impl Supervisor {
     /// All that an Enter needs: our text in the live box, no dialog, nothing unread.
     fn stands_alone(&self) -> bool {
         !self.stopped && self.screen.prompt == PromptBox::Ours && self.obstacle().is_none() && !self.screen.unread
+    }
+
+    /// Whether an Enter could answer a dialog that is not drawn yet.
+    fn enter_may_answer(&self) -> bool {
+        self.policy.submit_when_idle && self.state().state == State::Busy
     }
 
     /// A hook has the prompt. Where a turn ran when Enter was pressed, and runs still, it waits for that turn's end.
@@ -251,6 +256,9 @@ impl Supervisor {
             self.settle_submit(SendResult::Unknown, out);
         } else if now >= submit.until {
             let reason = match &self.phase {
+                Phase::Running | Phase::Waiting { .. } if self.enter_may_answer() => {
+                    "Claude works, and this version might take an Enter for the answer to a question that it is about to ask; wait until it is idle"
+                }
                 Phase::Running | Phase::Waiting { .. } => "no empty prompt box was drawn in time",
                 _ => "a hand-over took too long",
             };

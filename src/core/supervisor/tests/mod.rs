@@ -43,11 +43,11 @@ pub(super) fn handoff(n: u32) -> HandoffId {
 }
 
 pub(super) fn claude() -> Policy {
-    Policy { agent: Agent::Claude, hooks: true, notes: false, config: Config::default() }
+    Policy { agent: Agent::Claude, hooks: true, notes: false, submit_when_idle: false, config: Config::default() }
 }
 
 pub(super) fn plain() -> Policy {
-    Policy { agent: Agent::Plain, hooks: false, notes: false, config: Config::default() }
+    Policy { agent: Agent::Plain, hooks: false, notes: false, submit_when_idle: false, config: Config::default() }
 }
 
 pub(super) fn hook(event: HookEvent, of: &ConversationId) -> Hook {

@@ -60,6 +60,25 @@ fn a_busy_claude_queues_it() {
     assert_eq!(s.prompt(PromptOf::Sent).split(", ").nth(1), Some("queued"));
 }
 
+/// Where an Enter might answer a dialog that is about to be drawn, the turn's end is waited for.
+#[test]
+fn an_old_claude_gets_no_enter_while_it_works() {
+    let old = || Policy { submit_when_idle: true, ..claude() };
+    let mut s = Session::busy(old());
+    assert_eq!(submit(&mut s), "");
+    assert_eq!(s.pass(20_000), "");
+    s.call(HookEvent::Stop);
+    assert_eq!(s.status(AgentStatus::Idle), "hold keys, paste");
+    assert_eq!(s.screen(PromptBox::Ours), "enter");
+    let mut s = Session::busy(old());
+    submit(&mut s);
+    assert_eq!(s.pass(31_000), "refused");
+    let mut s = Session::idle(old());
+    assert_eq!(submit(&mut s), "hold keys, paste");
+    s.prompt(PromptOf::Person);
+    assert_eq!(s.screen(PromptBox::Ours), "", "a turn has begun meanwhile");
+}
+
 /// The turn was interrupted, which no hook tells: hooks say busy, and Claude was idle when Enter was pressed.
 #[test]
 fn after_an_interrupt_it_is_submitted() {
