@@ -1,6 +1,10 @@
 //! Work that stands still: usage limits and API errors, where nothing is handed over or typed until the work can go on, and tasks
 //! that hand-overs do not move.
 
+use std::net::{Shutdown, TcpListener, TcpStream};
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::thread;
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
 use hopty::core::supervisor::halt::After;
@@ -51,6 +55,14 @@ fn limited(claim: &'static str, away: u64) -> Script {
     })
 }
 
+/// A person's setting that has Claude ask instead of going on by itself.
+fn without_continuation(world: &World) {
+    let settings = world.claude_dir().join("settings.json");
+    let mut text: Value = serde_json::from_slice(&std::fs::read(&settings).unwrap()).unwrap();
+    text["autoContinueAtUsageLimit"] = false.into();
+    std::fs::write(&settings, text.to_string()).unwrap();
+}
+
 fn kinds(world: &World) -> Vec<String> {
     world.decisions().iter().map(|decision| text_of(decision, "kind")).collect()
 }
@@ -95,10 +107,7 @@ pub fn hopty_goes_on_where_claude_does_not(kind: Kind) {
     let Some(mut world) = subscribed(kind, script) else { return };
     world.set("HOPTY_RECOVERY_LIMIT_WAIT", "1s");
     world.set("HOPTY_DELIVERY_ANSWER_DIALOGS", "limit");
-    let settings = world.claude_dir().join("settings.json");
-    let mut text: Value = serde_json::from_slice(&std::fs::read(&settings).unwrap()).unwrap();
-    text["autoContinueAtUsageLimit"] = false.into();
-    std::fs::write(&settings, text.to_string()).unwrap();
+    without_continuation(&world);
     let term = world.start(&[]);
     submit(&term, GOAL);
     world.wait_decision("limit.reached", 1);
@@ -109,6 +118,27 @@ pub fn hopty_goes_on_where_claude_does_not(kind: Kind) {
     let typed = After::Limit.prompt();
     assert_eq!(last.texts().iter().filter(|(_, text)| text.contains(typed)).count(), 1, "it is typed once");
     assert_eq!(world.journal().contains("\"what\":\"dialog_key\""), kind == Kind::Real, "{}", world.story());
+    world.leave(term);
+}
+
+/// The stand-in agent has no such dialog. Left alone, it stays, and nothing is typed behind it; what a person answers is theirs.
+#[test]
+fn the_dialog_of_a_limit_is_a_persons() {
+    let resets = now() + 15;
+    let script = Script::each(move |_, _| used_up("seven_day", resets));
+    let Some(mut world) = subscribed(Kind::Real, script) else { return };
+    world.set("HOPTY_RECOVERY_LIMIT_WAIT", "1s");
+    without_continuation(&world);
+    let term = world.start(&[]);
+    submit(&term, GOAL);
+    world.wait_decision("limit.reached", 1);
+    wait_for("the dialog", || (world.status()["waiting_for"] == "limit").then_some(()));
+    wait_for("the reset", || (now() > resets + 3).then_some(()));
+    assert_eq!(world.status()["waiting_for"], "limit");
+    let typed = ["dialog_key", "go_on"].map(|word| world.journal().contains(&format!("\"{word}\"")));
+    assert_eq!(typed, [false, false], "{}", world.story());
+    term.send("\r");
+    world.wait_decision("continue.cancelled", 1);
     world.leave(term);
 }
 
@@ -198,5 +228,52 @@ pub fn a_task_that_does_not_move_is_handed_over_no_more(kind: Kind) {
     let said = kinds(&world);
     let count = |kind: &str| said.iter().filter(|said| *said == kind).count();
     assert_eq!((count("handoff.saved"), count("delivery.submitted"), count("restart.requested")), (2, 1, 2), "{said:?}");
+    world.leave(term);
+}
+
+/// A road to the API that can be closed.
+struct Road {
+    url: String,
+    closed: Arc<AtomicBool>,
+}
+
+impl Road {
+    fn to(api: &str) -> Road {
+        let api = api.trim_start_matches("http://").to_owned();
+        let listener = TcpListener::bind("127.0.0.1:0").unwrap();
+        let url = format!("http://{}", listener.local_addr().unwrap());
+        let closed = Arc::new(AtomicBool::new(true));
+        let is_closed = Arc::clone(&closed);
+        // It ends with the test's process; a connection to a closed road is ended at once.
+        thread::spawn(move || {
+            for near in listener.incoming().flatten().filter(|_| !is_closed.load(Ordering::SeqCst)) {
+                let Ok(far) = TcpStream::connect(&api) else { continue };
+                for (mut from, mut to) in [(near.try_clone().unwrap(), far.try_clone().unwrap()), (far, near)] {
+                    thread::spawn(move || {
+                        let _ = std::io::copy(&mut from, &mut to);
+                        let _ = to.shutdown(Shutdown::Both);
+                    });
+                }
+            }
+        });
+        Road { url, closed }
+    }
+}
+
+/// The network is gone, and comes back.
+pub fn a_turn_that_a_lost_network_ended_is_continued(kind: Kind) {
+    let Some(mut world) = World::new(kind, Script::list([Reply::text("One million.")])) else { return };
+    let road = Road::to(&world.api.url());
+    world.set("ANTHROPIC_BASE_URL", &road.url);
+    world.set("CLAUDE_CODE_MAX_RETRIES", "1");
+    world.set("HOPTY_RECOVERY_AFTER_ERROR", "always");
+    world.set("HOPTY_RECOVERY_RETRY_PAUSE", "1s");
+    let term = world.start(&[]);
+    submit(&term, GOAL);
+    let failed = text_of(&world.wait_decision("turn.failed", 1), "sentence");
+    assert!(failed.contains("(server_error)"), "{failed}");
+    road.closed.store(false, Ordering::SeqCst);
+    world.wait_decision("continue.submitted", 1);
+    term.wait_text("One million.");
     world.leave(term);
 }

@@ -62,6 +62,7 @@ both! {
     after_a_usage_limit_the_work_goes_on_and_the_hand_over_comes,
     hopty_goes_on_where_claude_does_not,
     a_turn_that_an_api_error_ended_is_continued_after_a_pause,
+    a_turn_that_a_lost_network_ended_is_continued,
     a_failed_login_is_left_to_a_person,
     a_task_that_does_not_move_is_handed_over_no_more,
     a_handoff_expires_later_by_a_limit_that_was_waited_for,

@@ -10,6 +10,7 @@ use super::steps::Step;
 use super::transcript::{Assistant, Line, ResultDetail, TEXT_CAP, ToolResult, ToolUse, Usage, User, UserKind};
 use crate::core::handoff::continuation::{handoff_of, unwrap_pasted};
 use crate::core::handoff::text::cut_words;
+use crate::core::supervisor::halt::After;
 
 /// How many queued prompts are kept, and of each so many bytes.
 const QUEUE_CAP: (usize, usize) = (256, 64 << 10);
@@ -153,6 +154,9 @@ impl Facts {
             return;
         }
         let text = unwrap_pasted(prompt);
+        if After::is_prompt(text.trim()) {
+            return;
+        }
         if self.goal.is_none() {
             self.goal = Some(cut_words(text.trim(), GOAL_CAP).to_owned());
         }
@@ -320,6 +324,14 @@ mod tests {
         lines.push(answer("m2", "m", 950));
         assert_eq!(of(&lines).fill().unwrap().tokens, 950);
         assert_eq!(of(&[answer("m1", "m", 900), boundary.replace("postTokens", "x")]).fill(), None);
+    }
+
+    #[test]
+    fn hoptys_own_prompt_to_go_on_is_nobodys_word() {
+        let facts = of(&[prompt(After::Error.prompt()), prompt("build it"), prompt(After::Limit.prompt())]);
+        assert_eq!(facts.goal(), Some("build it"));
+        assert_eq!(facts.recent().count(), 1);
+        assert!(!facts.turn_ended(), "and it is a prompt all the same");
     }
 
     #[test]

@@ -60,6 +60,12 @@ pub enum After {
 }
 
 impl After {
+    /// Whether a text is one of these prompts: hopty's words, not a person's.
+    #[must_use]
+    pub fn is_prompt(text: &str) -> bool {
+        [After::Limit, After::Error].iter().any(|after| after.prompt() == text)
+    }
+
     /// The prompt: fixed, short enough for a paste that is taken as typed.
     #[must_use]
     pub fn prompt(self) -> &'static str {

@@ -24,8 +24,8 @@ impl Report {
     pub(super) fn new(failure: &Failure, subscription: bool) -> Report {
         let (status, kind, message, headers) = match failure {
             Failure::Api { status, kind, message, headers } => (*status, kind.clone(), message.as_str(), headers.as_slice()),
-            Failure::Connection(text) => return Report::plain("API Error: ", text),
-            Failure::Interrupted(_) => return Report::plain("", "Interrupted"),
+            Failure::Connection(text) => return Report::plain("server_error", format!("API Error: {text}")),
+            Failure::Interrupted(_) => return Report::plain("unknown", "Interrupted".to_owned()),
         };
         let rejected = header(headers, "anthropic-ratelimit-unified-status") == Some("rejected");
         if status == 429 && subscription && rejected {
@@ -45,8 +45,8 @@ impl Report {
         Report { text, error, status: Some(status), kind, limit: None }
     }
 
-    fn plain(lead: &str, text: &str) -> Report {
-        Report { text: format!("{lead}{text}"), error: "unknown", status: None, kind: String::new(), limit: None }
+    fn plain(error: &'static str, text: String) -> Report {
+        Report { text, error, status: None, kind: String::new(), limit: None }
     }
 
     fn limit(kind: String, headers: &[(String, String)]) -> Report {
