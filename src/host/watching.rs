@@ -12,6 +12,7 @@ use crate::core::claude::settings::{CodeDigest, Role, SettingsFile};
 use crate::core::claude::statusline::StatusLine;
 use crate::core::context::Fill;
 use crate::core::figure::TokensFrom;
+use crate::core::handoff::operation::{Cut, at_a_boundary};
 use crate::core::ids::ConversationId;
 use crate::core::supervisor::action::Want;
 use crate::core::supervisor::event::Event;
@@ -377,7 +378,8 @@ impl Host {
             };
             if (found && all) || now >= until {
                 waiting.awaits = None;
-                self.events.push_back(Event::Lines { id: *id, found });
+                let cut = if want == Want::Assistant { at_a_boundary(facts).cut() } else { Cut::Free };
+                self.events.push_back(Event::Lines { id: *id, found, cut });
             }
         }
     }
@@ -385,7 +387,7 @@ impl Host {
     pub(super) fn await_lines(&mut self, id: u64, want: Want, until: Stamp) {
         match self.hooks.get_mut(&id) {
             Some(call) => call.awaits = Some((want, until)),
-            None => self.events.push_back(Event::Lines { id, found: false }),
+            None => self.events.push_back(Event::Lines { id, found: false, cut: Cut::Free }),
         }
         self.pump_transcript();
     }

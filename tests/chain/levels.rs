@@ -147,3 +147,29 @@ fn the_window_is_what_claude_reports_and_the_persons_status_line_is_shown() {
     assert_eq!(std::fs::read(&path).unwrap(), before);
     world.leave(term);
 }
+
+/// A long turn is not cut where a test is half written: the next boundary is taken, when the test has run. What can be gone on
+/// with is cut where it stands (checklist 90).
+pub fn a_test_that_is_being_written_is_completed_before_the_hand_over(kind: Kind) {
+    for (path, steps) in [("tests/pier_test.py", 2), ("pier.py", 1)] {
+        let script = Script::each(move |request, _| {
+            if let Some(id) = request.continued_handoff() {
+                return Reply::text(format!("Continuing from handoff {id}.")).filling(2000);
+            }
+            match request.assistant_messages() {
+                0 => Reply::tool("Write", json!({"file_path": path, "content": "assert pier\n"})).filling(164_000),
+                1 => Reply::bash("echo it stands").filling(165_000),
+                _ => Reply::text("It is done.").filling(166_000),
+            }
+        });
+        let Some(mut world) = World::new(kind, script) else { return };
+        world.set("HOPTY_RESTART_TURN_WAIT", "0s");
+        let term = world.start(&[]);
+        submit(&term, "Build the pier.");
+        let (old, new) = assert_handed_over(&world, 1, "Build the pier.");
+        assert_eq!(tools(&world.transcript(&old)), (steps, steps), "{path}");
+        let first = main_requests(&world, &new).remove(0);
+        assert_eq!(first.contains("The implementation is saved in part and incomplete"), steps == 1, "{path}");
+        world.leave(term);
+    }
+}

@@ -40,6 +40,7 @@ both! {
     a_tool_loop_over_the_hard_level_hands_over_at_a_tool_boundary,
     each_level_is_told_once_on_the_way_up,
     item_066_the_facts_alone_carry_a_task_over,
+    a_test_that_is_being_written_is_completed_before_the_hand_over,
     item_117_the_21_boxes_hold_in_one_run,
     item_118_from_a_fresh_session_over_the_question_to_the_new_conversation,
     hand_overs_in_a_row_lose_nothing,

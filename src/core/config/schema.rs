@@ -236,7 +236,7 @@ section! {
         window: Span = Span::from_secs(3_600),
         /// Level `handoff`: how long to wait for Stop before PostToolBatch will do.
         turn_wait: Span = Span::from_secs(120),
-        /// How long to wait for sub-agents and background shells.
+        /// How long to wait for sub-agents and background shells, and for what is not to be cut in two.
         work_wait: Span = Span::from_secs(120),
         /// How long a draft in the prompt box postpones the stop.
         draft_wait: Span = Span::from_secs(60),

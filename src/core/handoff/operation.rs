@@ -1,13 +1,16 @@
 //! What Claude was in the middle of, in the words of the second source document (checklist 89, 90).
 //!
-//! An operation that would be left broken is completed or waited for; one that can be gone on with is saved as it is and
-//! marked as partial. What it is, is read from the tools: nobody is asked.
+//! An operation that would be left broken is completed or waited for ([`at_a_boundary`] tells the supervisor, which waits for
+//! as long as it may); one that can be gone on with is saved as it is and marked as partial. What it is, is read from the
+//! tools: nobody is asked.
+
+use serde::{Deserialize, Serialize};
 
 use super::text::safe_line;
 use crate::core::claude::facts::Facts;
 use crate::core::claude::tasks::TaskStatus;
 use crate::core::claude::transcript::ToolUse;
-use crate::core::claude::work::is_check;
+use crate::core::claude::work::{Running, is_check};
 
 /// What was going on.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -34,6 +37,27 @@ pub enum Readiness {
     Partial,
 }
 
+/// Whether an operation may be cut in two by a hand-over.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Cut {
+    /// It may: what there is of it is saved and gone on with.
+    #[default]
+    Free,
+    /// It is completed first.
+    Complete,
+    /// Its result is waited for.
+    Wait,
+}
+
+impl Cut {
+    /// Whether it may.
+    #[must_use]
+    pub fn is_free(&self) -> bool {
+        *self == Cut::Free
+    }
+}
+
 impl Readiness {
     /// `ready` or `partial`.
     #[must_use]
@@ -58,10 +82,14 @@ impl Operation {
         }
     }
 
-    /// Whether it is to be completed or waited for before a hand-over, when there is time.
+    /// Whether it may be cut in two: the table of checklist 90.
     #[must_use]
-    pub fn is_atomic(&self) -> bool {
-        matches!(self, Operation::WritingTest(_) | Operation::Verifying(_))
+    pub fn cut(&self) -> Cut {
+        match self {
+            Operation::WritingTest(_) => Cut::Complete,
+            Operation::Verifying(_) => Cut::Wait,
+            Operation::None | Operation::Implementing(_) | Operation::Refactoring(_) => Cut::Free,
+        }
     }
 
     /// How it is handed over.
@@ -100,16 +128,38 @@ pub fn operation(facts: &Facts) -> Operation {
     if let Some(tool) = open.iter().find(running) {
         return Operation::Verifying(tool.input.command.clone().unwrap_or_default());
     }
-    let checks_behind = facts.work().running().iter().find(|one| one.what.split_once(": ").is_some_and(|(_, what)| is_check(what)));
-    if let Some(one) = checks_behind {
+    if let Some(one) = check_behind(facts) {
         return Operation::Verifying(one.what.clone());
     }
-    let edit = |tool: &&ToolUse| matches!(tool.name.as_str(), "Write" | "Edit" | "MultiEdit" | "NotebookEdit");
     if facts.turn_ended() {
         return Operation::None;
     }
-    let last = open.iter().rev().find(edit).or_else(|| facts.work().last().filter(edit));
-    let Some(path) = last.and_then(|tool| tool.input.path.clone()) else { return Operation::None };
+    let last = open.iter().rev().find(is_edit).or_else(|| facts.work().last().filter(is_edit));
+    last.map_or(Operation::None, |tool| editing(facts, tool))
+}
+
+/// What a hand-over would cut in two where the tools of a response have run and the next request is not sent: their answers
+/// may not be written down yet, so a check that was called is over, and only what runs in the background is not.
+#[must_use]
+pub fn at_a_boundary(facts: &Facts) -> Operation {
+    if let Some(one) = check_behind(facts) {
+        return Operation::Verifying(one.what.clone());
+    }
+    let last = facts.open_tools().last().or_else(|| facts.work().last()).filter(is_edit);
+    last.map_or(Operation::None, |tool| editing(facts, tool))
+}
+
+fn check_behind(facts: &Facts) -> Option<&Running> {
+    facts.work().running().iter().find(|one| one.what.split_once(": ").is_some_and(|(_, what)| is_check(what)))
+}
+
+fn is_edit(tool: &&ToolUse) -> bool {
+    matches!(tool.name.as_str(), "Write" | "Edit" | "MultiEdit" | "NotebookEdit")
+}
+
+/// What it is to write this file, by the task that is under way and by the file's name.
+fn editing(facts: &Facts, tool: &ToolUse) -> Operation {
+    let Some(path) = tool.input.path.clone() else { return Operation::None };
     let task = facts.tasks().all().iter().find(|task| task.status == TaskStatus::InProgress);
     match task {
         Some(task) if is_refactoring(&task.subject) => Operation::Refactoring(format!("{} ({path})", task.subject)),
@@ -163,20 +213,35 @@ mod tests {
     fn item_090_each_operation_is_told_apart_and_has_its_rule() {
         let edit = |path: &str| call("1", "Edit", json!({"file_path": path}));
         let test = operation(&facts(&[edit("/p/tests/a.rs")]));
-        assert_eq!((test.word(), test.is_atomic()), ("writing a test", true));
+        assert_eq!((test.word(), test.cut()), ("writing a test", Cut::Complete));
         assert!(test.sentence(None).unwrap().contains("complete this file first: /p/tests/a.rs"));
         let code = operation(&facts(&[edit("/p/src/a.rs"), answer("1", Value::Null)]));
-        assert_eq!((code.word(), code.is_atomic()), ("implementing", false));
+        assert_eq!((code.word(), code.cut()), ("implementing", Cut::Free));
         assert!(code.sentence(None).unwrap().contains("incomplete"));
         let check = operation(&facts(&[call("1", "Bash", json!({"command": "cargo test -q"}))]));
-        assert_eq!((check.word(), check.is_atomic()), ("verifying", true));
+        assert_eq!((check.word(), check.cut()), ("verifying", Cut::Wait));
         let task = [
             call("t", "TodoWrite", json!({"todos": [{"content": "Refactor the parser", "status": "in_progress"}]})),
             answer("t", Value::Null),
         ];
         let moved = operation(&facts(&[&task[..], &[edit("/p/src/a.rs")]].concat()));
-        assert_eq!((moved.word(), moved.is_atomic()), ("refactoring", false));
+        assert_eq!((moved.word(), moved.cut()), ("refactoring", Cut::Free));
         assert!(moved.sentence(Some("abc123")).unwrap().contains("stood on commit abc123"));
+    }
+
+    #[test]
+    fn at_a_boundary_what_was_called_has_run() {
+        let edit = call("1", "Edit", json!({"file_path": "/p/tests/a.rs"}));
+        let check = call("2", "Bash", json!({"command": "cargo test -q"}));
+        let at = |lines: &[&Value]| at_a_boundary(&facts(&lines.iter().map(|line| (*line).clone()).collect::<Vec<_>>()));
+        assert_eq!(at(&[&edit]), Operation::WritingTest("/p/tests/a.rs".into()));
+        assert_eq!(at(&[&edit, &answer("1", Value::Null)]).cut(), Cut::Complete);
+        assert_eq!(at(&[&edit, &answer("1", Value::Null), &check]), Operation::None, "the test is complete and its result is there");
+        let behind = answer("2", json!({"backgroundTaskId": "b1"}));
+        assert_eq!(at(&[&check, &behind]).cut(), Cut::Wait, "this one still runs");
+        let code = call("3", "Write", json!({"file_path": "/p/src/a.rs"}));
+        assert_eq!(at(&[&edit, &answer("1", Value::Null), &code]).cut(), Cut::Free);
+        assert_eq!(at(&[]), Operation::None);
     }
 
     #[test]

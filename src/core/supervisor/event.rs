@@ -6,6 +6,7 @@ use serde::{Deserialize, Serialize};
 use super::ask::AskAnswer;
 use super::halt::LimitKind;
 use super::shown::ScreenFacts;
+use crate::core::handoff::operation::Cut;
 use crate::core::handoff::progress::Mark;
 use crate::core::ids::{ConversationId, HandoffId};
 use crate::core::input::Class;
@@ -249,6 +250,9 @@ pub enum Event {
         id: u64,
         /// They were found.
         found: bool,
+        /// Whether what Claude is doing, by these lines, may be cut in two (checklist 90).
+        #[serde(default, skip_serializing_if = "Cut::is_free")]
+        cut: Cut,
     },
     /// A hook call's connection is gone, answered or not.
     HookGone {

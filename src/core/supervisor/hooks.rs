@@ -1,15 +1,31 @@
 //! What a hook call means. Calls of sub-agents are counted and answered at once, never decided on.
 
+use serde::{Deserialize, Serialize};
+
 use super::action::{Action, DecisionKind, HookAnswer, Want};
 use super::event::{Hook, HookEvent, PromptOf};
 use super::phase::{Phase, SafePoint, SaveStep, StopStep};
-use super::{Held, Supervisor, Turn};
+use super::{Supervisor, Turn};
+use crate::core::handoff::operation::Cut;
 use crate::core::time::Stamp;
 
 /// How long a hook call waits for its lines in the transcript, in ms (CONTRACT C13; Claude's file lags by up to 0.26 s).
 pub(super) const LINES_MS: u64 = 300;
 /// How much later than that a report of the lines is no longer waited for, in ms.
 pub(super) const LINES_MARGIN_MS: u64 = 500;
+
+/// A hook call of the main conversation that waits for its answer.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub(super) struct Held {
+    pub(super) id: u64,
+    pub(super) stop: bool,
+    pub(super) since: Stamp,
+    /// Its lines are in the transcript, or were waited for long enough.
+    pub(super) ready: bool,
+    /// Whether what Claude is doing may be cut in two, by these lines.
+    #[serde(default)]
+    pub(super) cut: Cut,
+}
 
 impl Supervisor {
     pub(super) fn hook(&mut self, now: Stamp, id: u64, hook: &Hook, out: &mut Vec<Action>) {
@@ -158,7 +174,7 @@ impl Supervisor {
     fn hold(&mut self, now: Stamp, id: u64, stop: bool, lines: bool, out: &mut Vec<Action>) {
         self.let_go(out);
         out.push(Action::HoldHook { id });
-        self.held = Some(Held { id, stop, since: now, ready: !lines });
+        self.held = Some(Held { id, stop, since: now, ready: !lines, cut: Cut::Free });
         if lines {
             out.push(Action::AwaitLines { id, want: Want::Assistant, until: now.after(LINES_MS) });
         } else {
@@ -167,7 +183,7 @@ impl Supervisor {
     }
 
     /// The lines that a call was to wait for are there, or were waited for long enough.
-    pub(super) fn lines(&mut self, now: Stamp, id: u64, out: &mut Vec<Action>) {
+    pub(super) fn lines(&mut self, now: Stamp, id: u64, cut: Cut, out: &mut Vec<Action>) {
         if let Phase::Saving { point: SafePoint::Batch { hook }, step: SaveStep::Results, .. } = &self.phase
             && *hook == id
         {
@@ -176,7 +192,7 @@ impl Supervisor {
             && held.id == id
             && !held.ready
         {
-            held.ready = true;
+            (held.ready, held.cut) = (true, cut);
             self.held_is_ready(now, out);
         }
     }
@@ -229,7 +245,7 @@ impl Supervisor {
         if self.held_deadline().is_some_and(|at| now >= at)
             && let Some(id) = self.held.as_ref().map(|held| held.id)
         {
-            self.lines(now, id, out);
+            self.lines(now, id, Cut::Free, out);
         }
     }
 }

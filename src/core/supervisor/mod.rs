@@ -64,6 +64,7 @@ use action::{Action, DecisionKind, Reply, Target};
 use ask::Ask;
 use event::{AgentStatus, Coming, Event};
 use halt::Halts;
+use hooks::Held;
 use keys::Keys;
 use phase::{Phase, StopFor};
 use progress::Progress;
@@ -124,16 +125,6 @@ enum SaveJob {
     Asked,
     /// It has one for a hand-over that was dropped, and the next one waits for it to be done.
     Abandoned,
-}
-
-/// A hook call of the main conversation that waits for its answer.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-struct Held {
-    id: u64,
-    stop: bool,
-    since: Stamp,
-    /// Its lines are in the transcript, or were waited for long enough.
-    ready: bool,
 }
 
 /// The state of one session.
@@ -338,7 +329,7 @@ impl Supervisor {
             Event::Keys { class, .. } => self.keys(now, *class, out),
             Event::Passed { signal } => self.passed_on(now, *signal, out),
             Event::Hook { id, hook } => self.hook(now, *id, hook, out),
-            Event::Lines { id, .. } => self.lines(now, *id, out),
+            Event::Lines { id, cut, .. } => self.lines(now, *id, *cut, out),
             Event::HookGone { id } => self.hook_gone(now, *id, out),
             Event::Usage { conversation, tokens, window, bytes } => {
                 self.usage(now, conversation, Fill { tokens: *tokens, window: *window, bytes: *bytes }, out);

@@ -5,7 +5,8 @@ use super::ask::Ask;
 use super::event::{AgentStatus, Asker};
 use super::phase::{Phase, Request, SafePoint};
 use super::shown::PromptBox;
-use super::{Agent, Supervisor, Turn};
+use super::{Agent, Held, Supervisor, Turn};
+use crate::core::handoff::operation::Cut;
 use crate::core::signal::RestartFile;
 use crate::core::time::Stamp;
 
@@ -176,7 +177,9 @@ impl Supervisor {
                 if work_waits && !hold_over {
                     return;
                 }
-                if self.may_ask_for_note(&request) {
+                if self.completes_first(now, &request, &held) {
+                    self.let_go(out);
+                } else if self.may_ask_for_note(&request) {
                     self.ask_for_note(now, &held, out);
                 } else if !request.now && request.note_until.is_some_and(|until| now < until) {
                     self.let_go(out);
@@ -199,6 +202,13 @@ impl Supervisor {
     pub(super) fn work_waits(&self, now: Stamp, request: &Request) -> bool {
         let works = self.background > 0 || self.status == Some(AgentStatus::Shell);
         works && !request.forced && now < request.work_until
+    }
+
+    /// What Claude is doing is not to be cut in two (checklist 90), and there is time to let it finish: the next boundary, or
+    /// the end of the turn, comes with it done. Nobody waits who is over the hard level or wants it now.
+    fn completes_first(&self, now: Stamp, request: &Request, held: &Held) -> bool {
+        let last = request.turn_until.after(self.policy.config.restart.work_wait.ms());
+        held.cut != Cut::Free && !request.now && !request.forced && now < last
     }
 
     fn person_writes(&self, now: Stamp) -> bool {

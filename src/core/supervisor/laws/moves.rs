@@ -8,6 +8,7 @@ use super::super::shown::{PromptBox, ScreenFacts};
 use super::super::tests::{conversation, handoff, hook, named};
 use super::super::{Agent, Phase};
 use super::world::World;
+use crate::core::handoff::operation::Cut;
 use crate::core::handoff::progress::Mark;
 use crate::core::process::{ProcessEnd, Signal};
 use crate::core::signal::RestartFile;
@@ -303,7 +304,11 @@ impl World {
     }
 
     fn lines(&mut self) -> Event {
-        Event::Lines { id: self.held.iter().next_back().copied().unwrap_or(self.hooks), found: true }
+        Event::Lines {
+            id: self.held.iter().next_back().copied().unwrap_or(self.hooks),
+            found: true,
+            cut: if self.hooks.is_multiple_of(3) { Cut::Complete } else { Cut::Free },
+        }
     }
 
     fn gone(&mut self, dice: Dice) -> Event {

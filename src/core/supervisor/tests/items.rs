@@ -208,3 +208,36 @@ fn item_088_work_has_eighty_the_handoff_ten_and_the_last_ten_are_left() {
         assert_eq!((at_a_tool, words, stops), expected, "{percent} %");
     }
 }
+
+/// The table of atomic operations is the policy of the safe points: a test is completed and a result waited for, while there
+/// is time; everything else is cut where it stands.
+#[test]
+fn item_090_a_test_is_completed_and_a_result_waited_for_before_a_hand_over() {
+    let over = |percent| {
+        let mut s = Session::busy(claude());
+        s.usage(percent);
+        s.after(120_000);
+        s.call_with_lines(HookEvent::PostToolBatch);
+        s
+    };
+    let mut s = over(82);
+    assert!(s.lines_in(Cut::Free).contains("safe_point.reached"), "an implementation is saved in part");
+    for cut in [Cut::Complete, Cut::Wait] {
+        let mut s = over(82);
+        assert!(s.lines_in(cut).ends_with("let 3 go"), "{cut:?}");
+        s.call_with_lines(HookEvent::PostToolBatch);
+        assert!(s.lines_in(Cut::Free).contains("safe_point.reached"), "{cut:?}: it is done");
+        // The end of a turn is a safe point whatever was written last.
+        let mut s = over(82);
+        s.lines_in(cut);
+        s.call_with_lines(HookEvent::Stop);
+        assert!(s.lines_in(cut).contains("safe_point.reached"), "{cut:?}");
+        // Not for ever, and not over the hard level.
+        let mut s = over(82);
+        s.lines_in(cut);
+        s.after(120_000);
+        s.call_with_lines(HookEvent::PostToolBatch);
+        assert!(s.lines_in(cut).contains("safe_point.reached"), "{cut:?}: as long as restart.work_wait");
+        assert!(over(92).lines_in(cut).contains("safe_point.reached"), "{cut:?}: there is no room");
+    }
+}

@@ -24,6 +24,7 @@ use super::shown::{PromptBox, ScreenFacts};
 use super::state::{Evidence, State};
 use super::{Agent, Policy, Supervisor};
 use crate::core::config::{Config, Span};
+use crate::core::handoff::operation::Cut;
 use crate::core::ids::{ConversationId, HandoffId};
 use crate::core::process::{ProcessEnd, Signal};
 use crate::core::signal::RestartFile;
@@ -245,8 +246,13 @@ impl Session {
     }
 
     pub fn lines(&mut self) -> String {
+        self.lines_in(Cut::Free)
+    }
+
+    /// The lines are there, and say whether what Claude is doing may be cut in two.
+    pub fn lines_in(&mut self, cut: Cut) -> String {
         let id = self.hooks;
-        self.feed(Event::Lines { id, found: true })
+        self.feed(Event::Lines { id, found: true, cut })
     }
 
     pub fn hook_gone(&mut self) -> String {
