@@ -1,6 +1,7 @@
 //! The lines of the control socket: who may ask for what, and the answers (CONTRACT C12).
 
 use std::panic::{AssertUnwindSafe, catch_unwind};
+use std::path::Path;
 
 use serde_json::{Value, json};
 
@@ -8,11 +9,15 @@ use super::Host;
 use super::picture::Above;
 use super::save::Words;
 use crate::core::claude::hooks;
+use crate::core::handoff::text::cut_bytes;
 use crate::core::supervisor::action::{HookAnswer, Reply, Told};
 use crate::core::supervisor::event::{Asker, Event, HookEvent, PromptOf};
 use crate::core::time::Stamp;
 use crate::io::process::is_below;
 use crate::ipc::message::{ClientHello, Code, Failure, HostHello, PROTOCOL, Request, error_line, ok_line, parse_request};
+
+/// The longest working directory that is taken from a hook, in bytes.
+const MAX_DIR: usize = 4096;
 
 /// A hook call that is not answered yet.
 #[derive(Debug)]
@@ -247,6 +252,10 @@ impl Host {
             }
             HookEvent::Stop if !call.hook.agent => self.words.answer(call.last_message.as_deref()),
             _ => {}
+        }
+        if !call.hook.agent && call.hook.conversation.as_ref() == self.recorder.supervisor.conversation() {
+            let cwd = payload["cwd"].as_str().filter(|cwd| cwd.starts_with('/') && Path::new(cwd) != self.dir);
+            self.watching.moved_to = cwd.map(|cwd| cut_bytes(cwd, MAX_DIR).to_owned());
         }
         let id = self.next_id;
         self.next_id += 1;

@@ -14,6 +14,7 @@ use crate::core::supervisor::phase::{Phase, StartKind, StopFor};
 use crate::core::supervisor::shown::ScreenFacts;
 use crate::core::terminal::Size;
 use crate::core::time::Stamp;
+use crate::fs::registry;
 use crate::io::fd::read_some;
 use crate::io::memory;
 use crate::io::outbuf::OutBuf;
@@ -111,7 +112,11 @@ impl Host {
         let size = self.run.as_ref().map_or(self.launch.size, |run| run.size);
         if let Some(dir) = dir.map(PathBuf::from).filter(|dir| dir.is_dir()) {
             self.dir = dir;
+            if let Ok(channel) = registry::channel_of(&self.paths.claude, &self.dir) {
+                self.channel = channel;
+            }
         }
+        self.watching.moved_to = None;
         let mut old = self.run.take();
         // It is the same terminal, and the old run has been undone.
         let former = old.as_mut().and_then(|old| old.model.look_so_far(|screen| screen.former().clone())).unwrap_or_default();

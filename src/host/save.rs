@@ -17,12 +17,12 @@ use crate::core::handoff::frame::{Budget, frame};
 use crate::core::handoff::note::Note;
 use crate::core::handoff::progress::Mark;
 use crate::core::handoff::views::Material;
-use crate::core::ids::{ConversationId, HandoffId};
+use crate::core::ids::{Channel, ConversationId, HandoffId};
 use crate::core::signal::current_session;
 use crate::core::supervisor::action::RestartBy;
 use crate::core::supervisor::event::Event;
-use crate::fs::atomic;
 use crate::fs::store::{Keeping, Loaded, Store};
+use crate::fs::{atomic, registry};
 use crate::io::clock::Clock;
 use crate::io::process::start_time;
 use crate::io::worker::Worker;
@@ -46,6 +46,8 @@ pub(super) struct Frame {
     raw: Option<PathBuf>,
     /// What its views are made from.
     pub views: Option<Box<Material>>,
+    /// The directory and the channel that it was made in.
+    pub made_in: (PathBuf, Channel),
 }
 
 impl Frame {
@@ -103,6 +105,7 @@ impl Host {
                 Done::Saved(frame, notices) => {
                     self.events.extend(notices.into_iter().map(|what| Event::Limited { what }));
                     self.events.push_back(Event::Saved { handoff: frame.id.clone(), mark: frame.mark });
+                    self.channel.clone_from(&frame.made_in.1);
                     self.frame = Some(*frame);
                     self.write_views();
                 }
@@ -171,6 +174,7 @@ impl Host {
         capture.situation.reason = self.wish.clone();
         capture.situation.window = (fill.window > 0).then_some(fill.window);
         capture.situation.draft = draft;
+        capture.situation.moved_to = self.watching.moved_to.clone();
         let mut next = Vec::new();
         if let Words::Said(note) = std::mem::take(&mut self.words) {
             capture.summary = Some(note.text());
@@ -187,6 +191,11 @@ impl Host {
         let copied = self.launch.config.handoff.copy_transcript && !transcript.is_empty();
         let raw = copied.then(|| PathBuf::from(transcript));
         let job = move || {
+            // The registry may have been changed since the session began.
+            if let Ok(channel) = registry::channel_of(&paths.claude, &dir) {
+                capture.origin.channel = channel;
+            }
+            let channel = capture.origin.channel.clone();
             capture.git = crate::git::state::read(&dir, limits).ok().flatten();
             capture.memory_keeper = crate::fs::servers::memory_keeper(&paths, &dir);
             let views = viewed.then(|| Material::of(&capture));
@@ -206,6 +215,7 @@ impl Host {
                         typed: None,
                         mark,
                         raw,
+                        made_in: (dir, channel),
                     };
                     Done::Saved(Box::new(frame), notices)
                 }
@@ -257,6 +267,7 @@ impl Host {
             mark: None,
             raw: None,
             views: None,
+            made_in: (self.dir.clone(), loaded.channel),
         });
         self.predecessor = Some(id.clone());
         Ok(id)

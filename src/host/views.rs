@@ -47,7 +47,10 @@ impl Host {
     /// The handoff was consumed: what only waited for that goes.
     pub(super) fn views_consumed(&mut self, id: &HandoffId) {
         if [View::Pid, View::Orchestrator, View::Memory].into_iter().any(|view| self.has_view(view)) {
-            let (dir, claude, channel, id) = (self.dir.clone(), self.paths.claude.clone(), self.channel.clone(), id.clone());
+            // A restart may have led elsewhere; its files lie where it was made.
+            let frame = self.frame.as_ref().filter(|frame| frame.id == *id);
+            let (dir, channel) = frame.map_or_else(|| (self.dir.clone(), self.channel.clone()), |frame| frame.made_in.clone());
+            let (claude, id) = (self.paths.claude.clone(), id.clone());
             self.do_quietly(move || {
                 views::consumed(&dir, &claude, &channel, &id);
                 Done::Quiet

@@ -86,6 +86,8 @@ pub(super) struct Watching {
     pub goal: Option<String>,
     /// The model that SessionStart named.
     pub model: Option<String>,
+    /// Where the conversation works, by its hooks, when that is not the session's directory.
+    pub moved_to: Option<String>,
     /// What Claude's status line said last, and when.
     pub status_line: Option<(StatusLine, Stamp)>,
     /// What `.context-status` was last given.
@@ -112,6 +114,7 @@ impl Watching {
             following: None,
             goal: None,
             model: None,
+            moved_to: None,
             status_line: None,
             status_file: String::new(),
             failure: None,

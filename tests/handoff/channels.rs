@@ -88,6 +88,19 @@ fn item_064_a_channel_that_changes_is_the_new_one_from_then_on() {
     let second = create(&world);
     assert_eq!(world.ask(&["handoff", "id"]).trim(), second);
     assert_eq!(world.ask(&["handoff", "id", "--channel", "first"]).trim(), first);
+    // A session that runs finds it out, too.
+    let term = greeted(&world);
+    assert_eq!(world.status()["channel"], "second");
+    for (n, channel) in [(1, "third"), (2, "fourth")] {
+        world.ask(&["channel", "set", channel]);
+        world.ask(&["restart", "proj"]);
+        let id = world.wait_decision("handoff.saved", n)["handoff"].as_str().unwrap().to_owned();
+        world.wait_decision("handoff.consumed", n);
+        world.wait_state("idle");
+        assert_eq!(json_of(&world, &["handoff", "list", "--all", "--channel", channel, "--json"])[0]["id"], id);
+        assert_eq!(world.status()["channel"], channel);
+    }
+    world.leave(term);
 }
 
 /// What the second document has a person verify by hand: the channel, that the figure is watched, and which Claude runs.

@@ -123,6 +123,12 @@ fn item_039_the_directory_of_a_signal_is_taken_only_if_it_is_there() {
         let cwd = std::fs::read_link(format!("/proc/{}/cwd", claude(&world))).unwrap();
         assert_eq!(&cwd, runs_in);
     }
+    // From there on the handoffs are those of that directory.
+    world.ask(&["channel", "set", "elsewhere", trusted.to_str().unwrap()]);
+    let id = hand_over(&world, 4);
+    let manifest = json(&world.claude_dir().join("handoff/elsewhere.manifest.json"));
+    assert_eq!(manifest["current"]["id"], id);
+    assert_eq!(manifest["current"]["working_dir"], trusted.to_str().unwrap());
     world.leave(term);
 }
 

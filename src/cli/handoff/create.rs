@@ -78,12 +78,9 @@ pub(super) fn create(place: &Place, options: &CreateOptions) -> Result<u8, Faile
     let here = std::env::current_dir().unwrap_or_default();
     let dir = source.dir.map_or(here, PathBuf::from);
     let status = source.session.as_ref().map(|(_, status)| status);
-    let known = |key: &str| status.and_then(|status| status[key].as_str()).map(str::to_owned);
     let origin = Origin {
         conversation: conversation.clone(),
-        channel: (options.at.channel.clone())
-            .or_else(|| known("channel")?.parse().ok())
-            .unwrap_or_else(|| channel_of(&place.paths, &dir)),
+        channel: options.at.channel.clone().unwrap_or_else(|| channel_of(&place.paths, &dir)),
         kind,
         created_at: Clock::wall(),
         working_dir: dir.display().to_string(),

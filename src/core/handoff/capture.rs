@@ -66,6 +66,8 @@ pub struct Situation {
     pub asked: Vec<String>,
     /// What Claude was in the middle of.
     pub operation: Operation,
+    /// The directory that the conversation had moved to, where it is another than the session's.
+    pub moved_to: Option<String>,
     /// What stood in the prompt box.
     pub draft: Option<String>,
     /// The API error or limit that the conversation stood at.

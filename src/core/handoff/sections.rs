@@ -168,6 +168,10 @@ fn state(of: &Capture) -> String {
     let done = of.tasks.iter().filter(|task| task.status == TaskStatus::Completed).count();
     say("Progress", (!of.tasks.is_empty()).then(|| format!("{done} of {} tasks done", of.tasks.len())));
     say("Turn", Some(if situation.turn_ended { "ended" } else { "was going on" }.to_owned()));
+    say(
+        "Working directory then",
+        situation.moved_to.as_ref().map(|dir| format!("{dir} (the next one begins in {})", of.origin.working_dir)),
+    );
     say("Stopped at", situation.failure.clone());
     say("Predecessor", of.origin.predecessor.as_ref().map(ToString::to_string));
     say("Unfinished tool calls", (!situation.open_tools.is_empty()).then(|| situation.open_tools.join("; ")));
@@ -296,6 +300,10 @@ mod tests {
         of.summary = Some("half done, password=hunter22".into());
         let text = Section::State.body(&of);
         assert!(text.contains("- Context: 164000 of 200000 tokens (82 %)\n"));
+        assert!(!text.contains("Working directory then"));
+        of.situation.moved_to = Some("/home/u/proj/.claude/worktrees/x".into());
+        let moved = "- Working directory then: /home/u/proj/.claude/worktrees/x (the next one begins in /home/u/proj)\n";
+        assert!(Section::State.body(&of).contains(moved));
         assert!(text.contains("```text\nhalf done, password=[redacted: password]\n```\n"), "{text}");
     }
 
