@@ -74,7 +74,7 @@ impl Host {
 
     fn decided(&mut self, decision: &Decision) {
         use DecisionKind as K;
-        if !matches!(decision.kind, K::ClientAttached | K::ClientDetached) {
+        if !matches!(decision.kind, K::ClientAttached | K::ClientDetached | K::TreeReaped) {
             self.why.clone_from(&decision.sentence);
         }
         if decision.kind == K::RestartRequested {

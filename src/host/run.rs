@@ -392,9 +392,13 @@ impl Host {
     pub(super) fn reap_tree(&mut self) {
         let until = self.clock.now().after(LEFTOVER_MS);
         if let Some(run) = &mut self.run {
+            let before = run.leftovers.len();
             for process in run.tree.drain(..).filter(|p| !p.is_gone()) {
                 let _ = process.signal(Signal::TERM);
                 run.leftovers.push((process, until));
+            }
+            if let Ok(processes @ 1..) = u32::try_from(run.leftovers.len() - before) {
+                self.events.push_back(Event::Reaped { run: run.number, processes });
             }
         }
     }

@@ -1,5 +1,6 @@
 //! `hopty restart`: what it prints and when it returns (CONTRACT C4).
 
+use std::os::unix::fs::PermissionsExt;
 use std::time::Instant;
 
 use hopty::standin::script::{Reply, Script};
@@ -12,7 +13,10 @@ use super::{assert_fails, end_all};
 /// The agent, idle after one answered prompt.
 fn idle() -> (World, super::support::term::Term) {
     let replies = (0..20).map(|n| Reply::text(format!("Answer {n}.")).filling(1000));
-    let world = World::new(Kind::StandIn, Script::list(replies)).unwrap();
+    asked(World::new(Kind::StandIn, Script::list(replies)).unwrap())
+}
+
+fn asked(world: World) -> (World, super::support::term::Term) {
     let term = world.start(&[]);
     term.wait_box();
     term.send("a question");
@@ -93,4 +97,25 @@ fn a_program_that_is_no_agent_starts_afresh() {
     end_all(&world);
     term.wait_exit();
     term.assert_whole();
+}
+
+#[test]
+fn what_a_run_leaves_behind_is_ended_and_told() {
+    let replies = (0..3).map(|n| Reply::text(format!("Answer {n}.")).filling(1000));
+    let mut world = World::new(Kind::StandIn, Script::list(replies)).unwrap();
+    // A process that hangs on the agent and that the agent does not end.
+    let agent = world.env.iter().find(|(name, _)| name == "HOPTY_PROGRAM_CLAUDE").unwrap().1.to_str().unwrap().to_owned();
+    let wrapper = world.home.join("wrapper");
+    std::fs::write(&wrapper, format!("#!/bin/sh\nsetsid sleep 1000 </dev/null >/dev/null 2>&1 &\nexec '{agent}' \"$@\"\n")).unwrap();
+    std::fs::set_permissions(&wrapper, std::fs::Permissions::from_mode(0o700)).unwrap();
+    world.set("HOPTY_PROGRAM_CLAUDE", wrapper.to_str().unwrap());
+    let (world, mut term) = asked(world);
+    world.ask(&["restart", "proj"]);
+    let reaped = world.wait_decision("tree.reaped", 1);
+    assert_eq!(reaped["sentence"], "1 process that run 1 had left behind was ended.");
+    world.wait_decision("delivery.submitted", 1);
+    world.wait_state("idle");
+    end_all(&world);
+    term.wait_exit();
+    world.assert_replays();
 }

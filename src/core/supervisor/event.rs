@@ -400,6 +400,13 @@ pub enum Event {
         /// Why, in words.
         error: String,
     },
+    /// What hung on a run that ended was sent SIGTERM; not told where there was nothing.
+    Reaped {
+        /// Which run.
+        run: u32,
+        /// How many processes.
+        processes: u32,
+    },
     /// A client attached.
     Attached {
         /// Which.

@@ -370,6 +370,7 @@ impl Supervisor {
             Event::Settings { changed } => self.settings(now, changed, out),
             Event::Saved { handoff, mark } => self.saved(now, handoff, *mark, out),
             Event::SaveFailed { error } => self.save_failed(now, error, out),
+            Event::Reaped { run, processes } => self.reaped(*run, *processes, out),
             Event::Attached { client, how } => {
                 self.decide(out, DecisionKind::ClientAttached, format!("Client {client} attached."), &[], |_| {});
                 if self.stopped && *how == Coming::Joins {
@@ -384,8 +385,7 @@ impl Supervisor {
             }
             Event::Degraded { part } => {
                 let text = format!("The {part} failed and is switched off; the session goes on without it.");
-                self.decide(out, DecisionKind::Degraded, text.clone(), &[], |_| {});
-                out.push(Action::Notice { about: DecisionKind::Degraded, text });
+                self.tell(out, DecisionKind::Degraded, text, &[], |_| {});
             }
             Event::Tick => {
                 self.ticked = now;

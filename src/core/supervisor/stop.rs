@@ -14,6 +14,15 @@ const IGNORED_MS: u64 = 12_000;
 pub(super) const CONT: Signal = Signal(if cfg!(any(target_os = "macos", target_os = "freebsd")) { 19 } else { 18 });
 
 impl Supervisor {
+    /// What a run left behind was ended.
+    pub(super) fn reaped(&self, run: u32, processes: u32, out: &mut Vec<Action>) {
+        let sentence = match processes {
+            1 => format!("1 process that run {run} had left behind was ended."),
+            n => format!("{n} processes that run {run} had left behind were ended."),
+        };
+        self.decide(out, DecisionKind::TreeReaped, sentence, &[self.event_seq], |_| {});
+    }
+
     pub(super) fn terminate(&mut self, now: Stamp, why: StopFor, out: &mut Vec<Action>) {
         let c = &self.policy.config.restart;
         let old_enough = self.run_started.after(c.young.ms()).min(now.after(IGNORED_MS));

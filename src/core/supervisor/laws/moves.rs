@@ -188,7 +188,7 @@ impl World {
     }
 
     fn anything(&mut self, dice: Dice) -> Event {
-        match dice.what % 40 {
+        match dice.what % 41 {
             0 => self.start(dice),
             1 => Event::Started { run: dice.with % 4, pid: 7, next: Some(self.new_conversation()) },
             2 => Event::CouldNotStart { run: dice.with % 4, code: 127 },
@@ -227,6 +227,7 @@ impl World {
             36 => Event::Ask { answer: an_answer(dice) },
             37 => Event::AskWas { answer: an_answer(dice), left: u64::from(dice.with) * 100 },
             38 => self.usage_limit(dice),
+            39 => Event::Reaped { run: dice.with % 4, processes: 1 + dice.with % 3 },
             28 => Event::Degraded { part: "screen model".to_owned() },
             _ => Event::Tick,
         }
