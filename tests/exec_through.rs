@@ -222,6 +222,21 @@ fn without_a_home_claude_runs_all_the_same() {
 }
 
 #[test]
+fn without_a_home_it_is_the_claude_that_the_environment_names() {
+    let mut world = world();
+    let named = world.project.join("named");
+    std::fs::write(&named, "#!/bin/sh\necho the named one: \"$@\"\n").unwrap();
+    std::fs::set_permissions(&named, std::fs::Permissions::from_mode(0o700)).unwrap();
+    world.env.retain(|(name, _)| name != "HOME");
+    world.set("HOPTY_PROGRAM_CLAUDE", named.to_str().unwrap());
+    world.set("HOPTY_RESTART_MODE", "nonsense");
+    let output = command(&world, &words("-p x")).output().unwrap();
+    assert_eq!(text(&output.stdout), "the named one: -p x\n");
+    let said = text(&output.stderr);
+    assert!(said.contains("HOPTY_RESTART_MODE") && said.contains("going on with the default"), "{said}");
+}
+
+#[test]
 fn without_a_terminal_on_either_side_it_is_claude_s_own_business() {
     let world = world();
     for args in ["", "a prompt", "--model opus"] {

@@ -39,7 +39,7 @@ pub(super) fn drop_in(args: Vec<OsString>) -> Result<u8, Failed> {
     let (wish, args) = take_options(args);
     let Ok(paths) = paths() else {
         let _ = writeln!(std::io::stderr(), "hopty: HOME is not set to an absolute path; Claude runs without hopty");
-        return Err(exec(&find_claude(None, &Config::default())?, &args));
+        return Err(exec(&find_claude(None, &settings::load_homeless())?, &args));
     };
     let host = if is_session(&wish, &args) { Some(Forked::new()?) } else { None };
     let (config, problems) = settings::load(&paths, &[]);

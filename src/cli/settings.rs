@@ -2,7 +2,7 @@
 
 use std::io::ErrorKind;
 use std::os::unix::fs::FileTypeExt;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 use super::error::Failed;
 use crate::core::config::{Config, File, FlagValue, Problem, ProblemKind, Source, Sources, resolve};
@@ -13,7 +13,15 @@ const MAX_FILE: u64 = 1 << 20;
 
 /// The configuration, and what is wrong with its pieces.
 pub(super) fn load(paths: &Paths, flags: &[FlagValue<'_>]) -> (Config, Vec<Problem>) {
-    let user_path = paths.config_file();
+    load_with(Some(paths.config_file()), flags)
+}
+
+/// The same where there is no home, and so no file of the user's.
+pub(super) fn load_homeless() -> Config {
+    load_with(None, &[]).0
+}
+
+fn load_with(user_path: Option<PathBuf>, flags: &[FlagValue<'_>]) -> (Config, Vec<Problem>) {
     let project_path = std::env::current_dir().unwrap_or_default().join(".hopty.toml");
     let mut unreadable = Vec::new();
     let mut text_of = |path: &Path| {
@@ -22,7 +30,8 @@ pub(super) fn load(paths: &Paths, flags: &[FlagValue<'_>]) -> (Config, Vec<Probl
             None
         })
     };
-    let (user, project) = (text_of(&user_path), text_of(&project_path));
+    let (user, project) = (user_path.as_deref().and_then(&mut text_of), text_of(&project_path));
+    let user_path = user_path.unwrap_or_default();
     let env: Vec<(String, String)> =
         std::env::vars_os().filter_map(|(n, v)| Some((n.into_string().ok()?, v.into_string().ok()?))).collect();
     let (user_name, project_name) = (user_path.display().to_string(), project_path.display().to_string());
