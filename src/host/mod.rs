@@ -225,8 +225,7 @@ impl Host {
             submit_when_idle: launch.offers.submit_when_idle,
             config: launch.config.clone(),
         };
-        let journal =
-            Journal::begin(&claim.dir.join("journal.jsonl"), launch.config.journal.max_bytes, launch.config.journal.files).ok();
+        let journal = Journal::begin(&claim.dir.join("journal.jsonl"), launch.config.journal.max_bytes, launch.config.journal.files);
         let watching = Watching::new(&paths, &dir, &own, claude);
         let channel = registry::channel_of(&paths.claude, &dir).unwrap_or_else(|e| {
             eprintln!("hopty: {e}; the channel is global");
@@ -251,7 +250,7 @@ impl Host {
             worker: Worker::new("hopty-worker"),
             copier: Worker::new(save::COPIER),
             recorder: Recorder::new(policy),
-            journal,
+            journal: None,
             events: VecDeque::new(),
             rules: OnceCell::new(),
             run: None,
@@ -290,10 +289,23 @@ impl Host {
             goodbye: None,
             last_housekeeping: Stamp(0),
         });
+        let unwritten = match journal {
+            Ok(journal) => {
+                host.journal = Some(journal);
+                None
+            }
+            Err(e) => Some(e),
+        };
         let open = host.recorder.open_line(Stamp(0), host.began, env!("CARGO_PKG_VERSION"));
         host.write_journal(&open);
         host.first_event()?;
         host.settle();
+        if let Some(e) = unwritten {
+            // After the start, so that it is what `status` and `why` say.
+            eprintln!("hopty: the journal cannot be opened: {e}");
+            host.told.push(format!("the journal cannot be opened ({e}): what happens is not written down"));
+            host.events.push_back(Event::Degraded { part: "journal".to_owned() });
+        }
         // The first run is spawned within the first step: exec has succeeded or failed by now.
         match &host.exit {
             Some(exit) if host.run.is_none() => {

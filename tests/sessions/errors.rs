@@ -119,3 +119,18 @@ fn a_bad_configuration_is_an_error_of_what_acts_by_it() {
     std::os::unix::fs::symlink("/dev/null", &file).unwrap();
     assert!(world.hopty(&["handoff", "list"]).status.success());
 }
+
+#[test]
+fn a_journal_that_cannot_be_opened_is_said_once_and_the_session_goes_on() {
+    let world = world();
+    std::fs::create_dir_all(world.session_dir().join("journal.jsonl")).unwrap();
+    let term = world.terminal(&["run", "--name", "proj", "--", "sh", "-c", "echo begun; exec cat"]);
+    term.wait_text("begun");
+    let said: Vec<String> = term.lines().into_iter().filter(|line| line.contains("journal")).collect();
+    assert!(said.len() == 1 && said[0].starts_with("hopty: the journal cannot be opened (Is a directory"), "{said:?}");
+    let why = world.status()["why"].as_str().unwrap().to_owned();
+    assert_eq!(why, "The journal failed and is switched off; the session goes on without it.");
+    term.send("\x1cn");
+    term.wait_text(&format!("just now: {why}"));
+    end_all(&world);
+}
