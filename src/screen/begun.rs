@@ -27,8 +27,15 @@ impl Begun {
             self.bytes.clear();
         }
         let string = matches!(open, Open::Command | Open::Text);
-        // Control characters inside a sequence were carried out at once, and other text is none there.
-        let more = bytes[start.unwrap_or(0)..].iter().filter(|byte| string || matches!(**byte, ESC | b' '..=b'~'));
+        // Control characters inside a sequence were carried out at once, and other text is none there. A string has them as text,
+        // but not before it has begun.
+        let begins = |byte: u8| string && matches!(byte, 0x30..=0x7e);
+        let mut inside = self.bytes.iter().any(|byte| begins(*byte));
+        let more = bytes[start.unwrap_or(0)..].iter().filter(|byte| {
+            let kept = inside || matches!(**byte, ESC | b' '..=b'~');
+            inside |= begins(**byte);
+            kept
+        });
         // A sequence that is longer is none for any terminal, and that much of it is enough to say so.
         self.bytes.extend(more.take(BYTES_MAX.saturating_sub(self.bytes.len())));
         if self.bytes.len() == BYTES_MAX && string {
@@ -63,13 +70,15 @@ mod tests {
 
     #[test]
     fn what_is_open_is_kept_from_its_beginning() {
-        let table: [(&[u8], &[u8]); 10] = [
+        let table: [(&[u8], &[u8]); 12] = [
             (b"", b""),
             (b"text\x1b[1m", b""),
             (b"text\x1b[1;3", b"\x1b[1;3"),
             (b"text\x1b", b"\x1b"),
             (b"\x1b[1\n2", b"\x1b[12"),
             (b"\x1b]0;ti\ttle", b"\x1b]0;ti\ttle"),
+            (b"\x1b\t]0;a\tb", b"\x1b]0;a\tb"),
+            (b"\x1b\xee\r_a\r", b"\x1b_a\r"),
             (b"\x1b]0;title\x1b", b"\x1b"),
             (b"\x1b]0;title\x07", b""),
             (b"\x1b[1\xe2\x82;", b"\x1b[1;"),
