@@ -335,7 +335,7 @@ impl Terminal {
         let wide = row.cell(col + 1).is_spacer();
         brush.go_from(self.origin(), col, caret.row);
         brush.wear(caret.look);
-        if self.is_on(Mode::Insert) {
+        if self.inserts(col) {
             // Writing will move what follows to the right again.
             brush.push(&format!("\x1b[{}P", 1 + usize::from(wide)));
         }

@@ -363,6 +363,7 @@ mod tests {
         assert_eq!(lines("1漢"), ["abcde", "fghij", "kl1 o", "p漢st", "uvwxy"]);
         assert_eq!(lines("\x1b[?7l123"), ["abcde", "fghij", "kl13o", "pqrst", "uvwxy"]);
         assert_eq!(lines("\x1b[4h1"), ["abcde", "fghij", "kl1mo", "pqrst", "uvwxy"]);
+        assert_eq!(lines("\x1b[4h\x1b[3;1H1\x1b[3;5H2"), ["abcde", "fghij", "1lmn2", "pqrst", "uvwxy"]);
         assert_eq!(lines("\x1b[@"), ["abcde", "fghij", "kl mo", "pqrst", "uvwxy"]);
         assert_eq!(lines("\x1b[P"), ["abcde", "fghij", "kln o", "pqrst", "uvwxy"]);
     }

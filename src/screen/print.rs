@@ -85,7 +85,7 @@ impl Terminal {
             self.wrap(End::Wrap);
         }
         let (col, edge, look) = (self.caret.col, self.edge(), self.caret.look);
-        let insert = self.modes.is_on(Mode::Insert);
+        let insert = self.inserts(col);
         if let Some(row) = self.page.grid.row_mut(self.caret.row) {
             if insert {
                 row.insert_within(col..edge, 1, look.erased());
@@ -118,7 +118,7 @@ impl Terminal {
             }
         }
         let (col, edge) = (self.caret.col, self.edge());
-        let insert = self.modes.is_on(Mode::Insert);
+        let insert = self.inserts(col);
         if let Some(row) = self.page.grid.row_mut(self.caret.row) {
             if insert {
                 row.insert_within(col..edge, 2, look.erased());
@@ -128,6 +128,12 @@ impl Terminal {
         self.advance(2, edge);
         self.last = Some(ch);
         self.changed = true;
+    }
+
+    /// Whether writing at a column moves the rest to the right: in insert mode, between the margins.
+    #[inline]
+    pub(super) fn inserts(&self, col: usize) -> bool {
+        self.modes.is_on(Mode::Insert) && self.region.has_col(col)
     }
 
     /// Moves the caret behind what was written; in the last column before the edge it stays and waits.
