@@ -190,7 +190,9 @@ impl Mode {
     /// The mode of a number, `None` for those that hopty does not know.
     #[must_use]
     pub fn from_number(space: ModeSpace, number: u16) -> Option<Self> {
-        Self::ALL.into_iter().find(|mode| mode.number() == (space, number))
+        let key = |(space, number): (ModeSpace, u16)| (space as u8, number);
+        let at = Self::ALL.binary_search_by_key(&key((space, number)), |mode| key(mode.number())).ok()?;
+        Self::ALL.get(at).copied()
     }
 
     /// Whether it is on in a fresh terminal.
