@@ -121,11 +121,7 @@ impl Host {
         typing.offset += bytes.len() as u64;
         let orders = typing.armed || client.read_only || pieces.iter().any(|piece| piece.class == Class::Prefix);
         if matches!(&client.sight, Sight::Apart { until: Until::Key, .. }) {
-            let typed = pieces.iter().any(|piece| piece.class != Class::Report);
-            typing.forget();
-            if typed {
-                self.redraw(id);
-            }
+            self.leave_page(id, &pieces);
             return;
         }
         let leads = !orders && pieces.iter().any(|piece| piece.class != Class::Report);

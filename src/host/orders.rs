@@ -41,6 +41,24 @@ impl Host {
         }
     }
 
+    /// A key on a page of hopty's own: the page goes away. The keys that it names work there as behind the prefix key, which
+    /// may be pressed again before them.
+    pub(super) fn leave_page(&mut self, id: u64, pieces: &[Piece]) {
+        let Some(client) = self.client_mut(id) else { return };
+        let cut: Vec<(Class, Vec<u8>)> = pieces.iter().map(|piece| (piece.class, client.typing.cut(piece).1)).collect();
+        let any = cut.iter().any(|(class, _)| *class != Class::Report);
+        let key = cut.into_iter().find(|(class, _)| !matches!(class, Class::Report | Class::Prefix)).map(|(_, bytes)| bytes);
+        client.typing.forget();
+        if !any {
+            return;
+        }
+        client.typing.armed = key.is_none();
+        self.redraw(id);
+        if let Some(key) = key.as_deref().map(keys).and_then(|keys| keys.into_iter().next()) {
+            self.obey(id, &key);
+        }
+    }
+
     fn pass_on(&mut self, id: u64, class: Class, bytes: Vec<u8>) {
         let may = self.client_mut(id).is_some_and(|client| !client.read_only);
         if may && !bytes.is_empty() {
@@ -75,7 +93,7 @@ impl Host {
             text.push_str(&format!("  \x1b[1m{key}\x1b[m       {does}\r\n"));
         }
         text.push_str(&format!("  \x1b[1m{prefix}\x1b[m  the key itself, for the program\r\n"));
-        text.push_str("\r\nFrom another terminal: hopty ls, attach, detach, status, restart, stop\r\n\r\nAny key goes back.");
+        text.push_str("\r\nFrom another terminal: hopty ls, attach, detach, status, restart, stop\r\n\r\nThese keys work here, too; any other goes back.");
         text
     }
 }

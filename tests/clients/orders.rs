@@ -110,11 +110,31 @@ fn the_help_is_shown_and_goes_away() {
     term.send("\x1b[I");
     term.send("q");
     term.wait_for("the picture", |screen| !screen.alternate() && screen.lines().iter().any(|line| line.contains("begun")));
-    assert!(!term.lines().iter().any(|line| line.contains("Any key")));
+    assert!(!term.lines().iter().any(|line| line.contains("goes back")));
     term.send("typed\r");
     term.wait_text("typed");
     assert!(!term.lines().iter().any(|line| line.contains('q')), "{:?}", term.lines());
     end(&world);
+}
+
+#[test]
+fn the_keys_of_the_help_work_there() {
+    for keys in ["d", "\x1cd", "\x1c", "l"] {
+        let world = world();
+        let mut term = run(&world, "echo begun; exec cat");
+        term.wait_text("begun");
+        term.send("\x1c?");
+        term.wait_text("any other goes back");
+        term.send(keys);
+        if !keys.contains('d') {
+            term.wait_for("the picture", |screen| !screen.alternate() && screen.lines().iter().any(|line| line.contains("begun")));
+            // Behind the prefix key that was pressed on the page its key is due.
+            term.send(if keys == "\x1c" { "d" } else { "\x1cd" });
+        }
+        assert_eq!(term.wait_exit(), 0);
+        term.wait_text("hopty: detached");
+        end(&world);
+    }
 }
 
 #[test]
