@@ -130,6 +130,14 @@ fn a_session_is_attached_beside() {
     tmux.term.send("alpha\r");
     tmux.term.wait_text("here is alpha");
     assert_eq!(tmux.ask(&["list-panes"]).lines().count(), 2);
+    // A wrong name is told, and does not go away with its pane.
+    tmux.bound("a");
+    tmux.term.wait_text("attach session:");
+    tmux.term.send("aleph\r");
+    tmux.term.wait_text("hopty: attach: aleph: there");
+    assert_eq!(tmux.ask(&["list-panes"]).lines().count(), 3);
+    tmux.term.send("\r");
+    wait_for("the pane to close", || (tmux.ask(&["list-panes"]).lines().count() == 2).then_some(()));
     tmux.end();
 }
 
