@@ -146,8 +146,11 @@ pub(super) fn restart(given: Option<&str>, now: bool, no_handoff: bool, wait: bo
         if as_json {
             say(format_args!("{done}"))?;
         } else {
-            let word = |key: &str| done[key].as_str().map_or_else(|| "none".to_owned(), visible);
-            say(format_args!("handed over as {}; conversation {}", word("handoff"), word("conversation")))?;
+            let word = |key: &str| done[key].as_str().map(visible);
+            let handed =
+                word("handoff").map_or_else(|| "started fresh without a handoff".to_owned(), |id| format!("handed over as {id}"));
+            let conversation = word("conversation").map_or_else(String::new, |id| format!("; conversation {id}"));
+            say(format_args!("{handed}{conversation}"))?;
         }
     }
     Ok(0)

@@ -8,7 +8,7 @@ use serde_json::Value;
 
 use super::support::claude::Kind;
 use super::support::world::World;
-use super::{assert_fails, end_all};
+use super::{assert_fails, detached, end_all};
 
 /// The agent, idle after one answered prompt.
 fn idle() -> (World, super::support::term::Term) {
@@ -118,4 +118,13 @@ fn what_a_run_leaves_behind_is_ended_and_told() {
     end_all(&world);
     term.wait_exit();
     world.assert_replays();
+}
+
+#[test]
+fn a_program_that_is_no_agent_is_only_started_anew() {
+    let world = super::world();
+    detached(&world, "one", &["cat"]);
+    let said = world.ask(&["restart", "one", "--wait"]);
+    assert_eq!(said, "restart of one requested: waiting for a safe point\nstarted fresh without a handoff\n");
+    end_all(&world);
 }
