@@ -107,7 +107,7 @@ impl Host {
         let deadlines = [
             self.recorder.supervisor.next_deadline(),
             self.kept.deadline(),
-            self.watching.deadline(),
+            self.look_deadline(),
             self.await_deadline(now),
             self.turn_deadline(now),
             self.unread_deadline(now),

@@ -21,6 +21,7 @@
 //! | `statusline` | the window, from Claude's own status line |
 //! | `turn` | when a turn began and ended, where no hook tells |
 //! | `limits` | usage limits, as Claude's files and its status line tell them |
+//! | `polling` | where nothing tells of changes |
 //! | `watching`, `signal_file` | transcript, sessions file; `.restart-session` |
 //! | `send` | what scripts type |
 //! | `waits` | those who wait for a state, an end or a change of the screen |
@@ -48,6 +49,7 @@ mod notices;
 mod orders;
 mod perform;
 mod picture;
+mod polling;
 mod repaint;
 mod report;
 mod requests;

@@ -1,9 +1,9 @@
-//! The files that say what Claude does: its transcript, its sessions file, the signal file. Read when inotify tells, and
-//! every 250 ms where nothing tells.
+//! The files that say what Claude does: its transcript, its sessions file, the signal file. Read when inotify tells; where
+//! nothing tells, every 250 ms, and more and more rarely while nothing happens.
 
 use std::path::{Path, PathBuf};
 
-use super::Host;
+use super::{Host, polling};
 use crate::claude::sessions_file::{self, Said};
 use crate::core::claude::args::Facts as OwnArgs;
 use crate::core::claude::facts::Facts;
@@ -19,7 +19,7 @@ use crate::core::supervisor::event::Event;
 use crate::core::time::Stamp;
 use crate::fs::paths::Paths;
 use crate::fs::tail::{Found, Tail};
-use crate::fs::watch::{POLL_MS, Watcher};
+use crate::fs::watch::{Watcher, pause};
 
 /// How often the transcript is looked at while a hook waits for its lines, in ms: Claude's own flush comes every 100.
 const AWAIT_LOOK_MS: u64 = 5;
@@ -102,15 +102,17 @@ pub(super) struct Watching {
     own: OwnArgs,
     claude: bool,
     needs_poll: bool,
+    /// That nothing tells was said.
+    pub told_polling: bool,
     /// No hook names the transcript: it must be found.
     pub hookless: bool,
-    looked: Stamp,
+    pub looked: Stamp,
 }
 
 impl Watching {
     pub fn new(paths: &Paths, dir: &Path, own: &OwnArgs, claude: bool) -> Self {
         let mut watching = Watching {
-            watcher: Watcher::new(),
+            watcher: polling::watcher(),
             following: None,
             goal: None,
             model: None,
@@ -126,6 +128,7 @@ impl Watching {
             own: own.clone(),
             claude,
             needs_poll: false,
+            told_polling: false,
             hookless: false,
             looked: Stamp(0),
         };
@@ -169,11 +172,15 @@ impl Watching {
         self.following.as_ref().is_some_and(|f| f.more)
     }
 
-    /// When to look although nothing tells.
-    pub fn deadline(&self) -> Option<Stamp> {
+    /// When to look although nothing tells. `changed` is when the screen last did.
+    pub fn deadline(&self, changed: Stamp) -> Option<Stamp> {
         // Where Claude keeps a project's transcripts is not computed, and a directory that it makes is not watched yet.
         let unknown = self.hookless && self.following.as_ref().is_some_and(|following| following.tail.is_none());
-        (self.claude && (unknown || self.needs_poll || self.watcher.is_blind())).then(|| self.looked.after(POLL_MS))
+        (self.claude && (unknown || self.polls())).then(|| self.looked.after(pause(self.looked.since(changed))))
+    }
+
+    pub fn polls(&self) -> bool {
+        self.needs_poll || self.watcher.is_blind()
     }
 
     /// What runs code in the settings that Claude reads for this project.
@@ -220,9 +227,14 @@ impl Host {
     /// What is looked at by time: a hook that waits for lines, a large file read in slices, places where nothing tells.
     pub(super) fn look_without_being_told(&mut self) {
         let now = self.clock.now();
-        if self.watching.deadline().is_some_and(|at| at <= now) {
+        if self.look_deadline().is_some_and(|at| at <= now) {
             self.watching.looked = now;
+            if self.watching.watcher.is_blind() {
+                // Another session may have ended and given one back.
+                self.watching.watcher = polling::watcher();
+            }
             self.look();
+            self.tell_polling();
         } else if self.watching.has_more() || self.hooks.values().any(|call| call.awaits.is_some()) {
             self.pump_transcript();
         }
@@ -230,6 +242,11 @@ impl Host {
 
     /// Something changed somewhere: look at everything that is watched.
     pub(super) fn look(&mut self) {
+        self.watching.needs_poll = false;
+        if self.watching.claude {
+            self.watching.watch_dir(&self.paths.claude);
+        }
+        self.watching.watcher.add(&self.paths.run());
         self.look_at_sessions_file();
         self.look_at_signals();
         self.pump_transcript();
@@ -292,9 +309,7 @@ impl Host {
             Some(dir) => self.watching.watch_dir(&dir),
             None => {
                 let found = self.paths.find_transcript(&following.conversation);
-                if found.is_some() {
-                    self.follow_file(found);
-                }
+                self.follow_file(found);
             }
         }
         let Some(following) = &mut self.watching.following else { return };

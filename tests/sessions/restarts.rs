@@ -128,3 +128,23 @@ fn a_program_that_is_no_agent_is_only_started_anew() {
     assert_eq!(said, "restart of one requested: waiting for a safe point\nstarted fresh without a handoff\n");
     end_all(&world);
 }
+
+#[cfg(debug_assertions)]
+#[test]
+fn without_inotify_files_are_looked_at_and_that_is_said_once() {
+    let replies = (0..3).map(|n| Reply::text(format!("Answer {n}.")).filling(1000));
+    let mut world = World::new(Kind::StandIn, Script::list(replies)).unwrap();
+    world.set("HOPTY_TEST_BLIND", "1");
+    let (world, mut term) = asked(world);
+    let said = world.wait_decision("degraded", 1);
+    assert!(said["sentence"].as_str().unwrap().contains("looked at every 250 ms, at rest every 4000 ms"), "{said}");
+    let conversation = world.status()["conversation"].as_str().unwrap().to_owned();
+    let signal = world.claude_dir().join(".restart-session");
+    std::fs::write(&signal, format!("{conversation}:{}\n", world.project.display())).unwrap();
+    world.wait_decision("delivery.submitted", 1);
+    world.wait_state("idle");
+    assert_eq!(world.decisions().iter().filter(|d| d["kind"] == "degraded").count(), 1);
+    end_all(&world);
+    term.wait_exit();
+    world.assert_replays();
+}
