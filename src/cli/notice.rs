@@ -1,17 +1,22 @@
-//! The lines that a person sees when Claude is started, or has ended, where a handoff waits (checklist 42, 52).
+//! The lines that a person sees when Claude is started, or has ended, where a handoff waits (checklist 42, 52), or a session
+//! goes on without a terminal.
 
 use std::path::Path;
 
+use serde_json::json;
+
+use super::control::{Control, dir_of};
 use super::error::visible;
 use super::handoff::settle;
+use super::list::PATIENCE;
 use super::session::ended;
 use crate::core::handoff::entry::Entry;
 use crate::core::handoff::sections::Section;
 use crate::core::handoff::text::{cut_chars, safe_line};
 use crate::core::ids::{Channel, SessionName};
 use crate::fs::paths::Paths;
-use crate::fs::registry;
 use crate::fs::store::Store;
+use crate::fs::{registry, session};
 use crate::io::clock::Clock;
 
 /// How much of the goal is shown, in characters.
@@ -32,6 +37,19 @@ pub(super) fn at_start(paths: &Paths) -> Option<String> {
         Err(error) => visible(&error.to_string()),
     };
     Some(format!("a handoff waits: {} ({age} old, {what}); `hopty --handoff` loads it", entry.id))
+}
+
+/// The sessions of Claude in this directory that no terminal shows: who closed a window and starts again may mean one of them.
+pub(super) fn without_terminal(paths: &Paths) -> Option<String> {
+    let here = std::env::current_dir().ok()?.canonicalize().ok()?;
+    let alone = |name: &SessionName| {
+        let object = Control::connect(paths, name, Some(PATIENCE)).and_then(|mut host| host.ask(json!({"do": "status"})));
+        object.is_ok_and(|object| object["agent"] == "claude" && object["clients"].as_array().is_some_and(Vec::is_empty))
+    };
+    let alive = session::list(paths).into_iter().filter(|(_, alive)| *alive).map(|(name, _)| name);
+    let of_here = alive.filter(|name| dir_of(paths, name).as_ref() == Some(&here));
+    let name = of_here.into_iter().find(alone)?;
+    Some(format!("{name} runs here without a terminal; `hopty attach {name}` goes back to it, this is another one"))
 }
 
 /// What waits when a session has ended, of it or of nobody.

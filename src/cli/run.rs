@@ -105,6 +105,11 @@ fn claude(paths: &Paths, mut config: Config, wish: Wish, args: Vec<OsString>, ho
     if let Some(limited) = &offers.limited {
         let _ = writeln!(std::io::stderr(), "hopty: {limited}");
     }
+    if !wish.detached
+        && let Some(alone) = notice::without_terminal(paths)
+    {
+        let _ = writeln!(std::io::stderr(), "hopty: {alone}");
+    }
     if wish.handoff == Begin::Fresh
         && let Some(waiting) = notice::at_start(paths)
     {

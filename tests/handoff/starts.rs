@@ -318,3 +318,28 @@ fn item_067_several_sessions_on_one_channel_each_keep_their_own_handoff() {
     }
     world.assert_nothing_left();
 }
+
+/// Who closed a window and starts again has not lost the work, and is told so.
+#[test]
+fn a_start_tells_of_a_session_that_no_terminal_shows() {
+    let world = World::with(Kind::StandIn, None, Script::list([]));
+    let mut first = world.start(&[]);
+    first.wait_box();
+    let told = |term: &super::support::term::Term| term.lines().iter().any(|line| line.contains("without a terminal"));
+    let mut second = world.start(&[]);
+    second.wait_box();
+    assert!(!told(&second), "it is shown by one");
+    world.ask(&["stop", "--kill", "proj-2"]);
+    second.wait_exit();
+    first.hang_up();
+    first.wait_exit();
+    wait_for("nobody to be attached", || (json_of(&world, &["status", "proj", "--json"])["clients"] == json!([])).then_some(()));
+    let mut second = world.start(&[]);
+    second.wait_text("hopty: proj runs here without a terminal; `hopty attach proj` goes back to it");
+    second.wait_box();
+    for name in ["proj", "proj-2"] {
+        world.ask(&["stop", "--kill", name]);
+    }
+    second.wait_exit();
+    world.assert_nothing_left();
+}
