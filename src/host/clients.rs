@@ -30,6 +30,8 @@ const ANSWERS_HIGH: usize = 1 << 20;
 const TURN: u32 = 64;
 /// Until when the first line must have come, in ms (CONTRACT C12).
 const HELLO_MS: u64 = 5000;
+/// How long a session that is over stays for somebody who is about to ask, in ms.
+pub(super) const ASKS_MS: u64 = 250;
 /// How long a connection that is to be closed may take to read its last answer, in ms.
 const CLOSING_MS: u64 = 1000;
 
@@ -83,6 +85,9 @@ pub(super) struct Connection {
     pub pid: i32,
     /// Who it is, where that was looked up already.
     pub asker: Option<Asker>,
+    /// It has just come, or was shown a screen in which it looks for something: until when its next request is waited for at the
+    /// session's end.
+    pub asks: Option<Stamp>,
     pub client: Option<Client>,
     opened: Stamp,
     /// To be closed when everything is written, and at this time whatever happens.
@@ -102,6 +107,7 @@ impl Connection {
             greeted: false,
             pid,
             asker: None,
+            asks: Some(opened.after(ASKS_MS)),
             client: None,
             opened,
             closing: None,

@@ -25,7 +25,7 @@ impl Host {
         }
         let now = self.clock.now();
         let until = *self.goodbye.get_or_insert(now.after(FAREWELL_MS));
-        let quiet = self.connections.values().all(Connection::is_quiet);
+        let quiet = self.connections.values().all(|c| c.is_quiet() && c.asks.is_none_or(|until| now >= until));
         // A program that ended at once: its client is still on the way to fetch output and exit code.
         let fetched = self.launch.detached || self.next_client > 1 || self.launcher.is_none();
         // The last bytes are owed to a slow terminal, unless somebody asked for the session's end.
@@ -117,6 +117,7 @@ impl Host {
             self.run.as_ref().and_then(|run| run.deadline(now)),
             self.connections.values().filter_map(Connection::deadline).min(),
             self.goodbye.filter(|at| *at > now),
+            self.goodbye.and_then(|_| self.connections.values().filter_map(|c| c.asks).filter(|at| *at > now).min()),
             self.rebind_at,
             self.session_file_at,
             self.accept_at.filter(|at| *at > now),

@@ -37,6 +37,9 @@ impl Host {
             self.greet(id, line);
             return;
         }
+        if let Some(connection) = self.connections.get_mut(&id) {
+            connection.asks = None;
+        }
         match parse_request(line) {
             Ok((request, wanted)) => {
                 // A request that fails costs its own answer, not the session.

@@ -7,6 +7,7 @@
 use serde_json::{Value, json};
 
 use super::Host;
+use super::clients::ASKS_MS;
 use crate::core::supervisor::Agent;
 use crate::core::supervisor::state::State;
 use crate::core::time::Stamp;
@@ -70,7 +71,14 @@ impl Host {
                 continue;
             }
             match self.look_for(&waiting, now) {
-                Some(line) => self.send(waiting.connection, &line),
+                Some(line) => {
+                    self.send(waiting.connection, &line);
+                    // What it looks for may come with the program's last words, and be asked for after them.
+                    let looks_on = waiting.wanted.wanted == WaitFor::Text && self.exit.is_none();
+                    if let Some(connection) = self.connections.get_mut(&waiting.connection).filter(|_| looks_on) {
+                        connection.asks = Some(now.after(ASKS_MS));
+                    }
+                }
                 None => self.waits.0.push(waiting),
             }
         }

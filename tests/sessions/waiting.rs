@@ -115,7 +115,8 @@ fn a_text_that_comes_with_the_end_is_found() {
     let mut term = world.terminal(&["attach", "one"]);
     term.send("\r");
     term.wait_exit();
-    assert_eq!(code(waits), 0);
+    let output = waits.wait_with_output().unwrap();
+    assert_eq!(output.status.code(), Some(0), "{}", text(&output.stderr));
     world.assert_nothing_left();
 }
 

@@ -70,12 +70,8 @@ impl After {
     #[must_use]
     pub fn prompt(self) -> &'static str {
         match self {
-            After::Limit => {
-                "The usage limit has been reset. Continue the task you were working on; do not repeat work that is already complete."
-            }
-            After::Error => {
-                "An API error ended your last turn. Continue the task you were working on; do not repeat work that is already complete."
-            }
+            After::Limit => "The usage limit is over. Go on where you stopped; what is done already stays done.",
+            After::Error => "Your last turn ended in an API error. Go on where it stopped; what is done already stays done.",
         }
     }
 }
