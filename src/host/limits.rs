@@ -44,8 +44,10 @@ impl Host {
         if let Some(resets) = failure.resets_at {
             return Some((failure.limit.as_deref().map_or(LimitKind::Other, named), resets));
         }
-        // An API key has no such limits, and its refusal is an error like others.
-        self.used().iter().filter(|used| used.percent >= FULL).map(|used| (used.kind, used.resets)).max_by_key(|(_, resets)| *resets)
+        // An API key has no such limits, and its refusal is an error like others. Up to 2.1.197 the line says it in words only.
+        let kind = LimitKind::said(&failure.said);
+        let meant = |used: &&Used| kind.map_or(used.percent >= FULL, |kind| used.kind == kind);
+        self.used().iter().filter(meant).map(|used| (used.kind, used.resets)).max_by_key(|(_, resets)| *resets)
     }
 
     fn used(&self) -> &[Used] {

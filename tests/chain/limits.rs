@@ -28,13 +28,29 @@ fn now() -> u64 {
 
 /// The API's refusal of a subscription that is used up.
 fn used_up(claim: &str, resets: u64) -> Reply {
+    let window = if claim == "five_hour" { "5h" } else { "7d" };
+    let of_window = |what: &str| format!("anthropic-ratelimit-unified-{window}-{what}");
     Reply::error(429, "rate_limit_error", "This request would exceed your account's rate limit. Please try again later.")
         .with_header("anthropic-ratelimit-unified-status", "rejected")
         .with_header("anthropic-ratelimit-unified-reset", resets.to_string())
         .with_header("anthropic-ratelimit-unified-representative-claim", claim)
+        .with_header(of_window("status"), "rejected")
+        .with_header(of_window("reset"), resets.to_string())
+        .with_header(of_window("utilization"), "1.0")
         .with_header("anthropic-ratelimit-unified-overage-status", "rejected")
         .with_header("anthropic-ratelimit-unified-overage-disabled-reason", "org_level_disabled")
         .with_header("retry-after", resets.saturating_sub(now()).to_string())
+}
+
+/// An answer within a limit that resets then.
+fn nearly_used_up(reply: Reply, resets: u64) -> Reply {
+    reply
+        .with_header("anthropic-ratelimit-unified-status", "allowed")
+        .with_header("anthropic-ratelimit-unified-reset", resets.to_string())
+        .with_header("anthropic-ratelimit-unified-representative-claim", "five_hour")
+        .with_header("anthropic-ratelimit-unified-5h-status", "allowed")
+        .with_header("anthropic-ratelimit-unified-5h-reset", resets.to_string())
+        .with_header("anthropic-ratelimit-unified-5h-utilization", "0.97")
 }
 
 /// A world with a subscription in place of a key; the token is nobody's.
@@ -182,11 +198,13 @@ pub fn a_failed_login_is_left_to_a_person(kind: Kind) {
     world.assert_nothing_left();
 }
 
+/// Up to 2.1.197 the line of a limit names no reset: the status line has told it before.
+///
 /// What waits in the channel cannot be loaded before the limit is over, so it waits as much longer. It is written down at once, so
 /// the host may die.
 pub fn a_handoff_expires_later_by_a_limit_that_was_waited_for(kind: Kind) {
     let script = Script::each(|_, n| match n {
-        0 => Reply::text("Hello.").filling(10_000),
+        0 => nearly_used_up(Reply::text("Hello.").filling(10_000), now() + 10_800),
         _ => used_up("five_hour", now() + 10_800),
     });
     let Some(world) = subscribed(kind, script) else { return };

@@ -9,6 +9,10 @@ use super::transcript::{
     Assistant, Failure, Line, RESULT_CAP, ResultDetail, TASK_CAP, TEXT_CAP, TaskRow, ToolInput, ToolResult, ToolUse, Usage, User,
     UserKind,
 };
+use crate::core::handoff::text::cut_words;
+
+/// How much of a failure's words is kept, in bytes.
+const SAID_CAP: usize = 200;
 
 /// Beginnings of user lines that Claude writes for its own commands and their output.
 const COMMANDS: [&str; 9] = [
@@ -45,11 +49,12 @@ impl Raw {
         let model = message.model.0.unwrap_or_default();
         let synthetic = model == "<synthetic>";
         let limits = self.quota_limits.0.unwrap_or_default();
-        let failure = synthetic.then(|| Failure {
+        let mut failure = synthetic.then(|| Failure {
             error: self.error.0.unwrap_or_default(),
             status: self.api_error_status.0,
             resets_at: limits.resets_at.0,
             limit: limits.rate_limit_type.0,
+            said: String::new(),
         });
         let (mut text, mut tool_uses) = (String::new(), Vec::new());
         match message.content {
@@ -64,6 +69,9 @@ impl Raw {
                 }
             }
             Content::Nothing => {}
+        }
+        if let Some(failure) = &mut failure {
+            cut_words(&text, SAID_CAP).clone_into(&mut failure.said);
         }
         Assistant {
             message_id: message.id.0.unwrap_or_default(),

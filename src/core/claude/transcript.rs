@@ -83,6 +83,8 @@ pub struct Failure {
     pub resets_at: Option<u64>,
     /// `five_hour`, `seven_day`.
     pub limit: Option<String>,
+    /// What the screen says, at most 200 bytes.
+    pub said: String,
 }
 
 /// Token counts of one message.

@@ -38,6 +38,19 @@ pub enum LimitKind {
 }
 
 impl LimitKind {
+    /// The limit that Claude's words on the screen name (`You've hit your session limit`, measured on 2.1.197; `5-hour` and
+    /// `weekly` limit, on 2.1.329); `None` for any other words.
+    #[must_use]
+    pub fn said(text: &str) -> Option<Self> {
+        let rest = text.strip_prefix("You've hit your ")?;
+        let name = rest.split_once(" limit").map_or(rest, |(name, _)| name);
+        match name {
+            "session" | "5-hour" => Some(LimitKind::FiveHour),
+            "weekly" => Some(LimitKind::SevenDay),
+            _ => None,
+        }
+    }
+
     /// The words of a sentence.
     #[must_use]
     pub fn words(self) -> &'static str {

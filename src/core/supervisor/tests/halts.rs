@@ -36,6 +36,16 @@ fn blocked_on(what: &str) -> (State, Option<String>) {
 }
 
 #[test]
+fn a_limit_is_known_by_its_words() {
+    let of = |text| LimitKind::said(text);
+    assert_eq!(of("You've hit your session limit · resets 11:19am (UTC)"), Some(LimitKind::FiveHour));
+    assert_eq!(of("You've hit your weekly limit · resets Nov 22"), Some(LimitKind::SevenDay));
+    for other in ["API Error: Request rejected (429) · You've hit your weekly limit", "You've hit your head", ""] {
+        assert_eq!(of(other), None);
+    }
+}
+
+#[test]
 fn the_line_may_come_before_the_hook() {
     let mut s = Session::busy(claude());
     assert_eq!(limit(&mut s, HOUR, 7), "limit.reached, notice, keep handoffs");
