@@ -22,10 +22,36 @@ use crate::io::clock::Clock;
 /// How much of the goal is shown, in characters.
 const GOAL_CAP: usize = 60;
 
-/// What waits in this directory's channel; `None` when nothing does. A store that cannot be read is told of when a
-/// handoff is asked for, and keeps nobody from Claude.
-pub(super) fn at_start(paths: &Paths) -> Option<String> {
-    let (store, entry) = waiting(paths, &std::env::current_dir().ok()?, None)?;
+/// What a person is told before Claude draws, a line each: what is wrong with the store, so that it is not a hand-over in
+/// the middle of the work that finds out, and what waits in this directory's channel. Neither keeps anyone from Claude.
+pub(super) fn at_start(paths: &Paths) -> Vec<String> {
+    let Ok(dir) = std::env::current_dir() else { return Vec::new() };
+    let wrong = wrong(paths, &dir).map(|why| format!("the store of handoffs is not as it should be: {}", visible(&why)));
+    wrong.into_iter().chain(pending(paths, &dir)).collect()
+}
+
+/// Why a handoff of this directory could not be saved, or is kept aside when it is; `None` where nothing is known to be wrong.
+fn wrong(paths: &Paths, dir: &Path) -> Option<String> {
+    let store = Store::at(&paths.claude);
+    let place = store.dir();
+    if std::fs::symlink_metadata(place).is_err() {
+        return None;
+    }
+    if let Err(error) = store.make() {
+        return Some(error.to_string());
+    }
+    if nix::unistd::access(place, nix::unistd::AccessFlags::W_OK).is_err() {
+        return Some(format!("{} cannot be written", place.display()));
+    }
+    let channel = registry::channel_of(&paths.claude, dir).unwrap_or_else(|_| Channel::global());
+    match store.list(Some(&channel)) {
+        Ok(_) => store.take_notices().into_iter().next(),
+        Err(error) => Some(error.to_string()),
+    }
+}
+
+fn pending(paths: &Paths, dir: &Path) -> Option<String> {
+    let (store, entry) = waiting(paths, dir, None)?;
     let age = super::handoff::age(Clock::wall().0.saturating_sub(entry.created_at.0));
     let what = match store.show(&entry.id) {
         Ok(loaded) => {

@@ -110,10 +110,10 @@ fn claude(paths: &Paths, mut config: Config, wish: Wish, args: Vec<OsString>, ho
     {
         let _ = writeln!(std::io::stderr(), "hopty: {alone}");
     }
-    if wish.handoff == Begin::Fresh
-        && let Some(waiting) = notice::at_start(paths)
-    {
-        let _ = writeln!(std::io::stderr(), "hopty: {waiting}");
+    if wish.handoff == Begin::Fresh {
+        for told in notice::at_start(paths) {
+            let _ = writeln!(std::io::stderr(), "hopty: {told}");
+        }
     }
     begin(paths, config, wish, Chosen { agent: Agent::Claude, program, called: "claude".to_owned(), version, offers, args }, host)
 }

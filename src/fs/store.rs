@@ -110,6 +110,12 @@ impl Store {
         Self { dir, records, manifests }
     }
 
+    /// Its directory.
+    #[must_use]
+    pub fn dir(&self) -> &Path {
+        &self.dir
+    }
+
     /// Makes its directory where that is missing.
     ///
     /// # Errors

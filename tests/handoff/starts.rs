@@ -51,9 +51,25 @@ fn the_notice_stands_above_claude_and_is_safe() {
     assert!(said.contains("[redacted: ") && said.contains("...") && !said.contains('\u{1b}'), "{said}");
     world.ask(&["stop", "--kill", "proj"]);
     // A store that cannot be read keeps nobody from Claude.
+    let whole = std::fs::read(manifest_path(&world)).unwrap();
     std::fs::write(manifest_path(&world), "{").unwrap();
-    assert!(world.hopty(&["--detached"]).status.success());
-    world.ask(&["stop", "--kill", "proj"]);
+    let start = || {
+        let output = world.hopty(&["--detached"]);
+        assert!(output.status.success(), "{output:?}");
+        world.ask(&["stop", "--kill", "proj"]);
+        text(&output.stderr)
+    };
+    // It is said before the work begins, and nothing is changed.
+    let said = start();
+    assert!(said.starts_with("hopty: the store of handoffs is not as it should be: ") && said.contains("cannot be read"), "{said}");
+    assert_eq!(std::fs::read_to_string(manifest_path(&world)).unwrap(), "{");
+    std::fs::write(manifest_path(&world), whole).unwrap();
+    let store = world.claude_dir().join("handoff");
+    let mode = |mode| std::fs::set_permissions(&store, std::os::unix::fs::PermissionsExt::from_mode(mode)).unwrap();
+    mode(0o777);
+    assert!(start().contains("can be written by others"));
+    mode(0o700);
+    assert!(start().starts_with("hopty: a handoff waits: "), "all is well again");
 }
 
 #[test]
