@@ -115,7 +115,7 @@ impl Peer {
                     let new = loop {
                         // These may come at any time, and are not answered.
                         let frame = self.frame().expect("the host closed the connection");
-                        if ![tag::NOTICE, tag::UNDO].contains(&frame.tag) {
+                        if ![tag::NOTICE, tag::UNDO, tag::HOLD].contains(&frame.tag) {
                             break frame;
                         }
                     };

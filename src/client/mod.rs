@@ -54,6 +54,8 @@ struct Client {
     notices: Notices,
     undo: Vec<u8>,
     suspending: bool,
+    /// The child has enough to read: the keyboard waits.
+    typing_waits: bool,
     /// It was continued before it had stopped: it does not stop.
     continued: bool,
     /// A signal that ends programs came and was passed on.
@@ -121,6 +123,7 @@ pub fn attach(socket: UnixStream, greeting: Greeting, options: Options) -> io::R
         notices: Notices::default(),
         undo: Vec::new(),
         suspending: false,
+        typing_waits: false,
         continued: false,
         told_to_end: false,
         hung_up: None,
@@ -221,7 +224,7 @@ impl Client {
             }
             let stdin = io::stdin();
             let reads = self.relay == Relay::On && !self.suspending && self.hung_up.is_none();
-            if reads && self.stream.waiting() < TYPED_HIGH {
+            if reads && !self.typing_waits && self.stream.waiting() < TYPED_HIGH {
                 set.add('i', stdin.as_fd(), Interest::Read);
             }
             let patience = self.hung_up.map(|until| until.saturating_duration_since(Instant::now()));
@@ -304,6 +307,7 @@ impl Client {
                     self.undo = frame.payload;
                     self.set_relay(self.relay);
                 }
+                tag::HOLD => self.typing_waits = frame.payload == [1],
                 tag::NOTICE => self.notices.take(&frame.payload),
                 tag::BYE => return Some(self.goodbye(&frame.payload)),
                 _ => {}

@@ -96,6 +96,8 @@ pub(super) struct Connection {
     more: bool,
     /// What it sent has to wait.
     held: bool,
+    /// It was told to send no more of what is typed.
+    told_to_wait: bool,
     /// A `restart --wait` whose end this connection wants to hear.
     pub waits: Option<u64>,
 }
@@ -113,6 +115,7 @@ impl Connection {
             closing: None,
             more: false,
             held: false,
+            told_to_wait: false,
             waits: None,
         }
     }
@@ -150,6 +153,15 @@ impl Connection {
         match &self.client {
             Some(client) => typing_waits && matches!(client.via, Via::Relay(_)),
             None => self.stream.waiting() > ANSWERS_HIGH,
+        }
+    }
+
+    /// Where its bytes are relayed, the keyboard waits at the other end: behind what is typed, nothing else would be heard.
+    fn tell_to_wait(&mut self, typing_waits: bool) {
+        let waits = typing_waits && self.is_relayed();
+        if waits != self.told_to_wait {
+            self.told_to_wait = waits;
+            self.frame(tag::HOLD, &[u8::from(waits)]);
         }
     }
 
@@ -278,7 +290,9 @@ impl Host {
             self.look_again(id);
             self.pursue(id);
             self.tell_undo(id);
+            let typing_waits = self.typing_waits();
             let Some(connection) = self.connections.get_mut(&id) else { continue };
+            connection.tell_to_wait(typing_waits);
             let silent = !connection.greeted && now >= connection.opened.after(HELLO_MS);
             let over = connection.closing.is_some_and(|until| connection.is_quiet() || now >= until);
             if silent || over {
