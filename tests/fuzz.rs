@@ -87,7 +87,7 @@ fn fuzz(name: &str, mut try_one: impl FnMut(&mut Random)) {
     println!("{name}: {n} inputs in {:?}", began.elapsed());
 }
 
-const WRITTEN: [&str; 40] = [
+const WRITTEN: [&str; 45] = [
     "text",
     "漢字",
     "e\u{301}",
@@ -112,6 +112,11 @@ const WRITTEN: [&str; 40] = [
     "\x1b[9999b",
     "\x1b[2;4r",
     "\x1b[?69h\x1b[3;9s",
+    "\x1b[46;2;2;4;9$x",
+    "\x1b[1;1;3;5;1;2;3$v",
+    "\x1b[1\"q",
+    "\x1b[?2J",
+    "\x1b[9'}",
     "\x1b[?6h",
     "\x1b[?1049h",
     "\x1b[?1049l",
