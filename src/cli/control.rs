@@ -130,10 +130,8 @@ pub(super) struct Control {
 impl Control {
     /// Connects and greets; `patience` for each answer, `None` for ever once connected.
     pub fn connect(paths: &Paths, name: &SessionName, patience: Option<Duration>) -> Result<Self, Failed> {
-        let unreachable = |e: &dyn std::fmt::Display| {
-            Failed::new(125, format!("it does not answer: {e}"))
-                .about(name)
-                .hint("its host may be stopped or busy: `hopty ls` looks again")
+        let unreachable = |e: &std::io::Error| {
+            Failed::new(125, unanswered(e)).about(name).hint("its host may be stopped or busy: `hopty ls` looks again")
         };
         let first = patience.unwrap_or(CONNECT);
         let socket = dial(paths, name, first).map_err(|e| unreachable(&e))?;
@@ -178,9 +176,7 @@ impl Control {
             std::io::ErrorKind::UnexpectedEof | std::io::ErrorKind::ConnectionReset => {
                 Failed::from(Failure::new(Code::Ended, "the session ended", "")).about(&name)
             }
-            _ => Failed::new(125, format!("no answer: {e}"))
-                .about(&name)
-                .hint("its host may be stopped or busy: `hopty ls` looks again"),
+            _ => Failed::new(125, unanswered(&e)).about(&name).hint("its host may be stopped or busy: `hopty ls` looks again"),
         })?;
         let answer: Answer =
             serde_json::from_str(&line).map_err(|e| Failed::new(125, format!("the answer cannot be read: {e}")).about(&name))?;
@@ -205,6 +201,14 @@ impl Control {
     /// Reads until the other side closes.
     pub fn wait_for_end(&mut self) {
         while self.line().is_ok() {}
+    }
+}
+
+/// That a host does not answer, and why, where that is not simply the time.
+pub(super) fn unanswered(error: &std::io::Error) -> String {
+    match error.kind() {
+        std::io::ErrorKind::WouldBlock | std::io::ErrorKind::TimedOut => "it does not answer in time".to_owned(),
+        _ => format!("it does not answer: {error}"),
     }
 }
 

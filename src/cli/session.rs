@@ -7,7 +7,7 @@ use std::time::Duration;
 
 use serde_json::{Value, json};
 
-use super::control::{CONNECT, Control, Rule, any, dial, live, paths};
+use super::control::{CONNECT, Control, Rule, any, dial, live, paths, unanswered};
 use super::error::{Failed, say, visible};
 use super::notice;
 use crate::client::start::Greeting;
@@ -35,9 +35,8 @@ pub(super) fn attach(given: Option<&str>, read_only: bool) -> Result<u8, Failed>
     if !std::io::stdin().is_terminal() || !std::io::stdout().is_terminal() {
         return Err(Failed::new(2, "it needs a terminal on standard input and output").hint("`hopty screen` needs none"));
     }
-    let socket = dial(&paths, &name, CONNECT).map_err(|e| {
-        Failed::new(125, format!("it does not answer: {e}")).about(&name).hint("`hopty ls` shows whether its host lives")
-    })?;
+    let socket = dial(&paths, &name, CONNECT)
+        .map_err(|e| Failed::new(125, unanswered(&e)).about(&name).hint("`hopty ls` shows whether its host lives"))?;
     join(&paths, &name, socket, Greeting::Due, Options { read_only, env: lent(&paths) })
 }
 

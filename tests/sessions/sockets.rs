@@ -124,6 +124,7 @@ fn a_host_that_does_not_answer_is_unresponsive_within_a_second() {
             assert_eq!(two["state"], "unknown", "the others answer");
         }
     }
+    assert_fails(&world.hopty(&["screen", "one"]), 125, "screen: one: it does not answer in time");
     support::kill(host, nix::libc::SIGCONT);
     end_all(&world);
 }
