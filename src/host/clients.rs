@@ -2,209 +2,28 @@
 //!
 //! What becomes of a client's terminal is in `terminals`.
 
-use std::os::fd::AsFd;
-
+use super::Host;
+use super::connection::{Client, HELLO_MS};
 use super::lacks::Kind;
 use super::seen::Window;
 use super::sight::Sight;
-use super::terminals::{Goal, Via};
+use super::terminals::Via;
 use super::typing::Typing;
-use super::{Host, Token};
 use crate::core::process::Signal;
-use crate::core::supervisor::event::{Asker, Coming, Event};
-use crate::core::terminal::{Modes, Size};
+use crate::core::supervisor::event::{Coming, Event};
+use crate::core::terminal::Size;
 use crate::core::time::Stamp;
 use crate::io::outbuf::OutBuf;
-use crate::io::poll::{Interest, PollSet, Ready as Readiness};
+use crate::io::poll::Ready as Readiness;
 use crate::io::process::StatFile;
 use crate::ipc::frame::{Frame, tag};
 use crate::ipc::message::{Attach, Code, Failure, error_line};
-use crate::ipc::stream::{Life, Stream};
+use crate::ipc::stream::Life;
 
-/// Bytes waiting for a relay, or for a client that is stopped, above which the child is not read: it is throttled, not the
-/// keyboard. For a terminal that takes bytes, none may wait: what is queued before it makes its keys slow.
-pub(super) const OUT_HIGH: usize = 1 << 18;
-/// Bytes waiting for a peer that does not read its answers above which its requests are not read either.
-const ANSWERS_HIGH: usize = 1 << 20;
 /// Lines or frames of one connection that are taken before others have their turn.
 const TURN: u32 = 64;
-/// Until when the first line must have come, in ms (CONTRACT C12).
-const HELLO_MS: u64 = 5000;
-/// How long a session that is over stays for somebody who is about to ask, in ms.
-pub(super) const ASKS_MS: u64 = 250;
 /// How long a connection that is to be closed may take to read its last answer, in ms.
 const CLOSING_MS: u64 = 1000;
-
-/// A client.
-#[derive(Debug)]
-pub(super) struct Client {
-    pub number: u32,
-    /// Whether its process runs and has the foreground.
-    pub stat: Option<StatFile>,
-    pub size: Size,
-    pub read_only: bool,
-    pub typing: Typing,
-    pub tty: Option<String>,
-    pub window: Option<Window>,
-    /// What its terminal cannot do.
-    pub kind: Kind,
-    /// The modes of its terminal before it made it raw, and after.
-    pub found: Option<Modes>,
-    pub raw: Option<Modes>,
-    pub via: Via,
-    pub sight: Sight,
-    /// When its person typed last.
-    pub typed: Stamp,
-    pub out: OutBuf,
-    /// What the client was last told to write if the host dies.
-    pub undo: Vec<u8>,
-    /// The run, the screen's `undo_revision`, and whether the run was muted, when that was.
-    pub undo_seen: Option<(u32, u64, bool)>,
-    /// It is stopped or in the background: when to look again, and since when.
-    pub paused: Option<(Stamp, Stamp)>,
-    /// When it was last seen to run.
-    pub checked: Stamp,
-    /// The child asked its terminal something: until when to wait for the answer.
-    pub asked: Option<Stamp>,
-    /// What happens as soon as everything is written.
-    pub goal: Option<Goal>,
-    /// How many bytes waited, and since when it is that many.
-    pub progress: (usize, Stamp),
-    /// The run that it was suspended from, and what turns on again what was turned off; none where only a picture can.
-    pub redo: Option<(u32, Vec<u8>)>,
-    /// It was here before and comes back from a suspension.
-    pub returns: bool,
-    pub leaving: bool,
-}
-
-/// One connection.
-#[derive(Debug)]
-pub(super) struct Connection {
-    pub stream: Stream,
-    pub greeted: bool,
-    pub pid: i32,
-    /// Who it is, where that was looked up already.
-    pub asker: Option<Asker>,
-    /// It has just come, or was shown a screen in which it looks for something: until when its next request is waited for at the
-    /// session's end.
-    pub asks: Option<Stamp>,
-    pub client: Option<Client>,
-    opened: Stamp,
-    /// To be closed when everything is written, and at this time whatever happens.
-    closing: Option<Stamp>,
-    /// There is more to take in than one turn allows.
-    more: bool,
-    /// What it sent has to wait.
-    held: bool,
-    /// It was told to send no more of what is typed.
-    told_to_wait: bool,
-    /// A `restart --wait` whose end this connection wants to hear.
-    pub waits: Option<u64>,
-}
-
-impl Connection {
-    pub fn new(stream: Stream, pid: i32, opened: Stamp) -> Self {
-        Connection {
-            stream,
-            greeted: false,
-            pid,
-            asker: None,
-            asks: Some(opened.after(ASKS_MS)),
-            client: None,
-            opened,
-            closing: None,
-            more: false,
-            held: false,
-            told_to_wait: false,
-            waits: None,
-        }
-    }
-
-    /// Whether more output may be read for it.
-    pub fn has_room(&self) -> bool {
-        self.client.as_ref().is_none_or(|client| {
-            let limit = if client.paused.is_some() { OUT_HIGH } else { 1 };
-            client.leaving || !client.gets_bytes() || (client.out.len() < limit && self.stream.waiting() < OUT_HIGH)
-        })
-    }
-
-    /// Whether everything for it is written, and a client has had its farewell.
-    pub fn is_quiet(&self) -> bool {
-        self.stream.waiting() == 0 && self.client.as_ref().is_none_or(|client| client.out.is_empty() && client.leaving)
-    }
-
-    /// Whether this client's terminal is in use.
-    pub fn watches(&self) -> bool {
-        self.client.as_ref().is_some_and(|c| matches!(c.via, Via::Terminal(_) | Via::Relay(_)) && c.goal.is_none() && !c.leaving)
-    }
-
-    /// Whether a client's bytes come and go by this connection.
-    pub fn is_relayed(&self) -> bool {
-        self.client.as_ref().is_some_and(|client| matches!(client.via, Via::Relay(_)))
-    }
-
-    /// To be closed as soon as everything is written, at the latest after `limit_ms`.
-    pub fn close(&mut self, now: Stamp, limit_ms: u64) {
-        self.closing.get_or_insert(now.after(limit_ms));
-    }
-
-    /// Whether what it sends must wait: its own answers, or the child, have to be read first.
-    fn is_deaf(&self, typing_waits: bool) -> bool {
-        match &self.client {
-            Some(client) => typing_waits && matches!(client.via, Via::Relay(_)),
-            None => self.stream.waiting() > ANSWERS_HIGH,
-        }
-    }
-
-    /// Where its bytes are relayed, the keyboard waits at the other end: behind what is typed, nothing else would be heard.
-    fn tell_to_wait(&mut self, typing_waits: bool) {
-        let waits = typing_waits && self.is_relayed();
-        if waits != self.told_to_wait {
-            self.told_to_wait = waits;
-            self.frame(tag::HOLD, &[u8::from(waits)]);
-        }
-    }
-
-    pub fn deadline(&self) -> Option<Stamp> {
-        if self.more {
-            return Some(Stamp(0));
-        }
-        let hello = (!self.greeted).then(|| self.opened.after(HELLO_MS));
-        let client = self.client.as_ref().and_then(|c| c.deadline());
-        [hello, self.closing, client].into_iter().flatten().min()
-    }
-
-    pub fn watch<'fd>(&'fd self, set: &mut PollSet<'fd, Token>, id: u64, typing_waits: bool) {
-        let waits = self.is_deaf(typing_waits) && (self.client.is_none() || self.stream.is_full());
-        let deaf = self.closing.is_some() || self.more || waits;
-        let interest = match (deaf, self.stream.waiting() > 0) {
-            (true, true) => Interest::Write,
-            (true, false) => Interest::Gone,
-            (false, true) => Interest::Both,
-            (false, false) => Interest::Read,
-        };
-        set.add(Token::Connection(id), self.stream.as_fd(), interest);
-    }
-
-    pub fn watch_terminal<'fd>(&'fd self, set: &mut PollSet<'fd, Token>, id: u64, typing_waits: bool) {
-        if let Some(client) = &self.client
-            && let Via::Terminal(terminal) = &client.via
-            && client.paused.is_none()
-        {
-            // What is typed after the program's end is for the shell.
-            match (typing_waits || client.is_ending(), client.out.is_empty()) {
-                (false, true) => set.add(Token::Terminal(id), terminal.as_fd(), Interest::Read),
-                (false, false) => set.add(Token::Terminal(id), terminal.as_fd(), Interest::Both),
-                (true, false) => set.add(Token::Terminal(id), terminal.as_fd(), Interest::Write),
-                (true, true) => set.add(Token::Terminal(id), terminal.as_fd(), Interest::Gone),
-            }
-        }
-    }
-
-    pub fn frame(&mut self, tag: u8, payload: &[u8]) {
-        self.stream.send(&Frame::new(tag, payload).encode());
-    }
-}
 
 impl Host {
     pub(super) fn connection_ready(&mut self, id: u64, ready: Readiness) {

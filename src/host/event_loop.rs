@@ -4,7 +4,7 @@ use std::os::fd::AsFd;
 
 use nix::libc;
 
-use super::clients::Connection;
+use super::connection::Connection;
 use super::{Host, Token};
 use crate::core::supervisor::event::Event;
 use crate::core::supervisor::phase::Cause;

@@ -3,7 +3,7 @@
 use std::time::Duration;
 
 use super::Host;
-use super::clients::Connection;
+use super::connection::Connection;
 use crate::fs::session;
 use crate::io::poll::Ready as Readiness;
 use crate::ipc::address;

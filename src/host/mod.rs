@@ -11,7 +11,8 @@
 //! | `run` | one life of the child: PTY, end |
 //! | `model` | the screen beside the byte stream, fed afterwards |
 //! | `listener` | the control socket: who is let in |
-//! | `clients` | connections: who is there, and what arrives |
+//! | `connection` | one connection, and the client that it may be |
+//! | `clients` | who is there, what arrives, and when they are closed |
 //! | `terminals` | people's terminals: bytes to and from them, given back whole |
 //! | `repaint` | the picture for a terminal that comes late |
 //! | `keys` | what was typed: where it goes, what is kept, what is typed again |
@@ -35,6 +36,7 @@
 mod ask;
 mod clients;
 mod command;
+mod connection;
 pub mod drift;
 mod event_loop;
 mod figure;
@@ -97,7 +99,7 @@ use crate::io::clock::Clock;
 use crate::io::signals::Signals;
 use crate::io::worker::Worker;
 use crate::ipc::address;
-use clients::Connection;
+use connection::Connection;
 use keys::Kept;
 use requests::HookCall;
 use run::Run;

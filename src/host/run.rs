@@ -255,7 +255,8 @@ impl Host {
 
     /// Whether the client that started this session is still on its way: it gets every byte.
     pub(super) fn expects_first_client(&self) -> bool {
-        let waits = |c: &super::clients::Connection| c.client.as_ref().is_some_and(|c| matches!(c.via, Via::Waiting) && c.number == 1);
+        let waits =
+            |c: &super::connection::Connection| c.client.as_ref().is_some_and(|c| matches!(c.via, Via::Waiting) && c.number == 1);
         !self.launch.detached && ((self.next_client == 1 && self.launcher.is_some()) || self.connections.values().any(waits))
     }
 

@@ -106,7 +106,8 @@ impl Host {
 
     /// While no terminal is there to answer, the host answers for it, so that the child does not wait.
     pub(super) fn answer_queries(&mut self) {
-        let asked = |c: &super::clients::Connection| c.watches() && c.client.as_ref().is_some_and(super::clients::Client::gets_bytes);
+        let asked =
+            |c: &super::connection::Connection| c.watches() && c.client.as_ref().is_some_and(super::connection::Client::gets_bytes);
         let watched = self.connections.values().any(asked) || self.expects_first_client();
         let due = self.clock.now().after(ANSWER_MS);
         let Some(run) = &mut self.run else { return };

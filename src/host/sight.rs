@@ -6,7 +6,7 @@
 //! watch gets nothing until it has caught up, and then a picture: it slows nobody.
 
 use super::Host;
-use super::clients::{Client, OUT_HIGH};
+use super::connection::{Client, OUT_HIGH};
 use super::follower::Follower;
 use super::lacks::Kind;
 use super::repaint;
@@ -65,7 +65,7 @@ impl Host {
 
     /// Whether the child may be read. One that has a single terminal is no faster than it.
     pub(super) fn has_room(&self) -> bool {
-        !self.is_kept_full() && (self.watchers() > 1 || self.connections.values().all(super::clients::Connection::has_room))
+        !self.is_kept_full() && (self.watchers() > 1 || self.connections.values().all(super::connection::Connection::has_room))
     }
 
     /// This client's person typed last.

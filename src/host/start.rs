@@ -14,7 +14,7 @@ use nix::libc;
 use serde::{Deserialize, Serialize};
 
 use super::Host;
-use super::clients::Connection;
+use super::connection::Connection;
 use crate::core::claude::offers::Offers;
 use crate::core::config::Config;
 use crate::core::ids::SessionName;

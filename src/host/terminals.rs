@@ -4,7 +4,7 @@
 //! for a slow one either: what has to come after the last byte (a release, a farewell) is a [`Goal`] that is pursued when
 //! the terminal has taken everything.
 
-use super::clients::Client;
+use super::connection::Client;
 use super::run::Run;
 use super::sight::Sight;
 use super::{Host, repaint, report};

@@ -7,7 +7,7 @@
 use serde_json::{Value, json};
 
 use super::Host;
-use super::clients::ASKS_MS;
+use super::connection::ASKS_MS;
 use crate::core::supervisor::Agent;
 use crate::core::supervisor::state::State;
 use crate::core::time::Stamp;
