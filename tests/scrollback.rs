@@ -115,3 +115,49 @@ fn inline_with_the_real_claude() {
 fn full_screen_with_the_real_claude() {
     hand_over(Kind::Real, true);
 }
+
+/// Who comes later finds the same history: no old prompt box, and the line between the two runs.
+fn a_later_terminal(kind: Kind, full_screen: bool) {
+    let script = Script::each(|request, _| match request.continued_handoff() {
+        Some(id) => Reply::text(format!("Continuing from handoff {id}.")).filling(2000),
+        None => Reply::text("The first answer.\n\nIts last line.").filling(2000),
+    });
+    let Some(mut world) = World::new(kind, script) else { return };
+    world.set("CLAUDE_CODE_NO_FLICKER", if full_screen { "1" } else { "0" });
+    let mut first = world.start(&[]);
+    first.wait_box();
+    first.submit("Say two lines.");
+    first.wait_text("Its last line.");
+    world.wait_state("idle");
+    world.ask(&["restart", "proj", "--wait"]);
+    first.wait_text("Continuing from handoff");
+    world.wait_state("idle");
+    world.ask(&["detach", "proj"]);
+    first.wait_exit();
+    let mut late = world.terminal(&["attach"]);
+    late.wait_text("Continuing from handoff HO");
+    late.wait_box();
+    world.ask(&["stop", "proj"]);
+    late.wait_exit();
+    let mut screen = hopty::screen::Screen::new(120, 40);
+    screen.set_history_limit(500);
+    screen.feed(&late.bytes());
+    let row = |n| screen.history_row_runs(n).into_iter().map(|run| run.text).collect::<String>();
+    let history: Vec<String> = (0..screen.history_len()).map(row).chain(screen.lines()).collect();
+    let (last, line) = (at(&history, "Its last line."), at(&history, "handing over as HO-"));
+    let boxes = history[last..line].iter().filter(|row| row.starts_with('❯')).count();
+    assert!(last < line && boxes == 0, "{}", history.join("\n"));
+    world.assert_nothing_left();
+}
+
+#[test]
+fn a_later_terminal_with_the_stand_in() {
+    a_later_terminal(Kind::StandIn, false);
+    a_later_terminal(Kind::StandIn, true);
+}
+
+#[test]
+fn a_later_terminal_with_the_real_claude() {
+    a_later_terminal(Kind::Real, false);
+    a_later_terminal(Kind::Real, true);
+}

@@ -101,7 +101,8 @@ pub(super) fn blank((_, rows): (u16, u16)) -> Vec<u8> {
     [b"\r", "\r\n".repeat(usize::from(rows)).as_bytes(), b"\x1b[m\x1b[H\x1b[2J"].concat()
 }
 
-fn history(screen: &Screen, unseen: usize) -> String {
+/// The last `unseen` lines of the history.
+pub(super) fn history(screen: &Screen, unseen: usize) -> String {
     let mut out = String::new();
     let lines = screen.history_len();
     for line in lines.saturating_sub(unseen)..lines {

@@ -57,6 +57,8 @@ pub(super) struct Run {
     pub end: Option<ProcessEnd>,
     /// What the person does not see: from a stop for a restart on, with what undoes the modes that were on by then.
     pub muted: Option<Vec<u8>>,
+    /// What is left on the terminal above the next run, where that is not all that the screen shows.
+    above: Option<Vec<u8>>,
     pub facts: ScreenFacts,
     pub seen: u64,
     pub looked: Stamp,
@@ -120,7 +122,8 @@ impl Host {
         let mut old = self.run.take();
         // It is the same terminal, and the old run has been undone.
         let former = old.as_mut().and_then(|old| old.model.look_so_far(|screen| screen.former().clone())).unwrap_or_default();
-        let above = old.as_mut().and_then(|old| old.model.look_so_far(repaint::above)).unwrap_or_default();
+        let left = |old: &mut Run| old.above.take().or_else(|| old.model.look_so_far(repaint::above));
+        let above = old.as_mut().and_then(left).unwrap_or_default();
         let blind = old.as_ref().is_some_and(|old| old.model.is_off());
         let leftovers = old.map(|old| old.leftovers).unwrap_or_default();
         match self.try_spawn(number, start, conversation, size) {
@@ -148,6 +151,7 @@ impl Host {
                     ended: None,
                     end: None,
                     muted: None,
+                    above: None,
                     facts: ScreenFacts::default(),
                     seen: 0,
                     looked: Stamp(0),
@@ -338,7 +342,11 @@ impl Host {
         let mut undo = run.undo();
         run.muted = None;
         if matches!(self.phase(), Phase::Stopping { why: StopFor::Restart { .. }, .. }) {
-            undo.extend_from_slice(self.going_on().as_bytes());
+            let line = self.going_on();
+            undo.extend_from_slice(line.as_bytes());
+            if let Some(above) = self.run.as_mut().and_then(|run| run.above.as_mut()) {
+                above.extend_from_slice(line.as_bytes());
+            }
         }
         if !undo.is_empty() {
             self.show(&undo);
@@ -370,8 +378,11 @@ impl Host {
             }
         }
         self.save_draft();
-        let (undo, last) = (self.without_the_box(), self.last_lines());
+        let (undo, last, above) = (self.without_the_box(), self.last_lines(), self.left_above());
         if let Some(run) = &mut self.run {
+            if run.muted.is_none() {
+                run.above = above;
+            }
             let ending = run.model.look(Screen::ending).unwrap_or(END_OF_ANYTHING);
             let undo = [ending, &undo, &run.model.undo_so_far(), &last].concat();
             run.muted.get_or_insert(undo);

@@ -90,18 +90,26 @@ impl Host {
 
     /// What stood above the prompt box on the alternate screen, for the primary one: it is in no terminal's history.
     pub(super) fn last_lines(&mut self) -> Vec<u8> {
+        self.above_the_box(|screen, lines| if screen.alternate() { lines } else { Vec::new() }).unwrap_or_default()
+    }
+
+    /// The same for the history that a later terminal gets: it is the one of the terminals that saw the old run end.
+    pub(super) fn left_above(&mut self) -> Option<Vec<u8>> {
+        self.above_the_box(|screen, lines| [repaint::history(screen, usize::MAX).as_bytes(), &lines].concat())
+    }
+
+    fn above_the_box(&mut self, of: impl FnOnce(&Screen, Vec<u8>) -> Vec<u8>) -> Option<Vec<u8>> {
         let shown = self.view().and_then(|view| view.prompt_box);
-        let Some(run) = &mut self.run else { return Vec::new() };
-        let lines = run.model.look(|screen| {
+        self.run.as_mut()?.model.look(|screen| {
             let end = shown.map_or(usize::from(screen.size().1), |shown| shown.rows.start.saturating_sub(1));
             let lines = screen.lines();
             let above = &lines[..end.min(lines.len())];
-            match (above.iter().position(|line| !line.is_empty()), above.iter().rposition(|line| !line.is_empty())) {
-                (Some(first), Some(last)) if screen.alternate() => repaint::rows(screen, first..last + 1),
+            let rows = match (above.iter().position(|line| !line.is_empty()), above.iter().rposition(|line| !line.is_empty())) {
+                (Some(first), Some(last)) => repaint::rows(screen, first..last + 1),
                 _ => Vec::new(),
-            }
-        });
-        lines.unwrap_or_default()
+            };
+            of(screen, rows)
+        })
     }
 
     /// While no terminal is there to answer, the host answers for it, so that the child does not wait.
