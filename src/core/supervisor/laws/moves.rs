@@ -88,6 +88,13 @@ impl World {
                 140..160 => stop(dice),
                 _ => self.anything(dice),
             },
+            // hopty's own prompt is on its way: it stands in the box, and a hook has it.
+            Phase::Running if self.sup.submits_own() && dice.wild & 16 == 0 => match dice.what {
+                0..100 => Event::Screen { facts: ScreenFacts { prompt: PromptBox::Ours, paste: true, ..ScreenFacts::default() } },
+                100..200 => self.call(HookEvent::UserPromptSubmit, Dice { with: 3, ..dice }),
+                200..230 => Event::Tick,
+                _ => self.anything(dice),
+            },
             // The work stands still: time, an empty box, then hopty's own prompt.
             Phase::Running if self.sup.is_halted() && dice.wild & 16 == 0 => match dice.what {
                 0..90 => Event::Tick,
