@@ -232,8 +232,8 @@ fn without_a_home_it_is_the_claude_that_the_environment_names() {
     world.set("HOPTY_RESTART_MODE", "nonsense");
     let output = command(&world, &words("-p x")).output().unwrap();
     assert_eq!(text(&output.stdout), "the named one: -p x\n");
-    let said = text(&output.stderr);
-    assert!(said.contains("HOPTY_RESTART_MODE") && said.contains("going on with the default"), "{said}");
+    // What else is wrong in the configuration is nothing to a Claude that runs alone.
+    assert_eq!(text(&output.stderr), "hopty: HOME is not set to an absolute path; Claude runs without hopty\n");
 }
 
 #[test]
