@@ -7,7 +7,7 @@ default:
 demo:
     cargo run -- demo
 
-# The program without shared libraries, in target/static/release: it starts a third faster and runs on any Linux of its kind.
+# The program without shared libraries, in target/static/release: it starts faster and runs on any Linux of its kind.
 static:
     cargo rustc --release --locked --bin hopty --target-dir target/static -- -C target-feature=+crt-static
 
