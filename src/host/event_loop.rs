@@ -79,6 +79,7 @@ impl Host {
             set.wait(timeout(now, [until])).unwrap_or_default()
         };
         let only_bytes = ready.iter().all(|(token, _)| matches!(token, Token::Master | Token::Terminal(_)));
+        self.reached_deep |= !only_bytes;
         for (token, readiness) in ready {
             self.take(token, readiness);
         }
@@ -90,15 +91,20 @@ impl Host {
         }
     }
 
-    /// Before the first long wait of a run: what its start needed and the loop does not is given back.
+    /// Before a long wait, what was needed for a moment is given back: memory once a run, and the stack after everything but
+    /// bytes on their way.
     fn tidy_up(&mut self, now: Stamp) {
         let run = self.run.as_ref().map(|run| run.number);
-        if run == self.settled || self.deadline(now).is_some_and(|at| at < now.after(LONG_MS)) {
+        let began = run != self.settled;
+        if !(began || self.reached_deep) || self.deadline(now).is_some_and(|at| at < now.after(LONG_MS)) {
             return;
         }
-        self.settled = run;
-        memory::give_back();
+        if began {
+            memory::give_back();
+        }
         memory::give_back_stack();
+        self.settled = run;
+        self.reached_deep = false;
     }
 
     /// When something is due although nothing is ready.

@@ -191,6 +191,8 @@ pub struct Host {
     rebind_at: Option<Stamp>,
     /// The run whose start was tidied up after.
     settled: Option<u32>,
+    /// Whether more than bytes was dealt with since the stack was last given back.
+    reached_deep: bool,
     /// When the session's file is to be written.
     session_file_at: Option<Stamp>,
     goodbye: Option<Stamp>,
@@ -289,6 +291,7 @@ impl Host {
             accept_at: None,
             rebind_at: None,
             settled: None,
+            reached_deep: false,
             session_file_at: None,
             goodbye: None,
             last_housekeeping: Stamp(0),

@@ -1,8 +1,8 @@
 //! What this process inherited, so that the programs it starts inherit the same.
 //!
-//! Rust's runtime ignores SIGPIPE and opens what is closed of 0, 1 and 2 before `main` begins; both are noted earlier, in
-//! a function that the loader calls (`.init_array`). Giving up the runtime (`no_main`) would be the other way, and lose
-//! its arguments on some systems and its message about a full stack. Everything else is read when it is needed.
+//! A signal that is ignored and a closed standard stream must be noted before anything else happens: Rust's runtime, which
+//! would change both first, does not run in `hopty` (`docs/adr/0007-no-runtime-before-main.md`). Everything else is read
+//! when it is needed.
 
 use std::io;
 use std::os::unix::process::CommandExt;
@@ -19,17 +19,18 @@ static PIPE_WAS_IGNORED: AtomicBool = AtomicBool::new(false);
 /// Bit n: standard stream n was closed.
 static WAS_CLOSED: AtomicU8 = AtomicU8::new(0);
 
-#[used]
-#[cfg_attr(not(target_os = "macos"), unsafe(link_section = ".init_array"))]
-#[cfg_attr(target_os = "macos", unsafe(link_section = "__DATA,__mod_init_func"))]
-static NOTE: extern "C" fn() = note;
-
-/// Runs before the runtime and before any other thread: it makes plain system calls and sets two numbers.
-extern "C" fn note() {
+/// The first thing that the program does: notes what it inherited, and then ignores SIGPIPE and opens what is closed of
+/// standard input, output and error, so that no file takes their place.
+pub fn note() {
     PIPE_WAS_IGNORED.store(is_ignored(libc::SIGPIPE), Ordering::Relaxed);
+    // SAFETY: SIG_IGN is no handler.
+    unsafe { libc::signal(libc::SIGPIPE, libc::SIG_IGN) };
     // SAFETY: F_GETFD only looks.
-    let closed = (0..3).filter(|n| unsafe { libc::fcntl(*n, libc::F_GETFD) } == -1).fold(0, |bits, n| bits | 1 << n);
-    WAS_CLOSED.store(closed, Ordering::Relaxed);
+    for stream in (0..3).filter(|stream| unsafe { libc::fcntl(*stream, libc::F_GETFD) } == -1) {
+        WAS_CLOSED.fetch_or(1 << stream, Ordering::Relaxed);
+        // SAFETY: the lowest free number is given, which is this one. Where there is no /dev/null the stream stays closed.
+        unsafe { libc::open(c"/dev/null".as_ptr(), libc::O_RDWR) };
+    }
 }
 
 /// Asks the kernel: the C library keeps two signals for itself (32, 33) and tells nothing of them.
@@ -107,7 +108,7 @@ pub fn pass_on(command: &mut Command) {
         // SAFETY: neither is a handler.
         unsafe { libc::signal(libc::SIGPIPE, if ignored { libc::SIG_IGN } else { libc::SIG_DFL }) };
         for stream in (0..3).filter(|stream| was_closed(*stream)) {
-            // SAFETY: the runtime's own /dev/null.
+            // SAFETY: the /dev/null of `note`.
             unsafe { libc::close(i32::from(stream)) };
         }
         Ok(())

@@ -12,7 +12,8 @@ pub fn give_back() {
 #[cfg(target_os = "linux")]
 const STACK: usize = 256 << 10;
 
-/// Gives back the stack below the caller: a start reaches deeper than the loop that waits for weeks does (measured: 48 KiB).
+/// Gives back the stack below the caller: a start and a request reach deeper than the loop that waits for weeks does (measured:
+/// 48 and 20 KiB).
 #[cfg(target_os = "linux")]
 #[inline(never)]
 pub fn give_back_stack() {
