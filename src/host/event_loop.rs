@@ -91,12 +91,13 @@ impl Host {
         }
     }
 
-    /// Before a long wait, what was needed for a moment is given back: memory once a run, and the stack after everything but
-    /// bytes on their way.
+    /// Before a long wait, what was needed for a moment is given back: memory once a run, and the stack whenever everybody has
+    /// left.
     fn tidy_up(&mut self, now: Stamp) {
         let run = self.run.as_ref().map(|run| run.number);
         let began = run != self.settled;
-        if !(began || self.reached_deep) || self.deadline(now).is_some_and(|at| at < now.after(LONG_MS)) {
+        let left = self.reached_deep && self.connections.is_empty();
+        if !(began || left) || self.deadline(now).is_some_and(|at| at < now.after(LONG_MS)) {
             return;
         }
         if began {
