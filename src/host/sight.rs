@@ -211,11 +211,14 @@ impl Host {
             // What follows is not shown any more.
             run.muted = Some(run.model.undo_so_far());
         }
-        let _ = run.pty.signal_foreground(Signal(nix::libc::SIGWINCH));
         if let Some(client) = self.client_mut(id) {
             client.sight = Sight::Bytes;
         }
         self.put_picture(id, &picture);
+        // The person is shown what there is before the program is asked for more.
+        if let Some(run) = &self.run {
+            let _ = run.pty.signal_foreground(Signal(nix::libc::SIGWINCH));
+        }
     }
 
     /// Draws on a client's terminal what that can show.
