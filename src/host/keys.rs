@@ -119,9 +119,15 @@ impl Host {
         typing.unflushed = (typing.classifier.pending() > 0).then(|| now.after(FLUSH_MS));
         typing.pending.extend_from_slice(bytes);
         typing.offset += bytes.len() as u64;
-        let orders = typing.armed || client.read_only || pieces.iter().any(|piece| piece.class == Class::Prefix);
+        self.take_pieces(id, &pieces);
+    }
+
+    /// What a client typed, labelled: for hopty, or for the child.
+    fn take_pieces(&mut self, id: u64, pieces: &[Piece]) {
+        let Some(client) = self.client_mut(id) else { return };
+        let orders = client.typing.armed || client.read_only || pieces.iter().any(|piece| piece.class == Class::Prefix);
         if matches!(&client.sight, Sight::Apart { until: Until::Key, .. }) {
-            self.leave_page(id, &pieces);
+            self.leave_page(id, pieces);
             return;
         }
         let leads = !orders && pieces.iter().any(|piece| piece.class != Class::Report);
@@ -129,10 +135,10 @@ impl Host {
             self.lead(id);
         }
         if orders {
-            self.take_orders(id, &pieces);
+            self.take_orders(id, pieces);
         } else {
             pieces.iter().for_each(|piece| self.tell_keys(id, piece.class, piece.range.end - piece.range.start));
-            self.give(id, &pieces);
+            self.give(id, pieces);
         }
     }
 
@@ -158,11 +164,7 @@ impl Host {
             let mut pieces = Vec::new();
             client.typing.classifier.flush(&mut pieces);
             client.typing.unflushed = None;
-            if client.typing.armed || client.read_only {
-                self.take_orders(id, &pieces);
-            } else {
-                self.give(id, &pieces);
-            }
+            self.take_pieces(id, &pieces);
             self.label_sent();
         }
     }

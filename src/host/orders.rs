@@ -48,7 +48,6 @@ impl Host {
         let cut: Vec<(Class, Vec<u8>)> = pieces.iter().map(|piece| (piece.class, client.typing.cut(piece).1)).collect();
         let any = cut.iter().any(|(class, _)| *class != Class::Report);
         let key = cut.into_iter().find(|(class, _)| !matches!(class, Class::Report | Class::Prefix)).map(|(_, bytes)| bytes);
-        client.typing.forget();
         if !any {
             return;
         }

@@ -47,10 +47,4 @@ impl Typing {
     pub fn deadline(&self) -> Option<Stamp> {
         self.unflushed
     }
-
-    /// What was typed was for hopty.
-    pub fn forget(&mut self) {
-        self.pending.clear();
-        self.unflushed = None;
-    }
 }

@@ -101,19 +101,37 @@ fn it_can_be_another_key_or_none() {
 
 #[test]
 fn the_help_is_shown_and_goes_away() {
+    for key in ["q", "\x1b", "\x1b[A"] {
+        let world = world();
+        let term = run(&world, "echo begun; exec cat");
+        term.wait_text("begun");
+        term.send("\x1c?");
+        term.wait_text("session proj");
+        term.wait_text("detach");
+        term.send("\x1b[I");
+        term.send(key);
+        term.wait_for("the picture", |screen| !screen.alternate() && screen.lines().iter().any(|line| line.contains("begun")));
+        assert!(!term.lines().iter().any(|line| line.contains("goes back")));
+        term.send("typed\r");
+        term.wait_text("typed");
+        assert!(!term.lines().iter().any(|line| line.contains(['q', '^'])), "{key:?}: {:?}", term.lines());
+        end(&world);
+    }
+}
+
+/// Whether a lone ESC is a key only its time tells: then it is one like any other.
+#[test]
+fn escape_is_a_key_that_was_typed() {
     let world = world();
-    let term = run(&world, "echo begun; exec cat");
-    term.wait_text("begun");
-    term.send("\x1c?");
-    term.wait_text("session proj");
-    term.wait_text("detach");
-    term.send("\x1b[I");
-    term.send("q");
-    term.wait_for("the picture", |screen| !screen.alternate() && screen.lines().iter().any(|line| line.contains("begun")));
-    assert!(!term.lines().iter().any(|line| line.contains("goes back")));
-    term.send("typed\r");
-    term.wait_text("typed");
-    assert!(!term.lines().iter().any(|line| line.contains('q')), "{:?}", term.lines());
+    let first = run(&world, "stty raw -echo; echo begun; dd bs=1 count=1 2>/dev/null | od -An -tx1; exec cat");
+    first.wait_text("begun");
+    let second = sized(&world, &["attach"], (60, 20));
+    wait_clients(&world, 2);
+    second.send("\x1b");
+    second.wait_text("1b");
+    let leads: Vec<_> = clients(&world).iter().map(|client| client["leader"].clone()).collect();
+    assert_eq!(leads, [false, true], "who typed last leads");
+    assert!(world.journal().contains(r#"{"bytes":1,"class":"typed","client":2,"kind":"keys"}"#), "{}", world.journal());
     end(&world);
 }
 
