@@ -11,6 +11,7 @@ use super::error::Failed;
 use crate::core::ids::SessionName;
 use crate::fs::paths::Paths;
 use crate::fs::session;
+use crate::io::process::Stat;
 use crate::ipc::address;
 use crate::ipc::message::{Answer, ClientHello, Code, Failure, PROTOCOL};
 
@@ -125,19 +126,19 @@ pub(super) struct Control {
     reader: BufReader<UnixStream>,
     next: u64,
     name: SessionName,
+    paths: Paths,
 }
 
 impl Control {
     /// Connects and greets; `patience` for each answer, `None` for ever once connected.
     pub fn connect(paths: &Paths, name: &SessionName, patience: Option<Duration>) -> Result<Self, Failed> {
-        let unreachable = |e: &std::io::Error| {
-            Failed::new(125, unanswered(e)).about(name).hint("its host may be stopped or busy: `hopty ls` looks again")
-        };
+        let unreachable = |e: &std::io::Error| unanswered(paths, name, e);
         let first = patience.unwrap_or(CONNECT);
         let socket = dial(paths, name, first).map_err(|e| unreachable(&e))?;
         socket.set_read_timeout(Some(first))?;
         socket.set_write_timeout(Some(first))?;
-        let mut control = Control { writer: socket.try_clone()?, reader: BufReader::new(socket), next: 1, name: name.clone() };
+        let (writer, reader) = (socket.try_clone()?, BufReader::new(socket));
+        let mut control = Control { writer, reader, next: 1, name: name.clone(), paths: paths.clone() };
         let hello = ClientHello { hopty: PROTOCOL, version: env!("CARGO_PKG_VERSION").to_owned(), role: "control".to_owned() };
         control.write(&json!(hello)).map_err(|e| unreachable(&e))?;
         let line = control.line().map_err(|e| unreachable(&e))?;
@@ -176,7 +177,7 @@ impl Control {
             std::io::ErrorKind::UnexpectedEof | std::io::ErrorKind::ConnectionReset => {
                 Failed::from(Failure::new(Code::Ended, "the session ended", "")).about(&name)
             }
-            _ => Failed::new(125, unanswered(&e)).about(&name).hint("its host may be stopped or busy: `hopty ls` looks again"),
+            _ => unanswered(&self.paths, &name, &e),
         })?;
         let answer: Answer =
             serde_json::from_str(&line).map_err(|e| Failed::new(125, format!("the answer cannot be read: {e}")).about(&name))?;
@@ -204,12 +205,22 @@ impl Control {
     }
 }
 
-/// That a host does not answer, and why, where that is not simply the time.
-pub(super) fn unanswered(error: &std::io::Error) -> String {
-    match error.kind() {
+/// The session's host, if that is stopped (SIGSTOP).
+pub(super) fn stopped_host(paths: &Paths, name: &SessionName) -> Option<i32> {
+    session::host_of(&paths.session(name)).filter(|pid| Stat::of(*pid).is_some_and(|stat| stat.is_stopped()))
+}
+
+/// That a host does not answer, and why.
+pub(super) fn unanswered(paths: &Paths, name: &SessionName, error: &std::io::Error) -> Failed {
+    if let Some(pid) = stopped_host(paths, name) {
+        let failed = Failed::new(125, format!("its host, process {pid}, is stopped"));
+        return failed.about(name).hint(format!("`kill -CONT {pid}` lets it go on"));
+    }
+    let how = match error.kind() {
         std::io::ErrorKind::WouldBlock | std::io::ErrorKind::TimedOut => "it does not answer in time".to_owned(),
         _ => format!("it does not answer: {error}"),
-    }
+    };
+    Failed::new(125, how).about(name).hint("its host may be busy: `hopty ls` shows whether it lives")
 }
 
 /// Connects to a live session's socket; one that vanished is asked for by SIGUSR1 (CONTRACT C1).

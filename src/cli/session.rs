@@ -35,8 +35,7 @@ pub(super) fn attach(given: Option<&str>, read_only: bool) -> Result<u8, Failed>
     if !std::io::stdin().is_terminal() || !std::io::stdout().is_terminal() {
         return Err(Failed::new(2, "it needs a terminal on standard input and output").hint("`hopty screen` needs none"));
     }
-    let socket = dial(&paths, &name, CONNECT)
-        .map_err(|e| Failed::new(125, unanswered(&e)).about(&name).hint("`hopty ls` shows whether its host lives"))?;
+    let socket = dial(&paths, &name, CONNECT).map_err(|e| unanswered(&paths, &name, &e))?;
     join(&paths, &name, socket, Greeting::Due, Options { read_only, env: lent(&paths) })
 }
 

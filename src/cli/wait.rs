@@ -8,7 +8,7 @@ use std::time::{Duration, Instant};
 use regex_lite::{Regex, RegexBuilder};
 use serde_json::{Value, json};
 
-use super::control::{Control, Rule, any, live, paths};
+use super::control::{Control, Rule, any, live, paths, stopped_host};
 use super::error::{Failed, say};
 use super::session::{ANSWER, object};
 use crate::core::config::Span;
@@ -21,6 +21,10 @@ use crate::ipc::message::{Code, Failure, WaitFor};
 const PATTERN_MAX: usize = 1 << 20;
 /// How long a host that has ended may take to leave.
 const FAREWELL: Duration = Duration::from_secs(5);
+/// How long a host may take to let somebody in who waits less than [`ANSWER`].
+const LET_IN: Duration = Duration::from_millis(900);
+/// How long after the limit its word that the limit has passed may take. It keeps the time; one that is stopped keeps none.
+const WORD: Duration = Duration::from_millis(900);
 /// How long a host whose connections broke may take to be gone.
 const DYING: Duration = Duration::from_millis(500);
 
@@ -50,7 +54,7 @@ pub(super) fn wait(wish: &Wish<'_>) -> Result<u8, Failed> {
         return over(&paths, &name, wish.as_json);
     }
     let limit = Duration::from_millis(wish.timeout.ms());
-    let control = match Control::connect(&paths, &name, Some(ANSWER)) {
+    let control = match Control::connect(&paths, &name, Some(limit.clamp(LET_IN, ANSWER))) {
         // It ended meanwhile.
         Err(_) if wanted == WaitFor::Exit && is_gone(&paths, &name) => return over(&paths, &name, wish.as_json),
         connected => connected?,
@@ -109,8 +113,7 @@ impl Asked {
     fn ask(&mut self, wanted: WaitFor, since: u64, after: Option<u64>) -> Result<Value, Failed> {
         let left = self.until.map(|until| until.saturating_duration_since(Instant::now()));
         let ms = left.map_or(u64::MAX, |left| u64::try_from(left.as_millis()).unwrap_or(u64::MAX));
-        // The host keeps the time; one that is stopped keeps none.
-        self.control.patience(left.unwrap_or(Duration::MAX).saturating_add(ANSWER))?;
+        self.control.patience(left.unwrap_or(Duration::MAX).saturating_add(WORD))?;
         self.control.ask(json!({"do": "wait", "for": wanted, "since": since, "after": after, "timeout_ms": ms}))
     }
 
@@ -137,7 +140,8 @@ pub(super) fn is_gone(paths: &Paths, name: &SessionName) -> bool {
     let until = Instant::now() + DYING;
     loop {
         let alive = session::is_alive(&paths.session(name));
-        if !alive || Instant::now() >= until {
+        // One that is stopped is not about to go.
+        if !alive || Instant::now() >= until || stopped_host(paths, name).is_some() {
             return !alive;
         }
         std::thread::sleep(Duration::from_millis(5));

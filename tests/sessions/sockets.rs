@@ -124,7 +124,13 @@ fn a_host_that_does_not_answer_is_unresponsive_within_a_second() {
             assert_eq!(two["state"], "unknown", "the others answer");
         }
     }
-    assert_fails(&world.hopty(&["screen", "one"]), 125, "screen: one: it does not answer in time");
+    let stopped = format!("one: its host, process {host}, is stopped");
+    assert_fails(&world.hopty(&["screen", "one"]), 125, &stopped);
+    for condition in ["exit", "text=x"] {
+        let begun = Instant::now();
+        assert_fails(&world.hopty(&["wait", "one", condition, "--timeout", "1s"]), 125, &stopped);
+        assert!(begun.elapsed() < Duration::from_millis(1900), "{condition}: {:?}", begun.elapsed());
+    }
     support::kill(host, nix::libc::SIGCONT);
     end_all(&world);
 }
