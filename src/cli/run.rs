@@ -262,6 +262,7 @@ fn begin(paths: &Paths, config: Config, wish: Wish, chosen: Chosen, host: Forked
         signals: inherited::signals(),
         errors: inherited::error_output(),
     };
+    let pid = host.pid();
     let (ready, socket) = host.launch(&launch, &args)?;
     let name = match ready {
         Ready::Up { name, told, .. } => {
@@ -275,7 +276,7 @@ fn begin(paths: &Paths, config: Config, wish: Wish, chosen: Chosen, host: Forked
         let _ = say(format_args!("{name}"));
         return Ok(0);
     }
-    session::join(paths, &name, socket, Greeting::Done, Options::default())
+    session::join(paths, &name, socket, Greeting::Done { host: pid }, Options::default())
 }
 
 #[cfg(test)]

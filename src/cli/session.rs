@@ -90,6 +90,7 @@ pub(super) fn join(paths: &Paths, name: &SessionName, socket: UnixStream, greeti
             Ok(0)
         }
         Left::HungUp => Ok(0),
+        Left::Silent => Err(unanswered(paths, name, &std::io::ErrorKind::TimedOut.into())),
         Left::Refused(failure) => Err(Failed::from(failure).about(name)),
         Left::HostDied => {
             crate::fs::session::remove_stale_socket(paths, name);

@@ -15,6 +15,8 @@ pub enum Left {
     Detached(String),
     /// The host is gone without a word.
     HostDied,
+    /// The host lives and does not answer.
+    Silent,
     /// The host did not take this client.
     Refused(Failure),
     /// The terminal is gone.

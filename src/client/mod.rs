@@ -4,6 +4,7 @@
 mod left;
 mod notices;
 mod output;
+mod pause;
 pub mod start;
 
 pub use left::{Left, Stay};
@@ -14,14 +15,14 @@ use std::os::unix::net::UnixStream;
 use std::time::{Duration, Instant};
 
 use left::Bye;
-use nix::libc;
 use notices::Notices;
 use output::Output;
 use serde_json::json;
 
 use crate::io::fd::{is_terminal, read_some};
 use crate::io::poll::{Interest, PollSet};
-use crate::io::signals::{self, Signals, stop_group};
+use crate::io::process::Stat;
+use crate::io::signals::{self, Signals};
 use crate::ipc::frame::{Frame, tag};
 use crate::ipc::message::{Answer, Attach, ClientHello, PROTOCOL};
 use crate::ipc::stream::{Life, Stream};
@@ -30,8 +31,8 @@ use start::Greeting;
 
 /// How long the host may take to let this client in.
 const ADMIT: Duration = Duration::from_secs(5);
-/// How long it may take to say good-bye to a terminal that went away.
-const HANGUP: Duration = Duration::from_secs(1);
+/// How often a host that is to end the session is looked at: one that is stopped cannot.
+const LOOK: Duration = Duration::from_millis(200);
 /// How long to wait, after the last word, until the session's name and socket are gone.
 const GONE: Duration = Duration::from_millis(300);
 /// Bytes waiting for the host above which the keyboard is not read (relay).
@@ -45,6 +46,8 @@ enum Relay {
 
 struct Client {
     stream: Stream,
+    /// The host's process id.
+    host: i32,
     /// Whether the host still speaks; what it said may wait to be taken.
     life: Life,
     raw: RawMode,
@@ -84,18 +87,15 @@ pub fn attach(socket: UnixStream, greeting: Greeting, options: Options) -> io::R
         let hello = ClientHello { hopty: PROTOCOL, version: env!("CARGO_PKG_VERSION").to_owned(), role: "client".to_owned() };
         stream.send(format!("{}\n", json!(hello)).as_bytes());
     }
+    let host = match greeting {
+        Greeting::Done { host } => host,
+        Greeting::Due => stream.peer()?.0,
+    };
     signals::unblock_all();
-    let signals = Signals::catch(&[
-        libc::SIGWINCH,
-        libc::SIGHUP,
-        libc::SIGTERM,
-        libc::SIGINT,
-        libc::SIGQUIT,
-        libc::SIGUSR1,
-        libc::SIGUSR2,
-        libc::SIGTSTP,
-        libc::SIGCONT,
-    ])?;
+    // As long as they still do what they always do.
+    raw::wait_for_foreground();
+    let signals = Signals::catch(&pause::CAUGHT)?;
+    signals::let_interrupt(&pause::CAUGHT);
     raw::restore_on_panic();
     let raw = RawMode::enter()?;
     let attach = Attach {
@@ -115,6 +115,7 @@ pub fn attach(socket: UnixStream, greeting: Greeting, options: Options) -> io::R
     stream.send(format!("{request}\n").as_bytes());
     let mut client = Client {
         stream,
+        host,
         life: Life::Open,
         raw,
         signals,
@@ -137,7 +138,7 @@ pub fn attach(socket: UnixStream, greeting: Greeting, options: Options) -> io::R
     if !matches!(left, Ok(Left::HungUp)) {
         client.output.finish();
     }
-    if matches!(left, Ok(Left::HostDied) | Err(_)) {
+    if client.raw.is_on() && matches!(left, Ok(Left::HostDied | Left::Silent) | Err(_)) {
         // Nobody else can: what the program left on is turned off from here.
         let _ = io::stdout().write_all(&[raw::END_OF_ANYTHING, &client.undo, b"\r\n"].concat()).and_then(|()| io::stdout().flush());
     }
@@ -156,7 +157,10 @@ impl Client {
                     Ok(None) => {}
                     Err(_) => return Ok(Some(Left::HostDied)),
                 }
-                if !self.wait_for_host(until)? || self.stream.fill() == Life::Closed {
+                if !self.wait_for_host(until)? {
+                    return Ok(Some(Left::Silent));
+                }
+                if self.stream.fill() == Life::Closed {
                     // The last line may have come with the end.
                     match self.stream.line() {
                         Ok(Some(line)) => break line,
@@ -227,9 +231,16 @@ impl Client {
             if reads && !self.typing_waits && self.stream.waiting() < TYPED_HIGH {
                 set.add('i', stdin.as_fd(), Interest::Read);
             }
-            let patience = self.hung_up.map(|until| until.saturating_duration_since(Instant::now()));
+            let patience = match self.hung_up {
+                Some(until) => Some(until.saturating_duration_since(Instant::now())),
+                None => self.told_to_end.then_some(LOOK),
+            };
             if patience.is_some_and(|left| left.is_zero()) {
                 return Ok(Left::HungUp);
+            }
+            if self.told_to_end && Stat::of(self.host).is_some_and(|host| host.is_stopped()) {
+                // It hears of it when it goes on.
+                return Ok(Left::Silent);
             }
             for (token, ready) in set.wait(patience.map(|left| u64::try_from(left.as_millis()).unwrap_or(1).max(1)))? {
                 let left = match token {
@@ -320,7 +331,7 @@ impl Client {
     /// Before the relay writes: continued in the background, where the terminal is the shell's, it waits (SIGTTOU).
     fn await_foreground(&mut self) {
         if self.relay == Relay::On && !raw::in_foreground() {
-            let _ = self.raw.resume();
+            self.regain();
         }
     }
 
@@ -330,90 +341,10 @@ impl Client {
         raw::set_rescue(if relay == Relay::On { &self.undo } else { &[] });
     }
 
-    fn take_signals(&mut self) {
-        for signal in self.signals.take() {
-            match signal {
-                libc::SIGHUP => self.hang_up(),
-                libc::SIGWINCH => self.tell_size(),
-                libc::SIGTSTP => self.release(),
-                libc::SIGCONT if self.suspending => self.continued = true,
-                libc::SIGCONT => {
-                    // Stopped and continued from outside: the shell may have changed the modes meanwhile.
-                    if self.raw.resume().is_ok() {
-                        self.stream.send(&Frame::new(tag::RESUME, &[]).encode());
-                        self.tell_size();
-                    }
-                }
-                other => self.pass_on(other),
-            }
-        }
-    }
-
-    fn pass_on(&mut self, signal: i32) {
-        self.told_to_end |= [libc::SIGTERM, libc::SIGINT, libc::SIGQUIT].contains(&signal);
-        let number = u8::try_from(signal).unwrap_or(0);
-        self.stream.send(&Frame::new(tag::SIGNAL, &[number]).encode());
-    }
-
-    /// The terminal is gone, or is about to be: the host lets go of it and the session goes on.
-    fn hang_up(&mut self) {
-        if self.hung_up.is_none() {
-            self.hung_up = Some(Instant::now() + HANGUP);
-            // Not as a signal to be passed on: older hosts would end the program with it.
-            for tag in [tag::HANGUP, tag::DETACH] {
-                self.stream.send(&Frame::new(tag, &[]).encode());
-            }
-        }
-    }
-
     fn tell_size(&mut self) {
         let size = raw::size();
         let payload: Vec<u8> = [size.cols, size.rows, size.xpixel, size.ypixel].iter().flat_map(|n| n.to_le_bytes()).collect();
         self.stream.send(&Frame::new(tag::RESIZE, &payload).encode());
-    }
-
-    /// The first half of a stop: the host gives the terminal back.
-    fn release(&mut self) {
-        if !self.suspending {
-            self.suspending = true;
-            self.stream.send(&Frame::new(tag::RELEASE, &[]).encode());
-        }
-    }
-
-    /// The second half: the modes are put back and this process stops, with its whole group, like any program after
-    /// Ctrl+Z. In an orphaned group the kernel discards the signal; then it simply goes on, and the child with it
-    /// (CONTRACT C11).
-    fn stop_here(&mut self) {
-        self.relay = Relay::Off;
-        self.output.finish();
-        if !self.continued {
-            self.raw.suspend();
-            stop_group();
-        }
-        self.suspending = false;
-        self.continued = false;
-        self.heard_in_pause();
-        // Continued only to be told to end: the terminal is the shell's, and setting it would stop this process again.
-        if self.hung_up.is_some() || (self.told_to_end && !raw::in_foreground()) {
-            return;
-        }
-        // In the background this waits (SIGTTOU) until the shell has put the job into the foreground.
-        let _ = self.raw.resume();
-        self.heard_in_pause();
-        self.stream.send(&Frame::new(tag::RESUME, &[]).encode());
-        self.hand_over();
-        self.tell_size();
-    }
-
-    /// Signals that came while the process was stopped; those of the stop itself mean nothing any more.
-    fn heard_in_pause(&mut self) {
-        for signal in self.signals.take() {
-            match signal {
-                libc::SIGHUP => self.hang_up(),
-                libc::SIGCONT | libc::SIGTSTP | libc::SIGWINCH => {}
-                other => self.pass_on(other),
-            }
-        }
     }
 
     fn goodbye(&mut self, payload: &[u8]) -> Left {

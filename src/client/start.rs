@@ -19,7 +19,10 @@ pub enum Greeting {
     /// Each says who it is first (CONTRACT C12).
     Due,
     /// This process has started the host.
-    Done,
+    Done {
+        /// The host's process id.
+        host: i32,
+    },
 }
 
 /// A host that waits for its orders. One that gets none ends.
@@ -44,6 +47,12 @@ impl Forked {
                 std::process::exit(start::main(hosts))
             }
         }
+    }
+
+    /// Its process id.
+    #[must_use]
+    pub fn pid(&self) -> i32 {
+        self.pid.as_raw()
     }
 
     /// There is to be no session; nothing is left of it afterwards, so that this process can become the program.

@@ -35,6 +35,20 @@ impl AsFd for Signals {
     }
 }
 
+/// Lets these signals, which are caught, end a call that waits (EINTR); it would go on with it.
+pub fn let_interrupt(signals: &[i32]) {
+    for signal in signals {
+        // SAFETY: a zeroed sigaction is valid; only a flag of the one that is there is changed.
+        unsafe {
+            let mut now: nix::libc::sigaction = std::mem::zeroed();
+            if nix::libc::sigaction(*signal, std::ptr::null(), &raw mut now) == 0 {
+                now.sa_flags &= !nix::libc::SA_RESTART;
+                nix::libc::sigaction(*signal, &raw const now, std::ptr::null_mut());
+            }
+        }
+    }
+}
+
 /// Lets every signal in, whatever was blocked when this process began.
 pub fn unblock_all() {
     // SAFETY: an emptied set is valid.

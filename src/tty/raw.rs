@@ -7,6 +7,7 @@ use std::sync::{Mutex, PoisonError};
 
 use crossterm::terminal;
 use nix::libc;
+use nix::sys::termios::FlowArg;
 
 use super::modes::{self, When};
 use crate::core::terminal::{Modes, Size};
@@ -45,6 +46,12 @@ impl RawMode {
         terminal::enable_raw_mode()?;
         let raw = modes::read(&io::stdin())?;
         Ok(RawMode { found, raw, is_on: true })
+    }
+
+    /// Whether it is raw now, and no pause lasts.
+    #[must_use]
+    pub fn is_on(&self) -> bool {
+        self.is_on
     }
 
     /// The modes as they were found.
@@ -107,8 +114,16 @@ pub fn is_one_terminal() -> bool {
 /// In the background this stops the process (SIGTTOU), until the shell has put its job into the foreground: before that the
 /// terminal's modes are those of the shell's own line.
 pub fn wait_for_foreground() {
-    // Among the calls that ask for the foreground the one that changes nothing. It fails where no shell could continue it.
-    let _ = nix::sys::termios::tcdrain(io::stdin());
+    while ask_for_foreground().is_err_and(|e| e.kind() == io::ErrorKind::Interrupted) {}
+}
+
+/// The same for who hears signals: each that may interrupt a call ends the wait.
+///
+/// # Errors
+/// `Interrupted`; another where no shell could continue this process, or the terminal is gone.
+pub fn ask_for_foreground() -> io::Result<()> {
+    // Among the calls that ask for the foreground the one that changes nothing and waits for nothing else.
+    Ok(nix::sys::termios::tcflow(io::stdin(), FlowArg::TCOON)?)
 }
 
 /// What a panic writes besides restoring the modes; empty where the host does it.

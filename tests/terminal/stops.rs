@@ -6,6 +6,7 @@ use hopty::standin::script::Script;
 use super::jobs::{ask, leave, shell, wait_prompt};
 use super::support::claude::Kind;
 use super::support::term::Term;
+use super::support::wait::{LIMIT, ends_within};
 use super::support::world::World;
 use super::{child, client, run, support, world};
 
@@ -104,6 +105,56 @@ fn one_fg_continues_the_client_and_the_program() {
             wait_prompt(&term);
             leave(&mut term, &world, 0);
         }
+    }
+}
+
+/// The shell sends SIGTERM and then SIGCONT, while the job waits for the terminal.
+#[test]
+fn a_job_in_the_background_ends_when_it_is_told_to() {
+    for way in WAYS {
+        let mut world = world();
+        let mut term = begin(&mut world, way, "echo u$((1))p; exec cat");
+        term.send("\x1a");
+        term.wait_text("Stopped");
+        term.send("clear; bg\r");
+        ask(&term, 1);
+        let client = client(&world);
+        wait_state(client, true);
+        term.send("kill %1\r");
+        assert!(ends_within(client, LIMIT), "{way:?}");
+        ask(&term, 2);
+        leave(&mut term, &world, 0);
+    }
+}
+
+/// A host that is stopped cannot end the session, and keeps nobody from leaving. When it goes on it hears what it was told.
+#[test]
+fn a_client_of_a_stopped_host_ends_when_it_is_told_to() {
+    for (way, place) in [(WAYS[0], "front"), (WAYS[1], "front"), (WAYS[0], "back"), (WAYS[1], "back")] {
+        let mut world = world();
+        let mut term = begin(&mut world, way, "printf '\\033[?2004h'; echo u$((1))p; exec cat");
+        let (host, client) = (i32::try_from(world.status()["host_pid"].as_i64().unwrap()).unwrap(), client(&world));
+        if place == "back" {
+            term.send("\x1a");
+            term.wait_text("Stopped");
+            term.send("clear; bg\r");
+            ask(&term, 1);
+            wait_state(client, true);
+        }
+        support::kill(host, nix::libc::SIGSTOP);
+        wait_state(host, true);
+        support::kill(client, nix::libc::SIGTERM);
+        if place == "back" {
+            support::kill(client, nix::libc::SIGCONT);
+        }
+        assert!(ends_within(client, LIMIT), "{way:?} {place}");
+        term.wait_text(&format!("process {host}, is stopped"));
+        ask(&term, 2);
+        support::kill(host, nix::libc::SIGCONT);
+        assert!(ends_within(host, LIMIT), "{way:?} {place}");
+        term.send("exit\r");
+        term.wait_exit();
+        world.assert_nothing_left();
     }
 }
 
