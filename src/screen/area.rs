@@ -1,12 +1,17 @@
-//! Rectangles: DECFRA fills one, DECERA and DECSERA erase one, DECCRA copies one. tmux clears panes with the first.
+//! Rectangles: DECFRA fills one, DECERA and DECSERA erase one, DECCRA copies one, DECCARA and DECRARA change how one looks. tmux
+//! clears panes with the first.
 //!
 //! They are given by rows and columns, in origin mode from the margins. The caret stays where it is.
 
 use std::ops::Range;
 
+use super::look::Look;
 use super::params::Params;
 use super::row::Row;
 use super::terminal::Terminal;
+
+/// How many parameters name an area.
+const CORNERS: usize = 4;
 
 /// The cells of some columns in some rows, neither empty.
 #[derive(Clone, Debug)]
@@ -31,11 +36,38 @@ impl Terminal {
         self.edit(area, |row, cols| row.erase(cols.start, cols.end, blank));
     }
 
-    /// DECSERA: what is protected stays.
+    /// DECSERA: what DECSCA protects stays, what SPA protects does not, as in xterm.
     pub(super) fn erase_area_selectively(&mut self, args: &Params) {
+        if self.extras.iso_protection {
+            return self.erase_area(args);
+        }
         let Some(area) = self.area(args, 0) else { return };
         let blank = self.blank();
         self.edit(area, |row, cols| row.erase_unprotected(cols.start, cols.end, blank));
+    }
+
+    /// DECCARA: what an SGR says, of which xterm carries out a few numbers and kitty all.
+    pub(super) fn change_area(&mut self, args: &Params) {
+        self.change_looks(args, |look| look.change(args.behind(CORNERS)));
+    }
+
+    /// DECRARA: attributes that are on go off, and the other way round; 0 stands for all of them.
+    pub(super) fn reverse_area(&mut self, args: &Params) {
+        let numbers = || args.behind(CORNERS).filter_map(|param| param.first().copied());
+        self.change_looks(args, |look| numbers().for_each(|number| look.reverse(number)));
+    }
+
+    /// Changes the looks in an area: a rectangle after DECSACE 2, else lines that run on from its first cell to its last one.
+    fn change_looks(&mut self, args: &Params, change: impl Fn(&mut Look)) {
+        let Some(Area { rows, cols }) = self.area(args, 0) else { return };
+        let (first, last) = (rows.start, rows.end - 1);
+        let (left, right) = if self.extras.rectangles { (cols.start, cols.end) } else { (0, self.cols) };
+        for at in rows {
+            let from = if at == first { cols.start } else { left };
+            let to = if at == last { cols.end } else { right };
+            self.page.grid.row_mut(at).into_iter().for_each(|row| row.change_looks(from..to, &change));
+        }
+        self.changed = true;
     }
 
     fn edit(&mut self, area: Area, edit: impl Fn(&mut Row, Range<usize>)) {
@@ -147,6 +179,26 @@ mod tests {
         assert!(runs[0].style.has(Attr::Bold));
         screen.feed(b"\x1b[1;1;1;1$z");
         assert!(!screen.row_runs(0)[0].style.has(Attr::Bold));
+    }
+
+    fn attributes(bytes: &str) -> Vec<String> {
+        let mut screen = Screen::new(4, 3);
+        screen.feed(format!("abcd\r\n漢字\r\nx{bytes}").as_bytes());
+        let runs = |row| screen.row_runs(row).into_iter().map(|run| format!("{}{}", run.text, &run.style.sgr()[1..])).collect();
+        (0..3).map(runs).collect()
+    }
+
+    #[test]
+    fn attributes_change_in_lines_that_run_on_or_in_a_rectangle() {
+        assert_eq!(attributes("\x1b[1;2;2;2;1;31$r"), ["a[mbcd[0;1;31m", "漢[0;1;31m字[m", "x[m"]);
+        assert_eq!(attributes("\x1b[2*x\x1b[1;3;2;3;4:3$r"), ["ab[mc[0;4:3md[m", "漢[m字[0;4:3m", "x[m"]);
+        assert_eq!(attributes("\x1b[2*x\x1b[*x\x1b[3;2;;;7$r"), ["abcd[m", "漢字[m", "x[m   [0;7m"]);
+        assert_eq!(attributes("\x1b[;;;;1;4$r\x1b[;;1;;22$r\x1b[2;;;;0$r"), ["abcd[0;4m", "漢字[m", "x[m"]);
+        assert_eq!(attributes("\x1b[;;1;1;1$r\x1b[;;1;2;1;7$t"), ["a[0;7mb[0;1;7mcd[m", "漢字[m", "x[m"]);
+        assert_eq!(attributes("\x1b[1;1;1;1;0;3$t"), ["a[0;1;5;7;4mbcd[m", "漢字[m", "x[m"]);
+        for none in ["\x1b[3;3;2;2;1$r", "\x1b[1;1;2;2$r", "\x1b[9;1;9;1;1$r", "\x1b[1;1;1;1;38;5$r"] {
+            assert_eq!(attributes(none), attributes(""), "{none:?}");
+        }
     }
 
     #[test]

@@ -319,12 +319,11 @@ impl Terminal {
     /// The caret, and what has to be set behind everything that is drawn.
     fn dump_caret(&self, modes: &str, brush: &mut Brush<'_>) {
         let (caret, rows) = (&self.caret, self.page.grid.rows());
-        let reading = self.extras.redo_reading();
+        let last = [modes, self.extras.redo_protection(caret.look.is_protected()), &self.extras.redo_reading()].concat();
         let just_written = self.just_written().and_then(|col| Some((col, rows.get(caret.row)?)));
         let Some((col, row)) = just_written else {
             brush.caret(caret, self.origin(), rows);
-            brush.push(modes);
-            brush.push(&reading);
+            brush.push(&last);
             return;
         };
         // It may be repeated by the next bytes, so nothing may follow it.
@@ -340,8 +339,7 @@ impl Terminal {
             brush.push(&format!("\x1b[{}P", 1 + usize::from(wide)));
         }
         brush.push(&caret.charsets.redo());
-        brush.push(modes);
-        brush.push(&reading);
+        brush.push(&last);
         brush.cells(row, col, end);
     }
 

@@ -32,8 +32,24 @@ impl Extent {
 }
 
 impl Terminal {
+    /// DECSCA: what is written is protected from being erased selectively, or no more.
+    pub(super) fn protect(&mut self, protected: bool) {
+        self.caret.look.protect(protected);
+        self.extras.iso_protection = false;
+    }
+
+    /// SPA: what is written is protected from being erased in any way. Which of the two holds is no matter of the cell but of what
+    /// the child said last, as in xterm.
+    pub(super) fn protect_always(&mut self) {
+        self.caret.look.protect(true);
+        self.extras.iso_protection = true;
+    }
+
     /// ED.
     pub(super) fn erase_screen(&mut self, extent: Extent) {
+        if self.extras.iso_protection {
+            return self.erase_screen_selectively(extent);
+        }
         let (row, blank) = (self.caret.row, self.blank());
         match extent {
             Extent::ToEnd => self.page.grid.erase_rows(row + 1, self.rows, blank),
@@ -45,8 +61,7 @@ impl Terminal {
 
     /// EL.
     pub(super) fn erase_line(&mut self, extent: Extent) {
-        let cols = self.columns(extent);
-        self.erase_columns(cols.start, cols.end);
+        self.erase_columns(self.columns(extent));
     }
 
     fn columns(&self, extent: Extent) -> Range<usize> {
@@ -74,7 +89,11 @@ impl Terminal {
 
     /// DECSEL.
     pub(super) fn erase_line_selectively(&mut self, extent: Extent) {
-        let (cols, blank) = (self.columns(extent), self.blank());
+        self.erase_columns_selectively(self.columns(extent));
+    }
+
+    fn erase_columns_selectively(&mut self, cols: Range<usize>) {
+        let blank = self.blank();
         self.caret.pending = false;
         if let Some(row) = self.page.grid.row_mut(self.caret.row) {
             row.erase_unprotected(cols.start, cols.end, blank);
@@ -84,14 +103,17 @@ impl Terminal {
 
     /// ECH.
     pub(super) fn erase_chars(&mut self, count: usize) {
-        self.erase_columns(self.caret.col, self.caret.col + count);
+        self.erase_columns(self.caret.col..self.caret.col + count);
     }
 
-    fn erase_columns(&mut self, from: usize, to: usize) {
+    fn erase_columns(&mut self, cols: Range<usize>) {
+        if self.extras.iso_protection {
+            return self.erase_columns_selectively(cols);
+        }
         let blank = self.blank();
         self.caret.pending = false;
         if let Some(row) = self.page.grid.row_mut(self.caret.row) {
-            row.erase(from, to, blank);
+            row.erase(cols.start, cols.end, blank);
         }
         self.changed = true;
     }
@@ -206,6 +228,25 @@ mod tests {
         let runs = screen.row_runs(0);
         assert_eq!((runs[1].text.as_str(), runs[1].style.bg), ("  ", Color::Indexed(1)));
         assert!(runs[1].style.attr_names().is_empty());
+    }
+
+    #[test]
+    fn what_spa_protects_is_left_by_whatever_erases() {
+        let after = |bytes: &str| {
+            let mut screen = Screen::new(5, 2);
+            screen.feed(format!("a\x1bVb漢\x1bWe\r\nf\x1bVg\x1bWh\x1b[1;1H{bytes}").as_bytes());
+            screen.lines()
+        };
+        assert_eq!(after("\x1b[J"), [" b漢", " g"]);
+        assert_eq!(after("\x1b[2J"), [" b漢", " g"]);
+        assert_eq!(after("\x1b[5G\x1b[1K"), [" b漢", "fgh"]);
+        assert_eq!(after("\x1b[4X"), [" b漢e", "fgh"]);
+        assert_eq!(after("\x1b[?2J"), [" b漢", " g"]);
+        assert_eq!(after("\x1b[2;2;2;2$z\x1b[P"), ["b漢e", "f h"]);
+        // The last to protect says from what, also for what the other has protected.
+        assert_eq!(after("\x1b[\"q\x1b[2J"), ["", ""]);
+        assert_eq!(after("\x1b[\"q\x1b[?2J"), [" b漢", " g"]);
+        assert_eq!(after("\x1b[!p\x1b[2J"), ["", ""]);
     }
 
     #[test]

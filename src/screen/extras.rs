@@ -12,6 +12,10 @@ pub(super) struct Extras {
     pub(super) eight_bit: bool,
     /// `ESC % @`: text is not UTF-8.
     pub(super) not_utf8: bool,
+    /// SPA (`ESC V`) has protected last, not DECSCA: what is protected stays when anything is erased, not only selectively.
+    pub(super) iso_protection: bool,
+    /// DECSACE 2: attributes change in rectangles, not in lines that run on.
+    pub(super) rectangles: bool,
     /// DECANM, `CSI ? 2 l`: the terminal is a VT52.
     pub(super) vt52: bool,
     /// The mouse pointer's form on the primary and on the alternate screen.
@@ -144,6 +148,9 @@ impl Extras {
         if self.eight_bit {
             out.push_str("\x1b G");
         }
+        if self.rectangles {
+            out.push_str("\x1b[2*x");
+        }
         out
     }
 
@@ -157,6 +164,15 @@ impl Extras {
             out.push_str("\x1b[?2l");
         }
         out
+    }
+
+    /// The sequences that have a terminal protect as here, the pen being as it is already: nothing may be erased behind them.
+    pub(super) fn redo_protection(self, pen_protects: bool) -> &'static str {
+        match (self.iso_protection, pen_protects) {
+            (false, _) => "",
+            (true, true) => "\x1bV",
+            (true, false) => "\x1bV\x1bW",
+        }
     }
 
     /// A full reset, of which some terminals leave out what concerns their window.

@@ -25,8 +25,8 @@ fn parameter() -> impl Strategy<Value = String> {
 
 fn control_sequence() -> impl Strategy<Value = Vec<u8>> {
     let marker = prop_oneof![6 => Just(""), 1 => Just("?"), 1 => Just(">"), 1 => Just("<"), 1 => Just("=")];
-    let between = prop_oneof![12 => Just(""), 1 => Just(" "), 1 => Just("!"), 1 => Just("$"), 1 => Just("'")];
-    (marker, vec(parameter(), 0..4), between, 0x40u8..0x7f)
+    let between = prop_oneof![12 => Just(""), 1 => Just(" "), 1 => Just("!"), 2 => Just("$"), 1 => Just("*")];
+    (marker, vec(parameter(), 0..7), between, 0x40u8..0x7f)
         .prop_map(|(marker, params, between, last)| format!("\x1b[{marker}{}{between}{}", params.join(";"), last as char).into_bytes())
 }
 
@@ -88,7 +88,6 @@ fn escape() -> impl Strategy<Value = Vec<u8>> {
         "\x1b]1;i\x07",
         "\x1b]0;\x07",
         "\x1b]8;;u\x1b\\",
-        "\x1b]8;;u\x1b\\",
         "\x1b]8;id=a;u;v\x07",
         "\x1b]8;;\x07",
         "\x1b]7;file://host/dir\x07",
@@ -100,8 +99,7 @@ fn escape() -> impl Strategy<Value = Vec<u8>> {
         "\x1b[7m",
         "\x1b[m",
         "\x1b[!p",
-        "\x1bn",
-        "\x1b*0",
+        "\x1b*0\x1bn",
         "\x1b/A",
         "\x1b[3g",
         "\x1b[?5W",
@@ -118,6 +116,8 @@ fn escape() -> impl Strategy<Value = Vec<u8>> {
         "\x1b]22;text\x07",
         "\x1b]9;4;1;5\x07",
         "\x1b[1\"q",
+        "\x1bV",
+        "\x1bW\x1b[2*x",
         "\x1b G",
         "\x1b%@",
         "\x1b[?u",

@@ -41,6 +41,19 @@ impl Look {
         self.first &= !(u64::from(attr.bit()) << ATTRS);
     }
 
+    /// Switches what an SGR number stands for to the other state, where DECRARA has it: 1, 4, 5, 7, and 0 for all four.
+    pub(super) fn reverse(&mut self, number: u16) {
+        match number {
+            0 => [1, 4, 5, 7].into_iter().for_each(|each| self.reverse(each)),
+            1 => self.first ^= u64::from(Attr::Bold.bit()) << ATTRS,
+            4 if get(self.first, UNDERLINE, 3) == 0 => self.set_underline(Underline::Single),
+            4 => self.set_underline(Underline::None),
+            5 => self.first ^= u64::from(Attr::Blink.bit()) << ATTRS,
+            7 => self.first ^= u64::from(Attr::Reverse.bit()) << ATTRS,
+            _ => {}
+        }
+    }
+
     /// Sets the colour of the text.
     pub(super) fn set_foreground(&mut self, color: Color) {
         put(&mut self.first, FOREGROUND, COLOR_BITS, packed(color));

@@ -78,6 +78,15 @@ impl Params {
     }
 }
 
+impl Params {
+    /// The parameters behind the first `count`.
+    pub(super) fn behind(&self, count: usize) -> Iter<'_> {
+        let mut iter = self.iter();
+        iter.by_ref().take(count).for_each(drop);
+        iter
+    }
+}
+
 impl From<&vte::Params> for Params {
     fn from(params: &vte::Params) -> Self {
         let mut read = Self::default();

@@ -50,6 +50,28 @@ impl Row {
         self.erase(from, to, look);
     }
 
+    /// Gives the cells of `cols` other looks; a wide character of which one half lies there is changed whole.
+    pub(super) fn change_looks(&mut self, cols: Range<usize>, change: impl Fn(&mut Look)) {
+        let to = cols.end.min(self.cols());
+        self.reach(to);
+        let first = self.cell(cols.start).is_spacer();
+        let last = self.cell(to).is_spacer();
+        let (from, to) = (cols.start - usize::from(first), to + usize::from(last));
+        // Mostly all have the same look, and a change of it may take long.
+        let mut made: Option<(Look, Look)> = None;
+        for cell in self.cells.get_mut(from..to).unwrap_or_default() {
+            cell.change_look(|look| {
+                let (_, new) = made.filter(|(old, _)| old == look).unwrap_or_else(|| {
+                    let mut new = *look;
+                    change(&mut new);
+                    (*look, new)
+                });
+                made = Some((*look, new));
+                *look = new;
+            });
+        }
+    }
+
     /// Inserts blanks at the first of `cols`; what leaves them at the right is lost.
     pub(super) fn insert_within(&mut self, cols: Range<usize>, count: usize, look: Look) {
         if cols.end >= self.cols() {

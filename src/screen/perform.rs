@@ -116,6 +116,8 @@ impl Perform for Terminal {
             ([b'#'], b'8') => self.align(),
             ([], b'n') => self.caret.charsets.shift(2),
             ([], b'o') => self.caret.charsets.shift(3),
+            ([], b'V') => self.protect_always(),
+            ([], b'W') => self.caret.look.protect(false),
             ([], b'<') => self.extras.vt52 = false,
             ([b' '], b'F') => self.extras.eight_bit = false,
             ([b' '], b'G') => self.extras.eight_bit = true,

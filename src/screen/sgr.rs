@@ -8,8 +8,14 @@ use super::terminal::Terminal;
 impl Terminal {
     /// `CSI ... m`. Unknown numbers are skipped; a colour cut short ends the sequence.
     pub(super) fn sgr(&mut self, params: &Params) {
-        let look = &mut self.caret.look;
-        let mut params = params.iter();
+        self.caret.look.change(params.iter());
+    }
+}
+
+impl Look {
+    /// Changes it as the parameters of an SGR say.
+    pub(super) fn change(&mut self, mut params: Iter<'_>) {
+        let look = self;
         while let Some(param) = params.next() {
             match *param {
                 [38, ..] => extended(param, &mut params, |color| look.set_foreground(color)),

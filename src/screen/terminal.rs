@@ -255,6 +255,7 @@ impl Terminal {
         self.modes.set(Mode::AutoWrap, true);
         self.modes.set(Mode::CursorVisible, true);
         self.modes.set(Mode::SideMargins, false);
+        self.extras.iso_protection = false;
         self.region = self.whole();
         let (col, row) = (self.caret.col, self.caret.row);
         self.caret = Caret { col, row, ..Caret::default() };

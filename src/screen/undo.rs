@@ -159,6 +159,8 @@ pub const UNDONE: &[Undone] = &[
             ("\x1b+K\x1bo", "\x1b+B\x0f"),
             ("\x1b[1;31m", "\x1b[m"),
             ("\x1b[1\"q", "\x1b[0\"q"),
+            ("\x1bV\x1bW", "\x1b[0\"q"),
+            ("\x1b[2*x", "\x1b[*x"),
             ("\x1b]8;;http://x\x07", "\x1b]8;;\x07"),
         ],
         undo: Terminal::undo_pen,
@@ -309,8 +311,11 @@ impl Terminal {
         if !caret.look.is_plain() {
             out.push_str("\x1b[m");
         }
-        if caret.look.is_protected() {
+        if caret.look.is_protected() || self.extras.iso_protection {
             out.push_str("\x1b[0\"q");
+        }
+        if self.extras.rectangles {
+            out.push_str("\x1b[*x");
         }
         if self.extras.link || caret.look.link() != 0 {
             out.push_str("\x1b]8;;\x07");
