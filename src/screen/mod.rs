@@ -42,6 +42,7 @@ mod reflow;
 mod reply;
 mod row;
 mod sequence;
+mod setting;
 mod sgr;
 mod style;
 mod tabs;
@@ -72,6 +73,7 @@ pub use links::Link;
 pub use modes::{Mode, ModeSpace};
 pub use picture::Lines;
 pub use reply::{DynamicColor, Identity, ModeState, Query, StringEnd, reply};
+pub use setting::Setting;
 pub use style::{Attr, Color, Style, Underline};
 pub use text::Run;
 pub use undo::{UNDONE, Undone};
@@ -140,7 +142,8 @@ impl Screen {
         while let Some(at) = memchr::memchr2(0x18, 0x1a, rest) {
             let (before, after) = rest.split_at(at);
             self.take(before);
-            // The parser would carry out the half of a command that is cancelled here.
+            // The parser would carry out the half of a command, and of a request, that is cancelled here.
+            self.terminal.request = None;
             if self.open == Open::Command {
                 (self.input, self.open, self.begun) = (Input::default(), Open::default(), Begun::default());
             } else {

@@ -1,6 +1,6 @@
 //! What the parser calls: text, control characters, short escape sequences. Longer ones go on to `csi.rs` and `osc.rs`.
 //!
-//! Device control strings are ignored, but for the question for the cursor's form. So are the C1 controls (0x80-0x9f),
+//! Device control strings are ignored, but for the question for a setting (DECRQSS). So are the C1 controls (0x80-0x9f),
 //! which few terminals obey in UTF-8.
 
 use vte::Perform;
@@ -8,11 +8,9 @@ use vte::Perform;
 use super::former::Topic;
 use super::modes::Mode;
 use super::params::Params;
+use super::reply::Query;
 use super::sequence::Sequence;
 use super::terminal::Terminal;
-
-/// DECRQSS: the setting whose sequence ends like this is DECSCUSR.
-const SHAPE: &[u8] = b" q";
 
 impl Perform for Terminal {
     #[inline]
@@ -55,16 +53,16 @@ impl Perform for Terminal {
 
     fn put(&mut self, byte: u8) {
         self.heard = true;
-        if let Some(request) = self.request.as_mut().filter(|request| request.len() <= SHAPE.len()) {
-            request.push(byte);
-        }
+        self.request_byte(byte);
     }
 
     fn unhook(&mut self) {
         self.heard = true;
-        if self.request.take().is_some_and(|request| request == SHAPE) {
+        let Some(request) = self.request.take() else { return };
+        if request == b" q" {
             self.former.ask(Topic::Shape, self.shape.is_none());
         }
+        self.ask(Query::Setting(self.setting(&request)));
     }
 
     fn osc_dispatch(&mut self, params: &[&[u8]], bell_terminated: bool) {

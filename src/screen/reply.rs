@@ -5,6 +5,7 @@
 //! does not expect would be typed text.
 
 use super::modes::ModeSpace;
+use super::setting::Setting;
 use super::terminal::Terminal;
 
 /// Most questions that wait to be taken; more are dropped.
@@ -98,6 +99,8 @@ pub enum Query {
         /// How the question ended.
         end: StringEnd,
     },
+    /// DECRQSS: how is this set? `None`: it is a setting that is not known here.
+    Setting(Option<Setting>),
 }
 
 /// Who answers: the facts that the child cannot have told the screen.
@@ -150,6 +153,8 @@ pub fn reply(query: &Query, identity: &Identity<'_>) -> Vec<u8> {
         }
         Query::CellPixels => format!("\x1b[6;{};{}t", CELL.1, CELL.0),
         Query::WindowCells { cols, rows } => format!("\x1b[8;{rows};{cols}t"),
+        Query::Setting(Some(setting)) => format!("\x1bP1$r{}\x1b\\", setting.text()),
+        Query::Setting(None) => "\x1bP0$r\x1b\\".to_owned(),
         Query::Color { which, end } => {
             let (number, [r, g, b]) = match which {
                 DynamicColor::Foreground => (10, identity.foreground),
@@ -233,6 +238,8 @@ mod tests {
             ("\x1b[14t", "\x1b[4;432;720t"),
             ("\x1b[16t", "\x1b[6;18;9t"),
             ("\x1b[18t", "\x1b[8;24;80t"),
+            ("\x1b[1m\x1bP$qm\x1b\\\x1b[m", "\x1bP1$r0;1m\x1b\\"),
+            ("\x1bP$qz\x1b\\", "\x1bP0$r\x1b\\"),
             ("\x1b]11;?\x07", "\x1b]11;rgb:0000/0000/0000\x07"),
             ("\x1b]10;?\x1b\\", "\x1b]10;rgb:d0d0/d0d0/d0d0\x1b\\"),
         ];
@@ -248,7 +255,7 @@ mod tests {
             "\x1b]7501;?\x07",
             "\x1b_Gi=31,s=1,v=1,a=q;AAAA\x1b\\",
             "\x1bP+q544e\x1b\\",
-            "\x1bP$qm\x1b\\",
+            "\x1bP$qm\x18",
             "\x1b[?996n",
             "\x1b[21t",
             "\x1b[?62;22c",

@@ -86,6 +86,20 @@ impl Attr {
         }
     }
 
+    /// The SGR number that switches it on.
+    pub(super) fn code(self) -> &'static str {
+        match self {
+            Self::Bold => "1",
+            Self::Dim => "2",
+            Self::Italic => "3",
+            Self::Blink => "5",
+            Self::Reverse => "7",
+            Self::Hidden => "8",
+            Self::Strike => "9",
+            Self::Overline => "53",
+        }
+    }
+
     /// Its place in a set of attributes.
     pub(super) fn bit(self) -> u8 {
         1 << self as u8
@@ -134,8 +148,7 @@ impl Style {
         if *self != Self::default() {
             code("0");
         }
-        const CODES: [&str; 8] = ["1", "2", "3", "5", "7", "8", "9", "53"];
-        Attr::ALL.into_iter().zip(CODES).filter(|(attr, _)| self.has(*attr)).for_each(|(_, attr)| code(attr));
+        Attr::ALL.into_iter().filter(|attr| self.has(*attr)).for_each(|attr| code(attr.code()));
         match self.underline {
             Underline::None => {}
             Underline::Single => code("4"),
