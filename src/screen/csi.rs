@@ -57,6 +57,8 @@ impl Terminal {
             [b'$'] if action == 'z' => self.erase_area(args),
             [b'$'] if action == '{' => self.erase_area_selectively(args),
             [b'$'] if action == 'v' => self.copy_area(args),
+            [b'#'] if matches!(action, '{' | 'p') => self.pens.push(self.caret.look, args.values()),
+            [b'#'] if matches!(action, '}' | 'q') => self.pens.pop(&mut self.caret.look),
             [b'#'] if action == 'P' => self.colors.push(),
             [b'#'] if action == 'Q' => self.colors.pop(),
             [b'!'] if action == 'p' => self.soft_reset(),
@@ -292,8 +294,8 @@ mod tests {
 
     #[test]
     fn sequences_of_another_space_are_not_mistaken() {
-        // Sixel query, XTSAVE and XTRESTORE of a mode that is none, DECRQPSR, XTPUSHSGR.
-        let bytes = "\x1b[?1;1S\x1b[?31337s\x1b[?31337r\x1b[1$w\x1b[#{";
+        // Sixel query, XTSAVE and XTRESTORE of a mode that is none, DECRQPSR, XTPOPSGR of nothing.
+        let bytes = "\x1b[?1;1S\x1b[?31337s\x1b[?31337r\x1b[1$w\x1b[#}";
         let mut screen = Screen::new(4, 4);
         screen.feed(bytes.as_bytes());
         assert_eq!(screen, Screen::new(4, 4));

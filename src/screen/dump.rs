@@ -258,6 +258,11 @@ impl Terminal {
         for part in [self.titles.redo(), self.colors.redo(), self.keys.redo(), self.extras.redo(), saves, modes] {
             brush.push(&part);
         }
+        for (look, sequence) in self.pens.redo() {
+            brush.wear(look);
+            brush.push(&sequence);
+        }
+        brush.wear(Look::default());
         match self.alternate {
             None => self.dump_primary(&mut brush),
             Some(how) => self.dump_alternate(how, &mut brush),

@@ -54,6 +54,29 @@ impl Look {
         }
     }
 
+    /// Takes from another look what the SGR numbers switch that `parts` has the bits of (30 and 31: the colours, as XTPUSHSGR counts);
+    /// everything but link and protection if it has none.
+    pub(super) fn take(&mut self, from: Self, parts: u32) {
+        let (mut first, mut second) = (0, 0);
+        let color = mask(COLOR_BITS);
+        for number in (1..u32::BITS).filter(|number| parts & 1 << number != 0) {
+            match number {
+                4 | 21 => (first, second) = (first | mask(3) << UNDERLINE, second | color << UNDERLINE_COLOR),
+                30 => first |= color << FOREGROUND,
+                31 => second |= color << BACKGROUND,
+                _ => {
+                    let attr = Attr::ALL.into_iter().find(|attr| attr.code() == number.to_string());
+                    first |= attr.map_or(0, |attr| u64::from(attr.bit()) << ATTRS);
+                }
+            }
+        }
+        if parts == 0 {
+            (first, second) = (!PROTECTED, mask(LINK));
+        }
+        self.first = self.first & !first | from.first & first;
+        self.second = self.second & !second | from.second & second;
+    }
+
     /// Sets the colour of the text.
     pub(super) fn set_foreground(&mut self, color: Color) {
         put(&mut self.first, FOREGROUND, COLOR_BITS, packed(color));

@@ -34,6 +34,7 @@ mod open;
 mod osc;
 mod params;
 mod part;
+mod pens;
 mod perform;
 mod picture;
 mod plain;
@@ -57,6 +58,8 @@ mod width;
 mod claude_tests;
 #[cfg(test)]
 mod dump_tests;
+#[cfg(test)]
+mod law_inputs;
 #[cfg(test)]
 mod law_tests;
 #[cfg(test)]

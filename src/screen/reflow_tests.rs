@@ -4,7 +4,8 @@ use proptest::collection::vec;
 use proptest::prelude::*;
 
 use super::Screen;
-use super::law_tests::{KEPT, check, config, input, size};
+use super::law_inputs::{input, size};
+use super::law_tests::{KEPT, check, config};
 use super::line::End;
 use super::width::width;
 

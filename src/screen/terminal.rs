@@ -15,6 +15,7 @@ use super::links::Links;
 use super::look::Look;
 use super::margins::Region;
 use super::modes::{Mode, Modes};
+use super::pens::Pens;
 use super::reply::Query;
 use super::tabs::Tabs;
 use super::title::Titles;
@@ -65,6 +66,8 @@ pub(super) struct Terminal {
     pub(super) tabs: Tabs,
     /// The mode latch, without origin mode, which the caret has.
     pub(super) modes: Modes,
+    /// The pens that were put aside.
+    pub(super) pens: Pens,
     /// xterm's key options.
     pub(super) keys: KeyOptions,
     /// The terminal's own colours, as far as the child changed them.
@@ -115,6 +118,7 @@ impl Terminal {
             region: Region::whole(cols, rows),
             tabs: Tabs::new(cols),
             modes: Modes::default(),
+            pens: Pens::default(),
             keys: KeyOptions::default(),
             colors: Colors::default(),
             extras: Extras::default(),
