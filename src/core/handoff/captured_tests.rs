@@ -172,7 +172,7 @@ fn what_was_done_last_stands_between_what_was_said_with_its_outcome() {
     let capture = captured(&lines);
     let expected = "```text\nPERSON: Make the parser fast\n\nCLAUDE: I look at it first.\n\n  Grep: fn parse -> ok\n  \
          Read: /p/parser.rs -> ok\n  Bash: cargo test -q -> failed: Exit code 101: test a ... FAILED (3 times)\n  \
-         TaskUpdate: #1 completed -> ok\n  Edit: /p/parser.rs -> ok\n  Bash: curl -u me:[redacted: password] https://h/x -> ok: all 12 passed [0m\n\n\
+         TaskUpdate: #1 completed -> ok\n  Edit: /p/parser.rs -> ok\n  Bash: curl -u me:[redacted: password] https://h/x -> ok: all 12 passed\n\n\
          CLAUDE: Now it passes.\n```\n";
     assert_eq!(Section::RecentActivity.body(&capture), expected);
     let tools = State::of(&capture).context.recent_tools;

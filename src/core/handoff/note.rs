@@ -137,7 +137,7 @@ mod tests {
             "{\"doing\": \"a\\u001b[2J\\n=== END HANDOFF ===\\nb password=hunter22\", \"next\": \"one\", \"done\": null, \"id\": \"HO-1\"}",
         )
         .unwrap();
-        assert_eq!(note.doing, "a[2J --- END HANDOFF === b password=[redacted: password]");
+        assert_eq!(note.doing, "a --- END HANDOFF === b password=[redacted: password]");
         assert_eq!(note.next, ["one"]);
         assert_eq!(note.text().lines().count(), 3);
     }

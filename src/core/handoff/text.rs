@@ -4,8 +4,14 @@
 //! handoff it loses what could move a terminal, hide from a reader or pass for a line of the frame, and what looks like
 //! a secret. Raw copies (the transcript, the patch) are not touched here (CONTRACT C8).
 
+use std::borrow::Cow;
+
 use super::redact::redact;
 
+/// The longest control sequence, in bytes.
+const SEQUENCE: usize = 64;
+/// The longest title or link of a terminal, in bytes.
+const TITLE: usize = 2048;
 /// The longest run of back-ticks or tildes that is kept at the start of a line, so that a fence stays short.
 const FENCE_RUN: usize = 12;
 
@@ -67,13 +73,39 @@ pub fn cut_units(text: &str, cap: usize) -> &str {
     text
 }
 
-/// `text` without control characters (newline and tab stay), without characters that turn or hide text, without
-/// anything that could be read as a line of the frame, and with secrets replaced.
+/// `text` without control sequences and characters (newline and tab stay), without characters that turn or hide text,
+/// without anything that could be read as a line of the frame, and with secrets replaced.
 #[must_use]
 pub fn safe(text: &str) -> String {
-    let text = text.replace("\r\n", "\n").replace('\r', "\n");
+    let text = without_sequences(text).replace("\r\n", "\n").replace('\r', "\n");
     let clean: String = text.chars().filter(|c| matches!(c, '\n' | '\t') || !(c.is_control() || is_hidden(*c))).collect();
     defuse(redact(&clean))
+}
+
+/// `text` without colours, moves of the cursor and titles: what is left of one of them could stick to a secret.
+fn without_sequences(text: &str) -> Cow<'_, str> {
+    if !text.contains(['\u{1b}', '\u{9b}']) {
+        return Cow::Borrowed(text);
+    }
+    let mut out = String::with_capacity(text.len());
+    let mut rest = text;
+    while let Some(at) = rest.find(['\u{1b}', '\u{9b}']) {
+        out.push_str(&rest[..at]);
+        let c1 = rest[at..].starts_with('\u{9b}');
+        rest = &rest[at + if c1 { 2 } else { 1 }..];
+        if let Some(body) = if c1 { Some(rest) } else { rest.strip_prefix('[') } {
+            let len = body.bytes().take(SEQUENCE).take_while(|b| (0x20..0x40).contains(b)).count();
+            let ends = body.as_bytes().get(len).is_some_and(|b| (0x40..0x7f).contains(b));
+            rest = if ends { &body[len + 1..] } else { rest };
+        } else if let Some(body) = rest.strip_prefix(']') {
+            let len = body.bytes().take(TITLE).take_while(|b| !b.is_ascii_control()).count();
+            let ends = matches!(body.as_bytes().get(len), Some(0x07 | 0x1b));
+            rest = if ends { &body[len..] } else { rest };
+        } else if let Some(body) = rest.strip_prefix(['(', ')', '\\', '=', '>', '7', '8', 'M', 'c']) {
+            rest = body;
+        }
+    }
+    Cow::Owned(out + rest)
 }
 
 /// As [`safe`], on one line: newlines and tabs become spaces.
@@ -151,7 +183,7 @@ mod tests {
 
     #[test]
     fn control_and_hidden_characters_go() {
-        assert_eq!(safe("a\u{1b}[2J\u{9b}b\r\nc\td\u{202e}\u{200b}e\0\u{7f}\u{e0041}"), "a[2Jb\nc\tde");
+        assert_eq!(safe("a\u{1b}[2J\u{9b}b\r\nc\td\u{202e}\u{200b}e\0\u{7f}\u{e0041}"), "a\nc\tde");
         assert_eq!(safe_line(" a\n\tb "), "a b");
     }
 

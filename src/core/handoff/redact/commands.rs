@@ -3,12 +3,11 @@
 //! A flag like `--password` is found by its name (`assigned`). Here are the short flags, which mean something else in
 //! every command, and the commands that take a password without one.
 
-use super::names::Class;
-use super::values::{Form, How, Place, is_placeholder, is_secret};
+use super::values::is_placeholder;
 use super::{Kind, Span, run};
 
 /// Flags that are followed by a password: the command, the flag, and whether the value sticks to it.
-const FLAGS: [(&str, &str, Sticks); 24] = [
+const FLAGS: [(&str, &str, Sticks); 33] = [
     ("sshpass", "-p", Sticks::May),
     ("mysql", "-p", Sticks::Must),
     ("mysqldump", "-p", Sticks::Must),
@@ -33,10 +32,35 @@ const FLAGS: [(&str, &str, Sticks); 24] = [
     ("cqlsh", "-p", Sticks::May),
     ("influx", "-t", Sticks::No),
     ("ipmitool", "-P", Sticks::May),
+    ("bcp", "-P", Sticks::May),
+    ("mysqlimport", "-p", Sticks::Must),
+    ("mysqlshow", "-p", Sticks::Must),
+    ("mongorestore", "-p", Sticks::May),
+    ("7za", "-p", Sticks::Must),
+    ("rar", "-p", Sticks::Must),
+    ("unrar", "-p", Sticks::Must),
+    ("xfreerdp", "/p:", Sticks::Must),
+    ("impacket-psexec", "-p", Sticks::No),
 ];
 
 /// Commands that take a password in other ways.
-const OTHERS: [&str; 10] = ["curl", "wget", "http", "https", "smbclient", "htpasswd", "openssl", "sqlplus", "echo", "rabbitmqctl"];
+const OTHERS: [&str; 15] = [
+    "curl",
+    "wget",
+    "http",
+    "https",
+    "smbclient",
+    "htpasswd",
+    "openssl",
+    "sqlplus",
+    "echo",
+    "printf",
+    "rabbitmqctl",
+    "net",
+    "wpa_passphrase",
+    "ConvertTo-SecureString",
+    "send",
+];
 
 /// Whether a value stands in the same word as its flag.
 #[derive(Clone, Copy, PartialEq, Eq)]
@@ -46,108 +70,186 @@ enum Sticks {
     Must,
 }
 
-/// A word of a command line and where it begins.
-type Word<'a> = (usize, &'a str);
+/// How many quoted commands may stand in each other: `ssh h "bash -c 'x'"`.
+const DEPTH: usize = 3;
+/// How many words of a line are looked at.
+const WORDS: usize = 256;
+
+/// A word of a command line: where it begins, and whether it sticks to the one before it (`-p'X'`).
+#[derive(Clone, Copy)]
+struct Word<'a> {
+    at: usize,
+    text: &'a str,
+    sticks: bool,
+}
 
 /// Finds them in `line`, which begins at `from` of the text.
 pub(super) fn find(line: &str, from: usize, spans: &mut Vec<Span>) {
     let known = FLAGS.iter().any(|(name, ..)| line.contains(name)) || OTHERS.iter().any(|name| line.contains(name));
-    if !known && !line.contains("pass:") {
-        return;
+    if known || line.contains("pass:") {
+        command_line(line, from, DEPTH, spans);
     }
+}
+
+fn command_line(line: &str, from: usize, depth: usize, spans: &mut Vec<Span>) {
     let words = words(line);
     let mut command = "";
-    for (n, (at, word)) in words.iter().enumerate() {
-        let name = word.rsplit('/').next().unwrap_or(word);
-        if FLAGS.iter().any(|(known, ..)| *known == name) || OTHERS.contains(&name) {
+    for (n, word) in words.iter().enumerate() {
+        let name = name(word.text);
+        if !word.sticks && (FLAGS.iter().any(|(known, ..)| *known == name) || OTHERS.contains(&name)) {
             command = name;
             continue;
         }
-        if matches!(*word, "&&" | ";" | "||") || *word == "|" && command != "echo" {
+        if matches!(word.text, "&&" | ";" | "||") || word.text == "|" && command != "echo" {
             command = "";
         }
-        let before = n.checked_sub(1).map_or("", |n| words[n].1);
-        let found = [
-            flagged(command, (*at, word), words.get(n + 1).copied()),
-            pair(command, (*at, word), before),
-            bare(command, (*at, word), &words, n),
-        ];
-        for (at, value) in found.into_iter().flatten() {
-            spans.push(Span { from: from + at, to: from + at + value.len(), kind: Kind::Password });
+        let before = n.checked_sub(1).map_or("", |n| words[n].text);
+        let found = [flagged(command, &words, n), pair(command, *word, before), bare(command, &words, n)];
+        for value in found.into_iter().flatten() {
+            spans.push(Span { from: from + value.at, to: from + value.at + value.text.len(), kind: Kind::Password });
+        }
+        if depth > 0 && word.text.contains(' ') {
+            command_line(word.text, from + word.at, depth - 1, spans);
         }
     }
 }
 
+/// The name of the command in a word that may have a path, a prompt or the mark of a diff or a listing before it.
+fn name(word: &str) -> &str {
+    let start = word
+        .rfind(|c: char| !(c.is_ascii_alphanumeric() || matches!(c, '-' | '_')))
+        .map_or(0, |n| n + word[n..].chars().next().map_or(0, char::len_utf8));
+    word[start..].trim_start_matches(['-', '+'])
+}
+
 fn is_password(value: &str) -> bool {
-    is_secret(Class::Password, value, How { form: Form::Bare, place: Place::Flag })
+    value.len() >= 3 && !is_placeholder(value)
 }
 
 /// The part of a word from its byte `n` on.
 fn from(word: Word<'_>, n: usize) -> Word<'_> {
-    (word.0 + n, &word.1[n..])
+    Word { at: word.at + n, text: &word.text[n..], ..word }
 }
 
-/// `-p X` and `-pX`.
-fn flagged<'a>(command: &str, word: Word<'a>, next: Option<Word<'a>>) -> Option<Word<'a>> {
-    let (_, flag, sticks) = FLAGS.iter().find(|(known, flag, _)| *known == command && word.1.starts_with(flag))?;
+/// `-p X`, `-pX` and `-p'X'`.
+fn flagged<'a>(command: &str, words: &[Word<'a>], n: usize) -> Option<Word<'a>> {
+    let word = words[n];
+    let (_, flag, sticks) = FLAGS.iter().find(|(known, flag, _)| *known == command && word.text.starts_with(flag))?;
     let rest = from(word, flag.len());
-    let value = match (rest.1.is_empty(), sticks) {
+    let next = words.get(n + 1).copied();
+    let value = match (rest.text.is_empty(), sticks) {
         (false, Sticks::May | Sticks::Must) => rest,
-        (true, Sticks::May | Sticks::No) => next?,
+        (true, Sticks::Must) => next.filter(|next| next.sticks)?,
+        (true, _) => next?,
         _ => return None,
     };
     // A port map of `docker run` is no password.
-    let digits = value.1.bytes().all(|b| b.is_ascii_digit() || matches!(b, b':' | b'.' | b'/'));
-    let is_map = digits && *sticks == Sticks::No && (value.1.contains(':') || value.1.len() <= 5);
-    (!value.1.starts_with('-') && !is_map && is_password(value.1)).then_some(value)
+    let digits = value.text.bytes().all(|b| b.is_ascii_digit() || matches!(b, b':' | b'.' | b'/'));
+    let is_map = digits && *sticks == Sticks::No && (value.text.contains(':') || value.text.len() <= 5);
+    let is_flag = value.text.starts_with("--") || value.text.starts_with('-') && value.text.len() <= 3;
+    (!is_flag && !is_map && is_password(value.text)).then_some(value)
 }
 
-/// `-u name:password`, `-U name%password`, `name/password@host`.
+/// `-u name:password`, `-U name%password`, `name/password@host`, `name:password | chpasswd`.
 fn pair<'a>(command: &str, word: Word<'a>, before: &str) -> Option<Word<'a>> {
     let (joint, word) = match (command, before) {
         ("curl" | "http" | "https", "-u" | "--user" | "-a" | "--auth" | "-U" | "--proxy-user") => (':', word),
-        ("curl", _) if word.1.starts_with("-u") => (':', from(word, 2)),
+        ("curl", _) if word.text.starts_with("-u") => (':', from(word, 2)),
+        ("curl", _) => (':', from(word, word.text.find("--user=").map(|n| n + 7)?)),
         ("smbclient", "-U") => ('%', word),
-        ("sqlplus", _) => ('/', (word.0, word.1.split('@').next()?)),
+        ("sqlplus", _) => ('/', Word { text: word.text.split('@').next()?, ..word }),
         _ => return None,
     };
-    let (name, password) = word.1.split_once(joint)?;
+    let (name, password) = word.text.split_once(joint)?;
     let documented = matches!(password, "password" | "pass");
-    (password.len() >= 3 && !name.is_empty() && !documented && !is_placeholder(password)).then(|| from(word, name.len() + 1))
+    (!name.is_empty() && !documented && is_password(password)).then(|| from(word, name.len() + 1))
 }
 
 /// A password that no flag names.
-fn bare<'a>(command: &str, word: Word<'a>, words: &[Word<'a>], n: usize) -> Option<Word<'a>> {
-    let before = |back: usize| n.checked_sub(back).map_or("", |n| words[n].1);
-    // `echo X | docker login --password-stdin`, `echo X | sudo -S`
-    let piped = || words[n + 1..].iter().take(8).any(|word| matches!(word.1, "--password-stdin" | "-S"));
+fn bare<'a>(command: &str, words: &[Word<'a>], n: usize) -> Option<Word<'a>> {
+    let word = words[n];
+    let before = |back: usize| n.checked_sub(back).map_or("", |n| words[n].text);
+    // `echo X | docker login --password-stdin`, `echo X | sudo -S`, `echo name:X | chpasswd`
+    let piped = |to: &[&str]| words[n + 1..].iter().take(8).any(|word| to.contains(&name(word.text)) || to.contains(&word.text));
     let value = match command {
-        "echo" if before(1) == "echo" && piped() => word,
-        "htpasswd" if n + 1 == words.len() && words[..n].iter().any(|w| w.1.starts_with('-') && w.1.contains('b')) => word,
-        "rabbitmqctl" if matches!(before(2), "add_user" | "change_password") => word,
-        _ => from(word, word.1.strip_prefix("pass:").map(|rest| word.1.len() - rest.len())?),
+        "echo" | "printf" if matches!(name(before(1)), "echo" | "printf") || matches!(before(1), "-n" | "-e" | "%s") => {
+            if piped(&["--password-stdin", "-S", "--with-token", "--stdin"]) {
+                word
+            } else if piped(&["chpasswd"]) {
+                from(word, word.text.find(':')? + 1)
+            } else {
+                return None;
+            }
+        }
+        "htpasswd" if n + 1 == words.len() && words[..n].iter().any(|w| w.text.starts_with('-') && w.text.contains('b')) => word,
+        "rabbitmqctl" if matches!(before(2), "add_user" | "change_password" | "authenticate_user") => word,
+        "wpa_passphrase" if name(before(2)) == command => word,
+        "net" if before(1).to_ascii_lowercase().starts_with("/user:") && before(1).len() > 6 => word,
+        "ConvertTo-SecureString" if matches!(name(before(1)), "ConvertTo-SecureString" | "String") => word,
+        // An answer of `expect` to the question for a password.
+        "send" if name(before(1)) == "send" && words[..n].iter().any(|w| w.text.to_ascii_lowercase().contains("assword")) => {
+            Word { text: word.text.split("\\r").next()?, ..word }
+        }
+        _ => from(word, word.text.strip_prefix("pass:").map(|rest| word.text.len() - rest.len())?),
     };
-    is_password(value.1).then_some(value)
+    (is_password(value.text) && !value.text.starts_with('/')).then_some(value)
 }
 
-/// The words of a command line, at most 256, without the quotes round them.
+/// The words of a command line, without the quotes round them. A quote that is never closed is none.
 fn words(line: &str) -> Vec<Word<'_>> {
     let bytes = line.as_bytes();
     let mut words = Vec::new();
     let mut at = 0;
-    while words.len() < 256 {
-        at = run(bytes, at, |b| b.is_ascii_whitespace() || matches!(b, b'\\' | b'(' | b'`'));
-        let Some(first) = bytes.get(at) else { break };
-        let quoted = matches!(first, b'"' | b'\'');
-        at += usize::from(quoted);
-        let end = match quoted {
-            true => run(bytes, at, |b| b != *first),
-            false => run(bytes, at, |b| !b.is_ascii_whitespace() && !matches!(b, b'"' | b'\'' | b'`' | b'\\')),
-        };
-        if end > at {
-            words.push((at, &line[at..end]));
+    // Where the last quote of each kind stands: behind it none can be closed.
+    let last = [b'"', b'\''].map(|quote| memchr::memrchr(quote, bytes).unwrap_or(0));
+    while words.len() < WORDS && at < bytes.len() {
+        let b = bytes[at];
+        if b.is_ascii_whitespace() || matches!(b, b'(' | b'`') {
+            at += 1;
+            continue;
         }
-        at = bytes.len().min(end + usize::from(quoted));
+        // In a JSON string the line breaks are written as `\n`, in one within another as `\\n`.
+        let slashes = run(bytes, at, |b| b == b'\\') - at;
+        if slashes > 0 && matches!(bytes.get(at + slashes), Some(b'n' | b'r' | b't')) {
+            at += slashes + 1;
+            continue;
+        }
+        let sticks = at > 0 && words.last().is_some_and(|word: &Word<'_>| word.at + word.text.len() == at);
+        match bytes.get(at + slashes) {
+            Some(quote @ (b'"' | b'\'')) => {
+                let from = at + slashes + 1;
+                let closed = if from <= last[usize::from(*quote == b'\'')] { closing(bytes, from, *quote, slashes) } else { None };
+                if let Some((to, end)) = closed {
+                    words.push(Word { at: from, text: &line[from..to], sticks });
+                    at = end;
+                } else {
+                    at = from;
+                }
+            }
+            None => break,
+            Some(_) if slashes > 0 => at += slashes,
+            Some(_) => {
+                let mut end = at;
+                while end < bytes.len() && !(bytes[end].is_ascii_whitespace() || matches!(bytes[end], b'"' | b'\'' | b'`' | b'\\')) {
+                    end += 1;
+                }
+                words.push(Word { at, text: &line[at..end], sticks });
+                at = end;
+            }
+        }
     }
     words
+}
+
+/// Where what a quote opened ends, and where its closing quote does; the quotes are escaped with so many backslashes.
+fn closing(bytes: &[u8], from: usize, quote: u8, slashes: usize) -> Option<(usize, usize)> {
+    let mut before = 0;
+    for (n, b) in bytes[from..].iter().enumerate() {
+        match *b {
+            b'\\' => before += 1,
+            b if b == quote && before <= slashes => return Some((from + n - before, from + n + 1)),
+            _ => before = 0,
+        }
+    }
+    None
 }

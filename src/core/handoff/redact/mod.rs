@@ -10,6 +10,7 @@
 
 mod assigned;
 mod blocks;
+mod colours;
 mod commands;
 mod keys;
 mod names;
@@ -156,7 +157,8 @@ struct Span {
 pub fn redact(text: &str) -> String {
     let mut text = text.to_owned();
     for _ in 0..ROUNDS {
-        let spans = spans(&text);
+        let plain = colours::plain(&text);
+        let spans: Vec<Span> = spans(&plain.text).into_iter().map(|span| plain.back(span)).collect();
         if spans.is_empty() {
             break;
         }
