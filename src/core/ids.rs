@@ -1,5 +1,6 @@
 //! Identifiers: each a type of its own, checked when it is made, so that none reaches a path or a prompt unchecked.
 
+use std::cmp::Ordering;
 use std::fmt;
 use std::str::FromStr;
 
@@ -25,7 +26,7 @@ fn bad(what: &'static str, text: &str) -> BadId {
 macro_rules! text_id {
     ($(#[$doc:meta])* $name:ident) => {
         $(#[$doc])*
-        #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+        #[derive(Clone, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
         #[serde(try_from = "String", into = "String")]
         pub struct $name(String);
 
@@ -60,18 +61,22 @@ macro_rules! text_id {
 
 text_id! {
     /// Claude's own session: a lower-case UUID, the name of its transcript.
+    #[derive(PartialOrd, Ord)]
     ConversationId
 }
 text_id! {
     /// `HO-YYYYMMDD-HHMMSS-<first 8 of the conversation id>`, in UTC (checklist 16).
+    #[derive(PartialOrd, Ord)]
     HandoffId
 }
 text_id! {
-    /// A session's name: `[a-z0-9][a-z0-9._-]{0,47}` (CONTRACT C1).
+    /// A session's name: `[a-z0-9][a-z0-9._-]{0,47}` (CONTRACT C1). Names are in the order in which people count: `proj-2`
+    /// comes before `proj-10`.
     SessionName
 }
 text_id! {
     /// The name under which a directory's handoffs are kept: `[A-Za-z0-9._-]{1,64}`, not starting with `.` or `-`.
+    #[derive(PartialOrd, Ord)]
     Channel
 }
 
@@ -154,6 +159,43 @@ impl SessionName {
     }
 }
 
+impl Ord for SessionName {
+    fn cmp(&self, other: &Self) -> Ordering {
+        // `s1` and `s01` count the same and are two names all the same.
+        natural(self.0.as_bytes(), other.0.as_bytes()).then_with(|| self.0.cmp(&other.0))
+    }
+}
+
+impl PartialOrd for SessionName {
+    fn partial_cmp(&self, other: &Self) -> Option<Ordering> {
+        Some(self.cmp(other))
+    }
+}
+
+/// Byte by byte, but that a run of digits counts as the number it is, however long.
+fn natural(mut a: &[u8], mut b: &[u8]) -> Ordering {
+    while let (Some(x), Some(y)) = (a.first(), b.first()) {
+        let order = if x.is_ascii_digit() && y.is_ascii_digit() {
+            let (n, m) = (number(&mut a), number(&mut b));
+            n.len().cmp(&m.len()).then_with(|| n.cmp(m))
+        } else {
+            (a, b) = (&a[1..], &b[1..]);
+            x.cmp(y)
+        };
+        if order.is_ne() {
+            return order;
+        }
+    }
+    a.len().cmp(&b.len())
+}
+
+/// Takes the digits at the beginning of `text`, and gives them without zeros in front.
+fn number<'a>(text: &mut &'a [u8]) -> &'a [u8] {
+    let (digits, rest) = text.split_at(text.iter().take_while(|b| b.is_ascii_digit()).count());
+    *text = rest;
+    &digits[digits.iter().take_while(|b| **b == b'0').count()..]
+}
+
 impl FromStr for Channel {
     type Err = BadId;
     fn from_str(text: &str) -> Result<Self, BadId> {
@@ -205,5 +247,18 @@ mod tests {
         }
         let long = SessionName::for_directory(&"x".repeat(90));
         assert_eq!(long.numbered(12).as_str().len(), 48);
+    }
+
+    #[test]
+    fn names_are_in_the_order_in_which_people_count() {
+        let huge = format!("a{}", "9".repeat(40));
+        let wanted = ["1", "2", "10", "a", "a-2", "a-10", "a.1", "a1", "a01", "a1-2", "a2", "a10", &huge, "a_1", "ab", "b"];
+        let mut names: Vec<SessionName> = wanted.iter().rev().map(|name| name.parse().unwrap()).collect();
+        names.sort();
+        let names: Vec<&str> = names.iter().map(SessionName::as_str).collect();
+        // `a01` is `a1` by number, and before it by its letters.
+        let mut wanted = wanted.to_vec();
+        wanted.swap(7, 8);
+        assert_eq!(names, wanted);
     }
 }
