@@ -97,7 +97,11 @@ pub(super) fn none_runs(ended: bool) -> String {
     format!("`hopty` starts one here{more}")
 }
 
-fn named(text: &str) -> Result<SessionName, Failed> {
+/// A name that a person gave.
+///
+/// # Errors
+/// Exit code 2 when it is none.
+pub(super) fn named(text: &str) -> Result<SessionName, Failed> {
     text.parse().map_err(|_| bad_name(text))
 }
 

@@ -7,7 +7,7 @@ use std::path::{Path, PathBuf};
 use std::process::Command;
 
 use super::args::RunOptions;
-use super::control::{bad_name, paths};
+use super::control::{named, paths};
 use super::error::{Failed, say, visible};
 use super::{notice, session, settings};
 use crate::claude::find::{self, FileId, FindError, Search, find, next_depth};
@@ -28,7 +28,7 @@ use crate::tty::{modes, raw};
 /// What a start is asked for besides the program.
 #[derive(Debug, Default)]
 struct Wish {
-    name: Option<String>,
+    name: Option<SessionName>,
     detached: bool,
     handoff: Begin,
     no_inject: bool,
@@ -183,10 +183,12 @@ pub(super) fn program(options: RunOptions, host: Forked) -> Result<u8, Failed> {
     let flags: Vec<FlagValue<'_>> =
         limit.iter().map(|value| FlagValue { flag: "--max-restarts", key: "restart.max_restarts", value }).collect();
     let config = settings::valid(&paths, &flags)?;
+    // Also where it will not be needed, so that a script that works without a terminal works in one.
+    let name = options.name.as_deref().map(named).transpose()?;
     let mut words = options.program.into_iter();
     let called = words.next().unwrap_or_default();
     let args: Vec<OsString> = words.collect();
-    let wish = Wish { name: options.name, detached: options.detached, handoff: Begin::Fresh, no_inject: options.no_inject };
+    let wish = Wish { name, detached: options.detached, handoff: Begin::Fresh, no_inject: options.no_inject };
     if called == OsStr::new("claude") {
         let host = if is_session(&wish, &args) {
             Some(host)
@@ -236,10 +238,7 @@ fn begin(paths: &Paths, config: Config, wish: Wish, chosen: Chosen, host: Forked
         .map_err(|e| Failed::new(125, format!("the working directory is gone: {e}")).hint("change to one that exists"))?;
     let last = here.file_name().map(|name| name.to_string_lossy().into_owned()).unwrap_or_default();
     let numbered = wish.name.is_none();
-    let name: SessionName = match wish.name {
-        Some(text) => text.parse().map_err(|_| bad_name(&text))?,
-        None => SessionName::for_directory(&last),
-    };
+    let name = wish.name.unwrap_or_else(|| SessionName::for_directory(&last));
     if !wish.detached {
         raw::wait_for_foreground();
     }

@@ -87,6 +87,8 @@ fn taken_bad_and_long_names() {
     for bad in ["", ".", "..", "-x", "Upper", "with space", "a/b", "../x", "é", "x\n", &long] {
         assert_fails(&world.hopty(&["run", "--detached", &format!("--name={bad}"), "--", "sleep", "100"]), 2, "not a session name");
         assert_fails(&world.hopty(&["stop", "--", bad]), 2, "not a session name");
+        // Without a terminal there is no session, and the name is looked at all the same.
+        assert_fails(&world.hopty(&["run", &format!("--name={bad}"), "--", "true"]), 2, "not a session name");
     }
     let longest = "y".repeat(48);
     detached(&world, &longest, &["sleep", "100"]);
