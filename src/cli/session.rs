@@ -275,6 +275,10 @@ pub(super) fn ended(paths: &Paths, name: &SessionName) -> Option<Value> {
     let mut value: Value = serde_json::from_slice(&text).ok()?;
     value["state"] = json!("ended");
     value["clients"] = json!([]);
+    // When a host died without a word is not known; one of an older version said it by its last state alone.
+    if value["ended_at"].is_null() {
+        value["ended_at"] = if value["exit"].is_null() { Value::Null } else { value["state_since"].clone() };
+    }
     if value["exit"].is_null() {
         value["exit"] = json!({"kind": "lost", "code": null, "signal": null, "cause": "host_lost"});
         value["phase"] = json!("closed");

@@ -67,7 +67,7 @@ impl Host {
             "conversation": supervisor.conversation(),
             "transcript": following.and_then(|f| f.path()), "channel": self.channel, "context": context, "limits": self.limits(),
             "handoff": handoff, "size": {"cols": size.cols, "rows": size.rows}, "clients": self.client_list(),
-            "exit": self.exit.map(|exit| exit.json()), "why": self.why, "seq": supervisor.seq(),
+            "exit": self.exit.map(|exit| exit.json()), "ended_at": self.exit.map(|_| at(supervisor.entered().0)), "why": self.why, "seq": supervisor.seq(),
         })
     }
 

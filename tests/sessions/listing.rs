@@ -68,6 +68,7 @@ fn the_session_object_is_that_of_the_contract() {
         assert_shape(session, &example, "ls --all");
         assert_eq!((&session["state"], &session["phase"], &session["clients"]), (&json!("ended"), &json!("closed"), &json!([])));
         assert_eq!(session["exit"]["cause"], "stopped");
+        assert_eq!(session["ended_at"], session["state_since"]);
     }
     let status: Value = serde_json::from_str(&world.ask(&["status", "other", "--json"])).unwrap();
     assert_eq!((&status["state"], &status["name"]), (&json!("ended"), &json!("other")));
@@ -115,6 +116,50 @@ fn for_people_there_is_a_table() {
     let status = world.ask(&["status", "one"]);
     assert!(status.starts_with("one  unknown  ") && status.contains("sleep 100"), "{status}");
     assert!(status.contains("  state         unknown since 20"), "{status}");
+    end_all(&world);
+}
+
+#[test]
+fn names_are_listed_in_the_order_in_which_people_count() {
+    let world = world();
+    for name in ["s10", "s2", "s1"] {
+        detached(&world, name, &["sleep", "100"]);
+    }
+    let table = world.ask(&["ls"]);
+    let names: Vec<&str> = table.lines().skip(1).filter_map(|line| line.split(' ').next()).collect();
+    assert_eq!(names, ["s1", "s2", "s10"], "{table}");
+    assert_eq!(list(&world).iter().map(|session| session["name"].as_str().unwrap()).collect::<Vec<_>>(), names);
+    assert_fails(&world.hopty(&["status"]), 3, "several may be meant");
+    let said = String::from_utf8_lossy(&world.hopty(&["status"]).stderr).into_owned();
+    assert!(said.contains("s1, s2, s10"), "{said}");
+    end_all(&world);
+}
+
+#[test]
+fn the_list_of_ended_ones_says_how_and_when() {
+    let world = world();
+    detached(&world, "code", &["sh", "-c", "exit 7"]);
+    detached(&world, "killed", &["sh", "-c", "kill -SEGV $$"]);
+    detached(&world, "lives", &["sleep", "100"]);
+    detached(&world, "lost", &["sleep", "100"]);
+    let host = list(&world).iter().find(|session| session["name"] == "lost").unwrap()["host_pid"].as_i64().unwrap();
+    let host = nix::unistd::Pid::from_raw(i32::try_from(host).unwrap());
+    nix::sys::signal::kill(host, nix::sys::signal::Signal::SIGKILL).unwrap();
+    support::wait_for("one that lives", || (list(&world).len() == 1).then_some(()));
+    let table = world.ask(&["ls", "--all"]);
+    let cells = |line: &str| line.split("  ").map(str::trim).filter(|cell| !cell.is_empty()).map(str::to_owned).collect::<Vec<_>>();
+    let rows: Vec<Vec<String>> = table.lines().map(cells).collect();
+    assert_eq!(rows[0][..4], ["NAME", "STATE", "EXIT", "ENDED"], "{table}");
+    for (row, [name, state, exit]) in rows[1..].iter().zip([
+        ["code", "ended", "7"],
+        ["killed", "ended", "SIGSEGV"],
+        ["lives", "unknown", "-"],
+        ["lost", "ended", "lost"],
+    ]) {
+        assert_eq!(row[..3], [name, state, exit], "{table}");
+        assert_eq!(row[3].ends_with(" ago"), ["7", "SIGSEGV"].contains(&exit), "{table}");
+    }
+    assert!(!world.ask(&["ls"]).contains("EXIT"), "it is nothing to say of living ones");
     end_all(&world);
 }
 
