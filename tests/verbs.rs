@@ -136,3 +136,32 @@ fn hopty_s_own_help_offers_nothing_that_is_claude_s() {
     }
     assert!(home.hopty(&["run", "--help"]).stdout.starts_with(b"Supervise any program"));
 }
+
+/// Both are made from the tree of verbs, so that each verb of this version is in them.
+#[test]
+fn completions_and_manual_pages_have_every_verb() {
+    let home = Home::new();
+    let later = later();
+    let now: Vec<&str> = VERBS.into_iter().filter(|verb| !later.contains(*verb) && !["hook", "statusline"].contains(verb)).collect();
+    let shown = |args: &[&str]| {
+        let done = home.hopty(args);
+        assert!(done.status.success() && done.stderr.is_empty(), "{args:?}: {}", String::from_utf8_lossy(&done.stderr));
+        String::from_utf8(done.stdout).unwrap()
+    };
+    for shell in ["bash", "elvish", "fish", "powershell", "zsh"] {
+        let text = shown(&["completions", shell]);
+        let missing: Vec<_> = now.iter().filter(|verb| !text.contains(**verb)).collect();
+        assert!(missing.is_empty() && text.contains("max-restarts"), "{shell}: {missing:?}");
+    }
+    let bash = Command::new("bash").args(["-n", "-c", &shown(&["completions", "bash"])]).output().unwrap();
+    assert!(bash.status.success() && bash.stderr.is_empty(), "{}", String::from_utf8_lossy(&bash.stderr));
+    let page = shown(&["man"]);
+    assert!(page.contains(".TH hopty 1") && !page.contains("\\-\\-help\\fR"), "{page}");
+    for verb in &now {
+        assert!(page.contains(&format!("hopty\\-{}(1)", verb.replace('-', "\\-"))), "{verb}: {page}");
+        let page = shown(&["man", verb]);
+        assert!(page.contains(".SH SYNOPSIS") && page.contains(&format!(".TH hopty-{verb} 1 ")), "{page}");
+    }
+    assert!(shown(&["man", "handoff", "show"]).contains("redactions"));
+    assert_eq!(home.hopty(&["man", "nosuch"]).status.code(), Some(2));
+}

@@ -4,6 +4,7 @@ use std::ffi::OsString;
 use std::path::PathBuf;
 
 use clap::{Args, Command, FromArgMatches, Parser, Subcommand};
+use clap_complete::Shell;
 
 use super::channel::ChannelVerb;
 use super::handoff::args::HandoffVerb;
@@ -302,6 +303,22 @@ pub(super) enum Verb {
         #[arg(long)]
         keep: bool,
     },
+    /// What a shell reads to complete verbs and options
+    ///
+    /// bash: hopty completions bash > ~/.local/share/bash-completion/completions/hopty.
+    /// zsh: hopty completions zsh > _hopty, in a directory of $fpath.
+    /// fish: hopty completions fish > ~/.config/fish/completions/hopty.fish.
+    Completions {
+        /// The shell
+        shell: Shell,
+    },
+    /// The manual page of hopty, or of a verb
+    ///
+    /// Shown in a terminal; into a file or a pipe it is the page's source: hopty man > hopty.1
+    Man {
+        /// The verb, such as `send` or `handoff show`
+        verb: Vec<String>,
+    },
 }
 
 impl Verb {
@@ -324,7 +341,7 @@ impl Verb {
             | Verb::Channel { verb: None, json, .. } => *json,
             Verb::Handoff { verb } => verb.wants_json(),
             Verb::Screen { form, .. } | Verb::ScreenDump { form, .. } => form.json,
-            Verb::Run(_) | Verb::Attach(_) | Verb::Dash | Verb::Demo { .. } => false,
+            Verb::Run(_) | Verb::Attach(_) | Verb::Dash | Verb::Demo { .. } | Verb::Completions { .. } | Verb::Man { .. } => false,
         }
     }
 }

@@ -12,6 +12,7 @@ mod dash;
 mod demo;
 mod error;
 mod events;
+mod generate;
 mod handoff;
 mod hook;
 mod list;
@@ -34,8 +35,7 @@ use args::{Cli, Verb};
 use error::Failed;
 
 /// The verbs of DESIGN 4 that this version does not have yet.
-const LATER: &[&str] =
-    &["conversations", "backup", "restore", "test", "record", "play", "setup", "unsetup", "check", "config", "completions", "man"];
+const LATER: &[&str] = &["conversations", "backup", "restore", "test", "record", "play", "setup", "unsetup", "check", "config"];
 
 /// The verbs of this version.
 const NOW: &[&str] = &[
@@ -61,6 +61,8 @@ const NOW: &[&str] = &[
     "wait",
     "screen",
     "screen-dump",
+    "completions",
+    "man",
 ];
 
 /// Everything: from the arguments (without the program's name) to the exit code.
@@ -148,6 +150,8 @@ fn verb(verb: Verb, host: Option<Forked>) -> Result<u8, Failed> {
         Verb::Dash => dash::dash(),
         Verb::Replay { journal, json } => replay::replay(&journal, json),
         Verb::Demo { keep } => demo::demo(keep),
+        Verb::Completions { shell } => generate::completions(shell),
+        Verb::Man { verb } => generate::man(&verb),
     }
 }
 
