@@ -137,6 +137,73 @@ fn hopty_s_own_help_offers_nothing_that_is_claude_s() {
     assert!(home.hopty(&["run", "--help"]).stdout.starts_with(b"Supervise any program"));
 }
 
+#[test]
+fn the_configuration_says_where_each_value_came_from() {
+    let home = Home::new();
+    let ask = |args: &[&str]| {
+        let done = home.hopty(args);
+        (done.status.code(), String::from_utf8(done.stdout).unwrap(), String::from_utf8(done.stderr).unwrap())
+    };
+    let file = home.0.path().join(".config/hopty/config.toml");
+    assert_eq!(ask(&["config", "path"]).1.trim_end(), file.to_str().unwrap());
+    assert_eq!(ask(&["config", "init"]), (Some(0), format!("{}\n", file.display()), String::new()));
+    let before = std::fs::read(&file).unwrap();
+    assert_eq!(ask(&["config", "init"]).0, Some(1), "it is never written over");
+    assert_eq!(std::fs::read(&file).unwrap(), before);
+    std::fs::write(&file, "[restart]\nmode = \"ask\"\n\n[context]\nprofile = \"s3\"\n").unwrap();
+    std::fs::write(home.0.path().join(".hopty.toml"), "[context]\nrearm = 7\n").unwrap();
+    let shown = ask(&["config"]);
+    assert_eq!((shown.0, shown.2.as_str()), (Some(0), ""), "{shown:?}");
+    let remark = |line: &str| shown.1.lines().find(|l| l.starts_with(line)).and_then(|l| l.split_once("# ")).unwrap().1.to_owned();
+    assert!(remark("mode = \"ask\"").ends_with("/.config/hopty/config.toml:2"), "{}", shown.1);
+    assert!(remark("rearm = 7").ends_with("/.hopty.toml:2"), "{}", shown.1);
+    assert_eq!(remark("ask = { percent = 60 }"), "profile s3");
+    assert_eq!(remark("handoff = {}"), "profile s3");
+    assert!(remark("claude = ").ends_with("HOPTY_PROGRAM_CLAUDE"), "{}", shown.1);
+    assert_eq!(remark("max_restarts = 10"), "default");
+    shown.1.parse::<toml::Table>().unwrap();
+    let json: serde_json::Value = serde_json::from_str(&ask(&["config", "show", "--json"]).1).unwrap();
+    let mode = json.as_array().unwrap().iter().find(|key| key["key"] == "restart.mode").unwrap();
+    assert_eq!((&mode["value"], &mode["default"], &mode["from"]), (&"ask".into(), &"auto".into(), &"user".into()));
+    assert_eq!(ask(&["config", "check"]).1, "the configuration is right: 4 keys are set\n");
+    std::fs::write(&file, "[restart]\nmod = 1\n").unwrap();
+    for args in [&["config"][..], &["config", "check"]] {
+        let (code, out, err) = ask(args);
+        assert_eq!(code, Some(2), "{err}");
+        assert!((out + &err).contains("config.toml:2: unknown key \"restart.mod\"; the nearest known key is restart.mode"));
+    }
+}
+
+#[test]
+fn check_names_what_is_wrong_and_what_helps() {
+    let home = Home::new();
+    let ask = || {
+        let done = home.hopty(&["check"]);
+        (done.status.code(), String::from_utf8(done.stdout).unwrap())
+    };
+    // This Claude says no version; that is no mistake.
+    let (code, said) = ask();
+    assert_eq!(code, Some(0), "{said}");
+    assert!(said.lines().next().is_some_and(|line| line.starts_with("note  claude ")), "{said}");
+    for about in ["hooks", "configuration", "sessions", "handoffs", "hosts", "git", "environment"] {
+        assert!(said.lines().any(|line| line.starts_with(&format!("ok    {about} "))), "{about}: {said}");
+    }
+    std::fs::set_permissions(home.0.path().join(".local/state/hopty/run"), std::fs::Permissions::from_mode(0o755)).unwrap();
+    std::fs::write(home.0.path().join(".hopty.toml"), "[restart]\ngrace = \"1s\"\n").unwrap();
+    std::fs::create_dir(home.0.path().join(".claude")).unwrap();
+    std::fs::write(home.0.path().join(".claude/settings.json"), r#"{"disableAllHooks": true}"#).unwrap();
+    std::fs::remove_file(home.0.path().join("claude")).unwrap();
+    let (code, said) = ask();
+    assert_eq!(code, Some(1), "{said}");
+    for (about, fix) in [("claude", "set program.claude"), ("configuration", "hopty config show"), ("sessions", "chmod 700")] {
+        let mut lines = said.lines().skip_while(|line| !line.starts_with(&format!("bad   {about} ")));
+        assert!(lines.next().is_some() && lines.next().is_some_and(|line| line.contains(fix)), "{about}: {said}");
+    }
+    let found: serde_json::Value = serde_json::from_slice(&home.hopty(&["check", "--json"]).stdout).unwrap();
+    let bad = found.as_array().unwrap().iter().filter(|finding| finding["state"] == "bad" && finding["fix"].is_string());
+    assert_eq!(bad.count(), 3, "{found}");
+}
+
 /// Both are made from the tree of verbs, so that each verb of this version is in them.
 #[test]
 fn completions_and_manual_pages_have_every_verb() {

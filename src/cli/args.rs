@@ -7,6 +7,7 @@ use clap::{Args, Command, FromArgMatches, Parser, Subcommand};
 use clap_complete::Shell;
 
 use super::channel::ChannelVerb;
+use super::config::ConfigVerb;
 use super::handoff::args::HandoffVerb;
 use crate::core::config::Span;
 
@@ -303,6 +304,21 @@ pub(super) enum Verb {
         #[arg(long)]
         keep: bool,
     },
+    /// The configuration that is in force here, and where each value came from
+    #[command(args_conflicts_with_subcommands = true)]
+    Config {
+        #[command(subcommand)]
+        verb: Option<ConfigVerb>,
+        /// As JSON
+        #[arg(long)]
+        json: bool,
+    },
+    /// Whether all is there that hopty needs here, and what to do about what is not
+    Check {
+        /// As JSON
+        #[arg(long)]
+        json: bool,
+    },
     /// What a shell reads to complete verbs and options
     ///
     /// bash: hopty completions bash > ~/.local/share/bash-completion/completions/hopty.
@@ -335,10 +351,13 @@ impl Verb {
             | Verb::Events { json, .. }
             | Verb::Log { json, .. }
             | Verb::Why { json, .. }
+            | Verb::Check { json }
             | Verb::Replay { json, .. } => *json,
             Verb::Context { json, .. } => *json,
             Verb::Channel { verb: Some(ChannelVerb::Set { json, .. } | ChannelVerb::List { json }), .. }
             | Verb::Channel { verb: None, json, .. } => *json,
+            Verb::Config { verb: Some(ConfigVerb::Show { json }), .. } | Verb::Config { verb: None, json } => *json,
+            Verb::Config { .. } => false,
             Verb::Handoff { verb } => verb.wants_json(),
             Verb::Screen { form, .. } | Verb::ScreenDump { form, .. } => form.json,
             Verb::Run(_) | Verb::Attach(_) | Verb::Dash | Verb::Demo { .. } | Verb::Completions { .. } | Verb::Man { .. } => false,

@@ -49,6 +49,16 @@ impl Failed {
         self
     }
 
+    /// What went wrong, without its name.
+    pub fn cause(&self) -> &str {
+        &self.cause
+    }
+
+    /// What a person can do about it.
+    pub fn help(&self) -> &str {
+        &self.hint
+    }
+
     /// Why it was refused, if it was.
     pub fn refusal(&self) -> Option<&str> {
         (self.word == Some(Code::Refused)).then_some(self.cause.as_str())

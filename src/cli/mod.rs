@@ -5,6 +5,8 @@
 
 mod args;
 mod channel;
+mod check;
+mod config;
 mod context;
 mod control;
 mod conversation;
@@ -32,10 +34,11 @@ use std::io::{IsTerminal, Write};
 
 use crate::client::start::Forked;
 use args::{Cli, Verb};
+use config::ConfigVerb;
 use error::Failed;
 
 /// The verbs of DESIGN 4 that this version does not have yet.
-const LATER: &[&str] = &["conversations", "backup", "restore", "test", "record", "play", "setup", "unsetup", "check", "config"];
+const LATER: &[&str] = &["conversations", "backup", "restore", "test", "record", "play", "setup", "unsetup"];
 
 /// The verbs of this version.
 const NOW: &[&str] = &[
@@ -61,6 +64,8 @@ const NOW: &[&str] = &[
     "wait",
     "screen",
     "screen-dump",
+    "check",
+    "config",
     "completions",
     "man",
 ];
@@ -150,6 +155,9 @@ fn verb(verb: Verb, host: Option<Forked>) -> Result<u8, Failed> {
         Verb::Dash => dash::dash(),
         Verb::Replay { journal, json } => replay::replay(&journal, json),
         Verb::Demo { keep } => demo::demo(keep),
+        Verb::Config { verb: Some(verb), .. } => config::verb(&verb),
+        Verb::Config { verb: None, json } => config::verb(&ConfigVerb::Show { json }),
+        Verb::Check { json } => check::check(json),
         Verb::Completions { shell } => generate::completions(shell),
         Verb::Man { verb } => generate::man(&verb),
     }

@@ -31,7 +31,7 @@ pub(super) fn at_start(paths: &Paths) -> Vec<String> {
 }
 
 /// Why a handoff of this directory could not be saved, or is kept aside when it is; `None` where nothing is known to be wrong.
-fn wrong(paths: &Paths, dir: &Path) -> Option<String> {
+pub(super) fn wrong(paths: &Paths, dir: &Path) -> Option<String> {
     let store = Store::at(&paths.claude);
     let place = store.dir();
     if std::fs::symlink_metadata(place).is_err() {

@@ -142,12 +142,12 @@ fn become_it(mut command: Command, program: &Path, hint: &str) -> Failed {
 }
 
 /// Whether a person is at the keyboard and sees what is written; else there is no terminal to hold.
-fn in_terminal() -> bool {
+pub(super) fn in_terminal() -> bool {
     std::io::stdin().is_terminal() && std::io::stdout().is_terminal()
 }
 
 /// What keeps hooks from running, as far as can be seen before the start.
-fn hooks_off(paths: &Paths, config: &Config, args: &[String]) -> Option<Off> {
+pub(super) fn hooks_off(paths: &Paths, config: &Config, args: &[String]) -> Option<Off> {
     let own = facts(args);
     let here = std::env::current_dir().unwrap_or_default();
     match own {
@@ -161,7 +161,11 @@ fn hooks_off(paths: &Paths, config: &Config, args: &[String]) -> Option<Off> {
     }
 }
 
-fn find_claude(home: Option<&Path>, config: &Config) -> Result<PathBuf, Failed> {
+/// Claude's program, found or configured.
+///
+/// # Errors
+/// Exit code 126 or 127 where it is not there, 125 where it leads back here.
+pub(super) fn find_claude(home: Option<&Path>, config: &Config) -> Result<PathBuf, Failed> {
     let configured = Some(Path::new(&config.program.claude)).filter(|path| !path.as_os_str().is_empty());
     let path = std::env::var_os("PATH");
     let search = Search { configured, home, path: path.as_deref(), own: FileId::of_this_program() };

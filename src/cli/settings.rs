@@ -5,23 +5,28 @@ use std::os::unix::fs::FileTypeExt;
 use std::path::{Path, PathBuf};
 
 use super::error::Failed;
-use crate::core::config::{Config, File, FlagValue, Problem, ProblemKind, Source, Sources, resolve};
+use crate::core::config::{Config, File, FlagValue, Problem, ProblemKind, Resolved, Source, Sources, resolve};
 use crate::fs::paths::Paths;
 
 /// Bytes of a file that a person writes, at most.
 const MAX_FILE: u64 = 1 << 20;
 
+/// What helps with each of its mistakes.
+pub(super) const HINT: &str = "docs/CONFIG.md has every key and its values, `hopty config show` what is in force";
+
 /// The configuration, and what is wrong with its pieces.
 pub(super) fn load(paths: &Paths, flags: &[FlagValue<'_>]) -> (Config, Vec<Problem>) {
-    load_with(Some(paths.config_file()), flags)
+    let resolved = resolved(Some(paths.config_file()), flags);
+    (resolved.config, resolved.problems)
 }
 
 /// The same where there is no home, and so no file of the user's.
 pub(super) fn load_homeless() -> Config {
-    load_with(None, &[]).0
+    resolved(None, &[]).config
 }
 
-fn load_with(user_path: Option<PathBuf>, flags: &[FlagValue<'_>]) -> (Config, Vec<Problem>) {
+/// The configuration with its history; `user_path` is the file of the user's.
+pub(super) fn resolved(user_path: Option<PathBuf>, flags: &[FlagValue<'_>]) -> Resolved {
     let project_path = std::env::current_dir().unwrap_or_default().join(".hopty.toml");
     let mut unreadable = Vec::new();
     let mut text_of = |path: &Path| {
@@ -35,14 +40,15 @@ fn load_with(user_path: Option<PathBuf>, flags: &[FlagValue<'_>]) -> (Config, Ve
     let env: Vec<(String, String)> =
         std::env::vars_os().filter_map(|(n, v)| Some((n.into_string().ok()?, v.into_string().ok()?))).collect();
     let (user_name, project_name) = (user_path.display().to_string(), project_path.display().to_string());
-    let resolved = resolve(&Sources {
+    let mut resolved = resolve(&Sources {
         user: user.as_deref().map(|text| File { path: &user_name, text }),
         project: project.as_deref().map(|text| File { path: &project_name, text }),
         env: &env,
         flags,
     });
-    unreadable.extend(resolved.problems);
-    (resolved.config, unreadable)
+    unreadable.append(&mut resolved.problems);
+    resolved.problems = unreadable;
+    resolved
 }
 
 /// The configuration of a verb that acts by it.
@@ -51,11 +57,19 @@ fn load_with(user_path: Option<PathBuf>, flags: &[FlagValue<'_>]) -> (Config, Ve
 /// Exit code 2 with all that is wrong in it.
 pub(super) fn valid(paths: &Paths, flags: &[FlagValue<'_>]) -> Result<Config, Failed> {
     let (config, problems) = load(paths, flags);
+    all_right(&problems).map(|()| config)
+}
+
+/// That nothing is wrong in it.
+///
+/// # Errors
+/// Exit code 2 with all that is.
+pub(super) fn all_right(problems: &[Problem]) -> Result<(), Failed> {
     if problems.is_empty() {
-        return Ok(config);
+        return Ok(());
     }
     let problems: Vec<String> = problems.iter().map(ToString::to_string).collect();
-    Err(Failed::new(2, problems.join("; ")).hint("docs/CONFIG.md has every key and its values"))
+    Err(Failed::new(2, problems.join("; ")).hint(HINT))
 }
 
 /// A configuration file; `None` where there is none. A device, to which a link leads, is none either, and keeps nobody waiting.

@@ -1,0 +1,242 @@
+//! `hopty check`: whether everything that hopty needs is there, and what to do about what is not.
+//!
+//! It looks at what a start here would meet: Claude, its hooks, the configuration, the places for sessions and handoffs, the
+//! terminal, tmux, git, and the hosts that run. It mends nothing.
+
+use std::path::Path;
+use std::process::{Command, Stdio};
+use std::time::Duration;
+
+use nix::unistd::{AccessFlags, access};
+use serde_json::{Value, json};
+
+use super::config::how_many_set;
+use super::control::{Control, paths};
+use super::error::{Failed, say, visible};
+use super::list::PATIENCE;
+use super::{notice, run, settings};
+use crate::claude::find;
+use crate::core::claude::environment::REMOVED;
+use crate::core::claude::offers::offers;
+use crate::core::config::Config;
+use crate::core::ids::Channel;
+use crate::fs::paths::Paths;
+use crate::fs::{registry, session};
+use crate::tty::raw;
+
+/// How long Claude gets to say its version where no file tells it.
+const VERSION: Duration = Duration::from_secs(5);
+/// Columns and rows below which Claude's own dialogs are cut.
+const SMALL: (u16, u16) = (40, 10);
+/// Where what was found begins.
+const INDENT: usize = 22;
+
+/// How bad it is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Grade {
+    /// As it should be.
+    Good,
+    /// It works, with less than all.
+    Note,
+    /// Something does not work.
+    Bad,
+}
+
+impl Grade {
+    fn word(self) -> &'static str {
+        match self {
+            Grade::Good => "ok",
+            Grade::Note => "note",
+            Grade::Bad => "bad",
+        }
+    }
+}
+
+/// What was found about one thing, and what helps.
+struct Finding {
+    about: &'static str,
+    grade: Grade,
+    found: String,
+    fix: Option<String>,
+}
+
+fn good(about: &'static str, found: impl Into<String>) -> Finding {
+    Finding { about, grade: Grade::Good, found: found.into(), fix: None }
+}
+
+fn note(about: &'static str, found: impl Into<String>, fix: impl Into<String>) -> Finding {
+    Finding { about, grade: Grade::Note, found: found.into(), fix: Some(fix.into()) }
+}
+
+fn bad(about: &'static str, found: impl Into<String>, fix: impl Into<String>) -> Finding {
+    Finding { about, grade: Grade::Bad, found: found.into(), fix: Some(fix.into()) }
+}
+
+pub(super) fn check(as_json: bool) -> Result<u8, Failed> {
+    let paths = paths()?;
+    let resolved = settings::resolved(Some(paths.config_file()), &[]);
+    let mut found = claude(&paths, &resolved.config);
+    let wrong = resolved.problems.iter();
+    found.extend(
+        wrong.map(|problem| bad("configuration", problem.to_string(), "correct it: `hopty config show` has what is in force")),
+    );
+    if resolved.problems.is_empty() {
+        found.push(good("configuration", how_many_set(&resolved)));
+    }
+    found.extend([place(&paths), handoffs(&paths), hosts(&paths)]);
+    found.extend(terminal());
+    found.extend(tmux());
+    found.extend([git(), environment()]);
+    if as_json {
+        say(format_args!("{}", Value::from_iter(found.iter().map(object))))?;
+    } else {
+        for finding in &found {
+            print(finding)?;
+        }
+    }
+    Ok(u8::from(found.iter().any(|finding| finding.grade == Grade::Bad)))
+}
+
+fn print(finding: &Finding) -> std::io::Result<()> {
+    say(format_args!("{:<5} {:<15} {}", finding.grade.word(), finding.about, visible(&finding.found)))?;
+    finding.fix.iter().try_for_each(|fix| say(format_args!("{:INDENT$}-> {}", "", visible(fix))))
+}
+
+fn object(finding: &Finding) -> Value {
+    json!({"about": finding.about, "state": finding.grade.word(), "found": finding.found, "fix": finding.fix})
+}
+
+/// Which Claude a start would run, and what that offers.
+fn claude(paths: &Paths, config: &Config) -> Vec<Finding> {
+    let program = match run::find_claude(Some(&paths.home), config) {
+        Ok(program) => program,
+        Err(failed) => return vec![bad("claude", failed.cause(), failed.help())],
+    };
+    let version = find::version(&program, VERSION);
+    let which = match &version {
+        Ok(version) => good("claude", format!("{version}, {}", program.display())),
+        Err(error) => note("claude", error.to_string(), "`hopty` starts it all the same, as if it were the newest"),
+    };
+    let offers = offers(version.ok().as_deref(), run::hooks_off(paths, config, &[]));
+    let hooks = match offers.limited {
+        None => good("hooks", "Claude is given hopty's for each launch; no file is changed"),
+        Some(limited) => {
+            note("hooks", limited, "a newer Claude, and no `disableAllHooks` in its settings or `hooks.inject = false` in hopty's")
+        }
+    };
+    vec![which, hooks]
+}
+
+/// Where sessions are kept.
+fn place(paths: &Paths) -> Finding {
+    let shown = paths.state.display();
+    if let Err(error) = session::prepare(paths) {
+        return bad("sessions", error.to_string(), error.hint());
+    }
+    let closed = [paths.state.clone(), paths.sessions(), paths.run()].into_iter().find(|dir| !writable(dir));
+    match closed {
+        Some(dir) => {
+            bad("sessions", format!("{} cannot be written", dir.display()), "see to its permissions, and that its disk is writable")
+        }
+        None => good("sessions", format!("kept in {shown}")),
+    }
+}
+
+fn writable(dir: &Path) -> bool {
+    access(dir, AccessFlags::W_OK | AccessFlags::X_OK).is_ok()
+}
+
+/// Where handoffs are kept.
+fn handoffs(paths: &Paths) -> Finding {
+    let here = std::env::current_dir().unwrap_or_default();
+    match notice::wrong(paths, &here) {
+        Some(why) => bad("handoffs", why, "until then a hand-over has no place for its record"),
+        None => {
+            let channel = registry::channel_of(&paths.claude, &here).unwrap_or_else(|_| Channel::global());
+            good("handoffs", format!("kept in {}, channel {channel} here", paths.claude.join("handoff").display()))
+        }
+    }
+}
+
+/// The hosts that run, and whether they answer.
+fn hosts(paths: &Paths) -> Finding {
+    let alive: Vec<_> = session::list(paths).into_iter().filter(|(_, alive)| *alive).map(|(name, _)| name).collect();
+    let mute = |name: &&_| {
+        let answer = Control::connect(paths, name, Some(PATIENCE)).and_then(|mut host| host.ask(json!({"do": "status"})));
+        answer.is_err()
+    };
+    let mute: Vec<String> = alive.iter().filter(mute).map(ToString::to_string).collect();
+    if mute.is_empty() {
+        return good(
+            "hosts",
+            match alive.len() {
+                0 => "none runs".to_owned(),
+                1 => "1 runs, and answers".to_owned(),
+                n => format!("{n} run, and all answer"),
+            },
+        );
+    }
+    let fix = format!("it may be stopped or busy: look again, then `kill -CONT` its host_pid of `hopty status {} --json`", mute[0]);
+    bad("hosts", format!("no answer from {}", mute.join(", ")), fix)
+}
+
+fn terminal() -> Vec<Finding> {
+    let term = std::env::var("TERM").unwrap_or_default();
+    let mut found = Vec::new();
+    if !run::in_terminal() {
+        let what = "there is none on standard input and output";
+        found.push(note("terminal", what, "without one, `hopty ARGS` is `claude ARGS` and `--detached` starts a session"));
+    } else if matches!(term.as_str(), "" | "dumb") {
+        found.push(bad("terminal", format!("TERM={term} cannot draw"), "set TERM to what the terminal is, such as xterm-256color"));
+    } else {
+        let size = raw::size();
+        let is = format!("{term}, {}x{}", size.cols, size.rows);
+        let small = (1..SMALL.0).contains(&size.cols) || (1..SMALL.1).contains(&size.rows);
+        found.push(if small { note("terminal", is, "Claude draws little in it: make it larger") } else { good("terminal", is) });
+    }
+    if let Some(name) = std::env::var_os("HOPTY_SESSION") {
+        let what = format!("this shell runs inside the session {}", name.display());
+        found.push(note("terminal", what, "`hopty attach` works from a terminal outside of it"));
+    }
+    found
+}
+
+/// What of `docs/TMUX.md` is not set in the tmux around, if there is one.
+fn tmux() -> Option<Finding> {
+    std::env::var_os("TMUX")?;
+    let asked = "#{extended-keys} #{focus-events} #{allow-passthrough} #{escape-time}";
+    let answer = Command::new("tmux").args(["display-message", "-p", asked]).stdin(Stdio::null()).stderr(Stdio::null()).output();
+    let Some(answer) = answer.ok().filter(|answer| answer.status.success()) else {
+        return Some(note("tmux", "it does not say how it is set", "docs/TMUX.md has what Claude wants from it"));
+    };
+    let text = String::from_utf8_lossy(&answer.stdout).into_owned();
+    let [keys, focus, through, escape] = <[&str; 4]>::try_from(text.trim_end().splitn(4, ' ').collect::<Vec<_>>()).ok()?;
+    let on = |value: &str| matches!(value, "1" | "on" | "always" | "all");
+    let mut missing = Vec::new();
+    missing.extend((!on(keys)).then_some("set -s extended-keys on (Shift+Enter)"));
+    missing.extend((!on(focus)).then_some("set -g focus-events on"));
+    missing.extend((!on(through)).then_some("set -g allow-passthrough on (notices)"));
+    missing.extend(escape.parse::<u32>().is_ok_and(|ms| ms > 100).then_some("set -s escape-time 10 (a quick Escape)"));
+    Some(match missing.as_slice() {
+        [] => good("tmux", "set as docs/TMUX.md has it"),
+        missing => note("tmux", "it keeps some of what Claude can do", format!("in ~/.tmux.conf: {}", missing.join("; "))),
+    })
+}
+
+fn git() -> Finding {
+    let asked = Command::new("git").arg("--version").stdin(Stdio::null()).stderr(Stdio::null()).output();
+    match asked.ok().filter(|answer| answer.status.success()) {
+        Some(answer) => good("git", String::from_utf8_lossy(&answer.stdout).trim().trim_start_matches("git version ")),
+        None => note("git", "it is not there", "install it: a handoff then has branch, status and changes"),
+    }
+}
+
+/// What of this environment a Claude under hopty does not get, and what it gets besides (CONTRACT C14).
+fn environment() -> Finding {
+    let removed: Vec<&str> = REMOVED.into_iter().filter(|name| std::env::var_os(name).is_some()).collect();
+    let adds = "hopty adds HOPTY_* and CLAUDE_CODE_DISABLE_AGENT_VIEW=1 for Claude (docs/TERMINAL.md says why)";
+    match removed.as_slice() {
+        [] => good("environment", adds),
+        removed => good("environment", format!("{adds}, and takes out {}", removed.join(", "))),
+    }
+}

@@ -1,0 +1,203 @@
+//! `hopty config`: the configuration that is in force here, key by key, with where each value came from.
+//!
+//! What keys there are and how layers become one is `core::config`'s; this shows it, and writes a file to begin with.
+
+use std::fmt::Write as _;
+use std::fs::{DirBuilder, File};
+use std::io::{ErrorKind, Write as _};
+use std::os::unix::fs::{DirBuilderExt, OpenOptionsExt};
+
+use clap::Subcommand;
+use serde_json::{Value, json};
+use toml::Table;
+use unicode_width::UnicodeWidthStr;
+
+use super::control::paths;
+use super::error::{Failed, say, visible};
+use super::settings;
+use crate::core::config::{Config, KEYS, Key, Origin, Resolved};
+use crate::fs::paths::Paths;
+
+/// Where the remark on a value begins, where the value leaves room.
+const REMARK: usize = 36;
+/// Values longer than this have their remark two spaces behind them, in columns.
+const LONG: usize = 80;
+
+#[derive(Debug, Subcommand)]
+pub(super) enum ConfigVerb {
+    /// Every key with its value here, and where that came from
+    Show {
+        /// As JSON
+        #[arg(long)]
+        json: bool,
+    },
+    /// Whether all of it is right; every mistake with the line it stands on
+    Check,
+    /// The path of your own file
+    Path,
+    /// Write that file, with every key as a remark
+    Init,
+}
+
+pub(super) fn verb(verb: &ConfigVerb) -> Result<u8, Failed> {
+    let paths = paths()?;
+    match verb {
+        ConfigVerb::Show { json } => show(&paths, *json),
+        ConfigVerb::Check => check(&paths),
+        ConfigVerb::Path => {
+            say(format_args!("{}", visible(&paths.config_file().to_string_lossy())))?;
+            Ok(0)
+        }
+        ConfigVerb::Init => init(&paths),
+    }
+}
+
+fn show(paths: &Paths, as_json: bool) -> Result<u8, Failed> {
+    let resolved = settings::resolved(Some(paths.config_file()), &[]);
+    let values = table(&resolved.config)?;
+    if as_json {
+        let defaults = table(&Config::default())?;
+        let keys: Vec<Value> = KEYS.iter().map(|key| object(key, &values, &defaults, &resolved)).collect();
+        say(format_args!("{}", json!(keys)))?;
+    } else {
+        let mut section = "";
+        for key in KEYS {
+            if key.section != section {
+                let before = if section.is_empty() { "" } else { "\n" };
+                say(format_args!("{before}[{}]", key.section))?;
+                section = key.section;
+            }
+            let line = format!("{} = {}", key.name, value(key, &values));
+            let gap = if line.width() > LONG { 2 } else { REMARK.saturating_sub(line.width()).max(2) };
+            say(format_args!("{line}{}# {}", " ".repeat(gap), from(key, &resolved)))?;
+        }
+    }
+    settings::all_right(&resolved.problems).map(|()| 0)
+}
+
+fn check(paths: &Paths) -> Result<u8, Failed> {
+    let resolved = settings::resolved(Some(paths.config_file()), &[]);
+    if resolved.problems.is_empty() {
+        say(format_args!("the configuration is right: {}", how_many_set(&resolved)))?;
+        return Ok(0);
+    }
+    for problem in &resolved.problems {
+        say(format_args!("{}", visible(&problem.to_string())))?;
+    }
+    let many = if resolved.problems.len() == 1 { "1 piece is" } else { &format!("{} pieces are", resolved.problems.len()) };
+    Err(Failed::new(2, format!("{many} wrong and left out")).hint(settings::HINT))
+}
+
+/// How much of it is not as it comes.
+pub(super) fn how_many_set(resolved: &Resolved) -> String {
+    match KEYS.iter().filter(|key| !matches!(origin(key, resolved), Origin::Default | Origin::Profile(_))).count() {
+        0 => "every key has its default".to_owned(),
+        1 => "1 key is set".to_owned(),
+        n => format!("{n} keys are set"),
+    }
+}
+
+/// A file in which every key is a remark changes nothing, and has them all in view.
+fn init(paths: &Paths) -> Result<u8, Failed> {
+    let path = paths.config_file();
+    let failed = |e: std::io::Error| Failed::new(125, e.to_string()).about(path.display());
+    DirBuilder::new().recursive(true).mode(0o700).create(&paths.config).map_err(failed)?;
+    let mut file = match File::options().write(true).create_new(true).mode(0o600).open(&path) {
+        Err(e) if e.kind() == ErrorKind::AlreadyExists => {
+            return Err(Failed::new(1, "it is there already, and is left as it is")
+                .about(path.display())
+                .hint("`hopty config show` has every key with its value"));
+        }
+        opened => opened.map_err(failed)?,
+    };
+    file.write_all(sample()?.as_bytes()).map_err(failed)?;
+    say(format_args!("{}", visible(&path.to_string_lossy())))?;
+    Ok(0)
+}
+
+/// Every key with its default and what it takes, all of it remarks.
+fn sample() -> Result<String, Failed> {
+    let defaults = table(&Config::default())?;
+    let mut out = String::from(
+        "# hopty's configuration. Every key stands here with its default; take away the `#` of what you change.\n\
+         # What they mean: docs/CONFIG.md. What is in force: hopty config show.\n",
+    );
+    let mut section = "";
+    for key in KEYS {
+        if key.section != section {
+            section = key.section;
+            let _ = write!(out, "\n[{section}]\n");
+        }
+        let allowed = key.kind.allowed();
+        let _ = writeln!(out, "# {} = {}  # {}", key.name, value(key, &defaults), allowed.trim_start_matches("must be "));
+    }
+    Ok(out)
+}
+
+fn table(config: &Config) -> Result<Table, Failed> {
+    Table::try_from(config).map_err(|e| Failed::new(125, e.to_string()))
+}
+
+fn value(key: &Key, values: &Table) -> String {
+    values.get(key.section).and_then(|section| section.get(key.name)).map(inline).unwrap_or_default()
+}
+
+/// A value as it stands behind `key =`, on one line.
+fn inline(value: &toml::Value) -> String {
+    match value {
+        toml::Value::Table(table) if table.is_empty() => "{}".to_owned(),
+        toml::Value::Table(table) => {
+            let parts: Vec<String> = table.iter().map(|(name, value)| format!("{name} = {}", inline(value))).collect();
+            format!("{{ {} }}", parts.join(", "))
+        }
+        toml::Value::Float(n) if n.fract() == 0.0 => format!("{n:.0}"),
+        other => other.to_string(),
+    }
+}
+
+fn origin<'a>(key: &Key, resolved: &'a Resolved) -> &'a Origin {
+    resolved.origins.get(&key.path()).unwrap_or(&Origin::Default)
+}
+
+/// Where a value came from, in words.
+fn from(key: &Key, resolved: &Resolved) -> String {
+    match origin(key, resolved) {
+        Origin::Default => "default".to_owned(),
+        Origin::Profile(name) => format!("profile {name}"),
+        Origin::User(at) | Origin::Project(at) | Origin::Environment(at) | Origin::Flag(at) => visible(&at.to_string()),
+    }
+}
+
+fn object(key: &Key, values: &Table, defaults: &Table, resolved: &Resolved) -> Value {
+    let of = |table: &Table| table.get(key.section).and_then(|section| section.get(key.name)).map(|value| json!(value));
+    let (from, at) = match origin(key, resolved) {
+        Origin::Default => ("default", None),
+        Origin::Profile(name) => ("profile", Some(name.clone())),
+        Origin::User(at) => ("user", Some(at.to_string())),
+        Origin::Project(at) => ("project", Some(at.to_string())),
+        Origin::Environment(at) => ("environment", Some(at.to_string())),
+        Origin::Flag(at) => ("flag", Some(at.to_string())),
+    };
+    json!({"key": key.path(), "value": of(values), "default": of(defaults), "from": from, "at": at})
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::core::config::{File, Sources, resolve};
+
+    fn read(text: &str) -> Resolved {
+        resolve(&Sources { user: Some(File { path: "config.toml", text }), ..Sources::default() })
+    }
+
+    #[test]
+    fn the_file_to_begin_with_changes_nothing_and_each_of_its_remarks_can_be_a_key() {
+        let sample = sample().unwrap();
+        assert_eq!(read(&sample), read(""), "as it is written");
+        let keys: String = sample.lines().map(|line| line.strip_prefix("# ").unwrap_or(line).to_owned() + "\n").skip(2).collect();
+        let all = read(&keys);
+        assert!(all.problems.is_empty(), "{:?}", all.problems);
+        assert_eq!(all.config, Config::default());
+        assert!(KEYS.iter().all(|key| matches!(origin(key, &all), Origin::User(_))));
+    }
+}
