@@ -9,7 +9,7 @@ use std::process::Command;
 use super::args::RunOptions;
 use super::control::{named, paths};
 use super::error::{Failed, say, visible};
-use super::{notice, session, settings};
+use super::{notice, session, settings, usage};
 use crate::claude::find::{self, FileId, FindError, Search, find, next_depth};
 use crate::claude::settings as hooks;
 use crate::client::Options;
@@ -46,6 +46,15 @@ pub(super) fn drop_in(args: Vec<OsString>) -> Result<u8, Failed> {
     // A bad file must not keep anyone from Claude, and adds nothing to what a script gets that runs Claude alone.
     for problem in problems.iter().filter(|_| host.is_some()) {
         let _ = writeln!(std::io::stderr(), "hopty: {problem}; going on with the default");
+    }
+    // It may well be a prompt, and what is no verb is Claude's.
+    if let (Some(_), Some(word)) = (&host, args.first().and_then(|word| word.to_str()))
+        && let Some(verb) = usage::mistyped(word)
+    {
+        let _ = writeln!(
+            std::io::stderr(),
+            "hopty: `{word}` is no verb and goes to Claude as a prompt (the nearest verb is `hopty {verb}`)"
+        );
     }
     claude(&paths, config, wish, args, host)
 }

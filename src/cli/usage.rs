@@ -5,6 +5,7 @@ use clap::{Command, CommandFactory};
 
 use super::args::Cli;
 use super::error::Failed;
+use crate::core::config::distance;
 
 /// What was asked for, as a person would say it: the verb, and with it its own, such as `handoff show`.
 pub(super) fn asked<'a>(words: impl IntoIterator<Item = &'a str>) -> String {
@@ -38,6 +39,17 @@ pub(super) fn misused(error: &clap::Error, asked: &str) -> Failed {
     Failed::new(2, cause).hint(nearest.map(|tip| tip.replace("subcommand", "verb")).or(known).unwrap_or(help))
 }
 
+/// The verb that a word which is none may have been meant for: a letter or two away, by its length.
+pub(super) fn mistyped(word: &str) -> Option<&'static str> {
+    let letters = word.len();
+    if letters > 16 || !word.bytes().all(|b| b.is_ascii_lowercase() || b == b'-') {
+        return None;
+    }
+    let near = super::NOW.iter().map(|verb| (distance(verb, word), *verb)).min()?;
+    let most = if letters < 6 { 1 } else { 2 };
+    (near.0 > 0 && near.0 <= most).then_some(near.1)
+}
+
 /// The verbs below a verb.
 fn offered(asked: &str) -> Vec<String> {
     let tree = tree();
@@ -50,4 +62,20 @@ fn tree() -> Command {
     let mut tree = Cli::command();
     tree.build();
     tree
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_word_near_a_verb_may_have_been_meant_for_it_and_a_prompt_is_a_prompt() {
+        for (word, verb) in [("atach", "attach"), ("lss", "ls"), ("statsu", "status"), ("snd", "send"), ("screendump", "screen-dump")]
+        {
+            assert_eq!(mistyped(word), Some(verb), "{word}");
+        }
+        for word in ["", "ls", "fix", "hello", "list", "fix the build", "Lss", "l\u{e9}", "-h", "explain", &"s".repeat(4000)] {
+            assert_eq!(mistyped(word), None, "{word}");
+        }
+    }
 }
