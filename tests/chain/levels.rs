@@ -120,14 +120,14 @@ pub fn a_turn_that_ends_over_the_handoff_level_hands_over(kind: Kind) {
     submit(&term, "Do a lot of work.");
     let (old, _) = assert_handed_over(&world, 1, "Do a lot of work.");
     assert_eq!(main_requests(&world, &old).len(), 1);
-    assert!(
-        world
-            .decisions()
-            .iter()
-            .any(|d| d["kind"] == "safe_point.reached" && d["sentence"].as_str().unwrap().contains("turn is over")),
-        "{}",
-        world.story()
-    );
+    // Where the answer is in the file within the 300 ms that a Stop is held for it, that is the safe point; an older Claude on
+    // a busy machine is later (0.35 to 0.42 s were measured on 2.1.197), and then Claude is idle before the level is known.
+    let lines = world.journal().lines().filter_map(|line| serde_json::from_str::<Value>(line).ok()).collect::<Vec<_>>();
+    let held = lines.iter().find(|line| line["event"]["kind"] == "lines").expect("a Stop that was held");
+    let in_time = held["event"]["found"] == true;
+    let point = if in_time { "The turn is over: a safe point." } else { "Claude is idle: a safe point." };
+    let reached: Vec<Value> = world.decisions().into_iter().filter(|d| d["kind"] == "safe_point.reached").collect();
+    assert!(reached.len() == 1 && reached[0]["sentence"] == point, "{point}\n{}", world.story());
     world.leave(term);
 }
 
