@@ -348,8 +348,8 @@ impl Terminal {
         brush.cells(row, col, end);
     }
 
-    /// The column of the character that was just written, if there is one: it stands before the caret.
-    fn just_written(&self) -> Option<usize> {
+    /// The column of the character that was just written, if there is one: it stands before the caret, or under it at the edge.
+    pub(super) fn just_written(&self) -> Option<usize> {
         let (caret, ch) = (&self.caret, self.last?);
         let row = self.page.grid.rows().get(caret.row)?;
         let at_the_edge = caret.pending || (caret.col + 1 == self.edge() && !self.is_on(Mode::AutoWrap));

@@ -166,9 +166,11 @@ impl Terminal {
         self.caret.col = self.region.left;
     }
 
-    /// Joins a mark to the character before the caret; at the left edge there is none, and it is dropped.
+    /// Joins a mark to the character before the caret; at the left edge there is none, and it is dropped. Without autowrap the last
+    /// column's is under the caret, if that was just written.
     fn combine(&mut self, mark: char) {
-        let col = match (self.caret.pending, self.caret.col) {
+        let under = self.caret.pending || self.just_written() == Some(self.caret.col);
+        let col = match (under, self.caret.col) {
             (true, col) => col,
             (false, 0) => return,
             (false, col) => col - 1,
@@ -237,6 +239,9 @@ mod tests {
         assert_eq!(lines(2, 1, "ae\u{301}"), ["ae\u{301}"]);
         assert_eq!(lines(4, 1, "漢\u{302}x"), ["漢\u{302}x"]);
         assert_eq!(lines(4, 1, "\u{301}x"), ["x"]);
+        assert_eq!(lines(3, 1, "\x1b[?7labcde\u{301}"), ["abe\u{301}"]);
+        assert_eq!(lines(3, 1, "\x1b[?7lab\u{301}"), ["ab\u{301}"]);
+        assert_eq!(lines(3, 1, "abc\x1b[?7l\x1b[1;3H\u{301}"), ["ab\u{301}c"]);
     }
 
     #[test]
