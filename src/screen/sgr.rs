@@ -14,6 +14,7 @@ impl Terminal {
 
 impl Look {
     /// Changes it as the parameters of an SGR say.
+    #[inline(always)]
     pub(super) fn change(&mut self, mut params: Iter<'_>) {
         let look = self;
         while let Some(param) = params.next() {
@@ -29,6 +30,7 @@ impl Look {
     }
 }
 
+#[inline(always)]
 fn simple(look: &mut Look, number: u16) {
     match number {
         0 => *look = look.plain(),
@@ -76,6 +78,7 @@ fn underline(kind: u16) -> Underline {
 }
 
 /// Reads an extended colour, from the rest of its own parameter or from those that follow.
+#[inline(always)]
 fn extended(param: &[u16], rest: &mut Iter<'_>, set: impl FnOnce(Color)) {
     let read = match *param {
         [_] => {
