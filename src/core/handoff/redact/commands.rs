@@ -3,7 +3,7 @@
 //! A flag like `--password` is found by its name (`assigned`). Here are the short flags, which mean something else in
 //! every command, and the commands that take a password without one.
 
-use super::values::is_placeholder;
+use super::words::is_placeholder;
 use super::{Kind, Span, run};
 
 /// Flags that are followed by a password: the command, the flag, and whether the value sticks to it.
@@ -44,7 +44,7 @@ const FLAGS: [(&str, &str, Sticks); 33] = [
 ];
 
 /// Commands that take a password in other ways.
-const OTHERS: [&str; 15] = [
+const OTHERS: [&str; 14] = [
     "curl",
     "wget",
     "http",
@@ -56,7 +56,6 @@ const OTHERS: [&str; 15] = [
     "echo",
     "printf",
     "rabbitmqctl",
-    "net",
     "wpa_passphrase",
     "ConvertTo-SecureString",
     "send",
@@ -86,7 +85,7 @@ struct Word<'a> {
 /// Finds them in `line`, which begins at `from` of the text.
 pub(super) fn find(line: &str, from: usize, spans: &mut Vec<Span>) {
     let known = FLAGS.iter().any(|(name, ..)| line.contains(name)) || OTHERS.iter().any(|name| line.contains(name));
-    if known || line.contains("pass:") {
+    if known || ["pass:", "/user:"].iter().any(|part| line.contains(part)) {
         command_line(line, from, DEPTH, spans);
     }
 }
@@ -184,7 +183,7 @@ fn bare<'a>(command: &str, words: &[Word<'a>], n: usize) -> Option<Word<'a>> {
         "htpasswd" if n + 1 == words.len() && words[..n].iter().any(|w| w.text.starts_with('-') && w.text.contains('b')) => word,
         "rabbitmqctl" if matches!(before(2), "add_user" | "change_password" | "authenticate_user") => word,
         "wpa_passphrase" if name(before(2)) == command => word,
-        "net" if before(1).to_ascii_lowercase().starts_with("/user:") && before(1).len() > 6 => word,
+        _ if before(1).to_ascii_lowercase().starts_with("/user:") && before(1).len() > 6 => word,
         "ConvertTo-SecureString" if matches!(name(before(1)), "ConvertTo-SecureString" | "String") => word,
         // An answer of `expect` to the question for a password.
         "send" if name(before(1)) == "send" && words[..n].iter().any(|w| w.text.to_ascii_lowercase().contains("assword")) => {

@@ -18,6 +18,7 @@ mod places;
 mod shapes;
 mod urls;
 mod values;
+mod words;
 
 #[cfg(test)]
 mod lookalikes;
@@ -25,6 +26,8 @@ mod lookalikes;
 mod planted;
 #[cfg(test)]
 mod tests;
+#[cfg(test)]
+mod trial;
 
 use std::fmt;
 
@@ -222,6 +225,11 @@ fn replace(text: &str, spans: &[Span]) -> String {
     }
     out.push_str(&text[from..]);
     out
+}
+
+/// Where `part`, which is a piece of `whole`, begins in it, in bytes.
+fn place(whole: &str, part: &str) -> usize {
+    part.as_ptr() as usize - whole.as_ptr() as usize
 }
 
 /// The end of the run of bytes that are `in_set`, from `from` on.

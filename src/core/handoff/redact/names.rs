@@ -59,11 +59,14 @@ const ENDS: &[(&str, Class)] = &[
     ("keypass", Class::Password),
     ("storepass", Class::Password),
     ("rootpw", Class::Password),
+    ("psk", Class::Password),
     ("bindpw", Class::Password),
     ("userpw", Class::Password),
     ("pswd", Class::Password),
     ("pwd", Class::Password),
     ("rediscliauth", Class::Password),
+    ("requirepass", Class::Password),
+    ("masterauth", Class::Password),
     ("identifiedby", Class::Password),
     ("secret", Class::Secret),
     ("credential", Class::Token),
@@ -196,7 +199,7 @@ pub(super) fn class(name: &[u8]) -> Option<Class> {
     match last {
         "pass" | "pw" if words.len() > 1 => Some(Class::Password),
         "pass" | "pw" => Some(Class::Secret),
-        "pin" | "otp" | "creds" | "pat" | "passkey" | "sas" | "psk" | "pepper" | "salt" | "totp" | "bearer" => Some(Class::Token),
+        "pin" | "otp" | "creds" | "pat" | "passkey" | "sas" | "pepper" | "salt" | "totp" | "bearer" => Some(Class::Token),
         "auth" | "authorization" | "cookie" | "sessionid" | "sid" | "signature" | "sig" | "seed" | "nonce" | "cert" => {
             Some(Class::Weak)
         }

@@ -1,7 +1,9 @@
 //! Places where credentials stand: headers, cookies, password files, and lines of commands (`commands`).
 
-use super::values::{is_placeholder, is_random, made_up};
-use super::{Kind, Span, begins_word, commands, run};
+use super::names::Class;
+use super::values::{Form, How, Place, is_random, is_secret, made_up};
+use super::words::is_placeholder;
+use super::{Kind, Span, begins_word, commands, place, run};
 use crate::core::base64;
 
 /// The longest line whose words are looked at, in bytes; of a longer one its beginning.
@@ -14,10 +16,18 @@ pub(super) fn find(text: &str, spans: &mut Vec<Span>) {
     for line in text.split('\n') {
         let looked = crate::core::handoff::text::cut_bytes(line, LINE);
         cookies(looked, line, from, spans);
-        commands::find(looked, from, spans);
-        pgpass(looked, from, spans);
+        // In a JSON string the line breaks are written as `\n`.
+        for part in line.split("\\n") {
+            let at = from + place(line, part);
+            let looked = crate::core::handoff::text::cut_bytes(part, LINE);
+            commands::find(looked, at, spans);
+            for piece in looked.split(['"', '\'']).filter(|piece| piece.matches(':').nth(3).is_some()) {
+                pgpass(piece, at + place(looked, piece), spans);
+            }
+        }
         from += line.len() + 1;
     }
+    logins(text, spans);
     netrc(text, spans);
     aws_pairs(text, spans);
     docker(text, spans);
@@ -33,7 +43,9 @@ fn schemes(text: &str, spans: &mut Vec<Span>) {
             continue;
         }
         let end = run(bytes, at, |b| b.is_ascii_alphanumeric() || b == b'-' || b == b'_');
-        let word = &text[at..end];
+        // The letter of an escaped line break sticks to the word.
+        let escaped = at > 0 && bytes[at - 1] == b'\\' && matches!(bytes[at], b'n' | b'r' | b't');
+        let word = &text[at + usize::from(escaped)..end];
         at = end;
         let header = word.eq_ignore_ascii_case("authorization") || word.eq_ignore_ascii_case("proxy-authorization");
         let scheme =
@@ -109,9 +121,20 @@ fn cookies(looked: &str, line: &str, from: usize, spans: &mut Vec<Span>) {
 /// `host:port:database:user:password`.
 fn pgpass(line: &str, from: usize, spans: &mut Vec<Span>) {
     // A file that was shown with line numbers has them before the line.
-    let start =
-        line.len() - line.trim_start_matches(|c: char| c.is_whitespace() || c.is_ascii_digit() || matches!(c, '\u{2192}' | '|')).len();
+    let start = line.len()
+        - line
+            .trim_start_matches(|c: char| {
+                c.is_whitespace() || c.is_ascii_digit() || matches!(c, '\u{2192}' | '|' | '+' | '-' | '>' | '#')
+            })
+            .len();
     let start = if line[start..].starts_with([':', '.']) { 0 } else { start };
+    // A line that a search found has its file and its number before it.
+    let listed = line[start..].split_once(':').and_then(|(file, rest)| {
+        let (number, rest) = rest.split_once(':')?;
+        (file.contains(['/', '.']) && rest.matches(':').count() >= 4 && number.len() < 6 && number.bytes().all(|b| b.is_ascii_digit()))
+            .then(|| line.len() - rest.len())
+    });
+    let start = listed.unwrap_or(start);
     let text = line[start..].trim_end();
     let mut fields = text.splitn(5, ':');
     let (Some(host), Some(port), Some(_), Some(user), Some(password)) =
@@ -145,6 +168,30 @@ fn netrc(text: &str, spans: &mut Vec<Span>) {
         let value = value.trim_end_matches(['"', '\'', '\\']);
         if value.len() >= 3 && !is_placeholder(value) {
             spans.push(Span { from: at + from, to: at + from + value.len(), kind: Kind::PasswordFile });
+        }
+    }
+}
+
+/// A name and a password as arguments: `auth=('u', 'X')`, `HTTPBasicAuth('u', 'X')`, `login("u", "X")`.
+fn logins(text: &str, spans: &mut Vec<Span>) {
+    let bytes = text.as_bytes();
+    for at in memchr::memchr_iter(b'(', bytes) {
+        let before = bytes[at.saturating_sub(12)..at].to_ascii_lowercase();
+        if !["auth", "auth=", "login", "credentials", "credential"].iter().any(|name| before.ends_with(name.as_bytes())) {
+            continue;
+        }
+        let ahead = crate::core::handoff::text::cut_bytes(&text[at + 1..], 200).split('\n').next().unwrap_or_default();
+        let Some((_, rest)) = ahead.split_once(',').filter(|(name, _)| name.trim_start_matches('\\').starts_with(['"', '\''])) else {
+            continue;
+        };
+        let opened = rest.trim_start_matches([' ', '\\']);
+        let Some(quote) = opened.chars().next().filter(|c| matches!(c, '"' | '\'')) else { continue };
+        let Some(len) = opened[1..].find(quote) else { continue };
+        let value = opened[1..=len].trim_end_matches('\\');
+        let from = place(text, value);
+        let how = How { form: Form::Argument, place: Place::Inside };
+        if is_secret(Class::Password, value, how) {
+            spans.push(Span { from, to: from + value.len(), kind: Kind::Password });
         }
     }
 }

@@ -140,6 +140,19 @@ fn hostile_inputs_cost_linear_time() {
         &begin,
         &end,
         "name: password value",
+        "curl '",
+        "curl \\\"",
+        "mysql -p'",
+        "AUTH ",
+        "login(\"a\",",
+        "\u{1b}[1m",
+        "\\u001b[",
+        "x@tcp(",
+        "password=,",
+        "password={",
+        "\"password\" {",
+        "API_KEY --body ",
+        "a:b:c:d:",
     ];
     for unit in units {
         let text = unit.repeat((128 << 10) / unit.len());

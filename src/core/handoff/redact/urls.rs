@@ -4,7 +4,8 @@
 //! stays, when it does not look like a token. Signatures and codes in a query go as well; other parameters are found by
 //! their names.
 
-use super::values::{is_placeholder, is_random, made_up};
+use super::values::{is_random, made_up};
+use super::words::is_placeholder;
 use super::{Kind, Span, run};
 
 /// The longest scheme, in bytes.
@@ -43,7 +44,7 @@ pub(super) fn find(text: &str, spans: &mut Vec<Span>) {
         }
         // A JSON string ends with `\"`, and `\n` ends a line of it.
         let end = run(&bytes[..bytes.len().min(from + LONGEST)], from, |b| {
-            !b.is_ascii_whitespace() && !matches!(b, b'"' | b'\'' | b'`' | b'<' | b'>' | b'\\' | b'|')
+            !b.is_ascii_whitespace() && !matches!(b, b'"' | b'\'' | b'`' | b'\\')
         });
         let web = matches!(&text[at - scheme..at], "http" | "https" | "ws" | "wss" | "ssh" | "git");
         if let Some(user_end) = user_info(&bytes[from..end], web).map(|n| from + n)
@@ -60,13 +61,27 @@ pub(super) fn find(text: &str, spans: &mut Vec<Span>) {
             spans.push(Span { from, to: end, kind: Kind::Url });
         }
     }
+    // `name:password@tcp(host)/db`, as the driver of Go has it.
+    for (at, _) in text.match_indices("@tcp(").chain(text.match_indices("@unix(")) {
+        let floor = at.saturating_sub(LONGEST);
+        let word = bytes[floor..at]
+            .iter()
+            .rev()
+            .take_while(|b| !b.is_ascii_whitespace() && !matches!(b, b'"' | b'\'' | b'`' | b'\\'))
+            .count();
+        if let Some(colon) = memchr::memchr(b':', &bytes[at - word..at]).filter(|n| !is_placeholder(&text[at - word + n + 1..at])) {
+            spans.push(Span { from: at - word + colon + 1, to: at, kind: Kind::Url });
+        }
+    }
     for host in WEBHOOKS {
         for (at, _) in text.match_indices(host) {
             let from = at + host.len();
             let to = run(bytes, from, |b| {
                 b.is_ascii_alphanumeric() || matches!(b, b'/' | b'_' | b'-' | b'@' | b'.' | b'=' | b'?' | b'&' | b'%')
             });
-            if is_random(&text[from..to.min(from + 300)]) && !made_up(&text[from..to]) {
+            let hook = &text[from..to.min(from + 300)];
+            let plain = host.ends_with("catch/") && hook.len() >= 10 && hook.contains('/') && hook.bytes().any(|b| b.is_ascii_digit());
+            if (plain || is_random(hook)) && !made_up(&text[from..to]) {
                 spans.push(Span { from, to, kind: Kind::Webhook });
             }
         }
@@ -110,7 +125,11 @@ fn is_host(rest: &[u8]) -> bool {
     let len = run(rest, 0, |b| {
         b.is_ascii_alphanumeric() || matches!(b, b'.' | b'-' | b'_' | b'[' | b']' | b':' | b'$' | b'{' | b'}' | b'(' | b',')
     });
-    len > 0 && matches!(rest.get(len), None | Some(b'/' | b'?' | b'#' | b')' | b';' | b'}' | b'!' | b'&' | b'=' | b'*' | b'@'))
+    len > 0
+        && matches!(
+            rest.get(len),
+            None | Some(b'/' | b'?' | b'#' | b')' | b';' | b'}' | b'!' | b'&' | b'=' | b'*' | b'@' | b'<' | b'>' | b'|')
+        )
 }
 
 /// Whether what is before the `@` holds a password, or is a token.

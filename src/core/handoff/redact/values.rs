@@ -5,6 +5,7 @@
 
 use super::MARK;
 use super::names::{Class, class};
+use super::words::{is_code, is_no_code, is_placeholder, is_prose, is_word_of_types};
 
 /// How a value stands in the text.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -54,7 +55,8 @@ pub(super) fn is_secret(class: Class, value: &str, how: How) -> bool {
         return false;
     }
     let bare = how.form == Form::Bare;
-    if bare && (how.place != Place::Shell && is_code(looked) || is_word_of_types(looked)) {
+    let code = || is_code(looked) && !(class != Class::Weak && is_no_code(looked));
+    if bare && (how.place != Place::Shell && code() || is_word_of_types(looked)) {
         return false;
     }
     let words = looked.split_whitespace().count();
@@ -65,7 +67,11 @@ pub(super) fn is_secret(class: Class, value: &str, how: How) -> bool {
         Class::Password => is_password(looked, how),
         Class::Secret => {
             let many = looked.len() >= 6;
-            many && (is_random(looked) || has_digit_and_letter(looked) && !is_versioned_words(looked) || has_symbol(looked))
+            let one_case = looked.len() >= 16 && is_one_run(looked) && !is_mixed(looked);
+            let no_word = looked.len() >= 12 && is_one_run(looked) && !is_word_case(looked);
+            one_case
+                || no_word
+                || many && (is_random(looked) || has_digit_and_letter(looked) && !is_versioned_words(looked) || has_symbol(looked))
                 || matches!(how.place, Place::Shell | Place::Flag) && bare && looked.len() >= 8 && !looked.contains(['.', '/', ':'])
                 || !bare && how.form == Form::Quoted && looked.len() >= 12 && !looked.contains([' ', '.', '/', ':'])
         }
@@ -83,12 +89,14 @@ fn is_password(value: &str, how: How) -> bool {
         || has_symbol(value)
         || !value.is_ascii()
         || is_mixed_case(value)
+        || is_noise(value)
         || value.len() >= 8 && is_one_run(value) && is_unspeakable(value);
     match (how.form, how.place) {
         (Form::Quoted, Place::Talk) => mixed,
         (Form::Quoted, _) => value.len() >= 4 && !is_word_of_types(value),
         (Form::Argument, _) | (Form::Bare, Place::Talk) => {
-            value.len() >= 6 && mixed && !is_versioned_words(value) || value.len() >= 14 && is_one_run(value)
+            value.len() >= 6 && mixed && (!is_versioned_words(value) || is_word_and_year(value))
+                || value.len() >= 14 && is_one_run(value)
         }
         (Form::Bare, Place::Inside) => value.len() >= 4 && mixed,
         (Form::Bare, Place::Shell | Place::Line | Place::Flag | Place::Pair) => value.len() >= 4 || mixed,
@@ -99,179 +107,33 @@ fn is_password(value: &str, how: How) -> bool {
 pub(super) fn made_up(body: &str) -> bool {
     let body = &body[..body.len().min(200)];
     let lower = body.to_ascii_lowercase();
-    let repeated = ["xxxx", "....", "****", "0000000", "-your-", "_your_", "placeholder"];
-    repeated.iter().any(|part| lower.contains(part)) || lower.starts_with("your") || distinct(body) < 5.min(body.len())
+    let crossed = body.contains("xxxx") || body.contains("XXXX");
+    let repeated = ["....", "****", "0000000", "-your-", "_your_", "placeholder"];
+    crossed || repeated.iter().any(|part| lower.contains(part)) || lower.starts_with("your") || distinct(body) < 5.min(body.len())
 }
 
-fn distinct(text: &str) -> usize {
+pub(super) fn distinct(text: &str) -> usize {
     let mut seen = [false; 256];
     text.bytes().for_each(|b| seen[usize::from(b)] = true);
     seen.iter().filter(|seen| **seen).count()
 }
 
-/// References, patterns to be filled in, and words that stand for a value.
-pub(super) fn is_placeholder(value: &str) -> bool {
-    let lower = value.to_ascii_lowercase();
-    let inner = lower.trim_matches(|c: char| !c.is_ascii_alphanumeric());
-    if inner.is_empty()
-        || distinct(value) <= 1
-        || is_reference(value)
-        || value.contains("...")
-        || value.contains('\u{2026}')
-        || is_format(value)
-    {
-        return true;
-    }
-    let crossed = inner.bytes().filter(|b| *b == b'x').count();
-    if inner.contains("xxxx") && crossed * 2 >= inner.len() || inner.contains("****") {
-        return true;
-    }
-    const STARTS: [&str; 9] =
-        ["your", "changeme", "change_me", "change-me", "changeit", "placeholder", "redacted", "<your", "replace"];
-    if STARTS.iter().any(|start| inner.starts_with(start)) {
-        return true;
-    }
-    const PARTS: [&str; 14] = [
-        "your",
-        "example",
-        "placeholder",
-        "redacted",
-        "replace",
-        "insert",
-        "dummy",
-        "todo",
-        "here",
-        "fill",
-        "put",
-        "enter",
-        "sample",
-        "changeme",
-    ];
-    let mut parts = inner.split(|c: char| !c.is_ascii_alphanumeric()).filter(|part| !part.is_empty());
-    let plain = |part: &str| !part.bytes().any(|b| b.is_ascii_digit());
-    parts.clone().all(plain) && parts.any(|part| PARTS.contains(&part))
-}
-
-/// Nothing but `%s` and what joins them.
-fn is_format(value: &str) -> bool {
-    value.contains("%s") && value.replace("%s", "").bytes().all(|b| b.is_ascii_punctuation() || b.is_ascii_whitespace())
-}
-
-/// `$NAME`, `${...}`, `$(...)`, `{{...}}`, `<name>`, `%NAME%`, `%s`, `{0}`, `#{...}`, `@Name@`.
-fn is_reference(value: &str) -> bool {
-    let ident = |name: &str| !name.is_empty() && name.bytes().all(|b| b.is_ascii_alphanumeric() || b == b'_');
-    if let Some(rest) = value.strip_prefix('$') {
-        let name = &rest[..rest.bytes().take_while(|b| b.is_ascii_alphanumeric() || *b == b'_').count()];
-        let member = rest[name.len()..].strip_prefix("->").or_else(|| rest[name.len()..].strip_prefix('.'));
-        let indexed = rest[name.len()..].starts_with(['[']);
-        return rest.starts_with(['{', '('])
-            || ident(name) && !is_dense(name) && (name.len() == rest.len() || indexed || member.is_some_and(is_word_case));
-    }
-    let named = |open: &str, close: &str| {
-        let inner = value.strip_prefix(open).and_then(|inner| inner.strip_suffix(close));
-        inner.is_some_and(|inner| {
-            inner.len() < 40
-                && !is_dense(inner)
-                && inner.bytes().all(|b| b.is_ascii_alphanumeric() || matches!(b, b'_' | b'-' | b'.' | b' '))
-        })
+/// Random signs, letters and digits: at least three kinds of characters that take turns.
+pub(super) fn is_noise(value: &str) -> bool {
+    let kind = |b: u8| match b {
+        b'a'..=b'z' => 0,
+        b'A'..=b'Z' => 1,
+        b'0'..=b'9' => 2,
+        _ => 3,
     };
-    value.starts_with("{{")
-        || value.starts_with("${")
-        || value.starts_with("#{")
-        || value.starts_with("<%")
-        || value.starts_with('<') && !value[1..].contains(|c: char| !(c.is_ascii_alphanumeric() || " _-.>|:".contains(c)))
-        || [("{", "}"), ("[", "]"), ("%", "%"), ("@", "@"), ("__", "__")].iter().any(|(open, close)| named(open, close))
-        || value.len() <= 3 && value.starts_with('%')
-        || value.starts_with("!secret")
-        || value.starts_with("!Ref")
-        || [
-            "env:",
-            "file:",
-            "vault:",
-            "ssm:",
-            "secretsmanager:",
-            "op:",
-            "ref+",
-            "arn:aws:",
-            "env.",
-            "process.env",
-            "secrets.",
-            "vars.",
-        ]
-        .iter()
-        .any(|start| value.starts_with(start))
-}
-
-/// A call, an index, a member, a path of a module.
-fn is_code(value: &str) -> bool {
-    let value = value.trim_start_matches(['&', '*', '!', '(', '-', '+']);
-    let name = value.bytes().take_while(|b| b.is_ascii_alphanumeric() || *b == b'_').count();
-    if name == 0 {
-        return value.starts_with(['[', '{', '(', '"', '\'', '|']);
-    }
-    let (head, rest) = value.split_at(name);
-    let plain = head.bytes().filter(u8::is_ascii_digit).count() <= 1 && !head.as_bytes()[0].is_ascii_digit();
-    let expression = rest.bytes().all(|b| {
-        b.is_ascii_alphanumeric()
-            || matches!(b, b'_' | b'.' | b':' | b'-' | b'>' | b'<' | b'&' | b'?' | b'!' | b'\'' | b',' | b';' | b'[' | b']')
-    });
-    let words =
-        || value.split(['.', ':', '-', '>', '<', '&', '?', '!', '[', ']', ',', ';']).all(|part| is_word_case(part) && !is_dense(part));
-    match rest.as_bytes() {
-        [b'(', ..] | [b'[', ..] => plain,
-        [b':', b':', ..] | [b'-', b'>', ..] | [b'<', ..] | [b'?', b'.', ..] => plain && (rest.contains('(') || expression && words()),
-        [b'!', b'(', ..] => true,
-        [b'.', next, ..] if next.is_ascii_alphabetic() || *next == b'_' => {
-            let ident = |b: u8| b.is_ascii_alphanumeric() || matches!(b, b'.' | b'_');
-            let call = rest.find('(').is_some_and(|at| rest[..at].bytes().all(ident));
-            let few = rest.bytes().filter(u8::is_ascii_digit).count() <= 1;
-            call || plain && few && expression && words()
-        }
-        [b'+' | b'?' | b'=' | b'|', ..] if rest.len() == 1 => plain,
-        // A variable that is named after what it holds: `password_mgr`, `raw_token`.
-        [] => {
-            let named = ["pass", "pwd", "secret", "token", "key", "cred", "auth"].iter().any(|part| head.contains(part));
-            named && head.contains('_') && head.bytes().all(|b| b.is_ascii_lowercase() || b == b'_')
-        }
-        [b'=', next, ..] => plain && head.len() >= 3 && *next != b'=' && head.bytes().all(|b| b.is_ascii_lowercase() || b == b'_'),
-        _ => false,
-    }
-}
-
-/// Words of types, of states and of talk, that follow a name without being its value.
-fn is_word_of_types(value: &str) -> bool {
-    const WORDS: &str = " string str text varchar char bytes byte bool boolean int integer number numeric float double any object \
-        array list vec option optional some none null nil undefined nan true false yes no on off required missing invalid unset \
-        empty set hidden masked encrypted hashed unknown todo wrong incorrect correct okay failed expired valid prompt ask env \
-        vault default value type self this new let const var input output password passwd passphrase pwd pass secret token key \
-        user username login name data result config settings request response args params options body form field fields \
-        label placeholder error message state props event context session client server auth basic bearer plain plaintext \
-        not the and for from with was were has had are will can must may should that this these those when where which who \
-        your our their its his her one two all only also already enabled disabled disable enable generated rotated updated changed \
-        removed stored saved check checks checked mismatch strength reset length policy manager prompted hash file path \
-        return async await function func def impl pub fn struct enum void static final char* vec<u8> sensitive readonly \
-        sha256 sha512 sha1 md5 base64 utf8 oauth oauth2 argon2 argon2id bcrypt x509 http2 mysql8 redacted same there here then else stdin getpass raw obj opts cfg val res req ctx tmp temp foo bar baz provided given typed \
-        supplied needed used unused required. ";
-    let word = value.trim_matches(|c: char| !c.is_alphanumeric()).to_ascii_lowercase();
-    if word.is_empty() {
-        return true;
-    }
-    // The words hold no quotes and no spaces, so a word between two spaces is one of them.
-    word.len() <= 12 && !word.contains(' ') && WORDS.contains(&format!(" {word} "))
-}
-
-/// Words of a sentence about a secret.
-fn is_prose(value: &str) -> bool {
-    const WORDS: &str = " a an the is are be was at of to for in on or and not no must should can cannot your you my our their please \
-        enter type confirm repeat reset change forgot forgotten choose create new old current wrong invalid incorrect required \
-        missing least characters character letters digits long short weak strong match matches field empty blank password \
-        passwords passphrase username user login email account saved updated changed sent expired with without has have does \
-        do don't doesn't this that it if when use used using stored set via from by ";
-    let hits = value.split_whitespace().filter(|word| {
-        let word = word.trim_matches(|c: char| !c.is_alphanumeric() && c != '\'').to_lowercase();
-        word.len() > 1 && WORDS.contains(&format!(" {word} "))
-    });
-    hits.count() >= 1 || value.split_whitespace().count() > 12
+    let mut seen = [false; 4];
+    value.bytes().for_each(|b| seen[kind(b)] = true);
+    let turns = value.as_bytes().windows(2).filter(|pair| kind(pair[0]) != kind(pair[1])).count();
+    let sign =
+        value.bytes().any(|b| matches!(b, b'#' | b'$' | b'%' | b'^' | b'|' | b'~' | b'@' | b'!' | b'*' | b'?' | b'+' | b'{' | b'}'));
+    value.len() >= 8
+        && seen.iter().filter(|seen| **seen).count() >= 3
+        && (turns * 2 >= value.len() || sign && turns * 3 >= value.len())
 }
 
 /// A value that is itself the name of a secret: `"password"`, `db_password`, `API_KEY`, `access-token`.
@@ -309,7 +171,7 @@ fn is_path(value: &str) -> bool {
 }
 
 /// Letters as in words and identifiers: `dbPassword`, `Config`, `API`, `max_len`; not `uyDXT3`.
-fn is_word_case(part: &str) -> bool {
+pub(super) fn is_word_case(part: &str) -> bool {
     let letters = part.as_bytes();
     let capitals = letters.iter().all(|b| !b.is_ascii_lowercase());
     let turns = |pair: &[u8]| pair[0].is_ascii_uppercase() && (pair[1].is_ascii_uppercase() || pair[1].is_ascii_digit());
@@ -352,8 +214,14 @@ fn is_one_run(value: &str) -> bool {
     value.bytes().all(|b| b.is_ascii_alphanumeric() || matches!(b, b'+' | b'/' | b'=')) && !is_number(value)
 }
 
+/// Capitals among small letters, as no name of several words has them.
+pub(super) fn is_scrambled(part: &str) -> bool {
+    let turns = |pair: &[u8]| pair[1].is_ascii_uppercase() && pair[0].is_ascii_alphabetic();
+    part.len() >= 8 && is_mixed(part) && part.as_bytes().windows(2).filter(|pair| turns(pair)).count() * 10 >= part.len() * 3
+}
+
 /// Letters and digits in one part, as a version, a model or a date in words does not have them.
-fn is_dense(part: &str) -> bool {
+pub(super) fn is_dense(part: &str) -> bool {
     let digits = part.bytes().filter(u8::is_ascii_digit).count();
     let letters = part.bytes().filter(u8::is_ascii_alphabetic).count();
     let kinds = |b: u8| (b.is_ascii_digit(), b.is_ascii_uppercase());
@@ -372,6 +240,12 @@ fn is_versioned_words(value: &str) -> bool {
     value.contains(['-', '_', '.', '/', ':', '@']) && parts.all(|part| part.is_ascii() && wordy(part))
 }
 
+/// `sunshine-7539`: one word, a sign and at least four digits.
+fn is_word_and_year(value: &str) -> bool {
+    let word = value.trim_end_matches(|c: char| c.is_ascii_digit());
+    value.len() - word.len() >= 4 && word.len() >= 4 && word[..word.len() - 1].bytes().all(|b| b.is_ascii_alphabetic())
+}
+
 /// Whether a value of at least 8 characters looks like one that a program made.
 pub(super) fn is_random(value: &str) -> bool {
     if value.len() < 8 || is_number(value) || is_versioned_words(value) {
@@ -380,7 +254,13 @@ pub(super) fn is_random(value: &str) -> bool {
     let digits = value.bytes().filter(u8::is_ascii_digit).count();
     let letters = value.bytes().filter(u8::is_ascii_alphabetic).count();
     let parts = || value.split(['-', '_', '.', '/', ':', '+', '=']);
+    let first = value.split('-').next().unwrap_or_default().len();
+    // `XXXXX-XXXXX-XXXXX`
+    if first >= 4 && digits >= 3 && letters >= 1 && value.split('-').count() >= 3 && value.split('-').all(|part| part.len() == first) {
+        return true;
+    }
     parts().any(is_dense)
+        || value.len() >= 20 && value.split(['-', '_', '.', '/', '+', '=']).any(is_scrambled)
         || digits >= 3 && letters >= 3 && parts().any(|part| part.len() >= 8 && has_digit_and_letter(part))
         || digits >= 1
             && letters >= 1

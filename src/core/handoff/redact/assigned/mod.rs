@@ -4,15 +4,15 @@
 //! Quotes may be escaped, as JSON within JSON has them. A value ends at the quote that opened it, or, without one, at
 //! white space; where it does not stand on a line of its own, at the next comma, semicolon, ampersand or bracket too.
 
+mod ends;
+mod lines;
+
 use super::names::{Class, class};
 use super::values::{Form, How, Place, is_secret};
 use super::{Kind, Span, run};
 
 /// The most bytes between a name and its value.
 const BRIDGE: usize = 64;
-/// The longest quoted value, in bytes; a longer one is hidden as far as this.
-const LONGEST: usize = 8 << 10;
-
 /// How many names may share the end of their value.
 const NESTED: u32 = 8;
 
@@ -25,7 +25,9 @@ pub(super) fn find(text: &str, spans: &mut Vec<Span>) {
     while let Some((from, to)) = finder.name(at) {
         at = to;
         let from = finder.words_before(from, to);
-        let Some(class) = class(&finder.bytes[from..to]) else { continue };
+        // `AUTH X`, as Redis has it.
+        let auth = &finder.bytes[from..to] == b"AUTH" && finder.begins_line(from);
+        let Some(class) = (if auth { Some(Class::Password) } else { class(&finder.bytes[from..to]) }) else { continue };
         let values = [finder.value(from, to, class), finder.paired(from, to)];
         for value in values.into_iter().flatten() {
             same = if same.0 == value.to { (value.to, same.1 + 1) } else { (value.to, 1) };
@@ -61,7 +63,11 @@ impl Finder<'_> {
         let to = run(self.bytes, from, in_name);
         // The letter of an escaped line break sticks to the name.
         let escaped = from > 0 && self.bytes[from - 1] == b'\\' && matches!(self.bytes[from], b'n' | b'r' | b't');
-        Some((from + usize::from(escaped), to))
+        let start = from + usize::from(escaped);
+        // One minus at the beginning of a line is that of a diff.
+        let line = escaped || from == 0 || self.bytes[from - 1] == b'\n';
+        let minus = line && self.byte(start) == b'-' && self.byte(start + 1) != b'-';
+        Some((start + usize::from(minus), to))
     }
 
     /// Where a name of several words begins: `API key`, `secret access key`, `seed phrase`, `identified by`.
@@ -97,6 +103,9 @@ impl Finder<'_> {
         let flag = from < to && self.byte(from) == b'-';
         let begins_line = self.begins_line(from);
         let in_quotes = from > 0 && matches!(self.bytes[from - 1], b'"' | b'\'' | b'`');
+        // `'#password'` names a field of a page.
+        let selector =
+            from > 1 && matches!(self.bytes[from - 1], b'#' | b'=') && matches!(self.bytes[from - 2], b'"' | b'\'' | b'`' | b'[');
         // Variables of a shell are written in capitals; `name=value` on a line of its own can be an argument of a call.
         let shell = !self.bytes[from..to].iter().any(u8::is_ascii_lowercase);
         // A pair of a connection string or of a query.
@@ -104,6 +113,8 @@ impl Finder<'_> {
         let place = |tight: bool| match (begins_line, tight) {
             _ if flag => Place::Flag,
             (false, true) if pair => Place::Pair,
+            // All that a string holds.
+            (false, true) if in_quotes && !quoted_name => Place::Line,
             (true, true) if shell => Place::Shell,
             (true, _) => Place::Line,
             (false, _) => Place::Inside,
@@ -111,10 +122,20 @@ impl Finder<'_> {
         if class == Class::Phrase {
             return self.phrase(spaced);
         }
+        let spaced = self.aside(spaced);
         match (self.byte(spaced), self.byte(spaced + 1)) {
             (b'=', b'=' | b'>' | b'~') => self.behind(spaced + 2, place(false)),
             (b'=', _) => self.behind(spaced + 1, place(spaced == to)),
             (b':', b'=') | (b'?', b':' | b'=') | (b'+', b'=') => self.behind(spaced + 2, place(false)),
+            (b'|', b'|') | (b'?', b'?') => self.behind(spaced + 2, place(false)),
+            (b'{', _) if quoted_name => self.default(spaced),
+            (b')', b'.') if quoted_name && (in_quotes || selector) => {
+                // `get('#password').type('value')`
+                let at = self.skip(spaced + 2, |b| b.is_ascii_alphanumeric() || b == b'_');
+                let mut value = self.quoted((self.byte(at) == b'(').then_some(at + 1)?)?;
+                value.how.form = Form::Argument;
+                Some(value)
+            }
             (b':', b':') => None,
             // `'Password: '` is a text that asks for one; the quote behind it is its end.
             (b':', b' ') if in_quotes && !quoted_name && self.byte(spaced + 2) == self.bytes[from - 1] => None,
@@ -129,7 +150,7 @@ impl Finder<'_> {
                 let to = at + self.bytes[at..].iter().take(512).position(|b| matches!(b, b'|' | b'`' | b'\n' | b' '))?;
                 Some(Value { from: at, to, how: How { form: Form::Bare, place: Place::Talk } })
             }
-            (b',', _) if quoted_name && in_quotes => {
+            (b',', _) if quoted_name && (in_quotes || selector) => {
                 let at = self.skip(spaced + 1, |b| b == b' ');
                 let mut value = self.quoted(at)?;
                 // `define('NAME', 'value')` and `env('NAME', 'value')` assign; other lists of texts may be of names.
@@ -162,10 +183,12 @@ impl Finder<'_> {
     fn behind(&mut self, at: usize, place: Place) -> Option<Value> {
         let mut at = self.skip(at, |b| matches!(b, b' ' | b'\t' | b'*'));
         // A block of YAML: the value is on the line below its name.
-        let below = self.skip(at, |b| matches!(b, b'|' | b'>' | b'-' | b'\r' | b'\n' | b' ' | b'\t'));
-        let mark = matches!(self.byte(at), b'|' | b'>');
-        if below > at && mark && self.bytes[at..below].contains(&b'\n') {
-            at = below;
+        let mark = self.skip(at, |b| matches!(b, b'|' | b'>' | b'-' | b'\r' | b' '));
+        if mark > at && matches!(self.byte(at), b'|' | b'>') {
+            let slashes = self.skip(mark, |b| b == b'\\');
+            if self.byte(slashes) == if slashes > mark { b'n' } else { b'\n' } {
+                at = self.marks(slashes + 1);
+            }
         }
         at = self.skip(at, |b| b == b'>');
         if let Some(value) = self.quoted(at) {
@@ -179,12 +202,28 @@ impl Finder<'_> {
         self.bare(at, place)
     }
 
+    /// `variable "name" { default = "value" }`, where it begins with `{`.
+    fn default(&self, at: usize) -> Option<Value> {
+        let mut end = self.bytes.len().min(at + 200);
+        while !self.text.is_char_boundary(end) {
+            end -= 1;
+        }
+        let word = at + self.text[at..end].find("default")? + 7;
+        let at = self.skip(word, |b| b == b' ');
+        self.quoted(self.skip((self.byte(at) == b'=').then_some(at + 1)?, |b| b == b' '))
+    }
+
     /// `name: Type = "value"`.
     fn typed(&self, at: usize) -> Option<Value> {
+        let start = self.skip(at, |b| b == b' ');
+        if matches!(self.byte(start), b'\'' | b'"') {
+            return None;
+        }
         let end = self.skip(at, |b| {
             b.is_ascii_alphanumeric() || matches!(b, b' ' | b'&' | b'<' | b'>' | b'\'' | b':' | b'_' | b'|' | b'?' | b'[' | b']')
         });
-        if end > at && self.byte(end) == b'=' {
+        let apart = end > at && (self.bytes[end - 1] == b' ' || !self.bytes[at..end].iter().any(u8::is_ascii_digit));
+        if apart && self.byte(end) == b'=' {
             let from = self.skip(end + 1, |b| b == b' ');
             return self.quoted(from).or_else(|| {
                 let (inner, form) = self.wrapped(from)?;
@@ -196,19 +235,12 @@ impl Finder<'_> {
         None
     }
 
-    /// Words to the end of the line or of the string.
-    fn phrase(&self, at: usize) -> Option<Value> {
-        let from = self.skip(at, |b| matches!(b, b' ' | b'"' | b'\'' | b'\\' | b':' | b'=' | b'`'));
-        let to = run(&self.bytes[..self.bytes.len().min(from + 400)], from, |b| b.is_ascii_lowercase() || b == b' ');
-        (from > at).then_some(Value { from, to, how: How { form: Form::Quoted, place: Place::Inside } })
-    }
-
     /// Where the quote of a wrapped value stands: `Some("`, `b"`, `new Secret("`, `get("`.
     fn wrapped(&self, at: usize) -> Option<(usize, Form)> {
         let end = self.skip(at, |b| {
             b.is_ascii_alphanumeric() || matches!(b, b'_' | b':' | b'.' | b'(' | b'&' | b'@' | b'[' | b']' | b'{' | b' ' | b'$')
         });
-        let is_quote = matches!(self.byte(end), b'"' | b'\'') || self.byte(end) == b'\\' && matches!(self.byte(end + 1), b'"' | b'\'');
+        let is_quote = matches!(self.byte(self.skip(end, |b| b == b'\\')), b'"' | b'\'');
         if end == at || !is_quote {
             return None;
         }
@@ -221,103 +253,6 @@ impl Finder<'_> {
         (plain || call).then_some((end, if plain { Form::Quoted } else { Form::Argument }))
     }
 
-    /// A value that begins with a quote.
-    fn quoted(&self, at: usize) -> Option<Value> {
-        let escapes = self.skip(at, |b| b == b'\\') - at;
-        let quote = self.byte(at + escapes);
-        if !matches!(quote, b'"' | b'\'' | b'`') {
-            return None;
-        }
-        let from = at + escapes + 1;
-        // Three quotes begin a longer string.
-        let from = if self.byte(from) == quote && self.byte(from + 1) == quote { from + 2 } else { from };
-        let mut to = from;
-        let mut slashes = 0;
-        while to < self.bytes.len() && to - from < LONGEST {
-            match self.bytes[to] {
-                b'\n' => break,
-                // YAML and SQL write a quote within quotes twice.
-                b'\'' if quote == b'\'' && to > from && self.byte(to + 1) == quote => to += 1,
-                b if b == quote && slashes <= escapes => return Some(self.closed(from, to - slashes)),
-                b'\\' => slashes += 1,
-                _ => slashes = 0,
-            }
-            to += 1;
-        }
-        while !self.text.is_char_boundary(to) {
-            to -= 1;
-        }
-        Some(self.closed(from, to))
-    }
-
-    fn closed(&self, from: usize, to: usize) -> Value {
-        Value { from, to, how: How { form: Form::Quoted, place: Place::Inside } }
-    }
-
-    /// A value without quotes.
-    fn bare(&mut self, at: usize, place: Place) -> Option<Value> {
-        let own = !matches!(place, Place::Inside);
-        let end = self.bare_end(at);
-        let mut to = end;
-        if place == Place::Pair {
-            let opened = self.bytes[..at].iter().rev().take(BRIDGE).find(|b| matches!(b, b';' | b'?' | b'&'));
-            let stop = if opened == Some(&b';') { b';' } else { b'&' };
-            to = self.bytes[at..end].iter().take(LONGEST).position(|b| *b == stop).map_or(end, |n| at + n);
-        }
-        if !own {
-            if !(self.stop_until.0..=self.stop_until.1).contains(&at) {
-                self.stop_until = (at, run(self.bytes, at, |b| !matches!(b, b',' | b';' | b'&' | b')' | b'}' | b']' | b'>')));
-            }
-            to = end.min(self.stop_until.1);
-        }
-        // What closes something that the value did not open is not of the value.
-        while to > at {
-            let opener = match self.bytes[to - 1] {
-                b',' | b';' | b'.' => None,
-                b')' => Some(b'('),
-                b']' => Some(b'['),
-                b'}' => Some(b'{'),
-                b'>' => Some(b'<'),
-                _ => break,
-            };
-            if opener.is_some_and(|opener| self.bytes[at..to.min(at + LONGEST)].contains(&opener)) {
-                break;
-            }
-            to -= 1;
-        }
-        let place = match place {
-            Place::Line if !self.ends_line(to) => Place::Inside,
-            place => place,
-        };
-        (to > at).then_some(Value { from: at, to, how: How { form: Form::Bare, place } })
-    }
-
-    /// The end of the run of characters that a value without quotes can have.
-    fn bare_end(&mut self, at: usize) -> usize {
-        if (self.bare_until.0..self.bare_until.1).contains(&at) {
-            return self.bare_until.1;
-        }
-        let mut end = at;
-        while end < self.bytes.len() {
-            let b = self.bytes[end];
-            let escape = b == b'\\' && matches!(self.byte(end + 1), b'n' | b'r' | b't' | b'"' | b'\'');
-            if b.is_ascii_whitespace() || matches!(b, b'"' | b'\'' | b'`') || escape {
-                break;
-            }
-            end += 1;
-        }
-        self.bare_until = (at, end);
-        end
-    }
-
-    /// The text of an element of XML.
-    fn element(&self, at: usize) -> Option<Value> {
-        let from = self.skip(at, |b| b.is_ascii_whitespace());
-        let len = self.bytes.get(from..)?.iter().take(LONGEST).position(|b| matches!(b, b'<' | b'\n'))?;
-        let closes = self.byte(from + len) == b'<' && self.byte(from + len + 1) == b'/';
-        closes.then(|| Value { from, to: from + len, how: How { form: Form::Quoted, place: Place::Inside } })
-    }
-
     /// `password is X`, `PASSWORD X` of a Dockerfile.
     fn told(&mut self, at: usize, begins_line: bool) -> Option<Value> {
         for word in ["is ", "is: ", "was ", "to ", "as ", "= ", "of "] {
@@ -327,9 +262,19 @@ impl Finder<'_> {
                 return quoted.or_else(|| self.bare(at, Place::Talk));
             }
         }
+        // `SET PASSWORD FOR name = 'value'`
+        if self.text[at..].starts_with("FOR ") || self.text[at..].starts_with("for ") {
+            let equals = self.skip(at + 4, |b| !matches!(b, b'=' | b'\n'));
+            if self.byte(equals) == b'=' {
+                return self.quoted(self.skip(equals + 1, |b| b == b' '));
+            }
+        }
         // `ENV NAME value`
         let line =
             begins_line && self.text[..at].trim_end().rsplit(['\n', ' ']).nth(1).is_some_and(|word| matches!(word, "ENV" | "ARG"));
+        let alone = ["requirepass", "masterauth", "AUTH"].iter().any(|name| self.text[..at].trim_end().ends_with(name));
+        let end = self.bare_end(at);
+        let line = line || begins_line && alone && self.ends_line(end);
         self.bare(at, if line { Place::Shell } else { Place::Talk })
     }
 
@@ -343,11 +288,8 @@ impl Finder<'_> {
             return None;
         }
         let at = self.skip(to, |b| b.is_ascii_whitespace() || matches!(b, b'"' | b'\'' | b'\\' | b',' | b';'));
-        let at = if self.byte(at) == b'n' && self.byte(at - 1) == b'\\' {
-            self.skip(at + 1, |b| b == b' ' || b == b'"' || b == b'\\')
-        } else {
-            at
-        };
+        let escaped = self.byte(at) == b'n' && self.byte(at - 1) == b'\\';
+        let at = self.marks(at + usize::from(escaped));
         let behind = self.bytes.get(at..at + 5)?;
         if !behind.eq_ignore_ascii_case(b"value") {
             return None;
@@ -358,62 +300,6 @@ impl Finder<'_> {
             return None;
         }
         self.behind(at + 1, Place::Line)
-    }
-
-    /// Whether only what can stand before an assignment stands before `from` on its line.
-    fn begins_line(&self, from: usize) -> bool {
-        let floor = from.saturating_sub(40);
-        let before = &self.bytes[floor..from];
-        let start = before.iter().rposition(|b| *b == b'\n').map(|n| n + 1);
-        let escaped = before.windows(2).rposition(|w| w == b"\\n" || w == b"\\t").map(|n| n + 2);
-        let Some(start) = start.max(escaped).or((floor == 0).then_some(0)) else { return false };
-        let Ok(before) = std::str::from_utf8(&before[start..]) else { return false };
-        let before = before.trim_start_matches(|c: char| {
-            c.is_whitespace()
-                || c.is_ascii_digit()
-                || matches!(c, '\u{2192}' | '|' | '+' | '-' | '#' | '*' | '>' | '/' | '"' | '\'' | '$' | '`' | '\u{2022}' | '.' | ';')
-        });
-        before.split_whitespace().all(|word| {
-            matches!(
-                word,
-                "export"
-                    | "set"
-                    | "setx"
-                    | "ENV"
-                    | "ARG"
-                    | "env"
-                    | "let"
-                    | "const"
-                    | "var"
-                    | "declare"
-                    | "-x"
-                    | "local"
-                    | "readonly"
-                    | "RUN"
-                    | "-e"
-                    | "--env"
-                    | "define"
-                    | "$env:"
-            )
-        })
-    }
-
-    /// Whether nothing but an end, a comment or a separator comes after `to` on its line.
-    fn ends_line(&self, to: usize) -> bool {
-        let rest = &self.bytes[to..self.bytes.len().min(to + 40)];
-        let at = rest.iter().position(|b| !matches!(b, b' ' | b'\t' | b'\r' | b',' | b';' | b'`' | b'*')).unwrap_or(rest.len());
-        match rest.get(at) {
-            None | Some(b'\n' | b'"' | b'\'' | b'}') => true,
-            Some(b'#') => at > 0,
-            Some(b'\\') => true,
-            Some(b'/') => at > 0 && rest.get(at + 1) == Some(&b'/'),
-            _ => false,
-        }
-    }
-
-    /// Whether the name stands in a cell of a table.
-    fn begins_cell(&self, from: usize) -> bool {
-        self.bytes[..from].iter().rev().take(8).find(|b| !matches!(b, b' ' | b'`' | b'*')) == Some(&b'|')
     }
 }
 
