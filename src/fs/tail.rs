@@ -1,8 +1,11 @@
 //! Following a file that grows: only what is new is read, and a file that was replaced or cut is begun again.
+//!
+//! A file that was cut and has grown past the place since is known by the bytes before that place, which are read again. What is
+//! no file (a pipe, a device, a directory) is never read and never waited for.
 
 use std::fs::File;
 use std::io::{self, Read, Seek, SeekFrom};
-use std::os::unix::fs::{MetadataExt, OpenOptionsExt};
+use std::os::unix::fs::{FileExt, MetadataExt, OpenOptionsExt};
 use std::path::{Path, PathBuf};
 
 use nix::libc;
@@ -18,19 +21,24 @@ pub enum Found {
     Anew,
 }
 
+/// How many bytes before the place are compared.
+const BEFORE: usize = 64;
+
 /// A file that is followed.
 #[derive(Debug)]
 pub struct Tail {
     path: PathBuf,
     file: Option<(File, u64, u64)>,
     offset: u64,
+    /// The last bytes that were read.
+    last: Vec<u8>,
 }
 
 impl Tail {
     /// Follows the file at `path`, which need not be there yet.
     #[must_use]
     pub fn new(path: &Path) -> Self {
-        Tail { path: path.to_owned(), file: None, offset: 0 }
+        Tail { path: path.to_owned(), file: None, offset: 0, last: Vec::new() }
     }
 
     /// The file's path.
@@ -66,23 +74,37 @@ impl Tail {
         let Some((file, dev, ino)) = &mut self.file else { return Ok(Found::Nothing) };
         let n = file.read(buf)?;
         if n > 0 {
+            let mut now = [0; BEFORE];
+            let now = &mut now[..self.last.len()];
+            let as_before = file.read_exact_at(now, self.offset - self.last.len() as u64).is_ok() && *now == *self.last;
+            if !as_before {
+                return self.anew();
+            }
             self.offset += n as u64;
+            self.last.extend_from_slice(&buf[n.saturating_sub(BEFORE)..n]);
+            self.last.drain(..self.last.len().saturating_sub(BEFORE));
             return Ok(Found::Bytes(n));
         }
         // At the end: is it still the same file, and not shorter than what was read?
         let same = std::fs::metadata(&self.path).is_ok_and(|m| m.dev() == *dev && m.ino() == *ino);
         let cut = file.metadata()?.len() < self.offset;
         if same && cut {
-            file.seek(SeekFrom::Start(0))?;
-            self.offset = 0;
-            return Ok(Found::Anew);
+            return self.anew();
         }
         if !same && self.path.exists() {
             self.file = None;
-            self.offset = 0;
-            return Ok(Found::Anew);
+            return self.anew();
         }
         Ok(Found::Nothing)
+    }
+
+    fn anew(&mut self) -> io::Result<Found> {
+        if let Some((file, ..)) = &mut self.file {
+            file.seek(SeekFrom::Start(0))?;
+        }
+        self.offset = 0;
+        self.last.clear();
+        Ok(Found::Anew)
     }
 }
 
@@ -115,5 +137,102 @@ mod tests {
         std::fs::write(dir.path().join("new"), "other\n").unwrap();
         std::fs::rename(dir.path().join("new"), &path).unwrap();
         assert_eq!(all(&mut tail), ("other\n".to_owned(), true));
+    }
+
+    #[test]
+    fn a_file_that_was_cut_and_grew_past_the_place_is_begun_again() {
+        let dir = tempfile::tempdir().unwrap();
+        let path = dir.path().join("t.jsonl");
+        let mut tail = Tail::new(&path);
+        std::fs::write(&path, "one\ntwo\n").unwrap();
+        all(&mut tail);
+        std::fs::write(&path, "other\nand longer than before\n").unwrap();
+        assert_eq!(all(&mut tail), ("other\nand longer than before\n".to_owned(), true));
+        // As long as before, and with another content behind.
+        let mut file = File::options().append(true).open(&path).unwrap();
+        std::io::Write::write_all(&mut file, b"more\n").unwrap();
+        assert_eq!(all(&mut tail), ("more\n".to_owned(), false));
+    }
+
+    #[test]
+    fn what_is_read_already_is_not_lost_when_another_takes_its_place() {
+        let dir = tempfile::tempdir().unwrap();
+        let path = dir.path().join("t.jsonl");
+        let mut tail = Tail::new(&path);
+        std::fs::write(&path, "one\n").unwrap();
+        let mut buf = [0; 2];
+        assert_eq!(tail.read(&mut buf).unwrap(), Found::Bytes(2));
+        std::fs::write(dir.path().join("new"), "other\n").unwrap();
+        std::fs::rename(dir.path().join("new"), &path).unwrap();
+        assert_eq!(all(&mut tail), ("e\nother\n".to_owned(), true), "the rest of the old one comes first");
+        std::fs::remove_file(&path).unwrap();
+        assert_eq!(all(&mut tail), (String::new(), false));
+        std::fs::write(&path, "again\n").unwrap();
+        assert_eq!(all(&mut tail), ("again\n".to_owned(), true));
+    }
+
+    #[test]
+    fn what_is_no_file_is_not_read_and_a_file_that_takes_its_place_is() {
+        let dir = tempfile::tempdir().unwrap();
+        let path = dir.path().join("t.jsonl");
+        let places: [(&str, fn(&Path)); 5] = [
+            ("a pipe", |path| nix::unistd::mkfifo(path, nix::sys::stat::Mode::S_IRWXU).unwrap()),
+            ("a directory", |path| std::fs::create_dir(path).unwrap()),
+            ("a device without end", |path| std::os::unix::fs::symlink("/dev/zero", path).unwrap()),
+            ("a loop of links", |path| std::os::unix::fs::symlink(path, path).unwrap()),
+            ("a link to nowhere", |path| std::os::unix::fs::symlink("nowhere", path).unwrap()),
+        ];
+        for (name, make) in places {
+            make(&path);
+            let mut tail = Tail::new(&path);
+            let mut buf = [0; 16];
+            for _ in 0..3 {
+                assert!(!matches!(tail.read(&mut buf), Ok(Found::Bytes(_) | Found::Anew)), "{name}");
+            }
+            if path.is_dir() {
+                std::fs::remove_dir(&path).unwrap()
+            } else {
+                std::fs::remove_file(&path).unwrap()
+            }
+            std::fs::write(&path, "one\n").unwrap();
+            assert_eq!(all(&mut tail).0, "one\n", "{name}");
+            // And the other way round: what was a file is followed no more.
+            std::fs::remove_file(&path).unwrap();
+            make(&path);
+            assert_eq!(all_or_error(&mut tail), "", "{name}");
+            if path.is_dir() { std::fs::remove_dir(&path).unwrap() } else { std::fs::remove_file(&path).unwrap() }
+        }
+    }
+
+    /// As [`all`], where a read may fail.
+    fn all_or_error(tail: &mut Tail) -> String {
+        let mut text = String::new();
+        let mut buf = [0; 16];
+        for _ in 0..8 {
+            if let Ok(Found::Bytes(n)) = tail.read(&mut buf) {
+                text.push_str(&String::from_utf8_lossy(&buf[..n]));
+            }
+        }
+        text
+    }
+
+    #[test]
+    fn a_hole_of_a_quarter_gigabyte_is_passed_in_constant_memory() {
+        let dir = tempfile::tempdir().unwrap();
+        let path = dir.path().join("t.jsonl");
+        let mut file = File::create(&path).unwrap();
+        file.set_len(256 << 20).unwrap();
+        file.seek(SeekFrom::End(0)).unwrap();
+        std::io::Write::write_all(&mut file, b"\n{\"type\":\"x\"}\n").unwrap();
+        let mut tail = Tail::new(&path);
+        let mut splitter = crate::core::claude::lines::LineSplitter::new();
+        let mut buf = vec![0; 1 << 16];
+        let (mut lines, mut most) = (Vec::new(), 0);
+        while let Found::Bytes(n) = tail.read(&mut buf).unwrap() {
+            splitter.feed(&buf[..n], |line| lines.push(line.to_vec()));
+            most = most.max(splitter.tail().len());
+        }
+        assert_eq!((lines, splitter.too_long()), (vec![b"{\"type\":\"x\"}".to_vec()], 1));
+        assert!(most <= crate::core::claude::lines::LINE_CAP, "{most}");
     }
 }
