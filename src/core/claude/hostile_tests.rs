@@ -47,6 +47,48 @@ fn whatever_stands_before_it_the_next_line_is_found() {
     }
 }
 
+/// What no version of Claude writes, one a line: known fields of every wrong type, numbers that fit nowhere, keys twice, half
+/// an emoji.
+#[test]
+fn a_field_that_is_not_as_it_should_be_takes_nothing_else_with_it() {
+    let wrong = ["null", "true", "-1", "1.5", "1e400", "18446744073709551616", "\"x\"", "[]", "[[1]]", "{}", "{\"a\":{\"b\":[]}}"];
+    let lines = [
+        r#"{"type":@}"#,
+        r#"{"type":"user","message":@}"#,
+        r#"{"type":"user","message":{"role":"user","content":@}}"#,
+        r#"{"type":"user","isMeta":@,"isSidechain":@,"message":{"content":[@]}}"#,
+        r#"{"type":"user","message":{"content":[{"type":@,"text":@}]}}"#,
+        r#"{"type":"user","toolUseResult":@,"message":{"content":[{"type":"tool_result","tool_use_id":@,"is_error":@,"content":@}]}}"#,
+        r#"{"type":"assistant","message":{"id":@,"model":@,"usage":@,"content":@}}"#,
+        r#"{"type":"assistant","message":{"id":"m","model":"x","usage":{"input_tokens":@,"cache_read_input_tokens":@,"output_tokens":@},"content":[]}}"#,
+        r#"{"type":"assistant","message":{"id":"m","content":[{"type":"tool_use","id":@,"name":@,"input":@}]}}"#,
+        r#"{"type":"assistant","message":{"id":"m","content":[{"type":"tool_use","id":"t","name":"TodoWrite","input":{"todos":@}}]}}"#,
+        r#"{"type":"assistant","message":{"id":"m","content":[{"type":"tool_use","id":"t","name":"Edit","input":{"file_path":@}}]}}"#,
+        r#"{"type":"system","subtype":@,"content":@,"level":@}"#,
+        r#"{"type":"summary","summary":@,"leafUuid":@}"#,
+        r#"{"type":"queue-operation","operation":@,"content":@}"#,
+        r#"{"type":"attachment","attachment":@}"#,
+        r#"{"parentUuid":@,"uuid":@,"sessionId":@,"cwd":@,"gitBranch":@,"timestamp":@,"version":@,"type":"user","message":{"content":""}}"#,
+        r#"{"type":"file-history-snapshot","snapshot":@}"#,
+    ];
+    for line in lines {
+        for value in wrong {
+            let line = line.replace('@', value);
+            let facts = read(format!("{line}\n{GOOD}\n").as_bytes(), 4096);
+            assert_eq!(facts.recent().next_back().map(|said| said.text.as_str()), Some("the goal"), "{line}");
+        }
+    }
+    let twice = r#"{"type":"user","type":"user","message":{"content":"a","content":"b"},"message":{"content":"c"}}"#;
+    let deep =
+        format!("{{\"type\":\"user\",\"toolUseResult\":{}{}}}", "{\"a\":".repeat(100_000), "1".to_owned() + &"}".repeat(100_000));
+    for line in [twice, &deep, r#"{"type":"user","message":{"content":"\ud83d\ud83d x \udc00"}}"#] {
+        for end in ["\n", "\r\n", ""] {
+            let facts = read(format!("{line}{end}{GOOD}\n").as_bytes(), 4096);
+            assert_eq!(facts.recent().next_back().map(|said| said.text.as_str()), Some("the goal"), "{}", &line[..80.min(line.len())]);
+        }
+    }
+}
+
 #[test]
 fn two_records_on_one_line_are_both_read() {
     let second = GOOD.replace("the goal", "more");
