@@ -14,6 +14,7 @@ use super::config::how_many_set;
 use super::control::{Control, paths};
 use super::error::{Failed, say, visible};
 use super::list::PATIENCE;
+use super::prose::fit;
 use super::{notice, run, settings};
 use crate::claude::find;
 use crate::core::claude::environment::REMOVED;
@@ -98,8 +99,9 @@ pub(super) fn check(as_json: bool) -> Result<u8, Failed> {
 }
 
 fn print(finding: &Finding) -> std::io::Result<()> {
-    say(format_args!("{:<5} {:<15} {}", finding.grade.word(), finding.about, visible(&finding.found)))?;
-    finding.fix.iter().try_for_each(|fix| say(format_args!("{:INDENT$}-> {}", "", visible(fix))))
+    let line = format!("{:<5} {:<15} {}", finding.grade.word(), finding.about, visible(&finding.found));
+    say(format_args!("{}", fit(&line, INDENT)))?;
+    finding.fix.iter().try_for_each(|fix| say(format_args!("{}", fit(&format!("{:INDENT$}-> {}", "", visible(fix)), INDENT + 3))))
 }
 
 fn object(finding: &Finding) -> Value {
@@ -202,25 +204,31 @@ fn terminal() -> Vec<Finding> {
 }
 
 /// What of `docs/TMUX.md` is not set in the tmux around, if there is one.
-fn tmux() -> Option<Finding> {
-    std::env::var_os("TMUX")?;
+fn tmux() -> Vec<Finding> {
+    if std::env::var_os("TMUX").is_none() {
+        return Vec::new();
+    }
     let asked = "#{extended-keys} #{focus-events} #{allow-passthrough} #{escape-time}";
     let answer = Command::new("tmux").args(["display-message", "-p", asked]).stdin(Stdio::null()).stderr(Stdio::null()).output();
-    let Some(answer) = answer.ok().filter(|answer| answer.status.success()) else {
-        return Some(note("tmux", "it does not say how it is set", "docs/TMUX.md has what Claude wants from it"));
+    let text = answer.ok().filter(|answer| answer.status.success()).map(|answer| String::from_utf8_lossy(&answer.stdout).into_owned());
+    let values: Vec<&str> = text.as_deref().unwrap_or_default().trim_end().split(' ').collect();
+    let [keys, focus, through, escape] = values[..] else {
+        return vec![note("tmux", "it does not say how it is set", "docs/TMUX.md has what Claude wants from it")];
     };
-    let text = String::from_utf8_lossy(&answer.stdout).into_owned();
-    let [keys, focus, through, escape] = <[&str; 4]>::try_from(text.trim_end().splitn(4, ' ').collect::<Vec<_>>()).ok()?;
     let on = |value: &str| matches!(value, "1" | "on" | "always" | "all");
-    let mut missing = Vec::new();
-    missing.extend((!on(keys)).then_some("set -s extended-keys on (Shift+Enter)"));
-    missing.extend((!on(focus)).then_some("set -g focus-events on"));
-    missing.extend((!on(through)).then_some("set -g allow-passthrough on (notices)"));
-    missing.extend(escape.parse::<u32>().is_ok_and(|ms| ms > 100).then_some("set -s escape-time 10 (a quick Escape)"));
-    Some(match missing.as_slice() {
-        [] => good("tmux", "set as docs/TMUX.md has it"),
-        missing => note("tmux", "it keeps some of what Claude can do", format!("in ~/.tmux.conf: {}", missing.join("; "))),
-    })
+    let late = escape.parse::<u32>().is_ok_and(|ms| ms > 100);
+    let missing = [
+        (!on(keys), "Shift+Enter does not get through", "set -s extended-keys on"),
+        (!on(focus), "Claude does not learn whether it has the focus", "set -g focus-events on"),
+        (!on(through), "notices do not get out", "set -g allow-passthrough on"),
+        (late, "Escape is late", "set -s escape-time 10"),
+    ];
+    let found: Vec<Finding> = missing
+        .into_iter()
+        .filter(|(is, ..)| *is)
+        .map(|(_, what, line)| note("tmux", what, format!("in ~/.tmux.conf: {line}")))
+        .collect();
+    if found.is_empty() { vec![good("tmux", "set as docs/TMUX.md has it")] } else { found }
 }
 
 fn git() -> Finding {
@@ -234,9 +242,9 @@ fn git() -> Finding {
 /// What of this environment a Claude under hopty does not get, and what it gets besides (CONTRACT C14).
 fn environment() -> Finding {
     let removed: Vec<&str> = REMOVED.into_iter().filter(|name| std::env::var_os(name).is_some()).collect();
-    let adds = "hopty adds HOPTY_* and CLAUDE_CODE_DISABLE_AGENT_VIEW=1 for Claude (docs/TERMINAL.md says why)";
+    let adds = "Claude gets CLAUDE_CODE_DISABLE_AGENT_VIEW=1 and HOPTY_*: docs/TERMINAL.md";
     match removed.as_slice() {
         [] => good("environment", adds),
-        removed => good("environment", format!("{adds}, and takes out {}", removed.join(", "))),
+        removed => good("environment", format!("{adds}; it does not get {}", removed.join(", "))),
     }
 }

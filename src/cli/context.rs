@@ -73,7 +73,8 @@ impl Answer {
             let text = |key: &str| visible(tried[key].as_str().unwrap_or_default());
             let age = tried["age_ms"].as_i64().map_or_else(String::new, |ms| format!(", {} old", super::handoff::age(ms)));
             let source = text("source").replace('_', " ");
-            say(format_args!("{source}: {}{age}: {} taken: {}", text("value"), text("taken"), text("why")))?;
+            let line = format!("{source}: {}{age}: {} taken: {}", text("value"), text("taken"), text("why"));
+            say(format_args!("{}", super::prose::fit(&line, 4)))?;
         }
         let parts =
             [("ask", self.levels.ask), ("warn", self.levels.warn), ("handoff", self.levels.handoff), ("hard", self.levels.hard)];

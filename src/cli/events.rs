@@ -11,6 +11,7 @@ use serde_json::{Value, json};
 
 use super::control::{any, paths};
 use super::error::{Failed, say, visible};
+use super::prose::fit;
 use crate::core::journal::{decisions, last_explained, last_session};
 use crate::core::time::WallTime;
 use crate::fs::watch::{POLL_MS, Watcher};
@@ -47,7 +48,8 @@ pub(super) fn log(given: Option<&str>, follow: bool) -> Result<u8, Failed> {
         let at = value["at"].as_str().unwrap_or_default();
         let time = WallTime::parse(at).map_or_else(|| visible(at), local);
         let kind = visible(value["decision"]["kind"].as_str().unwrap_or_default());
-        format!("{time}  {kind:<20}  {}", visible(value["decision"]["sentence"].as_str().unwrap_or_default()))
+        let before = format!("{time}  {kind:<20}  ");
+        fit(&format!("{before}{}", visible(value["decision"]["sentence"].as_str().unwrap_or_default())), before.len())
     })
 }
 
@@ -173,7 +175,7 @@ pub(super) fn why(given: Option<&str>, as_json: bool) -> Result<u8, Failed> {
     if as_json {
         say(format_args!("{}", json!({"seq": seq, "sentence": sentence, "because": because})))?;
     } else {
-        say(format_args!("{}", visible(&sentence)))?;
+        say(format_args!("{}", fit(&visible(&sentence), 0)))?;
     }
     Ok(0)
 }

@@ -19,6 +19,7 @@ mod handoff;
 mod hook;
 mod list;
 mod notice;
+mod prose;
 mod replay;
 mod run;
 mod screen;

@@ -10,6 +10,7 @@ use serde_json::{Value, json};
 use super::control::{CONNECT, Control, Rule, any, dial, live, paths, unanswered};
 use super::error::{Failed, say, visible};
 use super::notice;
+use super::prose::fit;
 use crate::client::start::Greeting;
 use crate::client::{self, Left, Options, Stay};
 use crate::core::ids::SessionName;
@@ -181,7 +182,7 @@ pub(super) fn status(given: Option<&str>, as_json: bool) -> Result<u8, Failed> {
 /// A session in full, for people.
 fn print(object: &Value) -> std::io::Result<()> {
     let text = |value: &Value| value.as_str().map_or_else(|| value.to_string(), visible);
-    let line = |label: &str, what: &str| say(format_args!("  {label:<12}  {what}"));
+    let line = |label: &str, what: &str| say(format_args!("{}", fit(&format!("  {label:<12}  {what}"), 16)));
     let words: Vec<String> = object["command"].as_array().into_iter().flatten().map(&text).collect();
     say(format_args!("{}  {}  {}", text(&object["name"]), text(&object["state"]), text(&object["dir"])))?;
     let restarts = if object["restarts"] == 1 { "1 restart".to_owned() } else { format!("{} restarts", object["restarts"]) };
