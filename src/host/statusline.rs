@@ -15,6 +15,7 @@ use crate::core::claude::settings::{Given, given, merge};
 use crate::core::claude::statusline::StatusLine;
 use crate::fs::atomic;
 use crate::fs::paths::Paths;
+use crate::io::clock::Clock;
 
 /// The file for `--settings` of this session's launches, and the person's own status line written where `hopty statusline` finds it.
 /// `None`: nothing is added, because a project brings a status line of its own, which Claude runs only when it is trusted.
@@ -56,8 +57,11 @@ pub(super) fn settings(paths: &Paths, project: &Path, own: &OwnArgs, session: &P
 impl Host {
     /// A status-line payload: the window that Claude itself reports, and its tokens for as long as the transcript has none.
     pub(super) fn status_line(&mut self, payload: &Value) {
-        let Some(reported) = StatusLine::read(payload) else { return };
+        let Some(mut reported) = StatusLine::read(payload) else { return };
         if self.watching.following.as_ref().is_some_and(|f| f.conversation == reported.conversation) {
+            if let Some((earlier, _)) = &self.watching.status_line {
+                reported.keep_limits(earlier, u64::try_from(Clock::wall().0 / 1000).unwrap_or(0));
+            }
             self.watching.status_line = Some((reported, self.clock.now()));
             self.tell_transcript();
         }

@@ -48,6 +48,14 @@ impl StatusLine {
             limits: limits(&payload["rate_limits"]),
         })
     }
+
+    /// Takes over what an earlier payload said of limits that this one does not name and that are not reset at `now`, in seconds
+    /// since 1970: a process names none before its first answer, and an older Claude's refusal has no reset in it.
+    pub fn keep_limits(&mut self, earlier: &StatusLine, now: u64) {
+        let kept = earlier.limits.iter().filter(|old| old.resets > now && self.limits.iter().all(|new| new.kind != old.kind));
+        let kept: Vec<Used> = kept.copied().collect();
+        self.limits.extend(kept);
+    }
 }
 
 fn limits(told: &Value) -> Vec<Used> {
@@ -77,6 +85,21 @@ mod tests {
             assert_eq!(of(odd).window, None);
         }
         assert_eq!(StatusLine::read(&json!({"session_id": "../x"})), None);
+    }
+
+    #[test]
+    fn a_limit_is_known_until_its_reset_or_until_it_is_told_anew() {
+        let of = |limits: Value| StatusLine::read(&json!({"session_id": ID, "rate_limits": limits})).unwrap();
+        let used = |percent: u64, resets: u64| json!({"used_percentage": percent, "resets_at": resets});
+        let earlier = of(json!({"five_hour": used(97, 1000), "seven_day": used(40, 9000)}));
+        let kept = |mut line: StatusLine, now| {
+            line.keep_limits(&earlier, now);
+            line.limits.iter().map(|used| (used.kind, used.percent)).collect::<Vec<_>>()
+        };
+        let (five, seven) = (LimitKind::FiveHour, LimitKind::SevenDay);
+        assert_eq!(kept(of(Value::Null), 999), [(five, 97), (seven, 40)], "a new process has had no answer");
+        assert_eq!(kept(of(Value::Null), 1000), [(seven, 40)], "what is reset is no more");
+        assert_eq!(kept(of(json!({"five_hour": used(2, 8000)})), 999), [(five, 2), (seven, 40)]);
     }
 
     #[test]
