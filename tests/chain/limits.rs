@@ -2,8 +2,9 @@
 //! that hand-overs do not move.
 
 use std::net::{Shutdown, TcpListener, TcpStream};
-use std::sync::Arc;
+use std::process::Command;
 use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{Arc, OnceLock};
 use std::thread;
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
@@ -42,15 +43,17 @@ fn used_up(claim: &str, resets: u64) -> Reply {
         .with_header("retry-after", resets.saturating_sub(now()).to_string())
 }
 
-/// An answer within a limit that resets then.
-fn nearly_used_up(reply: Reply, resets: u64) -> Reply {
+/// An answer within a limit that resets then: the API says so with every answer to a subscription.
+fn nearly_used_up(reply: Reply, claim: &str, resets: u64) -> Reply {
+    let window = if claim == "five_hour" { "5h" } else { "7d" };
+    let of_window = |what: &str| format!("anthropic-ratelimit-unified-{window}-{what}");
     reply
         .with_header("anthropic-ratelimit-unified-status", "allowed")
         .with_header("anthropic-ratelimit-unified-reset", resets.to_string())
-        .with_header("anthropic-ratelimit-unified-representative-claim", "five_hour")
-        .with_header("anthropic-ratelimit-unified-5h-status", "allowed")
-        .with_header("anthropic-ratelimit-unified-5h-reset", resets.to_string())
-        .with_header("anthropic-ratelimit-unified-5h-utilization", "0.97")
+        .with_header("anthropic-ratelimit-unified-representative-claim", claim)
+        .with_header(of_window("status"), "allowed")
+        .with_header(of_window("reset"), resets.to_string())
+        .with_header(of_window("utilization"), "0.97")
 }
 
 /// A world with a subscription in place of a key; the token is nobody's.
@@ -61,14 +64,42 @@ fn subscribed(kind: Kind, script: Script) -> Option<World> {
     Some(world)
 }
 
-/// A task that is over level `handoff` when the limit comes, `away` seconds before its reset.
-fn limited(claim: &'static str, away: u64) -> Script {
+/// Seconds since 1970, `away` seconds after the first time that somebody asks.
+fn reset(away: u64) -> impl Fn() -> u64 {
+    let at = OnceLock::new();
+    move || *at.get_or_init(|| now() + away)
+}
+
+/// A step of a task, which takes until the status line has told how much of the limit is used: it comes up to 0.3 s later.
+fn step(kind: Kind, claim: &str, resets: u64) -> Reply {
+    let hopty = env!("CARGO_BIN_EXE_hopty");
+    let told = format!("for n in $(seq 100); do {hopty} status proj --json | grep -q '\"percent\": *97' && break; sleep 0.1; done");
+    let reply = match kind {
+        Kind::Real => Reply::bash(told),
+        // It has no status line.
+        Kind::StandIn => Reply::bash("echo one"),
+    };
+    nearly_used_up(reply, claim, resets)
+}
+
+/// A task that is over level `handoff` when the limit comes, less than `away` seconds before its reset.
+fn limited(kind: Kind, claim: &'static str, away: u64) -> Script {
+    let resets = reset(away);
     Script::each(move |request, n| match (request.continued_handoff(), n) {
         (Some(id), _) => Reply::text(format!("Continuing from handoff {id}.")).filling(2000),
-        (None, 0) => Reply::bash("echo one").filling(170_000),
-        (None, 1) => used_up(claim, now() + away),
+        (None, 0) => step(kind, claim, resets()).filling(170_000),
+        (None, 1) => used_up(claim, resets()),
         (None, _) => Reply::text("One million.").filling(171_000),
     })
+}
+
+/// Whether this Claude goes on by itself after a limit: from 2.1.240 on; 2.1.197 has a dialog instead (measured).
+fn goes_on(world: &World) -> bool {
+    let program = world.env.iter().find(|(name, _)| name == "HOPTY_PROGRAM_CLAUDE").unwrap().1.clone();
+    let output = Command::new(program).arg("--version").env_clear().envs(world.env.clone()).output().unwrap();
+    let words = String::from_utf8(output.stdout).unwrap();
+    let version: Vec<u32> = words.split(' ').next().unwrap().split('.').map(|n| n.parse().unwrap()).collect();
+    world.kind == Kind::Real && version >= vec![2, 1, 240]
 }
 
 /// A person's setting that has Claude ask instead of going on by itself.
@@ -83,19 +114,21 @@ fn kinds(world: &World) -> Vec<String> {
     world.decisions().iter().map(|decision| text_of(decision, "kind")).collect()
 }
 
-/// Today's Claude goes on by itself after the reset, and hopty sees that it does; the stand-in agent does not. The hand-over that
-/// was due at the end of the turn comes when the work has gone on, or goes on with it.
+/// Today's Claude goes on by itself after the reset, and hopty sees that it does; an older one and the stand-in agent do not. The
+/// hand-over that was due at the end of the turn comes when the work has gone on, or goes on with it.
 pub fn after_a_usage_limit_the_work_goes_on_and_the_hand_over_comes(kind: Kind) {
-    let Some(mut world) = subscribed(kind, limited("five_hour", 8)) else { return };
-    if kind == Kind::StandIn {
+    let Some(mut world) = subscribed(kind, limited(kind, "five_hour", 12)) else { return };
+    if !goes_on(&world) {
         world.set("HOPTY_RECOVERY_LIMIT_WAIT", "1s");
+        world.set("HOPTY_DELIVERY_ANSWER_DIALOGS", "limit");
     }
     let term = world.start(&[]);
     submit(&term, GOAL);
     world.wait_decision("limit.reached", 1);
-    world.wait_state("blocked");
+    // An older Claude puts its dialog first.
+    wait_for("usage_limit", || (world.status()["waiting_for"] == "usage_limit").then_some(()));
     let status = world.status();
-    assert_eq!((&status["waiting_for"], &status["limits"]["reached"]["kind"]), (&"usage_limit".into(), &"five_hour".into()));
+    assert_eq!((&status["state"], &status["limits"]["reached"]["kind"]), (&"blocked".into(), &"five_hour".into()));
     assert!(world.ask(&["ls"]).contains("blocked (usage_limit)"));
     assert!(world.ask(&["status", "proj"]).contains(" five_hour is reached until 20"));
     assert!(world.ask(&["why", "proj"]).contains("5-hour limit"), "{}", world.ask(&["why", "proj"]));
@@ -115,9 +148,10 @@ pub fn after_a_usage_limit_the_work_goes_on_and_the_hand_over_comes(kind: Kind) 
 /// The weekly limit, or a person's setting, puts a dialog in the place of Claude's own continuation. It is a person's, unless the
 /// configuration names it; then hopty types after the reset, once, with proof.
 pub fn hopty_goes_on_where_claude_does_not(kind: Kind) {
-    let script = Script::each(|_, n| match n {
-        0 => Reply::bash("echo one").filling(10_000),
-        1 => used_up("seven_day", now() + 12),
+    let resets = reset(12);
+    let script = Script::each(move |_, n| match n {
+        0 => step(kind, "seven_day", resets()).filling(10_000),
+        1 => used_up("seven_day", resets()),
         _ => Reply::text("One million.").filling(11_000),
     });
     let Some(mut world) = subscribed(kind, script) else { return };
@@ -141,7 +175,10 @@ pub fn hopty_goes_on_where_claude_does_not(kind: Kind) {
 #[test]
 fn the_dialog_of_a_limit_is_a_persons() {
     let resets = now() + 15;
-    let script = Script::each(move |_, _| used_up("seven_day", resets));
+    let script = Script::each(move |_, n| match n {
+        0 => step(Kind::Real, "seven_day", resets).filling(10_000),
+        _ => used_up("seven_day", resets),
+    });
     let Some(mut world) = subscribed(Kind::Real, script) else { return };
     world.set("HOPTY_RECOVERY_LIMIT_WAIT", "1s");
     without_continuation(&world);
@@ -204,7 +241,7 @@ pub fn a_failed_login_is_left_to_a_person(kind: Kind) {
 /// the host may die.
 pub fn a_handoff_expires_later_by_a_limit_that_was_waited_for(kind: Kind) {
     let script = Script::each(|_, n| match n {
-        0 => nearly_used_up(Reply::text("Hello.").filling(10_000), now() + 10_800),
+        0 => nearly_used_up(Reply::text("Hello.").filling(10_000), "five_hour", now() + 10_800),
         _ => used_up("five_hour", now() + 10_800),
     });
     let Some(world) = subscribed(kind, script) else { return };
