@@ -105,6 +105,17 @@ pub fn read(dir: &Path, limits: Limits) -> Result<Option<GitState>, GitError> {
     Ok(Some(state))
 }
 
+/// The same where a conversation works that began in `dir` and has gone to `moved`, another worktree perhaps; of `dir` where
+/// nothing can be told of the other.
+#[must_use]
+pub fn of_work(dir: &Path, moved: Option<&str>, limits: Limits) -> Option<GitState> {
+    let there = moved.and_then(|moved| Some((moved, read(Path::new(moved), limits).ok().flatten()?)));
+    match there {
+        Some((moved, state)) => Some(GitState { dir: Some(moved.to_owned()), ..state }),
+        None => read(dir, limits).ok().flatten(),
+    }
+}
+
 /// What a diff is asked with.
 struct Ask<'a> {
     dir: &'a Path,
@@ -279,6 +290,24 @@ mod tests {
         assert_eq!(changed, [".gitmodules", "sub"], "what is inside of a submodule is not looked at");
         setup(dir.path(), &["clone", "-q", "--bare", ".", "bare.git"]);
         assert!(read(&dir.path().join("bare.git"), LONG).is_err(), "there is no work tree to tell of");
+    }
+
+    #[test]
+    fn a_conversation_that_moved_is_told_of_where_it_works() {
+        let dir = repository();
+        let other = tempfile::tempdir().unwrap();
+        let side = other.path().join("w").display().to_string();
+        setup(dir.path(), &["worktree", "add", "-q", "-b", "side", &side]);
+        fs::write(other.path().join("w/c"), "brick\n").unwrap();
+        let of = |moved: Option<&str>| of_work(dir.path(), moved, LONG).unwrap();
+        let there = of(Some(&side));
+        assert_eq!((there.dir.as_deref(), there.branch.as_deref()), (Some(&*side), Some("side")));
+        assert!(String::from_utf8(there.patch).unwrap().contains("+brick"));
+        // What is no repository, or is gone, leaves the session's own.
+        for moved in [None, Some("/"), Some("/no/such/place")] {
+            let here = of(moved);
+            assert_eq!((here.dir, here.branch.as_deref(), here.patch.is_empty()), (None, Some("main"), true), "{moved:?}");
+        }
     }
 
     #[test]

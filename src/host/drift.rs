@@ -14,6 +14,11 @@ pub fn since(config: &Config, store: &Store, loaded: &Loaded, dir: &Path) -> Vec
         return Vec::new();
     }
     let Some((then, patch)) = store.work_tree(&loaded.entry.id) else { return Vec::new() };
-    let Ok(now) = read(dir, Limits::of(&config.handoff)) else { return Vec::new() };
+    // Where the work was done: the next conversation begins elsewhere, and goes there.
+    let there = then.as_ref().and_then(|git| git.dir.as_deref()).map(Path::new).filter(|there| there.is_absolute());
+    if let Some(gone) = there.filter(|there| !there.is_dir()) {
+        return vec![format!("The work was done in {}, which is gone.", gone.display())];
+    }
+    let Ok(now) = read(there.unwrap_or(dir), Limits::of(&config.handoff)) else { return Vec::new() };
     drift(then.as_ref(), patch.as_deref(), now.as_ref())
 }

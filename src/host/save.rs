@@ -196,7 +196,7 @@ impl Host {
                 capture.origin.channel = channel;
             }
             let channel = capture.origin.channel.clone();
-            capture.git = crate::git::state::read(&dir, limits).ok().flatten();
+            capture.git = crate::git::state::of_work(&dir, capture.situation.moved_to.as_deref(), limits);
             capture.memory_keeper = crate::fs::servers::memory_keeper(&paths, &dir);
             let views = viewed.then(|| Material::of(&capture));
             let mark = Mark::of(&capture, &next);

@@ -77,6 +77,9 @@ pub struct Situation {
 /// The state of the work tree.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct GitState {
+    /// The directory that this is of, an absolute path, where the conversation works in another than the handoff's working
+    /// directory (a worktree).
+    pub dir: Option<String>,
     /// The branch; none when the head is detached.
     pub branch: Option<String>,
     /// The commit, in hexadecimal; none before the first one.

@@ -243,11 +243,13 @@ fn files(of: &Capture) -> String {
 
 fn git(of: &Capture) -> String {
     let Some(git) = &of.git else { return String::new() };
-    let mut lines = vec![
+    let of_dir = git.dir.as_deref().map(|dir| format!("Directory: {}", cut_line(dir)));
+    let mut lines: Vec<String> = of_dir.into_iter().collect();
+    lines.extend([
         format!("Branch: {}", git.branch.as_deref().map_or_else(|| "(detached)".to_owned(), cut_line)),
         format!("Head: {}", git.head.as_deref().map_or_else(|| "(no commit)".to_owned(), cut_line)),
         format!("Changed: {}", git.changed.len()),
-    ];
+    ]);
     if let Some(upstream) = &git.upstream {
         let apart = git.ahead_behind.map(|(ahead, behind)| format!(" ({ahead} ahead, {behind} behind)")).unwrap_or_default();
         lines.insert(1, format!("Upstream: {}{apart}", cut_line(upstream)));

@@ -84,6 +84,8 @@ pub struct Context {
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(default)]
 pub struct Git {
+    /// The directory that this is of, where it is another than the working directory of the handoff.
+    pub dir: Option<String>,
     /// The branch; null when the head is detached.
     pub branch: Option<String>,
     /// The commit.
@@ -181,6 +183,7 @@ impl Git {
     #[must_use]
     pub fn of(git: &GitState) -> Self {
         Self {
+            dir: git.dir.as_deref().map(line),
             branch: git.branch.as_deref().map(line),
             head: git.head.as_deref().map(line),
             modified_files: git.changed.iter().take(LISTED).map(|(code, path)| format!("{} {}", line(code), line(path))).collect(),
