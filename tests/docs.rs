@@ -167,7 +167,8 @@ fn every_word_of_a_key_is_acted_on() {
     let schema = source::tokens(&text("src/core/config/schema.rs"));
     let (mut seen, mut unused) = (0, Vec::new());
     for at in schema.windows(3).enumerate().filter(|(_, t)| word_of(&t[0]) == "choice" && t[1] == Token::Sign('!')).map(|(at, _)| at) {
-        let Some(open) = (at + 3..schema.len()).find(|n| schema[*n] == Token::Sign('{')).filter(|n| word_of(&schema[n - 1]) != "")
+        let Some(open) =
+            (at + 3..schema.len()).find(|n| schema[*n] == Token::Sign('{')).filter(|n| !word_of(&schema[n - 1]).is_empty())
         else {
             continue;
         };

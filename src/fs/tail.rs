@@ -175,7 +175,8 @@ mod tests {
     fn what_is_no_file_is_not_read_and_a_file_that_takes_its_place_is() {
         let dir = tempfile::tempdir().unwrap();
         let path = dir.path().join("t.jsonl");
-        let places: [(&str, fn(&Path)); 5] = [
+        type Make = fn(&Path);
+        let places: [(&str, Make); 5] = [
             ("a pipe", |path| nix::unistd::mkfifo(path, nix::sys::stat::Mode::S_IRWXU).unwrap()),
             ("a directory", |path| std::fs::create_dir(path).unwrap()),
             ("a device without end", |path| std::os::unix::fs::symlink("/dev/zero", path).unwrap()),
