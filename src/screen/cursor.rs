@@ -128,6 +128,7 @@ impl Charset {
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(super) struct Charsets {
     sets: [Charset; 4],
+    /// The set that text is read in; above two bits, the one that the next character alone is read in, if there is one.
     shown: u8,
 }
 
@@ -135,13 +136,21 @@ impl Charsets {
     /// Whether text is shown as it is received.
     #[inline]
     pub(super) fn is_ascii(self) -> bool {
-        self.sets[usize::from(self.shown & 3)] == Charset::Ascii
+        self.sets.get(usize::from(self.shown)).is_some_and(|set| *set == Charset::Ascii)
     }
 
-    /// The character that is shown for one that was received.
+    /// The character that is shown for one that was received, and ends a shift that was for it alone.
     #[inline]
-    pub(super) fn map(self, ch: char) -> char {
-        self.sets[usize::from(self.shown & 3)].map(ch)
+    pub(super) fn read(&mut self, ch: char) -> char {
+        match self.sets.get(usize::from(self.shown)) {
+            Some(set) => set.map(ch),
+            None if matches!(ch, ' '..='~') => {
+                let set = self.sets[usize::from(self.shown >> 2 & 3)];
+                *self = self.unshifted();
+                set.map(ch)
+            }
+            None => ch,
+        }
     }
 
     /// `ESC (`, `)`, `*`, `+` and the like: the set of G0 to G3. False when `intermediates` are no designation.
@@ -163,11 +172,22 @@ impl Charsets {
         self.shown = to & 3;
     }
 
+    /// SS2, SS3: the next character is read in G2 or G3.
+    pub(super) fn shift_once(&mut self, to: u8) {
+        self.shown = self.shown & 3 | to << 2;
+    }
+
+    /// The same without a shift for the next character alone.
+    pub(super) fn unshifted(self) -> Self {
+        Self { shown: self.shown & 3, ..self }
+    }
+
     /// The sequences that bring a fresh terminal to these sets.
     pub(super) fn redo(self) -> String {
         let changed = "()*+".chars().zip(self.sets).filter(|(_, set)| *set != Charset::Ascii);
         let mut bytes: String = changed.map(|(which, set)| set.designation(which)).collect();
         bytes.push_str(["", "\x0e", "\x1bn", "\x1bo"][usize::from(self.shown & 3)]);
+        bytes.push_str(["", "", "\x1bN", "\x1bO"][usize::from(self.shown >> 2 & 3)]);
         bytes
     }
 
@@ -228,12 +248,25 @@ mod tests {
         for (n, first) in b"()*+".iter().enumerate() {
             assert!(sets.designate(&[*first], b'0'));
             sets.shift(n as u8);
-            assert_eq!(sets.map('q'), '─');
+            assert_eq!(sets.read('q'), '─');
         }
         assert_eq!(sets.undo(), "\x1b(B\x1b)B\x1b*B\x1b+B\x0f");
         assert!(sets.designate(b"-", b'A') && sets.designate(b"(%", b'5') && !sets.designate(b"#", b'8'));
         assert_eq!((sets.sets[1], sets.sets[0]), (Charset::Other(*b"-\0A"), Charset::Other(*b"(%5")));
         assert_eq!(sets.redo(), "\x1b(%5\x1b-A\x1b*0\x1b+0\x1bo");
+    }
+
+    #[test]
+    fn a_single_shift_is_for_the_next_character_alone() {
+        let mut sets = Charsets::default();
+        assert!(sets.designate(b"*", b'0') && sets.designate(b"+", b'A'));
+        sets.shift_once(2);
+        assert!(!sets.is_ascii());
+        assert_eq!((sets.redo(), sets.undo()), ("\x1b*0\x1b+A\x1bN".to_owned(), "\x1b*B\x1b+B\x0f".to_owned()));
+        assert_eq!("éqq".chars().map(|ch| sets.read(ch)).collect::<String>(), "é─q");
+        sets.shift_once(2);
+        sets.shift_once(3);
+        assert_eq!((sets.read('#'), sets.read('#'), sets.is_ascii()), ('£', '#', true));
     }
 
     #[test]

@@ -86,6 +86,8 @@ fn escape() -> impl Strategy<Value = Vec<u8>> {
         "\x1b[m",
         "\x1b[!p",
         "\x1b*0\x1bn",
+        "\x1b*0\x1bN",
+        "\x1b+A\x1bO",
         "\x1b/A",
         "\x1b[3g",
         "\x1b[?5W",

@@ -112,6 +112,8 @@ impl Perform for Terminal {
             ([], b'9') => self.forward_index(),
             ([], b'c') => self.reset(),
             ([b'#'], b'8') => self.align(),
+            ([], b'N') => self.caret.charsets.shift_once(2),
+            ([], b'O') => self.caret.charsets.shift_once(3),
             ([], b'n') => self.caret.charsets.shift(2),
             ([], b'o') => self.caret.charsets.shift(3),
             ([], b'V') => self.protect_always(),
@@ -179,6 +181,7 @@ mod tests {
     fn both_character_sets_can_draw_lines() {
         assert_eq!(lines("\x1b(0lq\x1b(Bq")[0], "┌─q");
         assert_eq!(lines("\x1b)0q\x0eq\x0fq")[0], "q─q");
+        assert_eq!(lines("\x1b*0\x1bNqq\x1bNé漢qq")[0], "─qé漢─q");
     }
 
     #[test]

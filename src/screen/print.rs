@@ -57,7 +57,7 @@ impl Terminal {
     /// Writes one character at the caret.
     #[inline]
     pub(super) fn put(&mut self, ch: char) {
-        let ch = self.caret.charsets.map(ch);
+        let ch = self.caret.charsets.read(ch);
         match width(ch) {
             None => {}
             Some(0) => self.combine(ch),

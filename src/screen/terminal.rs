@@ -196,10 +196,10 @@ impl Terminal {
         }
     }
 
-    /// DECSC. A wait at a margin is not saved: the margin may be gone.
+    /// DECSC. A wait at a margin is not saved: the margin may be gone. Nor is a shift for the next character alone.
     pub(super) fn save_caret(&mut self) {
         let pending = self.caret.pending && self.caret.col + 1 == self.cols;
-        self.page.saved = Caret { pending, ..self.caret };
+        self.page.saved = Caret { pending, charsets: self.caret.charsets.unshifted(), ..self.caret };
     }
 
     /// DECRC. Without a DECSC before it this is home, with a plain pen. In origin mode it is inside the margins.
