@@ -48,8 +48,7 @@ fn schemes(text: &str, spans: &mut Vec<Span>) {
         let word = &text[at + usize::from(escaped)..end];
         at = end;
         let header = word.eq_ignore_ascii_case("authorization") || word.eq_ignore_ascii_case("proxy-authorization");
-        let scheme =
-            ["bearer", "basic", "sswp", "ssws", "negotiate", "ntlm", "apikey", "digest"].iter().any(|s| word.eq_ignore_ascii_case(s));
+        let scheme = ["bearer", "basic", "sswp", "ssws", "negotiate", "ntlm", "apikey"].iter().any(|s| word.eq_ignore_ascii_case(s));
         if !header && !scheme {
             continue;
         }

@@ -74,15 +74,19 @@ pub(super) fn find(text: &str, spans: &mut Vec<Span>) {
         }
     }
     for host in WEBHOOKS {
+        let in_hook = |b: u8| b.is_ascii_alphanumeric() || matches!(b, b'/' | b'_' | b'-' | b'@' | b'.' | b'=' | b'?' | b'&' | b'%');
+        let mut past = 0;
         for (at, _) in text.match_indices(host) {
+            if at < past {
+                continue;
+            }
             let from = at + host.len();
-            let to = run(bytes, from, |b| {
-                b.is_ascii_alphanumeric() || matches!(b, b'/' | b'_' | b'-' | b'@' | b'.' | b'=' | b'?' | b'&' | b'%')
-            });
-            let hook = &text[from..to.min(from + 300)];
+            let to = run(&bytes[..bytes.len().min(from + 300)], from, in_hook);
+            let hook = &text[from..to];
             let plain = host.ends_with("catch/") && hook.len() >= 10 && hook.contains('/') && hook.bytes().any(|b| b.is_ascii_digit());
-            if (plain || is_random(hook)) && !made_up(&text[from..to]) {
-                spans.push(Span { from, to, kind: Kind::Webhook });
+            if (plain || is_random(hook)) && !made_up(hook) {
+                past = run(bytes, to, in_hook);
+                spans.push(Span { from, to: past, kind: Kind::Webhook });
             }
         }
     }

@@ -69,8 +69,12 @@ pub(super) fn is_secret(class: Class, value: &str, how: How) -> bool {
             let many = looked.len() >= 6;
             let one_case = looked.len() >= 16 && is_one_run(looked) && !is_mixed(looked);
             let no_word = looked.len() >= 12 && is_one_run(looked) && !is_word_case(looked);
+            let word = looked.len() >= 8 && (is_word_and_year(looked) || is_one_run(looked) && !is_word_case(looked));
+            let quoted = !bare && is_password(looked, How { form: Form::Argument, ..how });
             one_case
                 || no_word
+                || word
+                || quoted
                 || many && (is_random(looked) || has_digit_and_letter(looked) && !is_versioned_words(looked) || has_symbol(looked))
                 || matches!(how.place, Place::Shell | Place::Flag) && bare && looked.len() >= 8 && !looked.contains(['.', '/', ':'])
                 || !bare && how.form == Form::Quoted && looked.len() >= 12 && !looked.contains([' ', '.', '/', ':'])
@@ -90,6 +94,7 @@ fn is_password(value: &str, how: How) -> bool {
         || !value.is_ascii()
         || is_mixed_case(value)
         || is_noise(value)
+        || value.len() >= 8 && is_one_run(value) && !is_word_case(value)
         || value.len() >= 8 && is_one_run(value) && is_unspeakable(value);
     match (how.form, how.place) {
         (Form::Quoted, Place::Talk) => mixed,
@@ -233,11 +238,13 @@ pub(super) fn is_dense(part: &str) -> bool {
 /// Words with versions behind: `claude-3-opus-20240229`, `node18-alpine`, `v1.2.3`, `hunter22` is not among them.
 fn is_versioned_words(value: &str) -> bool {
     let mut parts = value.split(['-', '_', '.', '/', ':', '@']);
-    let wordy = |part: &str| {
-        let letters = part.bytes().take_while(u8::is_ascii_alphabetic).count();
-        part[letters..].bytes().all(|b| b.is_ascii_digit()) && (letters == 0 || part.len() - letters <= 3)
-    };
-    value.contains(['-', '_', '.', '/', ':', '@']) && parts.all(|part| part.is_ascii() && wordy(part))
+    value.contains(['-', '_', '.', '/', ':', '@']) && parts.all(|part| part.is_ascii() && is_versioned(part))
+}
+
+/// Letters, and at most three digits behind them; or digits alone.
+pub(super) fn is_versioned(part: &str) -> bool {
+    let letters = part.bytes().take_while(u8::is_ascii_alphabetic).count();
+    part.bytes().skip(letters).all(|b| b.is_ascii_digit()) && (letters == 0 || part.len() - letters <= 3)
 }
 
 /// `sunshine-7539`: one word, a sign and at least four digits.

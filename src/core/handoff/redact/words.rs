@@ -1,6 +1,6 @@
 //! What stands for a value and is none: placeholders, references, code, words of types and of talk.
 
-use super::values::{distinct, is_dense, is_word_case};
+use super::values::{distinct, is_dense, is_versioned, is_word_case};
 
 /// References, patterns to be filled in, and words that stand for a value.
 pub(super) fn is_placeholder(value: &str) -> bool {
@@ -12,6 +12,7 @@ pub(super) fn is_placeholder(value: &str) -> bool {
         || value.contains("...")
         || value.contains('\u{2026}')
         || is_format(value)
+        || is_pattern(value)
     {
         return true;
     }
@@ -43,6 +44,12 @@ pub(super) fn is_placeholder(value: &str) -> bool {
     let mut parts = inner.split(|c: char| !c.is_ascii_alphanumeric()).filter(|part| !part.is_empty());
     let plain = |part: &str| !part.bytes().any(|b| b.is_ascii_digit());
     parts.clone().all(plain) && parts.any(|part| PARTS.contains(&part))
+}
+
+/// A part of a regular expression.
+fn is_pattern(value: &str) -> bool {
+    const PARTS: [&str; 10] = ["[a-z", "[A-Z", "[0-9", "[^", "\\S", "\\w", "\\d", "\\s", "(.*", "(.+"];
+    value.contains(['[', '(', '\\']) && PARTS.iter().any(|part| value.contains(part))
 }
 
 /// Nothing but `%s` and what joins them.
@@ -106,7 +113,8 @@ pub(super) fn is_code(value: &str) -> bool {
         return value.starts_with(['[', '{', '(', '"', '\'', '|']);
     }
     let (head, rest) = value.split_at(name);
-    let plain = head.bytes().filter(u8::is_ascii_digit).count() <= 1 && !head.as_bytes()[0].is_ascii_digit();
+    let named = |part: &str| part.split('_').all(is_versioned);
+    let plain = (head.bytes().filter(u8::is_ascii_digit).count() <= 1 || named(head)) && !head.as_bytes()[0].is_ascii_digit();
     let expression = rest.bytes().all(|b| {
         b.is_ascii_alphanumeric()
             || matches!(b, b'_' | b'.' | b':' | b'-' | b'>' | b'<' | b'&' | b'?' | b'!' | b'\'' | b',' | b';' | b'[' | b']')
@@ -120,7 +128,7 @@ pub(super) fn is_code(value: &str) -> bool {
         [b'.', next, ..] if next.is_ascii_alphabetic() || *next == b'_' => {
             let ident = |b: u8| b.is_ascii_alphanumeric() || matches!(b, b'.' | b'_');
             let call = rest.find('(').is_some_and(|at| rest[..at].bytes().all(ident));
-            let few = rest.bytes().filter(u8::is_ascii_digit).count() <= 1;
+            let few = rest.bytes().filter(u8::is_ascii_digit).count() <= 1 || rest[1..].split('.').all(named);
             call || plain && few && expression && words()
         }
         [b'+' | b'?' | b'=' | b'|', ..] if rest.len() == 1 => plain,
@@ -143,10 +151,17 @@ pub(super) fn is_no_code(value: &str) -> bool {
     let mixed = value
         .split(|c: char| !c.is_ascii_alphanumeric() && c != '_')
         .any(|part| !is_word_case(part) && part.len() > 1 || is_dense(part));
+    let opened = [('(', ')'), ('[', ']'), ('<', '>')].iter().any(|(open, close)| value.contains(*open) && !value.contains(*close));
+    let opened = opened && !value.ends_with(['(', '[', ',']);
     let number = value.len() - value.trim_end_matches(|c: char| c.is_ascii_digit()).len();
     let numbered = number >= 3 && value.contains(['<', '>', '(', ')', '[', ']']);
     value.len() >= 6
-        && (numbered || digits >= 2 && unclosed || signs >= 1 && (mixed || digits >= 1) || signs >= 2 || digits >= 1 && mixed)
+        && (numbered
+            || opened && mixed
+            || digits >= 2 && unclosed
+            || signs >= 1 && (mixed || digits >= 1)
+            || signs >= 2
+            || digits >= 1 && mixed)
 }
 
 /// Words of types, of states and of talk, that follow a name without being its value.

@@ -26,7 +26,8 @@ pub(super) fn find(text: &str, spans: &mut Vec<Span>) {
         at = to;
         let from = finder.words_before(from, to);
         // `AUTH X`, as Redis has it.
-        let auth = &finder.bytes[from..to] == b"AUTH" && finder.begins_line(from);
+        let begins = |finder: &Finder<'_>| finder.begins_line(from) || from > 0 && finder.bytes[from - 1] == b'"';
+        let auth = &finder.bytes[from..to] == b"AUTH" && begins(&finder);
         let Some(class) = (if auth { Some(Class::Password) } else { class(&finder.bytes[from..to]) }) else { continue };
         let values = [finder.value(from, to, class), finder.paired(from, to)];
         for value in values.into_iter().flatten() {
@@ -255,7 +256,7 @@ impl Finder<'_> {
 
     /// `password is X`, `PASSWORD X` of a Dockerfile.
     fn told(&mut self, at: usize, begins_line: bool) -> Option<Value> {
-        for word in ["is ", "is: ", "was ", "to ", "as ", "= ", "of "] {
+        for word in ["is ", "is: ", "was ", "to ", "as ", "= "] {
             if self.text[at..].starts_with(word) {
                 let at = self.skip(at + word.len(), |b| matches!(b, b' ' | b'*' | b':'));
                 let quoted = self.quoted(at).map(|value| value.at(Place::Talk));
@@ -270,8 +271,12 @@ impl Finder<'_> {
             }
         }
         // `ENV NAME value`
-        let line =
-            begins_line && self.text[..at].trim_end().rsplit(['\n', ' ']).nth(1).is_some_and(|word| matches!(word, "ENV" | "ARG"));
+        let line = begins_line
+            && self.text[..at]
+                .trim_end()
+                .rsplit(['\n', ' '])
+                .nth(1)
+                .is_some_and(|word| matches!(word.rsplit(|c: char| !c.is_ascii_alphabetic()).next(), Some("ENV" | "ARG")));
         let alone = ["requirepass", "masterauth", "AUTH"].iter().any(|name| self.text[..at].trim_end().ends_with(name));
         let end = self.bare_end(at);
         let line = line || begins_line && alone && self.ends_line(end);
