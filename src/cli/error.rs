@@ -5,6 +5,7 @@ use std::io::{self, Write as _};
 
 use serde_json::{Value, json};
 
+use crate::core::handoff::redact::redact;
 use crate::ipc::message::{Code, Failure};
 
 /// A failure on its way to standard error.
@@ -89,7 +90,8 @@ impl Failed {
         }
         if json {
             let message: Vec<&str> = [what, &self.name, &self.cause].into_iter().filter(|part| !part.is_empty()).collect();
-            let error = json!({"error": {"code": self.word(), "message": message.join(": "), "hint": self.hint}});
+            let (message, hint) = (redact(&message.join(": ")), redact(&self.hint));
+            let error = json!({"error": {"code": self.word(), "message": message, "hint": hint}});
             let _ = writeln!(io::stdout(), "{error}");
         }
         self.code
@@ -117,10 +119,10 @@ pub(super) fn say(text: fmt::Arguments<'_>) -> io::Result<()> {
     writeln!(io::stdout(), "{text}")
 }
 
-/// Text from files and peers, with everything that a terminal would act on made visible.
+/// Text from files and peers, with everything that a terminal would act on made visible, and without secrets.
 pub(super) fn visible(text: &str) -> String {
     let mut out = String::with_capacity(text.len());
-    for c in text.chars() {
+    for c in redact(text).chars() {
         let bidi = matches!(c, '\u{200e}' | '\u{200f}' | '\u{202a}'..='\u{202e}' | '\u{2066}'..='\u{2069}');
         if c.is_control() || bidi {
             let _ = write!(out, "{}", c.escape_unicode());
@@ -138,6 +140,11 @@ mod tests {
     #[test]
     fn nothing_that_is_printed_moves_a_cursor() {
         assert_eq!(visible("a\u{1b}[2Jb\u{202e}c\u{9b}d"), "a\\u{1b}[2Jb\\u{202e}c\\u{9b}d");
+    }
+
+    #[test]
+    fn nothing_that_is_printed_shows_a_secret() {
+        assert_eq!(visible("no such file: password=hunter22"), "no such file: password=[redacted: password]");
     }
 
     #[test]

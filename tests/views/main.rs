@@ -10,5 +10,6 @@ mod layouts;
 mod memory;
 mod orchestrator;
 mod refused;
+mod secrets;
 mod steps;
 mod wrapper;

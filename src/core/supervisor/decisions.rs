@@ -3,6 +3,7 @@
 use super::Supervisor;
 use super::action::{Action, Decision, DecisionKind};
 use super::phase::{Cause, Phase};
+use crate::core::handoff::redact::redact;
 use crate::core::time::Stamp;
 
 impl Supervisor {
@@ -22,7 +23,8 @@ impl Supervisor {
             handoff: None,
             conversation: None,
             cause: None,
-            sentence,
+            // Reasons and failures come from outside.
+            sentence: redact(&sentence),
             because: because.iter().copied().filter(|seq| *seq > 0).collect(),
         };
         more(&mut decision);

@@ -156,3 +156,13 @@ fn a_level_by_size_is_told_in_size() {
     s.feed(Event::Usage { conversation, tokens: 0, window: 0, bytes: 200 * 1024 });
     assert!(s.sentences().contains("The transcript has 200 KiB; a hand-over was requested."), "{}", s.sentences());
 }
+
+#[test]
+fn no_sentence_shows_a_secret() {
+    let mut s = Session::busy(claude());
+    s.usage(85);
+    s.call(HookEvent::Stop);
+    s.settings();
+    s.feed(Event::SaveFailed { error: "https://me:hunter22@example.org/x is full".to_owned() });
+    assert!(s.sentences().contains("https://[redacted: credentials in a URL]@example.org/x is full"), "{}", s.sentences());
+}
