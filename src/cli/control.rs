@@ -65,6 +65,8 @@ pub(super) fn live(paths: &Paths, given: Option<&str>, rule: Rule) -> Result<Ses
         return Ok(name);
     }
     let here = std::env::current_dir().and_then(|dir| dir.canonicalize()).unwrap_or_default();
+    // As a session's file has its directory, which is text.
+    let here = PathBuf::from(here.to_string_lossy().into_owned());
     let above: Vec<(usize, &SessionName)> = alive
         .iter()
         .filter_map(|name| {

@@ -1,7 +1,7 @@
 //! The lines that a person sees when Claude is started, or has ended, where a handoff waits (checklist 42, 52), or a session
 //! goes on without a terminal.
 
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 use serde_json::json;
 
@@ -73,6 +73,7 @@ pub(super) fn without_terminal(paths: &Paths) -> Option<String> {
         object.is_ok_and(|object| object["agent"] == "claude" && object["clients"].as_array().is_some_and(Vec::is_empty))
     };
     let alive = session::list(paths).into_iter().filter(|(_, alive)| *alive).map(|(name, _)| name);
+    let here = PathBuf::from(here.to_string_lossy().into_owned());
     let of_here = alive.filter(|name| dir_of(paths, name).as_ref() == Some(&here));
     let name = of_here.into_iter().find(alone)?;
     Some(format!("{name} runs here without a terminal; `hopty attach {name}` goes back to it, this is another one"))

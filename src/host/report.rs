@@ -60,12 +60,12 @@ impl Host {
         json!({
             "name": self.claim.name, "state": standing.state, "state_since": at(supervisor.entered().0), "state_from": standing.from,
             "waiting_for": standing.waiting_for,
-            "phase": supervisor.phase().word(), "dir": self.dir, "agent": self.launch.agent, "command": command,
+            "phase": supervisor.phase().word(), "dir": self.dir.to_string_lossy(), "agent": self.launch.agent, "command": command,
             "run": supervisor.run(), "restarts": supervisor.restarts(), "pid": supervisor.pid(),
             "host_pid": std::process::id(), "started_at": self.began.rfc3339_ms(),
             "version": env!("CARGO_PKG_VERSION"), "claude_version": self.launch.version,
             "conversation": supervisor.conversation(),
-            "transcript": following.and_then(|f| f.path()), "channel": self.channel, "context": context, "limits": self.limits(),
+            "transcript": following.and_then(|f| f.path()).map(|path| path.to_string_lossy()), "channel": self.channel, "context": context, "limits": self.limits(),
             "handoff": handoff, "size": {"cols": size.cols, "rows": size.rows}, "clients": self.client_list(),
             "exit": self.exit.map(|exit| exit.json()), "ended_at": self.exit.map(|_| at(supervisor.entered().0)), "why": self.why, "seq": supervisor.seq(),
         })

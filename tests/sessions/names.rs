@@ -1,5 +1,7 @@
 //! Which session is meant (CONTRACT C1).
 
+use std::ffi::OsStr;
+use std::os::unix::ffi::OsStrExt;
 use std::path::Path;
 use std::process::{Command, Output};
 
@@ -102,7 +104,12 @@ fn taken_bad_and_long_names() {
 #[test]
 fn directories_give_names() {
     let world = world();
-    for (dir, names) in [("My Project", ["my-project", "my-project-2"]), ("日本", ["session", "session-2"])] {
+    let no_text = OsStr::from_bytes(b"Not \xff text");
+    for (dir, names) in [
+        (OsStr::new("My Project"), ["my-project", "my-project-2"]),
+        (OsStr::new("日本"), ["session", "session-2"]),
+        (no_text, ["not---text", "not---text-2"]),
+    ] {
         let dir = world.home.join(dir);
         std::fs::create_dir_all(&dir).unwrap();
         for name in names {
