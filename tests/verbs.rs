@@ -166,7 +166,9 @@ fn the_configuration_says_where_each_value_came_from() {
     let mode = json.as_array().unwrap().iter().find(|key| key["key"] == "restart.mode").unwrap();
     assert_eq!((&mode["value"], &mode["default"], &mode["from"]), (&"ask".into(), &"auto".into(), &"user".into()));
     assert_eq!(ask(&["config", "check"]).1, "the configuration is right: 4 keys are set\n");
-    std::fs::write(&file, "[restart]\nmod = 1\n").unwrap();
+    std::fs::write(&file, "[restart]\nmod = 1\n[context]\nhart = 2\nask = 3\n").unwrap();
+    let lines: Vec<String> = ask(&["config", "check"]).1.lines().map(|l| l.split(": ").next().unwrap().to_owned()).collect();
+    assert!(lines.len() == 3 && lines.iter().zip([2, 4, 5]).all(|(at, line)| at.ends_with(&format!(".toml:{line}"))), "{lines:?}");
     for args in [&["config"][..], &["config", "check"]] {
         let (code, out, err) = ask(args);
         assert_eq!(code, Some(2), "{err}");

@@ -138,6 +138,7 @@ impl Layers {
             }
         };
         let lines = Lines::of(file.text);
+        let before = self.problems.len();
         for (section, value) in table {
             let known = KEYS.iter().any(|key| key.section == section);
             let Value::Table(keys) = value else {
@@ -155,6 +156,11 @@ impl Layers {
                 self.file_key(&section, &name, value, &at, rule);
             }
         }
+        // As a person reads the file.
+        self.problems[before..].sort_by_key(|problem| match problem.at {
+            Source::File { line, .. } => line,
+            Source::Variable(_) | Source::Flag(_) => None,
+        });
     }
 
     fn file_key(&mut self, section: &str, name: &str, value: Value, at: &Source, rule: ProjectRule) {
