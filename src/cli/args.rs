@@ -273,12 +273,13 @@ pub(super) enum Verb {
         status: bool,
     },
     /// The handoffs: save, show, list, load and clear them
+    #[command(subcommand_value_name = "VERB", subcommand_help_heading = "Verbs")]
     Handoff {
         #[command(subcommand)]
         verb: HandoffVerb,
     },
     /// The name under which a directory's handoffs are kept
-    #[command(args_conflicts_with_subcommands = true)]
+    #[command(args_conflicts_with_subcommands = true, subcommand_value_name = "VERB", subcommand_help_heading = "Verbs")]
     Channel {
         #[command(subcommand)]
         verb: Option<ChannelVerb>,
@@ -305,7 +306,7 @@ pub(super) enum Verb {
         keep: bool,
     },
     /// The configuration that is in force here, and where each value came from
-    #[command(args_conflicts_with_subcommands = true)]
+    #[command(args_conflicts_with_subcommands = true, subcommand_value_name = "VERB", subcommand_help_heading = "Verbs")]
     Config {
         #[command(subcommand)]
         verb: Option<ConfigVerb>,
