@@ -1,8 +1,10 @@
 //! A conversation from its first prompt to `/exit`, and where another begins.
 
+use std::process::Command;
+
 use hopty::standin::script::{Reply, Script};
 
-use super::steps::{main_requests, quiet_talk, submit, talk, text_of};
+use super::steps::{assert_handed_over, main_requests, quiet_talk, submit, talk, text_of};
 use super::support::claude::Kind;
 use super::support::wait_for;
 use super::support::world::World;
@@ -51,5 +53,38 @@ pub fn a_claude_inside_a_claude_writes_its_transcript(kind: Kind) {
     }
     let (term, conversation) = talk(&world);
     wait_for("the transcript", || (!world.transcript(&conversation).is_empty()).then_some(()));
+    world.leave(term);
+}
+
+/// Where it works is what git is asked about: the branch, the changes and what is new are the worktree's, and the handoff says
+/// which directory that is.
+pub fn git_is_of_the_worktree_that_the_conversation_went_to(kind: Kind) {
+    let go = "git worktree add -q -b side .claude/worktrees/side && cd .claude/worktrees/side && echo two bricks > wall.txt";
+    let script = Script::each(move |request, _| match (request.continued_handoff(), request.assistant_messages()) {
+        (Some(id), _) => Reply::text(format!("Continuing from handoff {id}.")).filling(2000),
+        (None, 0) => Reply::bash(go).filling(20_000),
+        (None, 1) => Reply::bash("cat wall.txt").filling(190_000),
+        (None, _) => Reply::text("No more.").filling(191_000),
+    });
+    let Some(world) = World::new(kind, script) else { return };
+    std::fs::write(world.project.join("wall.txt"), "one brick\n").unwrap();
+    for args in [&["init", "-q", "-b", "main"][..], &["add", "."], &["commit", "-qm", "A brick"]] {
+        let who = ["-c", "user.name=A", "-c", "user.email=a@example.org"];
+        let mut git = Command::new("git");
+        assert!(
+            git.current_dir(&world.project).env("GIT_CONFIG_GLOBAL", "/dev/null").args(who).args(args).status().unwrap().success()
+        );
+    }
+    let term = world.start(&[]);
+    submit(&term, "Build the wall higher.");
+    let (_, new) = assert_handed_over(&world, 1, "Build the wall higher.");
+    let side = world.project.join(".claude/worktrees/side");
+    let first = main_requests(&world, &new).remove(0);
+    for text in [format!("Directory: {}", side.display()), "Branch: side".to_owned(), ".M wall.txt".to_owned()] {
+        assert!(first.contains(&text), "{text} is missing\n{}", world.story());
+    }
+    let id = text_of(&world.wait_decision("handoff.saved", 1), "handoff");
+    let record = world.claude_dir().join("handoff/records").join(id);
+    assert!(std::fs::read_to_string(record.join("changes.patch")).unwrap().contains("+two bricks"));
     world.leave(term);
 }

@@ -71,4 +71,5 @@ both! {
     a_pending_handoff_is_loaded_on_request,
     item_002_clear_begins_another_conversation_and_it_is_followed,
     a_claude_inside_a_claude_writes_its_transcript,
+    git_is_of_the_worktree_that_the_conversation_went_to,
 }

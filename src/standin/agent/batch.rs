@@ -124,15 +124,25 @@ impl Batch {
             return Some(End::Interrupted(" for tool use"));
         }
         let begun = Instant::now();
-        let session = lock(&self.shared.live).session.clone();
+        let (session, place) = {
+            let live = lock(&self.shared.live);
+            (live.session.clone(), live.place.clone())
+        };
         let env = self.shared.environment("agent", "");
+        let left = self.shared.transcript.path().with_extension("cwd");
+        // The transcript's first line may not be written yet.
+        let _ = left.parent().map(std::fs::create_dir_all);
         let bench = Bench {
-            cwd: &self.shared.world.cwd,
+            cwd: &place,
+            left: &left,
             tasks: self.shared.world.tasks_dir(&session),
             children: &self.shared.children,
             env: &env,
         };
         let mut done = tools::run(&call.name, &call.input, &bench);
+        if let Some(place) = bench.place_left() {
+            lock(&self.shared.live).place = place;
+        }
         if self.shared.cancel.is_tripped() {
             self.refuse(call);
             return Some(End::Interrupted(" for tool use"));

@@ -126,7 +126,7 @@ fn start(options: Options) -> Result<Started, String> {
         presence: Mutex::new(Presence::new(&world.config.join("sessions"), persistence)),
         queue: Mutex::new(VecDeque::new()),
         chain: Mutex::new(Chain::new(&session, &world.cwd.to_string_lossy(), &world.git_branch())),
-        live: Mutex::new(Live { session, prompt_id: None, mode: options.mode, granted: false }),
+        live: Mutex::new(Live { session, prompt_id: None, mode: options.mode, granted: false, place: world.cwd.clone() }),
         post: Post::new(sender, waker),
         options,
         world,

@@ -3,6 +3,7 @@
 use std::collections::VecDeque;
 use std::io::Write;
 use std::os::unix::net::UnixStream;
+use std::path::PathBuf;
 use std::process;
 use std::sync::Mutex;
 use std::sync::mpsc::Sender;
@@ -122,6 +123,8 @@ pub(super) struct Live {
     pub(super) mode: PermissionMode,
     /// A person said yes to everything of this run.
     pub(super) granted: bool,
+    /// Where commands run and hooks say that it works: a `cd` in a command stays, as in the real program.
+    pub(super) place: PathBuf,
 }
 
 /// Everything that the threads share.
@@ -190,7 +193,7 @@ impl Shared {
         let mut payload = Map::new();
         payload.insert("session_id".into(), json!(live.session));
         payload.insert("transcript_path".into(), json!(self.transcript.path().to_string_lossy()));
-        payload.insert("cwd".into(), json!(self.world.cwd.to_string_lossy()));
+        payload.insert("cwd".into(), json!(live.place.to_string_lossy()));
         if let Some(id) = live.prompt_id.as_ref().filter(|_| extra["source"] != "clear") {
             payload.insert("prompt_id".into(), json!(id));
         }

@@ -55,12 +55,23 @@ impl Done {
 pub(super) struct Bench<'a> {
     /// Working directory.
     pub(super) cwd: &'a Path,
+    /// Where a shell that goes elsewhere writes its last directory.
+    pub(super) left: &'a Path,
     /// The task list's directory.
     pub(super) tasks: PathBuf,
     /// Remembers the processes.
     pub(super) children: &'a Children,
     /// Added to the environment of commands.
     pub(super) env: &'a [(String, String)],
+}
+
+impl Bench<'_> {
+    /// The directory that the last command went to; none when it went nowhere.
+    pub(super) fn place_left(&self) -> Option<PathBuf> {
+        let place = fs::read_to_string(self.left).ok()?;
+        let _ = fs::remove_file(self.left);
+        Some(PathBuf::from(place.trim_end())).filter(|place| place.is_dir())
+    }
 }
 
 /// The `tools` of a request.
@@ -148,7 +159,9 @@ pub(super) fn run(name: &str, input: &Value, bench: &Bench<'_>) -> Done {
 fn bash(command: &str, timeout_ms: Option<u64>, bench: &Bench<'_>) -> Done {
     let limit = Duration::from_millis(timeout_ms.unwrap_or(120_000).min(600_000));
     let mut child = Command::new("/bin/sh");
-    child.args(["-c", command]).current_dir(bench.cwd).envs(bench.env.iter().cloned());
+    // As the real program does it: the shell says where it ended.
+    let moving = format!("trap 'pwd -P > \"{}\"' EXIT\n{command}", bench.left.display());
+    child.args(["-c", if command.contains("cd ") { &moving } else { command }]).current_dir(bench.cwd).envs(bench.env.iter().cloned());
     let done = match bench.children.run(&mut child, b"", Errors::Joined, limit) {
         Ok(done) => done,
         Err(e) => return Done::failed(format!("the shell could not be started: {e}")),
@@ -232,7 +245,10 @@ mod tests {
     fn with(body: impl FnOnce(&Bench<'_>, &Path)) {
         let dir = tempfile::tempdir().unwrap();
         let children = Children::default();
-        body(&Bench { cwd: dir.path(), tasks: dir.path().join("tasks"), children: &children, env: &[] }, dir.path());
+        body(
+            &Bench { cwd: dir.path(), left: &dir.path().join("left"), tasks: dir.path().join("tasks"), children: &children, env: &[] },
+            dir.path(),
+        );
     }
 
     #[test]
