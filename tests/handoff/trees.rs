@@ -69,3 +69,37 @@ fn hold_leaves_it_and_ignore_does_not_look() {
     assert!(output.status.success() && output.stderr.is_empty(), "{output:?}");
     assert!(!text(&output.stdout).contains("Since this record"));
 }
+
+/// What was done in a worktree is held against that worktree, from wherever the handoff is loaded.
+#[test]
+fn what_was_done_in_a_worktree_is_held_against_it() {
+    let go = "git worktree add -q -b side ../side && cd ../side && echo two bricks > wall.txt";
+    let script = Script::each(move |request, _| match (request.continued_handoff(), request.assistant_messages()) {
+        (Some(id), _) => Reply::text(format!("Continuing from handoff {id}.")).filling(2000),
+        (None, 0) => Reply::bash(go).filling(2000),
+        (None, _) => Reply::text("Built.").filling(3000),
+    });
+    let mut world = World::with(Kind::StandIn, None, script);
+    world.set("HOPTY_HANDOFF_SUMMARY", "off");
+    std::fs::write(world.project.join("wall.txt"), "one brick\n").unwrap();
+    for args in [&["init", "-q", "-b", "main"][..], &["add", "."], &["commit", "-qm", "A brick"]] {
+        git(&world.project, args);
+    }
+    let side = world.project.with_file_name("side");
+    let term = world.start(&[]);
+    term.wait_box();
+    term.submit("Build the wall higher.");
+    term.wait_text("Built.");
+    world.wait_state("idle");
+    let id = world.ask(&["handoff", "create"]).trim().to_owned();
+    world.leave(term);
+    let document = world.ask(&["handoff", "show", &id]);
+    assert!(document.contains(&format!("Directory: {}", side.display())) && document.contains("Branch: side"), "{document}");
+    world.set("HOPTY_HANDOFF_GIT", "hold");
+    std::fs::write(side.join("wall.txt"), "three bricks\n").unwrap();
+    let said = fails(&world, &["handoff", "load", &id], 4);
+    assert!(said.contains("what is changed in them is not the same"), "{said}");
+    git(&world.project, &["worktree", "remove", "--force", side.to_str().unwrap()]);
+    let said = fails(&world, &["handoff", "load", &id], 4);
+    assert!(said.contains(&format!("The work was done in {}, which is gone.", side.display())), "{said}");
+}

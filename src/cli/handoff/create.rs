@@ -28,6 +28,8 @@ struct Source {
     transcript: Option<PathBuf>,
     conversation: Option<ConversationId>,
     dir: Option<String>,
+    /// The directory that the conversation went to, where its transcript names another.
+    moved_to: Option<String>,
     /// The session whose conversation it is, and its object.
     session: Option<(SessionName, Value)>,
     facts: Facts,
@@ -35,7 +37,8 @@ struct Source {
 
 impl Source {
     fn find(place: &Place, given: Option<&Path>) -> Result<Self, Failed> {
-        let mut source = Source { transcript: None, conversation: None, dir: None, session: None, facts: Facts::new() };
+        let mut source =
+            Source { transcript: None, conversation: None, dir: None, moved_to: None, session: None, facts: Facts::new() };
         match given.map(Path::to_owned) {
             Some(path) => source.transcript = Some(std::path::absolute(&path).unwrap_or(path)),
             None => match meant(&place.paths, None, Rule::Careful)? {
@@ -50,17 +53,18 @@ impl Source {
         }
         if let Some(path) = &source.transcript {
             let stem = path.file_stem().and_then(|stem| stem.to_str()?.parse().ok());
-            let mut at = place::Place { conversation: source.conversation.or(stem), dir: source.dir };
+            let mut at = place::Place { conversation: source.conversation.or(stem), dir: source.dir, now: None };
             let facts = &mut source.facts;
             let read = transcript::lines(path, |line| {
                 facts.feed(line);
-                at.learn(line);
+                at.follow(line);
             });
             let hint = match source.session {
                 Some(_) => "Claude writes it a moment after the first prompt: ask again then",
                 None => "`--transcript` names another one",
             };
             read.map_err(|e| Failed::new(1, e.to_string()).hint(hint))?;
+            source.moved_to = at.dir.as_deref().and_then(|dir| at.moved_from(dir));
             (source.conversation, source.dir) = (at.conversation, at.dir);
         }
         Ok(source)
@@ -95,8 +99,9 @@ pub(super) fn create(place: &Place, options: &CreateOptions) -> Result<u8, Faile
     capture.lists = Lists::of(&place.config.handoff);
     capture.situation.reason = "it was asked for by `hopty handoff create`".to_owned();
     capture.situation.window = status.and_then(|status| status["context"]["window"].as_u64()).filter(|window| *window > 0);
+    capture.situation.moved_to = source.moved_to;
     capture.summary = summary;
-    capture.git = crate::git::state::read(&dir, Limits::of(&place.config.handoff)).ok().flatten();
+    capture.git = crate::git::state::of_work(&dir, capture.situation.moved_to.as_deref(), Limits::of(&place.config.handoff));
     capture.memory_keeper = crate::fs::servers::memory_keeper(&place.paths, &dir);
     let material = Material::of(&capture);
     let at = views::Place {

@@ -10,8 +10,10 @@ use crate::core::ids::ConversationId;
 pub struct Place {
     /// The conversation (`sessionId`).
     pub conversation: Option<ConversationId>,
-    /// The working directory (`cwd`), an absolute path.
+    /// The working directory (`cwd`) that it began in, an absolute path.
     pub dir: Option<String>,
+    /// The one that the last line names, where lines are followed to the end.
+    pub now: Option<String>,
 }
 
 #[derive(Deserialize)]
@@ -33,6 +35,19 @@ impl Place {
         }
         self.conversation.is_some() && self.dir.is_some()
     }
+
+    /// The same, and where the conversation works now.
+    pub fn follow(&mut self, line: &[u8]) {
+        self.learn(line);
+        let named = serde_json::from_slice::<Raw>(line).ok().and_then(|raw| raw.cwd.0).filter(|dir| dir.starts_with('/'));
+        self.now = named.or_else(|| self.now.take());
+    }
+
+    /// The directory that it went to, where that is not `dir`.
+    #[must_use]
+    pub fn moved_from(&self, dir: &str) -> Option<String> {
+        self.now.clone().filter(|now| now != dir)
+    }
 }
 
 /// The name of the directory below `C/projects` that holds a project's transcripts: everything but ASCII letters and
@@ -53,6 +68,12 @@ mod tests {
         assert!(!place.learn(b"{\"cwd\":\"relative\"}") && !place.learn(b"{\"cwd\":\"/home/u/proj\"}"));
         assert!(place.learn(b"{\"cwd\":\"/else\",\"sessionId\":\"c74cc080-94b9-4841-b82f-a62cfb8efdc0\"}"));
         assert_eq!(place.dir.as_deref(), Some("/home/u/proj"));
+        assert_eq!(place.moved_from("/home/u/proj"), None, "nothing is followed yet");
+        for line in ["{\"cwd\":\"/home/u/tree\"}", "{\"type\":\"mode\"}", "{\"cwd\":\"relative\"}", "torn"] {
+            place.follow(line.as_bytes());
+            assert_eq!(place.moved_from("/home/u/proj").as_deref(), Some("/home/u/tree"), "{line}");
+        }
+        assert_eq!((place.dir.as_deref(), place.moved_from("/home/u/tree")), (Some("/home/u/proj"), None));
         assert_eq!(project_dir_name("/home/u/my.proj_1"), "-home-u-my-proj-1");
     }
 }

@@ -141,6 +141,7 @@ impl Batch {
         };
         let mut done = tools::run(&call.name, &call.input, &bench);
         if let Some(place) = bench.place_left() {
+            lock(&self.shared.chain).go(&place.to_string_lossy());
             lock(&self.shared.live).place = place;
         }
         if self.shared.cancel.is_tripped() {

@@ -170,6 +170,11 @@ impl Chain {
         Chain { session: session.into(), cwd: cwd.into(), branch: branch.into(), parent: None }
     }
 
+    /// The lines to come are of another directory.
+    pub(super) fn go(&mut self, cwd: &str) {
+        cwd.clone_into(&mut self.cwd);
+    }
+
     /// A line of the conversation itself (user, assistant, system, attachment); returns it and its id.
     pub(super) fn link(&mut self, kind: &str, fields: Value) -> (Value, String) {
         let id = Uuid::new_v4().to_string();
