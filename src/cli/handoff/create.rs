@@ -16,6 +16,7 @@ use crate::core::handoff::capture::{Capture, Lists, Origin};
 use crate::core::handoff::entry::Kind;
 use crate::core::handoff::views::Material;
 use crate::core::ids::{ConversationId, HandoffId, SessionName};
+use crate::core::time::WallTime;
 use crate::fs::{transcript, views};
 use crate::git::state::Limits;
 use crate::io::clock::Clock;
@@ -104,6 +105,7 @@ pub(super) fn create(place: &Place, options: &CreateOptions) -> Result<u8, Faile
     capture.git = crate::git::state::of_work(&dir, capture.situation.moved_to.as_deref(), Limits::of(&place.config.handoff));
     capture.memory_keeper = crate::fs::servers::memory_keeper(&place.paths, &dir);
     let material = Material::of(&capture);
+    let channel = capture.origin.channel.clone();
     let at = views::Place {
         project: dir,
         claude: place.paths.claude.clone(),
@@ -122,7 +124,17 @@ pub(super) fn create(place: &Place, options: &CreateOptions) -> Result<u8, Faile
             eprintln!("hopty: the transcript could not be copied: {error}");
         }
     }
-    answer(options.at.json, &super::object(&saved.entry), saved.id.as_str())
+    let kept = status.and_then(limit).map(|until| place.store.postpone_expiry(&channel, Clock::wall(), until));
+    if let Some(Err(error)) = &kept {
+        eprintln!("hopty: it may expire during the usage limit: {error}");
+    }
+    let entry = kept.and_then(|_| place.store.show(&saved.id).ok()).map_or(saved.entry, |shown| shown.entry);
+    answer(options.at.json, &super::object(&entry), saved.id.as_str())
+}
+
+/// When the usage limit resets that the session waits for: what is made meanwhile cannot be loaded before.
+fn limit(status: &Value) -> Option<WallTime> {
+    WallTime::parse(status["limits"]["reached"]["resets_at"].as_str()?)
 }
 
 /// The handoff that a conversation began from, which no transcript names: of it come the goal and what is done.
