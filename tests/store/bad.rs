@@ -233,6 +233,24 @@ fn a_host_hands_over_beside_a_manifest_that_it_cannot_read() {
     );
 }
 
+/// What stands beside the manifests and is not as it should be costs only itself.
+#[test]
+fn a_host_hands_over_beside_a_bad_registry_document_or_later_manifest() {
+    let later = r#"{"version": 99, "channel": "global", "current": null, "of": "a later version"}"#;
+    host(|world| with_manifest(world, |path| std::fs::write(path, later).unwrap()), true, "it is kept as");
+    // The document of the scripts is a directory: the record is the handoff, and is loaded.
+    for odd in [directory, fifo, link] {
+        let current = |path: &Path| path.with_file_name("global-CURRENT.md");
+        host(|world| with_manifest(world, |path| assert!(odd(&current(path)).is_some())), true, "it is left");
+    }
+    for registry in ["{", "[]", "\0\0\0", r#"{"registry": 7}"#] {
+        host(|world| std::fs::write(world.claude_dir().join("channel-registry.json"), registry).unwrap(), true, "");
+    }
+    host(|world| assert!(fifo(&world.claude_dir().join("channel-registry.json")).is_some()), true, "");
+    host(|world| assert!(directory(&world.claude_dir().join("channel-registry.json")).is_some()), true, "");
+    host(|world| assert!(device(&world.claude_dir().join("channel-registry.json")).is_some()), true, "");
+}
+
 #[test]
 fn a_host_whose_store_cannot_be_used_says_why_and_claude_goes_on() {
     host(|world| with_manifest(world, |path| assert!(fifo(path).is_some())), false, "is not a file");
