@@ -32,6 +32,10 @@ pub(super) fn at_start(paths: &Paths) -> Vec<String> {
 
 /// Why a handoff of this directory could not be saved, or is kept aside when it is; `None` where nothing is known to be wrong.
 pub(super) fn wrong(paths: &Paths, dir: &Path) -> Option<String> {
+    let channel = match registry::channel_of(&paths.claude, dir) {
+        Ok(channel) => channel,
+        Err(error) => return Some(format!("{error}; it is left as it is, and handoffs go to channel global until it is mended")),
+    };
     let store = Store::at(&paths.claude);
     let place = store.dir();
     if std::fs::symlink_metadata(place).is_err() {
@@ -43,7 +47,6 @@ pub(super) fn wrong(paths: &Paths, dir: &Path) -> Option<String> {
     if nix::unistd::access(place, nix::unistd::AccessFlags::W_OK).is_err() {
         return Some(format!("{} cannot be written", place.display()));
     }
-    let channel = registry::channel_of(&paths.claude, dir).unwrap_or_else(|_| Channel::global());
     match store.list(Some(&channel)) {
         Ok(_) => store.take_notices().into_iter().next(),
         Err(error) => Some(error.to_string()),

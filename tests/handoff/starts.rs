@@ -69,6 +69,15 @@ fn the_notice_stands_above_claude_and_is_safe() {
     mode(0o777);
     assert!(start().contains("can be written by others"));
     mode(0o700);
+    // A registry that is none would put the work of every project under one name, and nobody knew.
+    let registry = world.claude_dir().join("channel-registry.json");
+    for bad in ["{", "[]", r#"{"registry": 7}"#] {
+        std::fs::write(&registry, bad).unwrap();
+        let said = start();
+        assert!(said.contains("channel-registry.json") && said.contains("handoffs go to channel global until it is mended"), "{said}");
+        assert_eq!(std::fs::read_to_string(&registry).unwrap(), bad, "it is left");
+    }
+    std::fs::remove_file(&registry).unwrap();
     assert!(start().starts_with("hopty: a handoff waits: "), "all is well again");
 }
 
