@@ -167,12 +167,8 @@ fn every_word_of_a_key_is_acted_on() {
     let schema = source::tokens(&text("src/core/config/schema.rs"));
     let (mut seen, mut unused) = (0, Vec::new());
     for at in schema.windows(3).enumerate().filter(|(_, t)| word_of(&t[0]) == "choice" && t[1] == Token::Sign('!')).map(|(at, _)| at) {
-        let Some(open) =
-            (at + 3..schema.len()).find(|n| schema[*n] == Token::Sign('{')).filter(|n| !word_of(&schema[n - 1]).is_empty())
-        else {
-            continue;
-        };
-        let (name, close) = (word_of(&schema[open - 1]), (open..schema.len()).find(|n| schema[*n] == Token::Sign('}')).unwrap());
+        let (name, open) = (word_of(&schema[at + 3]), at + 4);
+        let close = (open..schema.len()).find(|n| schema[*n] == Token::Sign('}')).unwrap();
         let variants = schema[open..close].windows(3).filter(|t| t[1] == Token::Sign('=') && matches!(t[2], Token::Text(_)));
         let named = |variant: &str| {
             let is = |t: &[Token]| word_of(&t[0]) == name && t[1] == Token::Sep && word_of(&t[2]) == variant;
