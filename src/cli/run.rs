@@ -277,7 +277,7 @@ fn begin(paths: &Paths, config: Config, wish: Wish, chosen: Chosen, host: Forked
     let pid = host.pid();
     let (ready, socket) = host.launch(&launch, &args)?;
     let name = match ready {
-        Ready::Up { name, told, .. } => {
+        Ready::Up { name, told } => {
             told.iter().for_each(|line| eprintln!("hopty: {}", visible(line)));
             name
         }

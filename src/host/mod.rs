@@ -76,7 +76,7 @@ use std::cell::OnceCell;
 use std::collections::{BTreeMap, VecDeque};
 use std::ffi::OsString;
 use std::os::unix::net::UnixListener;
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 
 use nix::libc;
 
@@ -329,12 +329,6 @@ impl Host {
     #[must_use]
     pub fn name(&self) -> &SessionName {
         &self.claim.name
-    }
-
-    /// The path of its socket.
-    #[must_use]
-    pub fn socket(&self) -> &Path {
-        &self.socket
     }
 
     /// The loop, until the session is over and its last bytes are out.

@@ -142,7 +142,7 @@ impl Host {
             Request::Wait(wanted) => self.wait(id, request, wanted),
             Request::Events => {
                 let path = self.claim.dir.join("journal.jsonl");
-                self.send(id, &ok_line(request, &json!({"journal": path})));
+                self.send(id, &ok_line(request, &json!({"journal": path.to_string_lossy()})));
             }
             Request::Stop { .. } if self.asker(id) == Asker::Descendant => {
                 self.send(id, &refused("stop it", format!("a person can, from a terminal outside of it: hopty stop {name}")));

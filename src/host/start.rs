@@ -120,8 +120,6 @@ pub enum Ready {
     Up {
         /// The name that was taken.
         name: SessionName,
-        /// The socket.
-        socket: PathBuf,
         /// What the person is told before the program draws, a line each.
         #[serde(default)]
         told: Vec<String>,
@@ -219,10 +217,7 @@ pub fn main(socket: UnixStream) -> i32 {
     let detached = launch.detached;
     match begin(launch, args, lent) {
         Ok(mut host) => {
-            tell(
-                &socket,
-                &Ready::Up { name: host.name().clone(), socket: host.socket().to_owned(), told: std::mem::take(&mut host.told) },
-            );
+            tell(&socket, &Ready::Up { name: host.name().clone(), told: std::mem::take(&mut host.told) });
             if !detached {
                 host.expect(socket);
             }
