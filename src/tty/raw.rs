@@ -7,7 +7,6 @@ use std::sync::{Mutex, PoisonError};
 
 use crossterm::terminal;
 use nix::libc;
-use nix::sys::termios::FlowArg;
 
 use super::modes::{self, When};
 use crate::core::terminal::{Modes, Size};
@@ -122,8 +121,8 @@ pub fn wait_for_foreground() {
 /// # Errors
 /// `Interrupted`; another where no shell could continue this process, or the terminal is gone.
 pub fn ask_for_foreground() -> io::Result<()> {
-    // Among the calls that ask for the foreground the one that changes nothing and waits for nothing else.
-    Ok(nix::sys::termios::tcflow(io::stdin(), FlowArg::TCOON)?)
+    // Among the calls that ask for the foreground the one that changes nothing. Only there: it also waits for what is written.
+    if in_foreground() { Ok(()) } else { Ok(nix::sys::termios::tcdrain(io::stdin())?) }
 }
 
 /// What a panic writes besides restoring the modes; empty where the host does it.
