@@ -12,18 +12,18 @@ use super::error::{Failed, say, visible};
 use super::{notice, session, settings, usage};
 use crate::claude::find::{self, FileId, FindError, Search, find, next_depth};
 use crate::claude::settings as hooks;
-use crate::client::Options;
 use crate::client::start::{Forked, Greeting};
+use crate::client::{Hold, Options};
 use crate::core::claude::args::{Grammar, Invocation, Piece, Stream, classify, facts};
 use crate::core::claude::offers::{Off, Offers, offers};
 use crate::core::config::{Config, FlagValue};
 use crate::core::ids::SessionName;
 use crate::core::supervisor::Agent;
-use crate::core::terminal::Size;
+use crate::core::terminal::{Ahead, Size};
 use crate::fs::paths::Paths;
 use crate::host::start::{Begin, Launch, Ready};
 use crate::io::inherited;
-use crate::tty::{modes, raw};
+use crate::tty::raw;
 
 /// What a start is asked for besides the program.
 #[derive(Debug, Default)]
@@ -252,12 +252,13 @@ fn begin(paths: &Paths, config: Config, wish: Wish, chosen: Chosen, host: Forked
     let last = here.file_name().map(|name| name.to_string_lossy().into_owned()).unwrap_or_default();
     let numbered = wish.name.is_none();
     let name = wish.name.unwrap_or_else(|| SessionName::for_directory(&last));
-    if !wish.detached {
-        raw::wait_for_foreground();
-    }
+    let signals = inherited::signals();
+    // Held from here on: what is typed until the program has its terminal must not be shown by both.
+    let (mut hold, ahead) =
+        if wish.detached { (None, Ahead::default()) } else { Hold::take_with_ahead().map(|(h, a)| (Some(h), a))? };
     let fixed = config.terminal.detached_size;
     let size = if wish.detached { Size::cells(fixed.cols, fixed.rows) } else { raw::size() };
-    let termios = if wish.detached { None } else { modes::read(&std::io::stdin()).ok() };
+    let termios = hold.as_ref().map(|hold| hold.found().clone());
     let launch = Launch {
         name,
         numbered,
@@ -269,13 +270,14 @@ fn begin(paths: &Paths, config: Config, wish: Wish, chosen: Chosen, host: Forked
         config,
         size,
         termios,
+        ahead,
         handoff: wish.handoff,
         detached: wish.detached,
-        signals: inherited::signals(),
+        signals,
         errors: inherited::error_output(),
     };
     let pid = host.pid();
-    let (ready, socket) = host.launch(&launch, &args)?;
+    let (ready, socket) = host.launch(&launch, &args, hold.as_mut())?;
     let name = match ready {
         Ready::Up { name, told } => {
             told.iter().for_each(|line| eprintln!("hopty: {}", visible(line)));
@@ -288,7 +290,7 @@ fn begin(paths: &Paths, config: Config, wish: Wish, chosen: Chosen, host: Forked
         let _ = say(format_args!("{name}"));
         return Ok(0);
     }
-    session::join(paths, &name, socket, Greeting::Done { host: pid }, Options::default())
+    session::join(paths, &name, socket, Greeting::Done { host: pid }, Options::default(), hold)
 }
 
 #[cfg(test)]

@@ -12,7 +12,7 @@ use super::error::{Failed, say, visible};
 use super::notice;
 use super::prose::fit;
 use crate::client::start::Greeting;
-use crate::client::{self, Left, Options, Stay};
+use crate::client::{self, Hold, Left, Options, Stay};
 use crate::core::ids::SessionName;
 use crate::core::time::WallTime;
 use crate::fs::paths::Paths;
@@ -37,7 +37,7 @@ pub(super) fn attach(given: Option<&str>, read_only: bool) -> Result<u8, Failed>
         return Err(Failed::new(2, "it needs a terminal on standard input and output").hint("`hopty screen` needs none"));
     }
     let socket = dial(&paths, &name, CONNECT).map_err(|e| unanswered(&paths, &name, &e))?;
-    join(&paths, &name, socket, Greeting::Due, Options { read_only, env: lent(&paths) })
+    join(&paths, &name, socket, Greeting::Due, Options { read_only, env: lent(&paths) }, None)
 }
 
 /// The variables of this terminal that the session's next run takes over.
@@ -61,13 +61,20 @@ pub(super) fn detach(given: Option<&str>, client: Option<u32>, as_json: bool) ->
     Ok(u8::from(done["detached"] == json!(0)))
 }
 
-/// Attaches this terminal until either side ends it, and gives the exit code of CONTRACT C2.
-pub(super) fn join(paths: &Paths, name: &SessionName, socket: UnixStream, greeting: Greeting, options: Options) -> Result<u8, Failed> {
+/// Attaches this terminal until either side ends it, and gives the exit code of CONTRACT C2. `hold`: it is held already.
+pub(super) fn join(
+    paths: &Paths,
+    name: &SessionName,
+    socket: UnixStream,
+    greeting: Greeting,
+    options: Options,
+    hold: Option<Hold>,
+) -> Result<u8, Failed> {
     // A terminal that is gone must not turn these words into a panic.
     let tell = |text: &str| {
         let _ = writeln!(std::io::stderr(), "hopty: {text}");
     };
-    let attached = catch_unwind(AssertUnwindSafe(|| client::attach(socket, greeting, options)));
+    let attached = catch_unwind(AssertUnwindSafe(|| client::attach(socket, greeting, options, hold)));
     let Ok(left) = attached else { return Err(failed_client(paths, name)) };
     let Stay { left, notices } = left?;
     let tell_notices = |said: Option<&str>| notices.lines(name.as_str(), said).iter().for_each(|line| tell(&visible(line)));

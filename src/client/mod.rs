@@ -1,12 +1,15 @@
 //! The client: holds the person's terminal in raw mode, hands it to the host, and waits for signals and for the host's
 //! word. Whatever happens to the host, it leaves the terminal whole.
 
+mod ahead;
+mod hold;
 mod left;
 mod notices;
 mod output;
 mod pause;
 pub mod start;
 
+pub use hold::Hold;
 pub use left::{Left, Stay};
 
 use std::io::{self, Write};
@@ -22,7 +25,7 @@ use serde_json::json;
 use crate::io::fd::{is_terminal, read_some};
 use crate::io::poll::{Interest, PollSet};
 use crate::io::process::Stat;
-use crate::io::signals::{self, Signals};
+use crate::io::signals::Signals;
 use crate::ipc::frame::{Frame, tag};
 use crate::ipc::message::{Answer, Attach, ClientHello, PROTOCOL};
 use crate::ipc::stream::{Life, Stream};
@@ -76,11 +79,12 @@ pub struct Options {
     pub env: std::collections::BTreeMap<String, String>,
 }
 
-/// Attaches the terminal on standard input to the session behind `socket`, until either side ends it.
+/// Attaches the terminal on standard input to the session behind `socket`, until either side ends it. `hold`: it is held
+/// already.
 ///
 /// # Errors
 /// When the terminal cannot be made raw.
-pub fn attach(socket: UnixStream, greeting: Greeting, options: Options) -> io::Result<Stay> {
+pub fn attach(socket: UnixStream, greeting: Greeting, options: Options, hold: Option<Hold>) -> io::Result<Stay> {
     let mut stream = Stream::new(socket)?;
     if greeting == Greeting::Due {
         // Before anything else: the host finds out who asks while the terminal is made ready.
@@ -91,13 +95,11 @@ pub fn attach(socket: UnixStream, greeting: Greeting, options: Options) -> io::R
         Greeting::Done { host } => host,
         Greeting::Due => stream.peer()?.0,
     };
-    signals::unblock_all();
-    // As long as they still do what they always do.
-    raw::wait_for_foreground();
-    let signals = Signals::catch(&pause::CAUGHT)?;
-    signals::let_interrupt(&pause::CAUGHT);
-    raw::restore_on_panic();
-    let raw = RawMode::enter()?;
+    let Hold { mut raw, signals } = match hold {
+        Some(hold) => hold,
+        None => Hold::take()?,
+    };
+    raw.resume()?;
     let attach = Attach {
         size: raw::size(),
         read_only: options.read_only,

@@ -6,12 +6,17 @@
 
 use std::ffi::OsString;
 use std::io::{self, BufRead, BufReader, Write};
+use std::os::fd::AsFd;
 use std::os::unix::net::UnixStream;
 
+use nix::libc;
 use nix::sys::wait::{WaitStatus, waitpid};
 use nix::unistd::{ForkResult, Pid, fork};
 
+use super::Hold;
 use crate::host::start::{self, Launch, Ready};
+use crate::io::poll::{Interest, PollSet};
+use crate::io::signals::Signals;
 
 /// Whether client and host know each other already.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -61,13 +66,18 @@ impl Forked {
         let _ = waitpid(self.pid, None);
     }
 
-    /// Gives it its orders and waits until its program runs, or does not. The socket is the client's from then on.
+    /// Gives it its orders and waits until its program runs, or does not. The socket is the client's from then on. `hold`: the
+    /// terminal, whose signals are heard meanwhile.
     ///
     /// # Errors
     /// When the launch cannot be written down.
-    pub fn launch(self, launch: &Launch, args: &[OsString]) -> io::Result<(Ready, UnixStream)> {
+    pub fn launch(self, launch: &Launch, args: &[OsString], hold: Option<&mut Hold>) -> io::Result<(Ready, UnixStream)> {
         // A host that ended at once says why in its answer, or by its silence.
         let _ = (&self.socket).write_all(&start::orders(launch, args)?);
+        if let Some(signal) = hold.and_then(|hold| told_to_end(&self.socket, hold.signals())) {
+            let code = u8::try_from(128 + signal).unwrap_or(125);
+            return Ok((Ready::failed(code, "a signal ended it before the program ran", ""), self.socket));
+        }
         let mut line = String::new();
         // The host says nothing more before it is asked.
         let _ = BufReader::new(&self.socket).read_line(&mut line);
@@ -83,5 +93,22 @@ impl Forked {
         let silent =
             || Ready::failed(125, format!("the host ended before the program ran{how}"), "the session's host.log may say why");
         Ok((said.unwrap_or_else(|_| silent()), self.socket))
+    }
+}
+
+/// Waits for the host's word. The signal that came before it and ends programs.
+fn told_to_end(socket: &UnixStream, signals: &mut Signals) -> Option<i32> {
+    loop {
+        let mut set = PollSet::default();
+        set.add('h', socket.as_fd(), Interest::Read);
+        set.add('g', signals.as_fd(), Interest::Read);
+        let ready = set.wait(None).ok()?;
+        if ready.iter().any(|(token, _)| *token == 'h') {
+            return None;
+        }
+        let ends = [libc::SIGINT, libc::SIGTERM, libc::SIGQUIT, libc::SIGHUP];
+        if let Some(signal) = signals.take().into_iter().find(|signal| ends.contains(signal)) {
+            return Some(signal);
+        }
     }
 }

@@ -53,6 +53,29 @@ pub struct Modes {
     pub speed: (u64, u64),
 }
 
+/// What was typed ahead of a program, as the terminal held it.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Ahead {
+    /// What single reads gave: lines with their end, and what an end-of-file key cut off, which may be nothing.
+    pub reads: Vec<Vec<u8>>,
+    /// The rest: a line that was still being edited.
+    pub rest: Vec<u8>,
+}
+
+impl Ahead {
+    /// Whether nothing was typed.
+    #[must_use]
+    pub fn is_empty(&self) -> bool {
+        self.reads.is_empty() && self.rest.is_empty()
+    }
+
+    /// The bytes.
+    #[must_use]
+    pub fn bytes(&self) -> Vec<u8> {
+        [self.reads.concat(), self.rest.clone()].concat()
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;

@@ -217,13 +217,18 @@ impl Host {
 
     /// Types a person's keys.
     pub(super) fn type_persons(&mut self, bytes: &[u8]) {
+        self.note_typed(bytes);
+        self.type_in(bytes);
+    }
+
+    /// A person's keys are on their way to the child: what they are in its prompt box.
+    pub(super) fn note_typed(&mut self, bytes: &[u8]) {
         // Only Claude has a prompt box whose draft outlives it.
         if self.launch.agent == Agent::Claude {
             let mut pieces = Vec::new();
             self.kept.sent.feed(bytes, &mut pieces);
             self.kept.draft.take(bytes, &pieces);
         }
-        self.type_in(bytes);
     }
 
     fn label_sent(&mut self) {

@@ -20,9 +20,9 @@ use crate::io::memory;
 use crate::io::outbuf::OutBuf;
 use crate::io::poll::Ready as Readiness;
 use crate::io::process::{Process, own_children};
-use crate::pty::child;
-use crate::pty::open::{Pty, with_slave};
+use crate::pty::open::Pty;
 use crate::pty::spawn::{SpawnError, spawn};
+use crate::pty::{ahead, child};
 use crate::screen::{Mode, Screen};
 use crate::tty::modes::{self, When};
 use crate::tty::raw::END_OF_ANYTHING;
@@ -183,8 +183,11 @@ impl Host {
         size: Size,
     ) -> Result<(Pty, i32), SpawnError> {
         let pty = Pty::open(size)?;
+        let slave = pty.open_slave()?;
+        let typed = std::mem::take(&mut self.launch.ahead);
         if let Some(found) = &self.launch.termios {
-            with_slave(&pty, |slave| modes::set(slave, found, When::Now))?;
+            ahead::put(&pty, found, &typed, |wanted| modes::set(&slave, wanted, When::Now))?;
+            self.note_typed(&typed.bytes());
         }
         let (args, env) = (self.arguments(start, conversation), self.environment(number));
         let program = self.lent.program(&self.launch, args, env, self.dir.clone());

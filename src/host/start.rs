@@ -21,7 +21,7 @@ use crate::core::ids::SessionName;
 use crate::core::inherited::{ErrorOutput, SignalState};
 use crate::core::supervisor::Agent;
 use crate::core::supervisor::event::Event;
-use crate::core::terminal::{Modes, Size};
+use crate::core::terminal::{Ahead, Modes, Size};
 use crate::fs::paths::Paths;
 use crate::fs::session::{self, SessionError};
 use crate::io::{fd, inherited, process, signals};
@@ -65,6 +65,9 @@ pub struct Launch {
     pub size: Size,
     /// The outer terminal's modes before it was made raw.
     pub termios: Option<Modes>,
+    /// What was typed ahead of the program.
+    #[serde(default)]
+    pub ahead: Ahead,
     /// Begin from a pending handoff.
     pub handoff: Begin,
     /// Start and leave it running.

@@ -65,6 +65,20 @@ impl RawMode {
         &self.raw
     }
 
+    /// Until [`RawMode::resume`]: nothing is echoed and no line is edited, but Ctrl+C ends programs and lines end as they do.
+    ///
+    /// # Errors
+    /// When the terminal is gone.
+    pub fn lend(&mut self) -> io::Result<()> {
+        let mut lent = Modes { oflag: self.found.oflag, ..self.raw.clone() };
+        lent.lflag |= u64::from(libc::ISIG);
+        // Whoever stopped this process now would find its terminal like that.
+        if let Some(stop) = lent.cc.get_mut(libc::VSUSP) {
+            *stop = 0;
+        }
+        modes::set(&io::stdin(), &lent, When::Now)
+    }
+
     /// Puts the modes back, for a pause or for good.
     pub fn suspend(&mut self) {
         if std::mem::take(&mut self.is_on) && in_foreground() {

@@ -5,7 +5,7 @@ use hopty::standin::script::Script;
 use super::support::claude::{Kind, hopty};
 use super::support::term::Term;
 use super::support::world::World;
-use super::{client, support, world};
+use super::{child, client, support, world};
 
 /// An interactive shell in a terminal, with hopty as `$H`.
 pub(super) fn shell(world: &mut World) -> Term {
@@ -24,6 +24,12 @@ pub(super) fn shell(world: &mut World) -> Term {
 /// Waits until the shell has the terminal again.
 pub(super) fn wait_prompt(term: &Term) {
     term.wait_for("the prompt", |s| !s.alternate() && s.lines().iter().rfind(|l| !l.is_empty()).is_some_and(|l| l == "$"));
+}
+
+/// Waits until the host has the terminal: what is typed before that the terminal has shown itself.
+fn taken(world: &World) {
+    child(world);
+    support::wait_for("the terminal", || (world.status()["clients"][0]["via"] == "fd").then_some(()));
 }
 
 /// Types a command at the shell's prompt and waits for its answer.
@@ -46,6 +52,7 @@ fn ctrl_z_gives_the_shell_back_and_fg_goes_on_several_times() {
     let mut world = world();
     let mut term = shell(&mut world);
     term.send("$H run -- cat\r");
+    taken(&world);
     for n in 0..3 {
         // The terminal echoes it, and cat says it again.
         term.send(format!("line-{n}\r"));
@@ -235,6 +242,7 @@ fn ctrl_z_stops_the_whole_job() {
     let mut world = world();
     let mut term = shell(&mut world);
     term.send("sh -c '$H run -- cat; echo after-$?-'\r");
+    taken(&world);
     term.send("one\r");
     term.wait_for("the echo of cat", |s| s.lines().iter().filter(|l| **l == "one").count() >= 2);
     term.send("\x1a");
@@ -307,6 +315,7 @@ fn a_suspended_job_that_is_killed_ends() {
     let mut world = world();
     let mut term = shell(&mut world);
     term.send("$H run -- cat\r");
+    taken(&world);
     term.send("one\r");
     term.wait_for("the echo of cat", |s| s.lines().iter().filter(|l| **l == "one").count() >= 2);
     term.send("\x1a");
@@ -343,6 +352,7 @@ fn a_host_that_dies_while_its_client_is_suspended_leaves_a_whole_terminal() {
     let mut world = world();
     let mut term = shell(&mut world);
     term.send("$H run -- cat\r");
+    taken(&world);
     term.send("one\r");
     term.wait_for("the echo of cat", |s| s.lines().iter().filter(|l| **l == "one").count() >= 2);
     let host = i32::try_from(world.status()["host_pid"].as_i64().unwrap()).unwrap();

@@ -6,6 +6,7 @@
 #[path = "../support/mod.rs"]
 mod support;
 
+mod ahead;
 mod bytes;
 mod ends;
 mod flow;
