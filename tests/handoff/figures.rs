@@ -134,6 +134,7 @@ fn item_049_no_transcript_is_guessed_where_anything_says_which_it_is() {
     assert_eq!(how(&world, &[]), (20_000, "Claude runs this command in it".to_owned()));
     fails(&world, &["context", "0b0c9c5e-9999-4222-8333-444444444444"], 1);
     fails(&world, &["context", "/not/there.jsonl"], 1);
+    fails(&world, &["context", "/etc/passwd"], 1);
     fails(&world, &["context", "unheard-of"], 3);
 }
 
