@@ -214,7 +214,13 @@ pub(super) fn program(options: RunOptions, host: Forked) -> Result<u8, Failed> {
     next_depth(std::env::var("HOPTY_DEPTH").ok().as_deref())
         .map_err(|e| Failed::new(125, e.to_string()).hint("something starts hopty again and again"))?;
     let shown = called.to_string_lossy().into_owned();
-    let program = in_path(&called).ok_or_else(|| Failed::new(127, "no such program").about(&shown).hint("check the name and PATH"))?;
+    let program = in_path(&called).ok_or_else(|| {
+        let hint = match shown.starts_with('-') {
+            true => "it is no option either: `hopty run --help` lists those, and the program stands behind them",
+            false => "check the name and PATH",
+        };
+        Failed::new(127, "no such program").about(&shown).hint(hint)
+    })?;
     if !wish.detached && !in_terminal() {
         let mut command = Command::new(&program);
         command.arg0(&called).args(&args);

@@ -122,6 +122,7 @@ fn exec_errors_say_what_is_wrong() {
     let cases = [
         ("/no/such/program".to_owned(), 127, "no such program"),
         ("no-such-program-anywhere".to_owned(), 127, "no such program"),
+        ("--nam".to_owned(), 127, "it is no option either"),
         (file("bad", "#!/no/such/interpreter\n", 0o755), 126, "/no/such/interpreter"),
         (file("plain", "text\n", 0o644), 126, "permission denied"),
         (dir.to_str().unwrap().to_owned(), 126, "permission denied"),
