@@ -65,9 +65,11 @@ impl Host {
             "host_pid": std::process::id(), "started_at": self.began.rfc3339_ms(),
             "version": env!("CARGO_PKG_VERSION"), "claude_version": self.launch.version,
             "conversation": supervisor.conversation(),
-            "transcript": following.and_then(|f| f.path()).map(|path| path.to_string_lossy()), "channel": self.channel, "context": context, "limits": self.limits(),
+            "transcript": following.and_then(|f| f.path()).map(|path| path.to_string_lossy()), "channel": self.channel,
+            "context": context, "limits": self.limits(),
             "handoff": handoff, "size": {"cols": size.cols, "rows": size.rows}, "clients": self.client_list(),
-            "exit": self.exit.map(|exit| exit.json()), "ended_at": self.exit.map(|_| at(supervisor.entered().0)), "why": self.why, "seq": supervisor.seq(),
+            "exit": self.exit.map(|exit| exit.json()), "ended_at": self.exit.map(|_| at(supervisor.entered().0)),
+            "why": self.why, "seq": supervisor.seq(),
         })
     }
 

@@ -112,9 +112,7 @@ impl Host {
             return;
         }
         let spare = fd.as_ref().and_then(|fd| fd.try_clone().ok());
-        let handed = fd.map(|fd| Handed::take(fd, client.found.clone(), client.raw.clone()));
-        let taken = matches!(handed, Some(Ok(_)));
-        match handed {
+        match fd.map(|fd| Handed::take(fd, client.found.clone(), client.raw.clone())) {
             Some(Ok(terminal)) => client.via = Via::Terminal(terminal),
             other => {
                 client.via = Via::Relay(spare.and_then(|fd| Spare::keep(fd, client.found.clone())));
@@ -127,7 +125,9 @@ impl Host {
         }
         self.welcome(id);
         // After the picture: who is woken by it takes time from who waits to see it.
-        self.connections.get_mut(&id).filter(|_| taken).into_iter().for_each(|connection| connection.frame(tag::TAKEN, &[]));
+        if let Some(connection) = self.connections.get_mut(&id).filter(|c| !c.is_relayed()) {
+            connection.frame(tag::TAKEN, &[]);
+        }
         // It stopped while the terminal was on its way, and nobody could be told.
         if self.run.as_ref().is_some_and(|run| run.end.is_none() && Stat::of(run.pid).is_some_and(|stat| stat.state == b'T')) {
             self.suspend_leader();
