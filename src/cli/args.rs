@@ -3,13 +3,14 @@
 use std::ffi::OsString;
 use std::path::PathBuf;
 
-use clap::{Args, Command, FromArgMatches, Parser, Subcommand};
+use clap::{Args, Parser, Subcommand};
 use clap_complete::Shell;
 
 use super::channel::ChannelVerb;
 use super::config::ConfigVerb;
 use super::handoff::args::HandoffVerb;
 use crate::core::config::Span;
+use crate::core::ids::SessionName;
 
 /// All that is hopty's own. Where the first word is no verb, `--help` and `--version` are Claude's, so none of them stands here.
 #[derive(Debug, Parser)]
@@ -32,12 +33,8 @@ impl Cli {
     /// # Errors
     /// As clap's, when they are wrong or ask for help.
     pub fn read(args: &[OsString]) -> Result<Cli, clap::Error> {
-        // To make all verbs first would be a tenth of the time that coming back takes (`cargo bench --bench attach`). What
-        // does not fit is for the other way, which says what is wrong.
-        if args.first().is_some_and(|verb| verb == "attach")
-            && let Ok(matches) = AttachOptions::augment_args(Command::new("attach")).try_get_matches_from(args)
-            && let Ok(options) = AttachOptions::from_arg_matches(&matches)
-        {
+        // To make all verbs first would be a tenth of the time that coming back takes (`cargo bench --bench attach`).
+        if let Some(options) = AttachOptions::plain(args) {
             return Ok(Cli { verb: Verb::Attach(options) });
         }
         Cli::try_parse_from(std::iter::once(&OsString::from("hopty")).chain(args))
@@ -99,6 +96,20 @@ pub(super) struct AttachOptions {
     /// Only look: nothing that is typed reaches the program
     #[arg(long, short)]
     pub read_only: bool,
+}
+
+impl AttachOptions {
+    /// `attach` and `attach NAME`, which need no parser. Whatever else it is, is for clap.
+    fn plain(args: &[OsString]) -> Option<AttachOptions> {
+        match args {
+            [verb] if verb == "attach" => Some(AttachOptions { name: None, read_only: false }),
+            [verb, name] if verb == "attach" => {
+                let name: SessionName = name.to_str()?.parse().ok()?;
+                Some(AttachOptions { name: Some(name.to_string()), read_only: false })
+            }
+            _ => None,
+        }
+    }
 }
 
 #[derive(Debug, Subcommand)]
@@ -362,6 +373,35 @@ impl Verb {
             Verb::Handoff { verb } => verb.wants_json(),
             Verb::Screen { form, .. } | Verb::ScreenDump { form, .. } => form.json,
             Verb::Run(_) | Verb::Attach(_) | Verb::Dash | Verb::Demo { .. } | Verb::Completions { .. } | Verb::Man { .. } => false,
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_needs_no_parser_is_read_as_the_parser_reads_it() {
+        for words in [
+            &["attach"][..],
+            &["attach", "proj-2"],
+            &["attach", "-r"],
+            &["attach", "--help"],
+            &["attach", "NO"],
+            &["attach", "a", "b"],
+        ] {
+            let words: Vec<OsString> = words.iter().map(OsString::from).collect();
+            if let Some(plain) = AttachOptions::plain(&words) {
+                let Ok(Cli { verb: Verb::Attach(parsed) }) =
+                    Cli::try_parse_from(std::iter::once(&OsString::from("hopty")).chain(&words))
+                else {
+                    panic!("{words:?} is not taken");
+                };
+                assert_eq!((plain.name, plain.read_only), (parsed.name, parsed.read_only));
+            } else {
+                assert!(words.len() > 1 && words[1] != "proj-2", "{words:?}");
+            }
         }
     }
 }

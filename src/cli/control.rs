@@ -45,11 +45,9 @@ pub(super) fn dir_of(paths: &Paths, name: &SessionName) -> Option<PathBuf> {
 
 /// The live session that is meant.
 pub(super) fn live(paths: &Paths, given: Option<&str>, rule: Rule) -> Result<SessionName, Failed> {
-    let all = session::list(paths);
-    let alive: Vec<SessionName> = all.iter().filter(|(_, alive)| *alive).map(|(name, _)| name.clone()).collect();
     if let Some(text) = given {
         let name = named(text)?;
-        return if alive.contains(&name) {
+        return if session::is_alive(&paths.session(&name)) {
             Ok(name)
         } else if paths.session(&name).is_dir() {
             let on = super::session::ended(paths, &name).and_then(|object| super::session::resumable(&object));
@@ -59,6 +57,8 @@ pub(super) fn live(paths: &Paths, given: Option<&str>, rule: Rule) -> Result<Ses
             Err(unknown(&name))
         };
     }
+    let all = session::list(paths);
+    let alive: Vec<SessionName> = all.iter().filter(|(_, alive)| *alive).map(|(name, _)| name.clone()).collect();
     if let Some(name) = std::env::var("HOPTY_SESSION").ok().and_then(|name| name.parse().ok())
         && alive.contains(&name)
     {

@@ -20,6 +20,7 @@ use std::time::{Duration, Instant};
 use left::Bye;
 use notices::Notices;
 use output::Output;
+use serde::Serialize;
 use serde_json::json;
 
 use crate::io::fd::{is_terminal, read_some};
@@ -70,6 +71,16 @@ struct Client {
     hung_up: Option<Instant>,
 }
 
+/// The line that asks to be let in.
+#[derive(Serialize)]
+struct Request {
+    id: u64,
+    #[serde(rename = "do")]
+    what: &'static str,
+    #[serde(flatten)]
+    attach: Attach,
+}
+
 /// What a client wants besides its terminal.
 #[derive(Clone, Debug, Default)]
 pub struct Options {
@@ -85,12 +96,7 @@ pub struct Options {
 /// # Errors
 /// When the terminal cannot be made raw.
 pub fn attach(socket: UnixStream, greeting: Greeting, options: Options, hold: Option<Hold>) -> io::Result<Stay> {
-    let mut stream = Stream::new(socket)?;
-    if greeting == Greeting::Due {
-        // Before anything else: the host finds out who asks while the terminal is made ready.
-        let hello = ClientHello { hopty: PROTOCOL, version: env!("CARGO_PKG_VERSION").to_owned(), role: "client".to_owned() };
-        stream.send(format!("{}\n", json!(hello)).as_bytes());
-    }
+    let stream = Stream::new(socket)?;
     let host = match greeting {
         Greeting::Done { host } => host,
         Greeting::Due => stream.peer()?.0,
@@ -111,10 +117,13 @@ pub fn attach(socket: UnixStream, greeting: Greeting, options: Options, hold: Op
         env: options.env,
         redraw: true,
     };
-    let mut request = json!(attach);
-    request["id"] = json!(1);
-    request["do"] = json!("attach");
-    stream.send(format!("{request}\n").as_bytes());
+    let mut words = String::new();
+    if greeting == Greeting::Due {
+        let hello = ClientHello { hopty: PROTOCOL, version: env!("CARGO_PKG_VERSION").to_owned(), role: "client".to_owned() };
+        words = format!("{}\n", json!(hello));
+    }
+    let request = Request { id: 1, what: "attach", attach };
+    words.push_str(&format!("{}\n", serde_json::to_string(&request)?));
     let mut client = Client {
         stream,
         host,
@@ -131,8 +140,8 @@ pub fn attach(socket: UnixStream, greeting: Greeting, options: Options, hold: Op
         told_to_end: false,
         hung_up: None,
     };
-    // Without waiting for the answer: a host that refuses lets go of the terminal untouched.
-    client.hand_over();
+    // All at once, without waiting for answers: the host is woken once, and one that refuses lets go of the terminal untouched.
+    client.hand_over(&words);
     if let Some(left) = client.admitted(greeting)? {
         return Ok(Stay { left, notices: client.notices });
     }
@@ -198,13 +207,14 @@ impl Client {
         }
     }
 
-    fn hand_over(&mut self) {
-        let frame = Frame::new(tag::TERMINAL, &[]).encode();
+    /// Gives the host the terminal, behind `words`.
+    fn hand_over(&mut self, words: &str) {
+        let words = [words.as_bytes(), &Frame::new(tag::TERMINAL, &[]).encode()].concat();
         // The host uses one terminal for both: where they are two, this client does it.
         if is_terminal(&io::stdin()) && raw::is_one_terminal() {
-            let _ = self.stream.send_with_fd(&frame, &io::stdin());
+            let _ = self.stream.send_with_fd(&words, &io::stdin());
         } else {
-            self.stream.send(&frame);
+            self.stream.send(&words);
         }
     }
 

@@ -92,7 +92,7 @@ impl Client {
         }
         self.heard_in_pause();
         self.stream.send(&Frame::new(tag::RESUME, &[]).encode());
-        self.hand_over();
+        self.hand_over("");
         self.tell_size();
     }
 

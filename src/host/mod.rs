@@ -96,6 +96,7 @@ use crate::fs::paths::Paths;
 use crate::fs::registry;
 use crate::fs::session::{self, Claim};
 use crate::io::clock::Clock;
+use crate::io::process::start_time;
 use crate::io::signals::Signals;
 use crate::io::worker::Worker;
 use crate::ipc::address;
@@ -125,6 +126,8 @@ enum Token {
 pub struct Host {
     clock: Clock,
     began: WallTime,
+    /// The same in clock ticks since boot.
+    since: u64,
     launch: Launch,
     args: Vec<OsString>,
     lent: Lent,
@@ -242,6 +245,7 @@ impl Host {
         let mut host = Box::new(Host {
             clock: Clock::start(),
             began: Clock::wall(),
+            since: start_time(i32::try_from(std::process::id()).unwrap_or(-1)).unwrap_or(0),
             launch,
             args,
             lent,

@@ -76,7 +76,7 @@ impl Host {
         let known = matches!(&hello, Ok(hello) if hello.hopty == PROTOCOL);
         let answer = self.hello();
         self.send(id, &answer);
-        // The walk over its ancestors costs as much as a redraw: a client makes its terminal ready meanwhile.
+        // Looked up once: the walk over its ancestors costs as much as a redraw.
         let asker = matches!(&hello, Ok(hello) if hello.role == "client").then(|| self.asker(id));
         if let Some(connection) = self.connections.get_mut(&id) {
             connection.greeted = true;
@@ -111,7 +111,7 @@ impl Host {
         let peer = self.connections.get(&id).map_or(0, |c| c.pid);
         let child = self.run.as_ref().map_or(-1, |run| run.pid);
         let host = i32::try_from(std::process::id()).unwrap_or(-1);
-        if peer <= 0 || is_below(peer, child, host) { Asker::Descendant } else { Asker::Person }
+        if peer <= 0 || is_below(peer, child, host, self.since) { Asker::Descendant } else { Asker::Person }
     }
 
     fn request(&mut self, id: u64, request: u64, wanted: Request) {

@@ -190,9 +190,10 @@ pub fn descendants(root: i32) -> Vec<Process> {
         .collect()
 }
 
-/// Whether `pid` is `root` or below it, or hangs on `adopter` after its own parent ended.
+/// Whether `pid` is `root` or below it, or hangs on `adopter` after its own parent ended. `adopter` has started `root`, and
+/// began at `since`, in clock ticks since boot.
 #[must_use]
-pub fn is_below(pid: i32, root: i32, adopter: i32) -> bool {
+pub fn is_below(pid: i32, root: i32, adopter: i32, since: u64) -> bool {
     let mut at = pid;
     for _ in 0..4096 {
         if at == root {
@@ -200,6 +201,8 @@ pub fn is_below(pid: i32, root: i32, adopter: i32) -> bool {
         }
         match Stat::of(at) {
             Some(stat) if stat.parent == adopter && at != root => return true,
+            // Nobody below the adopter is older, so this one is not, nor is anybody above it.
+            Some(stat) if stat.start < since => return false,
             Some(stat) if stat.parent > 1 => at = stat.parent,
             Some(_) => return false,
             // Who has ended since it asked can no longer be told apart: it is not taken for a person.
@@ -264,7 +267,9 @@ mod tests {
         let root = i32::try_from(shell.id()).unwrap();
         let found = descendants(root);
         assert_eq!(found.len(), 1);
-        assert!(is_below(found[0].pid, root, -1));
+        let began = start_time(root).unwrap();
+        assert!(is_below(found[0].pid, root, -1, began));
+        assert!(!is_below(found[0].pid, -1, -1, began + 1), "it was there before");
         found[0].signal(Signal::KILL).unwrap();
         shell.wait().unwrap();
         assert!(found[0].is_gone());

@@ -286,7 +286,7 @@ pub fn parse_request(line: &[u8]) -> Result<(u64, Request), (u64, Failure)> {
         let shown: String = name.chars().filter(|c| !c.is_control()).take(40).collect();
         return Err((id, Failure::new(Code::UnknownRequest, format!("unknown request `{shown}`"), hint)));
     }
-    serde_json::from_value(value.clone())
+    serde_json::from_value(value)
         .map(|request| (id, request))
         .map_err(|e| (id, Failure::new(Code::BadRequest, format!("the request cannot be read: {e}"), hint)))
 }

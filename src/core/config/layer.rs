@@ -73,7 +73,7 @@ pub enum Origin {
 pub struct Resolved {
     /// The configuration.
     pub config: Config,
-    /// Where each key's value came from, by `section.name`; every key is there.
+    /// Where the values came from that are no defaults, by `section.name`.
     pub origins: BTreeMap<String, Origin>,
     /// Pieces that were left out. Not empty: a verb exits 2, the drop-in form says so in one line and goes on.
     pub problems: Vec<Problem>,
@@ -114,8 +114,7 @@ struct Layers {
 
 impl Layers {
     fn new() -> Self {
-        let origins = KEYS.iter().map(|key| (key.path(), Origin::Default)).collect();
-        Layers { merged: Table::new(), origins, problems: Vec::new() }
+        Layers { merged: Table::new(), origins: BTreeMap::new(), problems: Vec::new() }
     }
 
     fn report(&mut self, at: &Source, kind: ProblemKind) {
@@ -219,7 +218,9 @@ impl Layers {
 
     fn finish(mut self) -> Resolved {
         // Each value passed its own check, so this cannot fail; if it ever does, the defaults are a working configuration.
-        let mut config: Config = self.merged.clone().try_into().unwrap_or_default();
+        // Most have set nothing, and every client asks.
+        let set = !self.merged.is_empty();
+        let mut config: Config = if set { std::mem::take(&mut self.merged).try_into().unwrap_or_default() } else { Config::default() };
         let profile = config.context.profile;
         if profile != Profile::Default {
             let levels = profile.levels();
@@ -231,7 +232,7 @@ impl Layers {
                 ("context.hard", &mut context.hard, levels.hard),
             ];
             for (path, level, value) in each {
-                if self.origins.get(path) == Some(&Origin::Default) {
+                if !self.origins.contains_key(path) {
                     *level = value;
                     self.origins.insert(path.to_owned(), Origin::Profile(profile.word().to_owned()));
                 }
