@@ -5,11 +5,11 @@
 use std::ffi::OsString;
 use std::fs::File;
 use std::io::{self, BufRead, BufReader, Write};
-use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
+use std::os::fd::{AsFd, OwnedFd};
 use std::os::unix::net::{UnixListener, UnixStream};
 use std::process::Child;
 use std::sync::Arc;
-use std::sync::mpsc::{self, Receiver, Sender};
+use std::sync::mpsc::{self, Sender};
 use std::thread::{self, JoinHandle};
 use std::time::{Duration, Instant};
 
@@ -90,10 +90,10 @@ impl Session {
         let (slave, command) = (File::from(pty.slave), self.place.command(&self.peer.attach(self.place.path())));
         let master = Arc::new(pty.master);
         // Before the client: what starting a thread takes is not the client's.
-        let reader = Reader::start(Arc::clone(&master));
+        let emulator = Emulator::start(Arc::clone(&master));
         let begun = tty::now();
         let client = spawn_leader(&slave, command)?;
-        Ok(Visit { master: Some(master), reader: Some(reader), client, window: Window::new(), begun, sent: Vec::new() })
+        Ok(Visit { master: Some(master), emulator: Some(emulator), client, begun, sent: Vec::new() })
     }
 }
 
@@ -114,28 +114,34 @@ impl Drop for Session {
     }
 }
 
-/// Reads a terminal in a thread of its own: the time that the emulator takes for one piece is not to be seen in the time of
-/// the next.
-struct Reader {
-    /// When each piece came, and what.
-    pieces: Receiver<(u64, Vec<u8>)>,
-    /// Gives whether the terminal's other end was closed.
-    thread: JoinHandle<io::Result<bool>>,
+/// What answers in a terminal, in a thread that runs when nobody else wants to: the time that it takes for one piece is not to
+/// be seen in the time of the next.
+struct Emulator {
+    pieces: Sender<Vec<u8>>,
+    thread: JoinHandle<io::Result<()>>,
 }
 
-impl Reader {
-    fn start(master: Arc<OwnedFd>) -> Reader {
-        let (tell, pieces) = mpsc::channel();
-        Reader { pieces, thread: thread::spawn(move || read_all(master.as_fd(), &tell)) }
+impl Emulator {
+    fn start(master: Arc<OwnedFd>) -> Emulator {
+        let (pieces, read) = mpsc::channel::<Vec<u8>>();
+        let answer = move || {
+            tty::run_when_idle();
+            let mut window = Window::new();
+            for bytes in read {
+                window.feed(&bytes);
+                tty::write_all(master.as_fd(), &window.take_answers())?;
+            }
+            Ok(())
+        };
+        Emulator { pieces, thread: thread::spawn(answer) }
     }
 }
 
 /// A terminal with a client in it.
 pub struct Visit {
     master: Option<Arc<OwnedFd>>,
-    reader: Option<Reader>,
+    emulator: Option<Emulator>,
     client: Child,
-    window: Window,
     begun: u64,
     sent: Sent,
 }
@@ -143,14 +149,26 @@ pub struct Visit {
 impl Visit {
     /// Reads until nothing more comes.
     pub fn watch(&mut self) -> io::Result<()> {
-        let (Some(master), Some(reader)) = (&self.master, self.reader.take()) else { return Ok(()) };
-        for (at, bytes) in reader.pieces {
-            self.window.feed(&bytes);
-            tty::write_all(master.as_fd(), &self.window.take_answers())?;
-            self.sent.push((at - self.begun, bytes));
+        let (Some(master), Some(emulator)) = (&self.master, self.emulator.take()) else { return Ok(()) };
+        let mut buf = vec![0; 1 << 16];
+        let until = Instant::now() + LIMIT;
+        while Instant::now() < until {
+            let quiet = if self.sent.is_empty() { QUIET.0 } else { QUIET.1 };
+            let [(ready, _)] = tty::wait(&[(master.as_fd(), true, false)], quiet);
+            if !ready {
+                break;
+            }
+            match tty::read(master.as_fd(), &mut buf)? {
+                Some(0) => return Err(io::Error::other(format!("its client ended: {:?}", self.text()))),
+                Some(n) => {
+                    self.sent.push((tty::now() - self.begun, buf[..n].to_vec()));
+                    let _ = emulator.pieces.send(buf[..n].to_vec());
+                }
+                None => {}
+            }
         }
-        let closed = reader.thread.join().unwrap_or_else(|_| Err(io::Error::other("its reader failed")))?;
-        if closed { Err(io::Error::other(format!("its client ended: {:?}", self.text()))) } else { Ok(()) }
+        drop(emulator.pieces);
+        emulator.thread.join().unwrap_or_else(|_| Err(io::Error::other("its emulator failed")))
     }
 
     /// Closes the window, waits until the client is gone, and gives what the terminal was sent.
@@ -172,30 +190,6 @@ impl Visit {
         let bytes: Vec<u8> = self.sent.iter().flat_map(|(_, bytes)| bytes.iter().copied()).collect();
         String::from_utf8_lossy(&bytes).chars().take(200).collect()
     }
-}
-
-/// Reads until nothing more comes, and tells each piece with its time. Whether the terminal's other end was closed.
-fn read_all(master: BorrowedFd<'_>, tell: &Sender<(u64, Vec<u8>)>) -> io::Result<bool> {
-    let mut buf = vec![0; 1 << 16];
-    let mut quiet = QUIET.0;
-    let until = Instant::now() + LIMIT;
-    while Instant::now() < until {
-        let [(ready, _)] = tty::wait(&[(master, true, false)], quiet);
-        if !ready {
-            break;
-        }
-        match tty::read(master, &mut buf)? {
-            Some(0) => return Ok(true),
-            Some(n) => {
-                quiet = QUIET.1;
-                if tell.send((tty::now(), buf[..n].to_vec())).is_err() {
-                    break;
-                }
-            }
-            None => {}
-        }
-    }
-    Ok(false)
 }
 
 impl Drop for Visit {

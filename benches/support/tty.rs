@@ -16,6 +16,13 @@ pub fn now() -> u64 {
     time.tv_sec as u64 * 1_000_000_000 + time.tv_nsec as u64
 }
 
+/// From now on this thread runs when no other wants to (Linux, `SCHED_IDLE`).
+pub fn run_when_idle() {
+    let none = libc::sched_param { sched_priority: 0 };
+    // SAFETY: sched_setscheduler reads one sched_param; 0 is the calling thread.
+    unsafe { libc::sched_setscheduler(0, libc::SCHED_IDLE, &raw const none) };
+}
+
 /// Sets a terminal raw; what is none stays as it is.
 pub fn make_raw(fd: BorrowedFd) {
     if let Ok(mut modes) = tcgetattr(fd) {
