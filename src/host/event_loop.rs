@@ -4,7 +4,6 @@ use std::os::fd::AsFd;
 
 use nix::libc;
 
-use super::connection::Connection;
 use super::{Host, Token};
 use crate::core::supervisor::event::Event;
 use crate::core::supervisor::phase::Cause;
@@ -122,7 +121,7 @@ impl Host {
             self.waits_deadline(now),
             self.sends_deadline(now),
             self.run.as_ref().and_then(|run| run.deadline(now)),
-            self.connections.values().filter_map(Connection::deadline).min(),
+            self.connections.values().filter_map(|connection| connection.deadline()).min(),
             self.goodbye.filter(|at| *at > now),
             self.goodbye.and_then(|_| self.connections.values().filter_map(|c| c.asks).filter(|at| *at > now).min()),
             self.rebind_at,

@@ -72,7 +72,7 @@ impl Host {
             }
             let id = self.next_id;
             self.next_id += 1;
-            self.connections.insert(id, Connection::new(stream, pid, self.clock.now()));
+            self.connections.insert(id, Box::new(Connection::new(stream, pid, self.clock.now())));
             self.connection_ready(id, Readiness { read: true, ..Readiness::default() });
         }
     }

@@ -149,7 +149,8 @@ pub struct Host {
     /// How to read Claude's screens, from the first look on.
     rules: OnceCell<Option<Rules>>,
     run: Option<Run>,
-    connections: BTreeMap<u64, Connection>,
+    /// By itself each: a map keeps room for eleven of what it holds, also when nobody is there.
+    connections: BTreeMap<u64, Box<Connection>>,
     next_id: u64,
     next_client: u32,
     /// The connection of who started this host and has not attached yet.

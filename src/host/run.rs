@@ -262,9 +262,9 @@ impl Host {
 
     /// Whether the client that started this session is still on its way: it gets every byte.
     pub(super) fn expects_first_client(&self) -> bool {
-        let waits =
-            |c: &super::connection::Connection| c.client.as_ref().is_some_and(|c| matches!(c.via, Via::Waiting) && c.number == 1);
-        !self.launch.detached && ((self.next_client == 1 && self.launcher.is_some()) || self.connections.values().any(waits))
+        let mut clients = self.connections.values().filter_map(|connection| connection.client.as_ref());
+        let waits = clients.any(|client| matches!(client.via, Via::Waiting) && client.number == 1);
+        !self.launch.detached && (waits || (self.next_client == 1 && self.launcher.is_some()))
     }
 
     /// Whether the child must wait until that client has come.

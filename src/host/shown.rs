@@ -114,9 +114,9 @@ impl Host {
 
     /// While no terminal is there to answer, the host answers for it, so that the child does not wait.
     pub(super) fn answer_queries(&mut self) {
-        let asked =
-            |c: &super::connection::Connection| c.watches() && c.client.as_ref().is_some_and(super::connection::Client::gets_bytes);
-        let watched = self.connections.values().any(asked) || self.expects_first_client();
+        let mut watching = self.connections.values().filter(|connection| connection.watches());
+        let shown = watching.any(|connection| connection.client.as_ref().is_some_and(|client| client.gets_bytes()));
+        let watched = shown || self.expects_first_client();
         let due = self.clock.now().after(ANSWER_MS);
         let Some(run) = &mut self.run else { return };
         let Some(queries) = run.model.take_queries() else { return };

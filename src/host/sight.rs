@@ -65,7 +65,7 @@ impl Host {
 
     /// Whether the child may be read. One that has a single terminal is no faster than it.
     pub(super) fn has_room(&self) -> bool {
-        !self.is_kept_full() && (self.watchers() > 1 || self.connections.values().all(super::connection::Connection::has_room))
+        !self.is_kept_full() && (self.watchers() > 1 || self.connections.values().all(|connection| connection.has_room()))
     }
 
     /// This client's person typed last.

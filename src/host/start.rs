@@ -267,7 +267,7 @@ impl Host {
         let mut connection = Connection::new(stream, pid, self.clock.now());
         // The two know each other.
         connection.greeted = true;
-        self.connections.insert(id, connection);
+        self.connections.insert(id, Box::new(connection));
         self.launcher = Some(id);
     }
 
