@@ -16,6 +16,8 @@ pub enum Key {
     Paste(String),
     /// Enter.
     Enter,
+    /// Tab.
+    Tab,
     /// Escape.
     Escape,
     /// Backspace.
@@ -90,6 +92,7 @@ fn parse(bytes: &[u8]) -> Parsed {
     let plain = |key| Parsed::Took(Some(key), 1);
     match bytes[0] {
         b'\r' | b'\n' => plain(Key::Enter),
+        b'\t' => plain(Key::Tab),
         0x08 | 0x7f => plain(Key::Backspace),
         0x03 | 0x04 => plain(Key::Cancel),
         0x0c => plain(Key::Redraw),

@@ -15,6 +15,8 @@
 pub mod asks;
 pub mod keys;
 pub mod model;
+#[cfg(test)]
+mod model_tests;
 pub mod paint;
 pub mod preview;
 pub mod row;

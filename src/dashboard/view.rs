@@ -4,7 +4,7 @@ use ratatui::Frame;
 use ratatui::layout::{Alignment, Constraint, Layout, Position, Rect};
 use ratatui::style::{Color, Modifier, Style};
 use ratatui::text::{Line, Span};
-use ratatui::widgets::{Block, Borders, Clear, Paragraph, Wrap};
+use ratatui::widgets::{Block, Borders, Clear, Paragraph};
 use unicode_width::UnicodeWidthStr;
 
 use super::model::{Action, Mode, Model};
@@ -14,23 +14,29 @@ use super::row::Row;
 /// Rows below which the preview has a line above it instead of a frame around it.
 const LOW: u16 = 16;
 
-const KEYS: [(&str, &str); 9] = [
-    ("up, down, j, k", "choose a session"),
-    ("Enter", "attach: bring it into this terminal"),
-    ("r", "restart: hand over and start fresh"),
-    ("s", "stop it for good, after a question"),
-    ("i or :", "send a line to its agent"),
-    ("/", "show only what matches; Escape shows all"),
-    ("Ctrl+L", "draw everything again"),
-    ("?", "this page"),
-    ("q", "leave; the sessions go on"),
+/// Keys, what they do, and the same in a few words for where a line is short.
+const KEYS: [(&str, &str, &str); 11] = [
+    ("up, down, j, k", "choose a session", "choose a session"),
+    ("PgUp, PgDn, g, G", "ten up, ten down; the first, the last", "ten; first, last"),
+    ("Tab", "the next one that waits for a person", "next that is blocked"),
+    ("Enter", "attach: bring it into this terminal", "attach"),
+    ("r", "restart: hand over and start fresh", "restart: hand over"),
+    ("s", "stop it for good, after a question", "stop, after a question"),
+    ("i or :", "send a line to its agent", "send it a line"),
+    ("/", "show only what matches; Escape shows all", "show what matches"),
+    ("Ctrl+L", "draw everything again", "draw again"),
+    ("?", "this page", "this page"),
+    ("q", "leave; the sessions go on", "leave; all goes on"),
 ];
 
 /// Draws the model.
 pub fn draw(model: &Model, frame: &mut Frame<'_>) {
     let area = frame.area();
     let [head, body, foot] = Layout::vertical([Constraint::Length(1), Constraint::Min(0), Constraint::Length(1)]).areas(area);
-    frame.render_widget(header(model, head.width), head);
+    // The heading, and never more than half of what is there.
+    let wanted = u16::try_from(model.shown().len()).unwrap_or(u16::MAX).saturating_add(1).max(2);
+    let list = wanted.min((body.height / 2).max(2));
+    frame.render_widget(header(model, head.width, usize::from(list - 1)), head);
     if model.count() == 0 {
         let text = if model.looked {
             vec!["No session is running.", "", "`hopty` in a project starts one,", "`hopty run -- PROGRAM` any other."]
@@ -40,9 +46,6 @@ pub fn draw(model: &Model, frame: &mut Frame<'_>) {
         let lines: Vec<Line<'_>> = text.into_iter().map(Line::raw).collect();
         frame.render_widget(Paragraph::new(lines).alignment(Alignment::Center), middle(body, 34, 4));
     } else {
-        // The heading, and never more than half of what is there.
-        let wanted = u16::try_from(model.shown().len()).unwrap_or(u16::MAX).saturating_add(1).max(2);
-        let list = wanted.min((body.height / 2).max(2));
         let [list, preview] = Layout::vertical([Constraint::Length(list), Constraint::Min(0)]).areas(body);
         draw_list(model, frame, list);
         draw_preview(model, frame, preview);
@@ -61,12 +64,20 @@ fn dim() -> Style {
     Style::new().add_modifier(Modifier::DIM)
 }
 
-fn header(model: &Model, width: u16) -> Line<'static> {
+/// `room`: how many rows the list has.
+fn header(model: &Model, width: u16, room: usize) -> Line<'static> {
     let (count, shown) = (model.count(), model.shown().len());
     let what = if count == 1 { "1 session".to_owned() } else { format!("{count} sessions") };
     let mut text = format!(" hopty  {what}");
     if !model.filter.is_empty() {
         text.push_str(&format!(", {shown} with \"{}\"", model.filter));
+    }
+    let blocked = model.blocked();
+    if blocked > 0 {
+        text.push_str(&format!(", {blocked} blocked"));
+    }
+    if let (Some((at, _)), true) = (model.chosen(), shown > room) {
+        text.push_str(&format!("  {}/{shown}", at + 1));
     }
     Line::styled(fit(&text, width), bold().add_modifier(Modifier::REVERSED))
 }
@@ -234,13 +245,20 @@ fn draw_foot(model: &Model, frame: &mut Frame<'_>, area: Rect) {
 }
 
 fn draw_help(frame: &mut Frame<'_>, area: Rect) {
-    let lines = KEYS.iter().map(|(key, what)| Line::from(vec![Span::styled(format!("{key:<15}"), bold()), Span::raw(*what)]));
-    let height = u16::try_from(KEYS.len()).unwrap_or(u16::MAX);
     let wide = area.width >= 60;
-    let area = middle(area, if wide { 60 } else { area.width }, if wide { height + 2 } else { area.height });
-    let block = if wide { Block::bordered().title(" keys, any of which closes this ") } else { Block::new() };
+    let words = |(key, what, short): &(&'static str, &'static str, &'static str)| {
+        Line::from(vec![Span::styled(format!("{key:<17}"), bold()), Span::raw(if wide { *what } else { *short })])
+    };
+    // Where there is no row for all, who reads this needs the key for it the least.
+    let keys = KEYS.iter().filter(|(key, ..)| usize::from(area.height) >= KEYS.len() || *key != "?");
+    let lines: Vec<Line<'_>> = keys.map(words).collect();
+    let height = u16::try_from(lines.len()).unwrap_or(u16::MAX);
+    // Where a frame would take rows that the keys need, there is none.
+    let framed = wide && area.height > height + 1;
+    let area = middle(area, if wide { 62 } else { area.width }, if framed { height + 2 } else { area.height });
+    let block = if framed { Block::bordered().title(" keys, any of which closes this ") } else { Block::new() };
     frame.render_widget(Clear, area);
-    frame.render_widget(Paragraph::new(lines.collect::<Vec<_>>()).wrap(Wrap { trim: false }).block(block), area);
+    frame.render_widget(Paragraph::new(lines).block(block), area);
 }
 
 /// An area of this size in the middle of another, cut to it.

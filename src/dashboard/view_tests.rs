@@ -6,7 +6,7 @@ use serde_json::json;
 
 use super::keys::Key;
 use super::model::Model;
-use super::model::tests::{model, name};
+use super::model_tests::{model, name};
 use super::preview::Preview;
 use super::row::{Row, is_harmless};
 use super::view;
@@ -37,7 +37,7 @@ fn two() -> Model {
 
 #[test]
 fn a_usual_terminal_shows_the_list_and_the_picture() {
-    let want = " hopty  2 sessions
+    let want = " hopty  2 sessions, 1 blocked
  SESSION  STATE    CONTEXT          RESTARTS  CLIENTS  DIRECTORY
  notes-v  idle     ████░░░░░░ 40%   2         1        ~/notes-v
 ›proj     blocked  █████████░ 82%   3         2        ~/proj
@@ -53,7 +53,7 @@ fn a_usual_terminal_shows_the_list_and_the_picture() {
 
 #[test]
 fn a_small_terminal_shows_what_matters_most() {
-    let want = " hopty  2 sessions
+    let want = " hopty  2 sessions, 1 blocked
  SESSION  STATE    FULL   DIRECTORY
  notes-v  idle      40%   ~/notes-v
 ›proj     blocked   82%   ~/proj
@@ -104,6 +104,28 @@ fn a_long_list_shows_the_part_around_the_choice() {
     }
     model.key(Key::End);
     assert!(shown(&model, 80, 24).contains(" s198"), "and its neighbours");
+    assert!(shown(&model, 80, 24).starts_with(" hopty  200 sessions  200/200\n"), "and where it is");
+    model.key(Key::Home);
+    assert!(shown(&model, 80, 24).starts_with(" hopty  200 sessions  1/200\n"));
+    assert!(shown(&two(), 80, 24).starts_with(" hopty  2 sessions, 1 blocked\n"), "which is plain where all are in sight");
+}
+
+/// Each key, in the smallest terminal that is cared for, too.
+#[test]
+fn the_page_of_keys_is_whole() {
+    let mut model = two();
+    model.key(Key::Char('?'));
+    for (cols, height, first, last) in [
+        (40, 10, "up, down", "leave; all goes on"),
+        (59, 24, "up, down", "leave; all goes on"),
+        (60, 11, "up, down", "leave; the sessions go on"),
+        (80, 24, "choose", "leave; the sessions go on"),
+    ] {
+        let shown = shown(&model, cols, height);
+        for words in [first, "PgDn", "Tab", "Enter", "Ctrl+L", "i or :", last] {
+            assert!(shown.contains(words), "{words} in {cols}x{height}:\n{shown}");
+        }
+    }
 }
 
 #[test]
@@ -130,7 +152,9 @@ fn questions_lines_filters_and_refusals_are_shown() {
     model.key(Key::Escape);
     model.key(Key::Char('/'));
     model.key(Key::Char('x'));
-    assert!(shown(&model, 60, 10).contains("2 sessions, 0 with \"x\"") && shown(&model, 60, 10).contains("nothing matches"));
+    assert!(
+        shown(&model, 60, 10).contains("2 sessions, 0 with \"x\", 1 blocked") && shown(&model, 60, 10).contains("nothing matches")
+    );
     model.say("stop: proj: a descendant of the session may not stop it");
     model.key(Key::Escape);
     model.say("stop: proj: a descendant of the session may not stop it");
