@@ -69,17 +69,21 @@ impl Home {
         self.0.path().join("trace")
     }
 
-    fn hopty(&self, args: &[&str]) -> Output {
-        Command::new(env!("CARGO_BIN_EXE_hopty"))
+    fn command(&self, args: &[&str]) -> Command {
+        let mut command = Command::new(env!("CARGO_BIN_EXE_hopty"));
+        command
             .args(args)
             .env_clear()
             .env("HOME", self.0.path())
             .env("PATH", "/usr/bin:/bin")
             .env("HOPTY_PROGRAM_CLAUDE", self.0.path().join("claude"))
             .current_dir(self.0.path())
-            .stdin(Stdio::null())
-            .output()
-            .unwrap()
+            .stdin(Stdio::null());
+        command
+    }
+
+    fn hopty(&self, args: &[&str]) -> Output {
+        self.command(args).output().unwrap()
     }
 }
 
@@ -233,4 +237,64 @@ fn completions_and_manual_pages_have_every_verb() {
     }
     assert!(shown(&["man", "handoff", "show"]).contains("redactions"));
     assert_eq!(home.hopty(&["man", "nosuch"]).status.code(), Some(2));
+}
+
+/// Where Claude is missing, a word near a verb is told to be none as well: it may be all that is wrong.
+#[test]
+fn a_word_near_a_verb_is_told_where_claude_is_missing() {
+    let home = Home::new();
+    std::fs::remove_file(home.0.path().join("claude")).unwrap();
+    let said = |word: &str| {
+        let done = home.hopty(&[word]);
+        assert_eq!(done.status.code(), Some(127), "{word}");
+        String::from_utf8(done.stderr).unwrap()
+    };
+    let near = said("lss");
+    let mut lines = near.lines();
+    assert!(lines.next().is_some_and(|line| line.starts_with("hopty: start: claude: ") && line.contains("does not exist")), "{near}");
+    let hint = lines.next().unwrap_or_default();
+    let begin = "hint: `lss` is no verb (the nearest is `hopty ls`), and Claude is not there: ";
+    assert!(hint.starts_with(begin) && hint.contains("program.claude"), "{near}");
+    assert!(said("explain").lines().all(|line| !line.contains("no verb")));
+}
+
+#[test]
+fn help_that_cannot_be_written_is_a_failure() {
+    let home = Home::new();
+    for args in [&["help"][..], &["ls", "--help"], &["man"], &["completions", "bash"], &["config"]] {
+        let full = std::fs::File::options().write(true).open("/dev/full").unwrap();
+        let done = home.command(args).stdout(full).output().unwrap();
+        let said = String::from_utf8(done.stderr).unwrap();
+        assert_eq!(done.status.code(), Some(125), "{args:?}: {said}");
+        assert!(said.starts_with(&format!("hopty: {}: No space left", args[0])), "{args:?}: {said}");
+    }
+}
+
+/// What runs Claude alone adds nothing to what a script gets, without a home, too.
+#[test]
+fn without_a_home_claude_alone_is_claude_alone() {
+    let home = Home::new();
+    for args in [&["--version"][..], &["-p", "hello"], &["mcp", "list"]] {
+        let done = home.command(args).env_remove("HOME").output().unwrap();
+        assert_eq!((done.status.code(), done.stdout, done.stderr), (Some(0), vec![], vec![]), "{args:?}");
+    }
+    assert_eq!(std::fs::read_to_string(home.trace()).unwrap(), "--version\n-p hello\nmcp list\n");
+}
+
+#[test]
+fn a_wait_without_its_condition_is_told_how_it_goes() {
+    let home = Home::new();
+    std::fs::create_dir_all(home.0.path().join(".local/state/hopty/sessions/proj")).unwrap();
+    for (args, cause, hint) in [
+        (&["wait"][..], "hopty: wait: it is not said what for", "one of idle, busy, blocked, exit and text=REGEX"),
+        (&["wait", "proj"], "hopty: wait: proj: not something to wait for", "`hopty wait proj idle`"),
+        (&["wait", "busy", "proj"], "hopty: wait: proj: not something to wait for", "`hopty wait proj busy`"),
+        (&["wait", "nosuch"], "hopty: wait: nosuch: not something to wait for", "one of idle, busy"),
+    ] {
+        let done = home.hopty(args);
+        let said = String::from_utf8(done.stderr).unwrap();
+        let lines: Vec<&str> = said.lines().collect();
+        assert_eq!((done.status.code(), lines[0]), (Some(2), cause), "{args:?}");
+        assert!(lines[1].starts_with("hint: ") && lines[1].contains(hint), "{args:?}: {said}");
+    }
 }

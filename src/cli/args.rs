@@ -41,17 +41,15 @@ impl Cli {
     }
 }
 
-/// What stands below the verbs.
+/// What stands below the verbs; clap breaks its lines.
 const NOTES: &str = "\
-`hopty [CLAUDE ARGS...]` is `claude [CLAUDE ARGS...]`, supervised: `hopty --help` and
-`hopty --version` are Claude's. `hopty -- ARGS...` gives ARGS to Claude even when the
-first word is a verb. `hopty VERB --help` tells more of a verb.
+`hopty [CLAUDE ARGS...]` is `claude [CLAUDE ARGS...]`, supervised: `hopty --help` and `hopty --version` are Claude's. \
+`hopty -- ARGS...` gives ARGS to Claude even when the first word is a verb. `hopty VERB --help` tells more of a verb.
 
 In a session: ctrl-\\ and then d detaches, ctrl-\\ and then ? shows the other keys.
 
-Exit codes: the program's own (128 + n for a signal), and for verbs 0 done, 1 it did not
-happen, 2 bad usage or configuration, 3 no session is meant, 4 refused, 125 hopty failed,
-126 not executable, 127 not found.";
+Exit codes: the program's own (128 + n for a signal), and for verbs 0 done, 1 it did not happen, 2 bad usage or \
+configuration, 3 no session is meant, 4 refused, 125 hopty failed, 126 not executable, 127 not found.";
 
 /// How a screen is shown; as plain text when none is given.
 #[derive(Clone, Copy, Debug, Args)]
@@ -197,7 +195,7 @@ pub(super) enum Verb {
     #[command(override_usage = "hopty wait [OPTIONS] [NAME] CONDITION")]
     Wait {
         /// The session, when more than one may be meant, and then the condition
-        #[arg(required = true, num_args = 1..=2, value_name = "NAME, CONDITION")]
+        #[arg(num_args = 0..=2, value_name = "NAME, CONDITION")]
         words: Vec<String>,
         /// How long, such as 500ms, 30s or 2m
         #[arg(long, default_value = "30s", value_name = "TIME")]

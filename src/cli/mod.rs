@@ -119,10 +119,7 @@ pub fn main(args: Vec<OsString>) -> u8 {
     let cli = match Cli::read(&args) {
         Ok(cli) => cli,
         Err(error) if error.use_stderr() => return usage::misused(&error, &asked()).print(&asked(), json),
-        Err(help) => {
-            let _ = help.print();
-            return 0;
-        }
+        Err(help) => return help.print().map_or_else(|error| Failed::from(error).print(&asked(), false), |()| 0),
     };
     let json = cli.verb.wants_json();
     verb(cli.verb, host).unwrap_or_else(|failed| failed.print(&asked(), json))

@@ -38,7 +38,9 @@ struct Wish {
 pub(super) fn drop_in(args: Vec<OsString>) -> Result<u8, Failed> {
     let (wish, args) = take_options(args);
     let Ok(paths) = paths() else {
-        let _ = writeln!(std::io::stderr(), "hopty: HOME is not set to an absolute path; Claude runs without hopty");
+        if is_session(&wish, &args) {
+            let _ = writeln!(std::io::stderr(), "hopty: HOME is not set to an absolute path; Claude runs without hopty");
+        }
         return Err(exec(&find_claude(None, &settings::load_homeless())?, &args));
     };
     let host = if is_session(&wish, &args) { Some(Forked::new()?) } else { None };
@@ -48,15 +50,21 @@ pub(super) fn drop_in(args: Vec<OsString>) -> Result<u8, Failed> {
         let _ = writeln!(std::io::stderr(), "hopty: {problem}; going on with the default");
     }
     // It may well be a prompt, and what is no verb is Claude's.
-    if let (Some(_), Some(word)) = (&host, args.first().and_then(|word| word.to_str()))
-        && let Some(verb) = usage::mistyped(word)
-    {
+    let near = args.first().and_then(|word| word.to_str()).and_then(|word| Some((word, usage::mistyped(word)?)));
+    let program = find_claude(Some(&paths.home), &config).map_err(|failed| match near {
+        Some((word, verb)) => {
+            let hint = format!("`{word}` is no verb (the nearest is `hopty {verb}`), and Claude is not there: {}", failed.help());
+            failed.hint(hint)
+        }
+        None => failed,
+    })?;
+    if let (Some(_), Some((word, verb))) = (&host, near) {
         let _ = writeln!(
             std::io::stderr(),
             "hopty: `{word}` is no verb and goes to Claude as a prompt (the nearest verb is `hopty {verb}`)"
         );
     }
-    claude(&paths, config, wish, args, host)
+    claude(&paths, config, wish, program, args, host)
 }
 
 /// Whether hopty has a part in what Claude is started for.
@@ -96,8 +104,14 @@ fn take_options(args: Vec<OsString>) -> (Wish, Vec<OsString>) {
 }
 
 /// Claude under `host`, or without hopty where there is none.
-fn claude(paths: &Paths, mut config: Config, wish: Wish, args: Vec<OsString>, host: Option<Forked>) -> Result<u8, Failed> {
-    let program = find_claude(Some(&paths.home), &config)?;
+fn claude(
+    paths: &Paths,
+    mut config: Config,
+    wish: Wish,
+    program: PathBuf,
+    args: Vec<OsString>,
+    host: Option<Forked>,
+) -> Result<u8, Failed> {
     let Some(host) = host else { return Err(exec(&program, &args)) };
     if !wish.detached
         && wish.handoff == Begin::Fresh
@@ -209,7 +223,8 @@ pub(super) fn program(options: RunOptions, host: Forked) -> Result<u8, Failed> {
             host.dismiss();
             None
         };
-        return claude(&paths, config, wish, args, host);
+        let program = find_claude(Some(&paths.home), &config)?;
+        return claude(&paths, config, wish, program, args, host);
     }
     next_depth(std::env::var("HOPTY_DEPTH").ok().as_deref())
         .map_err(|e| Failed::new(125, e.to_string()).hint("something starts hopty again and again"))?;

@@ -45,9 +45,12 @@ pub(super) fn wait(wish: &Wish<'_>) -> Result<u8, Failed> {
     let (given, condition) = match wish.words {
         [condition] => (None, condition),
         [name, condition, ..] => (Some(name.as_str()), condition),
-        [] => return Err(unclear("")),
+        [] => return Err(Failed::new(2, "it is not said what for").hint(KNOWN)),
     };
-    let (wanted, pattern) = condition_of(condition)?;
+    let (wanted, pattern) = condition_of(condition).map_err(|failed| match turned(wish.words) {
+        Some(right) => failed.hint(format!("the session comes first, and then what for: `hopty wait {right}`")),
+        None => failed,
+    })?;
     let paths = paths()?;
     let name = if wanted == WaitFor::Exit { any(&paths, given)? } else { live(&paths, given, Rule::Any)? };
     if wanted == WaitFor::Exit && !session::is_alive(&paths.session(&name)) {
@@ -87,8 +90,23 @@ pub(super) fn wait(wish: &Wish<'_>) -> Result<u8, Failed> {
     }
 }
 
+/// What can be waited for.
+const KNOWN: &str = "one of idle, busy, blocked, exit and text=REGEX, behind the session's name where several run";
+
 fn unclear(word: &str) -> Failed {
-    Failed::new(2, "not something to wait for").about(word).hint("one of idle, busy, blocked, exit and text=REGEX")
+    Failed::new(2, "not something to wait for").about(word).hint(KNOWN)
+}
+
+/// The words that were meant where a session stands in the place of the condition.
+fn turned(words: &[String]) -> Option<String> {
+    let last = words.last()?;
+    let name: SessionName = last.parse().ok()?;
+    let condition = match words {
+        [condition, _] if condition_of(condition).is_ok() => condition,
+        [_] => "idle",
+        _ => return None,
+    };
+    paths().ok()?.session(&name).is_dir().then(|| format!("{name} {condition}"))
 }
 
 fn condition_of(word: &str) -> Result<(WaitFor, Option<Regex>), Failed> {
