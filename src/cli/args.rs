@@ -122,6 +122,9 @@ pub(super) enum Verb {
         /// Ended ones too
         #[arg(long)]
         all: bool,
+        /// Only the names, one a line; no host is asked
+        #[arg(long, conflicts_with = "json")]
+        names: bool,
     },
     /// Bring a session into this terminal
     Attach(AttachOptions),
@@ -329,7 +332,7 @@ pub(super) enum Verb {
         #[arg(long)]
         json: bool,
     },
-    /// What a shell reads to complete verbs and options
+    /// What a shell reads to complete verbs, options and the names of sessions
     ///
     /// bash: hopty completions bash > ~/.local/share/bash-completion/completions/hopty.
     /// zsh: hopty completions zsh > _hopty, in a directory of $fpath.

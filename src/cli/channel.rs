@@ -7,7 +7,7 @@ use serde_json::{Value, json};
 
 use super::control::paths;
 use super::error::{Failed, say, visible};
-use super::list;
+use super::table;
 use crate::core::ids::Channel;
 use crate::fs::registry::{self, RegistryError};
 
@@ -108,7 +108,7 @@ pub(super) fn verb(verb: &ChannelVerb) -> Result<u8, Failed> {
             if rows.len() == 1 {
                 eprintln!("no directory has a channel; everything is in global");
             } else {
-                list::print(&rows)?;
+                table::print(&rows)?;
             }
         }
     }

@@ -5,6 +5,7 @@ use std::panic::{AssertUnwindSafe, catch_unwind};
 
 use super::control::paths;
 use super::error::Failed;
+use super::table::wants_colors;
 use crate::dashboard::paint::Colors;
 use crate::dashboard::{self, Left};
 
@@ -19,8 +20,7 @@ pub(super) fn dash() -> Result<u8, Failed> {
             .about(format!("TERM={term}"))
             .hint("`hopty ls` lists the sessions"));
     }
-    // Any value but none at all, as no-color.org has it.
-    let colors = if std::env::var_os("NO_COLOR").is_some_and(|value| !value.is_empty()) { Colors::Off } else { Colors::On };
+    let colors = if wants_colors() { Colors::On } else { Colors::Off };
     match catch_unwind(AssertUnwindSafe(|| dashboard::run(&paths, colors))) {
         Ok(Ok(Left::Quit)) => Ok(0),
         Ok(Ok(Left::Signal(signal))) => Ok(u8::try_from(128 + signal).unwrap_or(1)),

@@ -1,22 +1,13 @@
-//! `hopty completions` and `hopty man`: what is made from the tree of verbs in `args`, so that it cannot say anything else.
+//! `hopty man`: pages that are made from the tree of verbs in `args`, so that they cannot say anything else.
 
 use std::io::{IsTerminal, Write};
 use std::process::{Command, Stdio};
 
 use clap::CommandFactory;
-use clap_complete::Shell;
 use clap_mangen::Man;
 
 use super::args::Cli;
 use super::error::Failed;
-
-/// What a shell reads to complete hopty's verbs and their options.
-pub(super) fn completions(shell: Shell) -> Result<u8, Failed> {
-    let mut text = Vec::new();
-    clap_complete::generate(shell, &mut Cli::command(), "hopty", &mut text);
-    std::io::stdout().write_all(&text)?;
-    Ok(0)
-}
 
 /// The manual page of hopty, or of a verb such as `handoff show`: shown where a person looks, as it is where something else reads.
 pub(super) fn man(verb: &[String]) -> Result<u8, Failed> {

@@ -5,12 +5,12 @@ use std::thread;
 use std::time::Duration;
 
 use serde_json::{Value, json};
-use unicode_width::UnicodeWidthStr;
 
 use super::control::{Control, none_runs, paths};
 use super::error::{Failed, say, visible};
 use super::handoff::age;
 use super::session;
+use super::table::{self, Look};
 use crate::core::process::Signal;
 use crate::core::time::WallTime;
 use crate::io::clock::Clock;
@@ -52,25 +52,42 @@ pub(super) fn ls(as_json: bool, all: bool) -> Result<u8, Failed> {
     let columns: Vec<_> = FIRST.iter().chain(ends).chain(REST).collect();
     let mut rows: Vec<Vec<String>> = vec![columns.iter().map(|(head, _)| (*head).to_owned()).collect()];
     rows.extend(sessions.iter().map(|session| columns.iter().map(|(_, cell)| cell(session)).collect()));
-    print(&rows)?;
+    let look = Look::of_output();
+    if let Some(cols) = look.cols {
+        table::narrow(&mut rows, cols, &["RESTARTS", "RUN", "CLIENTS", "CONTEXT"]);
+    }
+    let of_state = |row: usize| row.checked_sub(1).and_then(|at| color(sessions[at]["state"].as_str()?));
+    let color = |row, column| (look.colors && column == STATE).then(|| of_state(row)).flatten();
+    table::lines(&rows, color).iter().try_for_each(|line| say(format_args!("{line}")))?;
     Ok(0)
 }
 
-/// Prints a table: columns as wide as they must be, two spaces between them.
-pub(super) fn print(rows: &[impl AsRef<[String]>]) -> std::io::Result<()> {
-    let columns = rows.iter().map(|row| row.as_ref().len()).max().unwrap_or(0);
-    let width = |n: usize| rows.iter().filter_map(|row| row.as_ref().get(n)).map(|cell| cell.width()).max().unwrap_or(0);
-    let widths: Vec<usize> = (0..columns).map(width).collect();
-    for row in rows {
-        let cells: Vec<String> =
-            row.as_ref().iter().zip(&widths).map(|(cell, width)| format!("{cell}{}", " ".repeat(width - cell.width()))).collect();
-        say(format_args!("{}", cells.join("  ").trim_end()))?;
+/// The SGR number of a state, as on the dashboard: what needs a person stands out.
+fn color(state: &str) -> Option<u8> {
+    match state {
+        "idle" => Some(32),
+        "busy" => Some(33),
+        "blocked" => Some(35),
+        "unresponsive" => Some(31),
+        _ => None,
     }
-    Ok(())
+}
+
+/// The names alone, from the directory of sessions: for scripts, and for shells while one types.
+pub(super) fn names(all: bool) -> Result<u8, Failed> {
+    for (name, alive) in crate::fs::session::list(&paths()?) {
+        if alive || all {
+            say(format_args!("{name}"))?;
+        }
+    }
+    Ok(0)
 }
 
 /// What stands in one column for a session object.
 type Cell = fn(&Value) -> String;
+
+/// Which of the columns the state's is.
+const STATE: usize = 1;
 
 /// The columns before and behind those of how a session ended.
 const FIRST: &[(&str, Cell)] = &[("NAME", |session| text(&session["name"])), ("STATE", state)];

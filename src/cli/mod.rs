@@ -6,6 +6,7 @@
 mod args;
 mod channel;
 mod check;
+mod completions;
 mod config;
 mod context;
 mod control;
@@ -27,6 +28,7 @@ mod send;
 mod session;
 mod settings;
 mod statusline;
+mod table;
 mod usage;
 mod wait;
 
@@ -133,7 +135,8 @@ fn asks_json(args: &[OsString]) -> bool {
 fn verb(verb: Verb, host: Option<Forked>) -> Result<u8, Failed> {
     match verb {
         Verb::Run(options) => run::program(options, host.map_or_else(Forked::new, Ok)?),
-        Verb::Ls { json, all } => list::ls(json, all),
+        Verb::Ls { all, names: true, .. } => list::names(all),
+        Verb::Ls { json, all, .. } => list::ls(json, all),
         Verb::Attach(options) => session::attach(options.name.as_deref(), options.read_only),
         Verb::Detach { name, client, json } => session::detach(name.as_deref(), client, json),
         Verb::Restart { name, now, no_handoff, wait, json } => session::restart(name.as_deref(), now, no_handoff, wait, json),
@@ -156,7 +159,7 @@ fn verb(verb: Verb, host: Option<Forked>) -> Result<u8, Failed> {
         Verb::Config { verb: Some(verb), .. } => config::verb(&verb),
         Verb::Config { verb: None, json } => config::verb(&ConfigVerb::Show { json }),
         Verb::Check { json } => check::check(json),
-        Verb::Completions { shell } => generate::completions(shell),
+        Verb::Completions { shell } => completions::completions(shell),
         Verb::Man { verb } => generate::man(&verb),
     }
 }

@@ -68,7 +68,7 @@ pub(super) fn list(place: &Place, at: &Where, all: bool) -> Result<u8, Failed> {
             visible(&entry.working_dir),
         ]);
     }
-    crate::cli::list::print(&rows)?;
+    crate::cli::table::print(&rows)?;
     Ok(0)
 }
 

@@ -1,0 +1,161 @@
+//! `hopty completions`: what a shell reads to complete hopty's words. Verbs and options are from the tree in `args`; the names of
+//! sessions are asked for when they are wanted (`hopty ls --names`, which asks no host), and what goes wrong then says nothing.
+
+use std::io::Write;
+
+use clap::{Command, CommandFactory, ValueHint};
+use clap_complete::Shell;
+
+use super::args::Cli;
+use super::error::Failed;
+
+/// The verbs that take a live session's name as their first word.
+const LIVE: [&str; 7] = ["attach", "detach", "restart", "stop", "send", "wait", "screen"];
+/// Those that still tell of one that has ended.
+const TELLING: [&str; 4] = ["status", "events", "log", "why"];
+/// Those that take a file as well.
+const OR_FILE: [&str; 1] = ["context"];
+/// Options of theirs whose value is a word of its own.
+const WITH_VALUE: [&str; 4] = ["--client", "--keys", "--timeout", "--since"];
+/// What `wait` can wait for.
+const CONDITIONS: &str = "idle busy blocked exit text=";
+
+/// Prints it.
+pub(super) fn completions(shell: Shell) -> Result<u8, Failed> {
+    std::io::stdout().write_all(script(shell).as_bytes())?;
+    Ok(0)
+}
+
+fn script(shell: Shell) -> String {
+    let mut text = Vec::new();
+    clap_complete::generate(shell, &mut tree(), "hopty", &mut text);
+    let text = String::from_utf8_lossy(&text).into_owned();
+    match shell {
+        // Around clap's function: it knows no words but options behind a verb.
+        Shell::Bash => filled(BASH) + &text.replace("complete -F _hopty ", "complete -F _hopty_sessions "),
+        Shell::Zsh => text.replacen("_hopty() {", &(filled(ZSH) + "_hopty() {"), 1).replace(":_users'", ":_hopty_sessions'"),
+        Shell::Fish => text + &filled(FISH),
+        _ => text,
+    }
+}
+
+/// All verbs, with a mark where the name of a session goes.
+fn tree() -> Command {
+    let named = |tree: Command, verb: &&str| {
+        tree.mut_subcommand(verb, |verb| {
+            // The hint of which no other argument can be in need: its place in zsh's script is where the names go.
+            verb.mut_args(|arg| if arg.is_positional() { arg.value_hint(ValueHint::Username) } else { arg })
+        })
+    };
+    LIVE.iter().chain(&TELLING).chain(&OR_FILE).fold(Cli::command(), named)
+}
+
+/// A piece of a script with the lists above in it: `{live|}` is one with bars between its words, `{live }` with blanks.
+fn filled(piece: &str) -> String {
+    let lists: [(&str, &[&str]); 4] = [("live", &LIVE), ("telling", &TELLING), ("or_file", &OR_FILE), ("with_value", &WITH_VALUE)];
+    let piece = piece.replace("{conditions}", CONDITIONS);
+    lists.into_iter().fold(piece, |text, (name, words)| {
+        text.replace(&format!("{{{name}|}}"), &words.join("|")).replace(&format!("{{{name} }}"), &words.join(" "))
+    })
+}
+
+const BASH: &str = r#"_hopty_sessions() {
+    _hopty "$@"
+    local verb=${COMP_WORDS[1]-} cur=${COMP_WORDS[COMP_CWORD]} all= more= words=0 last= word
+    (( COMP_CWORD > 1 )) && [[ $cur != -* ]] || return 0
+    case $verb in
+        {live|}) ;;
+        {telling|}) all=--all ;;
+        {or_file|}) more=files ;;
+        *) return 0 ;;
+    esac
+    for word in "${COMP_WORDS[@]:2:COMP_CWORD-2}"; do
+        case $last/$word in
+            {with_value|}) ;;
+            =/*|*/=|*/-*) ;;
+            *) case $last in {with_value|}) ;; *) (( ++words )) ;; esac ;;
+        esac
+        last=$word
+    done
+    case $last in {with_value|}|=) return 0 ;; esac
+    COMPREPLY=()
+    [[ $more ]] || compopt +o default +o bashdefault 2>/dev/null
+    if (( words == 0 )); then
+        COMPREPLY=( $(compgen -W "$(command hopty ls --names $all 2>/dev/null)" -- "$cur") )
+    fi
+    if [[ $verb == wait ]] && (( words < 2 )); then
+        COMPREPLY+=( $(compgen -W "{conditions}" -- "$cur") )
+        [[ ${COMPREPLY[*]} == *= ]] && (( ${#COMPREPLY[@]} == 1 )) && compopt -o nospace 2>/dev/null
+    fi
+    return 0
+}
+
+"#;
+
+const ZSH: &str = r#"_hopty_sessions() {
+    local verb=${${curcontext##*-command-}%%:*} expl ret=1
+    local -a all names
+    [[ $verb == ({telling|}) ]] && all=(--all)
+    if [[ $verb != (send|wait) ]] || (( CURRENT == 1 )); then
+        names=(${(f)"$(command hopty ls --names $all 2>/dev/null)"})
+        _wanted sessions expl session compadd -a names && ret=0
+    fi
+    if [[ $verb == wait ]]; then
+        names=(${=:-{conditions}})
+        names=(${names:#*=})
+        _wanted conditions expl condition compadd -a names && ret=0
+        compadd -S '' text= && ret=0
+    fi
+    [[ $verb == ({or_file|}) ]] && _files && ret=0
+    return ret
+}
+
+"#;
+
+const FISH: &str = r#"
+function __fish_hopty_sessions
+    command hopty ls --names $argv 2>/dev/null
+end
+
+# Whether so many words stand behind the verb already.
+function __fish_hopty_words
+    set -l words 0
+    set -l last
+    for word in (commandline -opc)[3..-1]
+        if not string match -q -- '-*' $word; and not contains -- "$last" {with_value }
+            set words (math $words + 1)
+        end
+        set last $word
+    end
+    not contains -- "$last" {with_value }; and test $words -eq $argv[1]
+end
+
+complete -c hopty -n "__fish_hopty_using_subcommand {live } {telling }" -f
+complete -c hopty -n "__fish_hopty_using_subcommand {live } {or_file }; and __fish_hopty_words 0" -a "(__fish_hopty_sessions)"
+complete -c hopty -n "__fish_hopty_using_subcommand {telling }; and __fish_hopty_words 0" -a "(__fish_hopty_sessions --all)"
+complete -c hopty -n "__fish_hopty_using_subcommand wait; and not __fish_hopty_words 2" -a "{conditions}"
+"#;
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// A verb whose argument says that it is a session completes it.
+    #[test]
+    fn every_verb_that_takes_a_session_is_in_a_list() {
+        for verb in tree().get_subcommands() {
+            let takes = verb.get_positionals().any(|arg| arg.get_help().is_some_and(|help| help.to_string().contains("session")));
+            let known = [&LIVE[..], &TELLING, &OR_FILE].concat().contains(&verb.get_name());
+            assert_eq!(takes, known, "{}", verb.get_name());
+        }
+    }
+
+    #[test]
+    fn nothing_is_left_to_be_filled_in() {
+        for shell in [Shell::Bash, Shell::Zsh, Shell::Fish] {
+            let text = script(shell);
+            assert!(text.contains("ls --names") && !text.contains("|}") && !text.contains("{conditions}"), "{shell}");
+        }
+        assert!(!script(Shell::Zsh).contains("_users"));
+    }
+}

@@ -1,0 +1,146 @@
+//! Tables for people: columns as wide as they must be, two spaces between them. What is read by something else gets all of it,
+//! plain; in a terminal a row is a line, and a column may have colours.
+
+use std::io::IsTerminal;
+
+use unicode_width::{UnicodeWidthChar, UnicodeWidthStr};
+
+use super::error::say;
+use crate::tty::raw;
+
+/// Columns that the last cell of a row has at least; where it would have fewer, another column goes.
+const LEAST: usize = 16;
+
+/// What standard output is.
+#[derive(Clone, Copy, Debug, Default)]
+pub(super) struct Look {
+    /// Columns of the terminal; `None` where it is none, or does not know its size.
+    pub cols: Option<usize>,
+    /// Whether colours are wanted.
+    pub colors: bool,
+}
+
+impl Look {
+    /// That of standard output.
+    pub fn of_output() -> Look {
+        if !std::io::stdout().is_terminal() {
+            return Look::default();
+        }
+        // A terminal that is not standard input is nobody's whose size is known.
+        let cols = Some(usize::from(raw::size().cols)).filter(|cols| *cols > 0);
+        let plain = matches!(std::env::var("TERM").unwrap_or_default().as_str(), "" | "dumb");
+        Look { cols, colors: !plain && wants_colors() }
+    }
+}
+
+/// Whether `NO_COLOR` is not set; any value but none at all counts, as no-color.org has it.
+pub(super) fn wants_colors() -> bool {
+    std::env::var_os("NO_COLOR").is_none_or(|value| value.is_empty())
+}
+
+/// Prints a table as it is.
+pub(super) fn print(rows: &[impl AsRef<[String]>]) -> std::io::Result<()> {
+    lines(rows, |_, _| None).iter().try_for_each(|line| say(format_args!("{line}")))
+}
+
+/// The rows as lines; `color` gives the SGR number for a cell, by row and column.
+pub(super) fn lines(rows: &[impl AsRef<[String]>], color: impl Fn(usize, usize) -> Option<u8>) -> Vec<String> {
+    let widths = widths(rows);
+    let line = |(at, row): (usize, &_)| {
+        let cells = AsRef::<[String]>::as_ref(row).iter().zip(&widths).enumerate().map(|(column, (cell, width))| {
+            let blanks = " ".repeat(width - cell.width());
+            match color(at, column) {
+                Some(number) => format!("\x1b[{number}m{cell}\x1b[m{blanks}"),
+                None => format!("{cell}{blanks}"),
+            }
+        });
+        cells.collect::<Vec<_>>().join("  ").trim_end().to_owned()
+    };
+    rows.iter().enumerate().map(line).collect()
+}
+
+fn widths(rows: &[impl AsRef<[String]>]) -> Vec<usize> {
+    let columns = rows.iter().map(|row| row.as_ref().len()).max().unwrap_or(0);
+    let width = |n: usize| rows.iter().filter_map(|row| row.as_ref().get(n)).map(|cell| cell.width()).max().unwrap_or(0);
+    (0..columns).map(width).collect()
+}
+
+/// Makes rows fit into `cols`: columns with the headings `spare` go, the first named first, and the last column keeps the end of
+/// what stands in it.
+pub(super) fn narrow(rows: &mut [Vec<String>], cols: usize, spare: &[&str]) {
+    let mut spare = spare.iter();
+    loop {
+        let widths = widths(rows);
+        let Some((last, others)) = widths.split_last() else { return };
+        let before: usize = others.iter().map(|width| width + 2).sum();
+        if before + (*last).min(LEAST) <= cols {
+            return shorten(rows, cols - before);
+        }
+        let Some(heading) = spare.next() else { return shorten(rows, LEAST) };
+        if let Some(column) = rows.first().and_then(|row| row.iter().position(|cell| cell == heading)) {
+            rows.iter_mut().for_each(|row| drop(row.remove(column)));
+        }
+    }
+}
+
+fn shorten(rows: &mut [Vec<String>], room: usize) {
+    rows.iter_mut().filter_map(|row| row.last_mut()).for_each(|cell| *cell = end_of(cell, room));
+}
+
+/// The end of a text, an ellipsis before it where something was cut.
+fn end_of(text: &str, room: usize) -> String {
+    if text.width() <= room {
+        return text.to_owned();
+    }
+    let mut left = room.saturating_sub(1);
+    let fits = |c: &char| {
+        let width = c.width().unwrap_or(0);
+        left.checked_sub(width).map(|rest| left = rest).is_some()
+    };
+    let kept: Vec<char> = text.chars().rev().take_while(fits).collect();
+    std::iter::once('…').chain(kept.into_iter().rev()).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn rows(text: &[&[&str]]) -> Vec<Vec<String>> {
+        text.iter().map(|row| row.iter().map(|cell| (*cell).to_owned()).collect()).collect()
+    }
+
+    #[test]
+    fn columns_are_as_wide_as_they_look() {
+        let table = rows(&[&["NAME", "N", "DIR"], &["漢字", "12", "/漢"], &["a", "-", "/a"]]);
+        assert_eq!(lines(&table, |_, _| None), ["NAME  N   DIR", "漢字  12  /漢", "a     -   /a"]);
+        assert_eq!(lines(&table, |row, column| ((row, column) == (2, 1)).then_some(32))[2], "a     \u{1b}[32m-\u{1b}[m   /a");
+    }
+
+    #[test]
+    fn what_is_too_wide_loses_spare_columns_and_then_the_begin_of_the_last() {
+        let wide = rows(&[&["NAME", "RUN", "CLIENTS", "DIRECTORY"], &["proj", "1", "0", "/home/u/work/漢字/a-long-name"]]);
+        let fitted = |cols| {
+            let mut table = wide.clone();
+            narrow(&mut table, cols, &["RUN", "CLIENTS"]);
+            lines(&table, |_, _| None).join("\n")
+        };
+        assert_eq!(fitted(80), lines(&wide, |_, _| None).join("\n"));
+        assert_eq!(fitted(40), "NAME  RUN  CLIENTS  DIRECTORY\nproj  1    0        …rk/漢字/a-long-name");
+        assert_eq!(fitted(39), "NAME  RUN  CLIENTS  DIRECTORY\nproj  1    0        …k/漢字/a-long-name");
+        assert_eq!(fitted(34), "NAME  CLIENTS  DIRECTORY\nproj  0        …k/漢字/a-long-name");
+        assert_eq!(fitted(24), "NAME  DIRECTORY\nproj  …/漢字/a-long-name");
+        assert_eq!(fitted(3), "NAME  DIRECTORY\nproj  …字/a-long-name", "it is the terminal's to break then");
+    }
+
+    proptest::proptest! {
+        #[test]
+        fn a_row_is_never_wider_than_the_terminal_where_it_need_not_be(
+            cells in proptest::collection::vec("[a-z漢字/]{0,40}", 1..8), cols in 46_usize..200,
+        ) {
+            let mut table = rows(&[&["NAME", "RUN", "DIRECTORY"]]);
+            table.extend(cells.into_iter().map(|dir| vec!["a-name-of-this-width".to_owned(), "1".to_owned(), dir]));
+            narrow(&mut table, cols, &["RUN"]);
+            assert!(lines(&table, |_, _| None).iter().all(|line| line.width() <= cols));
+        }
+    }
+}

@@ -1,0 +1,159 @@
+//! What the scripts of `hopty completions` complete, in the shells that read them. bash is always there; zsh and fish are tried where
+//! they are installed.
+
+#![allow(clippy::unwrap_used)]
+
+mod support;
+
+use std::path::Path;
+use std::process::Command;
+
+use hopty::standin::script::Script;
+use support::claude::{Kind, hopty};
+use support::term::Term;
+use support::world::World;
+
+/// A world with sessions `one`, `two-b` and `two-c`, and `gone`, which has ended; and a directory with `hopty` and the script of
+/// `shell` in it.
+fn world(shell: &str) -> World {
+    let mut world = World::new(Kind::StandIn, Script::list([])).expect("the stand-in is always there");
+    let bin = world.home.join("bin");
+    std::fs::create_dir(&bin).unwrap();
+    std::os::unix::fs::symlink(hopty(), bin.join("hopty")).unwrap();
+    world.set("PATH", &format!("{}:/usr/local/bin:/usr/bin:/bin", bin.display()));
+    world.set("PS1", "$ ");
+    let name = if shell == "zsh" { "_hopty".to_owned() } else { format!("hopty.{shell}") };
+    std::fs::write(world.home.join(name), world.ask(&["completions", shell])).unwrap();
+    for name in ["one", "two-b", "two-c"] {
+        world.ask(&["run", "--name", name, "--detached", "--", "sleep", "1000"]);
+    }
+    world.ask(&["run", "--name", "gone", "--detached", "--", "true"]);
+    world.ask(&["wait", "gone", "exit"]);
+    world
+}
+
+fn end(world: &World) {
+    ["one", "two-b", "two-c"].iter().for_each(|name| drop(world.ask(&["stop", name, "--kill"])));
+    world.assert_nothing_left();
+}
+
+/// What a shell prints that runs a script.
+fn says(world: &World, shell: &str, args: &[&str]) -> String {
+    let mut command = Command::new(shell);
+    command.args(args).env_clear().envs(world.env.iter().cloned()).current_dir(&world.project);
+    let done = command.output().unwrap();
+    assert_eq!(String::from_utf8_lossy(&done.stderr), "", "{args:?}");
+    String::from_utf8(done.stdout).unwrap()
+}
+
+fn is_here(shell: &str) -> bool {
+    let here = ["/usr/bin", "/bin", "/usr/local/bin"].iter().any(|dir| Path::new(dir).join(shell).exists());
+    if !here {
+        eprintln!("{shell} is not installed: what it completes is not tried");
+    }
+    here
+}
+
+/// Words, and what may stand in the place of the last one.
+const CASES: &[(&str, &[&str])] = &[
+    ("attach ", &["one", "two-b", "two-c"]),
+    ("attach tw", &["two-b", "two-c"]),
+    ("stop one ", &[]),
+    ("why ", &["gone", "one", "two-b", "two-c"]),
+    ("log -f g", &["gone"]),
+    ("wait ", &["blocked", "busy", "exit", "idle", "one", "text=", "two-b", "two-c"]),
+    ("wait one ", &["blocked", "busy", "exit", "idle", "text="]),
+    ("wait --timeout 3s o", &["one"]),
+    ("send ", &["one", "two-b", "two-c"]),
+    ("send one ", &[]),
+    ("context o", &["one"]),
+    ("attach --rea", &["--read-only"]),
+    ("compl", &["completions"]),
+];
+
+#[test]
+fn bash_completes_the_names_of_sessions() {
+    let world = world("bash");
+    let script = r#". "$HOME/hopty.bash"
+        for line; do
+            read -ra COMP_WORDS <<<"hopty $line"
+            [[ $line == *' ' ]] && COMP_WORDS+=('')
+            COMP_CWORD=$((${#COMP_WORDS[@]} - 1)) COMPREPLY=()
+            _hopty_sessions hopty "${COMP_WORDS[COMP_CWORD]}" "${COMP_WORDS[COMP_CWORD - 1]}"
+            echo $(printf '%s\n' "${COMPREPLY[@]}" | LC_ALL=C sort)
+        done"#;
+    let args: Vec<&str> = ["-c", script, "bash"].into_iter().chain(CASES.iter().map(|(line, _)| *line)).collect();
+    let said = says(&world, "bash", &args);
+    assert_eq!(said.lines().count(), CASES.len(), "{said}");
+    for ((line, want), found) in CASES.iter().zip(said.lines()) {
+        assert_eq!(found.split_whitespace().collect::<Vec<_>>(), *want, "{line:?}");
+    }
+    // And as a person does it.
+    let mut term = Term::start("/bin/bash".as_ref(), &["--norc", "--noprofile", "-i"], &world.env, &world.project, (100, 30));
+    term.wait_for("the prompt", |screen| screen.lines()[0] == "$");
+    term.send(". ~/hopty.bash\rhopty stop tw\t");
+    term.wait_for("what they have in common", |screen| screen.lines().iter().any(|line| line == "$ hopty stop two-"));
+    term.send("b\t--kill\r");
+    term.wait_for("the next prompt", |screen| {
+        screen.lines().iter().rev().find(|line| !line.is_empty()).is_some_and(|line| line == "$")
+    });
+    assert_eq!(world.ask(&["ls", "--names"]), "one\ntwo-c\n");
+    world.ask(&["run", "--name", "two-b", "--detached", "--", "sleep", "1000"]);
+    // Where nothing can be listed, nothing is said.
+    std::fs::remove_file(world.home.join("bin/hopty")).unwrap();
+    term.send("clear\rhopty attach \t\tx");
+    term.wait_for("what was typed", |screen| screen.lines()[0].contains("attach x"));
+    assert_eq!(term.lines().iter().filter(|line| !line.is_empty()).count(), 1, "{:?}", term.lines());
+    term.send("\x15exit\r");
+    term.wait_exit();
+    end(&world);
+}
+
+#[test]
+fn fish_completes_the_names_of_sessions() {
+    if !is_here("fish") {
+        return;
+    }
+    let world = world("fish");
+    let script =
+        r#"source "$HOME/hopty.fish"; for line in $argv; echo (complete -C "hopty $line" | string replace -r '\t.*' '' | sort); end"#;
+    let args: Vec<&str> = ["--no-config", "-c", script].into_iter().chain(CASES.iter().map(|(line, _)| *line)).collect();
+    let said = says(&world, "fish", &args);
+    assert_eq!(said.lines().count(), CASES.len(), "{said}");
+    for ((line, want), found) in CASES.iter().zip(said.lines()) {
+        assert_eq!(found.split_whitespace().collect::<Vec<_>>(), *want, "{line:?}");
+    }
+    end(&world);
+}
+
+#[test]
+fn zsh_completes_the_names_of_sessions() {
+    if !is_here("zsh") {
+        return;
+    }
+    let world = world("zsh");
+    let mut term = Term::start("/usr/bin/zsh".as_ref(), &["-f", "-i"], &world.env, &world.project, (100, 30));
+    term.wait_for("the prompt", |screen| screen.lines()[0] == "$");
+    term.send("fpath=(~ $fpath); autoload -U compinit; compinit -u -D; LISTMAX=100; clear\r");
+    term.wait_for("the prompt", |screen| screen.lines()[0] == "$" && screen.cursor().row == 0);
+    for (line, want) in CASES.iter().filter(|(_, want)| !want.is_empty()) {
+        term.send(format!("hopty {line}\t"));
+        match want {
+            [one] => term.wait_for(line, |screen| screen.lines()[0].ends_with(one)),
+            _ => {
+                term.send("\t");
+                term.wait_for(line, |screen| {
+                    let text = screen.lines()[1..].join(" ");
+                    let mut found: Vec<&str> = text.split_whitespace().collect();
+                    found.sort_unstable();
+                    found == *want
+                });
+            }
+        }
+        term.send("\x15clear\r");
+        term.wait_for("the prompt", |screen| screen.lines()[0] == "$" && screen.cursor().row == 0);
+    }
+    term.send("exit\r");
+    term.wait_exit();
+    end(&world);
+}
