@@ -187,13 +187,13 @@ impl Model {
             Mode::List => self.key_in_list(&key),
             Mode::Help => matches!(key, Key::Cancel).then_some(Action::Quit),
             Mode::Filter => {
-                let at = self.chosen().map(|(at, _)| at);
                 match edit(&mut self.filter, &key) {
                     Edited::On => self.mode = Mode::Filter,
                     Edited::Done => {}
                     Edited::Given => self.filter.clear(),
                 }
-                self.choose_again(at);
+                // The first one that matches is the likeliest.
+                self.choose_again(None);
                 // Also while one types.
                 match key {
                     Key::Up => self.go(|at| at.saturating_sub(1)),

@@ -14,6 +14,9 @@ use super::row::Row;
 /// Rows below which the preview has a line above it instead of a frame around it.
 const LOW: u16 = 16;
 
+/// Columns that a directory has at least.
+const LEAST: u16 = 12;
+
 /// Keys, what they do, and the same in a few words for where a line is short.
 const KEYS: [(&str, &str, &str); 11] = [
     ("up, down, j, k", "choose a session", "choose a session"),
@@ -90,22 +93,25 @@ fn columns(model: &Model, width: u16) -> Vec<Column> {
         let widths = model.shown().into_iter().map(|row| text(row).width());
         u16::try_from(widths.max().unwrap_or(0).max(heading.len())).unwrap_or(most).min(most)
     };
-    let name = widest(|row| row.name.as_str(), "SESSION", if width < 60 { 14 } else { 24 });
+    let name = widest(|row| row.name.as_str(), "SESSION", if width < 70 { 14 } else { 24 });
     let state = widest(|row| row.state.as_str(), "STATE", 12);
     let mut all: Vec<Column> = vec![
         ("SESSION", name, |row| vec![Span::raw(row.name.to_string())]),
         ("STATE", state, |row| vec![Span::styled(row.state.clone(), state_style(&row.state))]),
     ];
     all.push(if width < 60 { ("FULL", 5, |row| meter(row, 0)) } else { ("CONTEXT", 15, |row| meter(row, 10)) });
-    if width >= 50 {
-        all.push(("RESTARTS", 8, |row| vec![Span::raw(row.restarts.to_string())]));
-    }
-    if width >= 70 {
-        all.push(("CLIENTS", 7, |row| vec![Span::raw(row.clients.to_string())]));
-    }
     let used = |all: &[Column]| all.iter().map(|(_, width, _)| width + 2).sum::<u16>() + 1;
+    // Where a session works says more of it than these numbers.
+    let mut counts: Vec<Column> = vec![
+        ("RESTARTS", 8, |row| vec![Span::raw(row.restarts.to_string())]),
+        ("CLIENTS", 7, |row| vec![Span::raw(row.clients.to_string())]),
+    ];
+    while !counts.is_empty() && used(&all) + used(&counts) - 1 + LEAST > width {
+        counts.remove(0);
+    }
+    all.extend(counts);
     let dir = widest(|row| row.dir.as_str(), "DIRECTORY", 40);
-    if let Some(left) = width.checked_sub(used(&all)).filter(|left| *left >= 12) {
+    if let Some(left) = width.checked_sub(used(&all)).filter(|left| *left >= LEAST) {
         all.push(("DIRECTORY", left.min(dir), |row| vec![Span::raw(row.dir.clone())]));
     }
     if let Some(left) = width.checked_sub(used(&all)).filter(|left| *left >= 30) {
@@ -230,7 +236,10 @@ fn draw_foot(model: &Model, frame: &mut Frame<'_>, area: Rect) {
         }
         _ if !model.notice.is_empty() => frame.render_widget(Line::styled(fit(&model.notice, area.width), bold()), area),
         _ => {
-            let words = ["q leave", "? keys", "Enter attach", "/ filter", "r restart", "s stop", "i send"];
+            let mut words = vec!["q leave", "? keys", "Enter attach", "/ filter", "r restart", "s stop", "i send"];
+            if model.blocked() > 0 {
+                words.insert(1, "Tab next blocked");
+            }
             let mut text = String::new();
             for word in words {
                 let gap = if text.is_empty() { "" } else { "   " };

@@ -48,7 +48,7 @@ fn a_usual_terminal_shows_the_list_and_the_picture() {
 │❯ a draft                                                                     │";
     let rows = rows(&two(), 80, 24);
     assert_eq!(rows[..9].join("\n"), want);
-    assert_eq!(rows[23], "q leave   ? keys   Enter attach   / filter   r restart   s stop   i send");
+    assert_eq!(rows[23], "q leave   Tab next blocked   ? keys   Enter attach   / filter   r restart");
 }
 
 #[test]
@@ -62,7 +62,7 @@ waits for a person. Context is at 82 % …
 ● Working.
 
 ❯ a draft
-q leave   ? keys   Enter attach";
+q leave   Tab next blocked   ? keys";
     assert_eq!(shown(&two(), 40, 10), want);
 }
 
@@ -108,6 +108,17 @@ fn a_long_list_shows_the_part_around_the_choice() {
     model.key(Key::Home);
     assert!(shown(&model, 80, 24).starts_with(" hopty  200 sessions  1/200\n"));
     assert!(shown(&two(), 80, 24).starts_with(" hopty  2 sessions, 1 blocked\n"), "which is plain where all are in sight");
+}
+
+/// A long name takes the room of the counts, not that of the directory.
+#[test]
+fn the_directory_is_in_sight_of_a_usual_terminal() {
+    let mut model = model(&["a-name-that-is-longer-than-its-column", "proj"]);
+    for (state, cols) in [("idle", 80), ("unresponsive", 80), ("unresponsive", 60), ("idle", 45)] {
+        model.told(Row::read(&name("proj"), &json!({"state": state, "dir": "/home/u/proj"}), "/home/u"));
+        let rows = rows(&model, cols, 24);
+        assert!(rows[1].contains("DIRECTORY") && rows[3].contains("~/proj"), "{cols}:\n{}", rows.join("\n"));
+    }
 }
 
 /// Each key, in the smallest terminal that is cared for, too.
