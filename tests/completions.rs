@@ -13,17 +13,14 @@ use support::claude::{Kind, hopty};
 use support::term::Term;
 use support::world::World;
 
-/// A world with sessions `one`, `two-b` and `two-c`, and `gone`, which has ended; and a directory with `hopty` and the script of
-/// `shell` in it.
-fn world(shell: &str) -> World {
+/// A world with sessions `one`, `two-b` and `two-c`, and `gone`, which has ended; and `hopty` in its PATH.
+fn world() -> World {
     let mut world = World::new(Kind::StandIn, Script::list([])).expect("the stand-in is always there");
     let bin = world.home.join("bin");
     std::fs::create_dir(&bin).unwrap();
     std::os::unix::fs::symlink(hopty(), bin.join("hopty")).unwrap();
     world.set("PATH", &format!("{}:/usr/local/bin:/usr/bin:/bin", bin.display()));
     world.set("PS1", "$ ");
-    let name = if shell == "zsh" { "_hopty".to_owned() } else { format!("hopty.{shell}") };
-    std::fs::write(world.home.join(name), world.ask(&["completions", shell])).unwrap();
     for name in ["one", "two-b", "two-c"] {
         world.ask(&["run", "--name", name, "--detached", "--", "sleep", "1000"]);
     }
@@ -73,8 +70,9 @@ const CASES: &[(&str, &[&str])] = &[
 
 #[test]
 fn bash_completes_the_names_of_sessions() {
-    let world = world("bash");
-    let script = r#". "$HOME/hopty.bash"
+    let world = world();
+    // Each in the way that the verb's help names.
+    let script = r#"source <(hopty completions bash)
         for line; do
             read -ra COMP_WORDS <<<"hopty $line"
             [[ $line == *' ' ]] && COMP_WORDS+=('')
@@ -91,7 +89,7 @@ fn bash_completes_the_names_of_sessions() {
     // And as a person does it.
     let mut term = Term::start("/bin/bash".as_ref(), &["--norc", "--noprofile", "-i"], &world.env, &world.project, (100, 30));
     term.wait_for("the prompt", |screen| screen.lines()[0] == "$");
-    term.send(". ~/hopty.bash\rhopty stop tw\t");
+    term.send("source <(hopty completions bash)\rhopty stop tw\t");
     term.wait_for("what they have in common", |screen| screen.lines().iter().any(|line| line == "$ hopty stop two-"));
     term.send("b\t--kill\r");
     term.wait_for("the next prompt", |screen| {
@@ -114,9 +112,8 @@ fn fish_completes_the_names_of_sessions() {
     if !is_here("fish") {
         return;
     }
-    let world = world("fish");
-    let script =
-        r#"source "$HOME/hopty.fish"; for line in $argv; echo (complete -C "hopty $line" | string replace -r '\t.*' '' | sort); end"#;
+    let world = world();
+    let script = r#"hopty completions fish | source; for line in $argv; echo (complete -C "hopty $line" | string replace -r '\t.*' '' | sort); end"#;
     let args: Vec<&str> = ["--no-config", "-c", script].into_iter().chain(CASES.iter().map(|(line, _)| *line)).collect();
     let said = says(&world, "fish", &args);
     assert_eq!(said.lines().count(), CASES.len(), "{said}");
@@ -131,10 +128,10 @@ fn zsh_completes_the_names_of_sessions() {
     if !is_here("zsh") {
         return;
     }
-    let world = world("zsh");
+    let world = world();
     let mut term = Term::start("/usr/bin/zsh".as_ref(), &["-f", "-i"], &world.env, &world.project, (100, 30));
     term.wait_for("the prompt", |screen| screen.lines()[0] == "$");
-    term.send("fpath=(~ $fpath); autoload -U compinit; compinit -u -D; LISTMAX=100; clear\r");
+    term.send("autoload -U compinit; compinit -u -D; source <(hopty completions zsh); LISTMAX=100; clear\r");
     term.wait_for("the prompt", |screen| screen.lines()[0] == "$" && screen.cursor().row == 0);
     for (line, want) in CASES.iter().filter(|(_, want)| !want.is_empty()) {
         term.send(format!("hopty {line}\t"));

@@ -334,9 +334,11 @@ pub(super) enum Verb {
     },
     /// What a shell reads to complete verbs, options and the names of sessions
     ///
-    /// bash: hopty completions bash > ~/.local/share/bash-completion/completions/hopty.
-    /// zsh: hopty completions zsh > _hopty, in a directory of $fpath.
-    /// fish: hopty completions fish > ~/.config/fish/completions/hopty.fish.
+    /// bash, in ~/.bashrc: `source <(hopty completions bash)`
+    ///
+    /// zsh, in ~/.zshrc behind compinit: `source <(hopty completions zsh)`
+    ///
+    /// fish, in ~/.config/fish/config.fish: `hopty completions fish | source`
     Completions {
         /// The shell
         shell: Shell,

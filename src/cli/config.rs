@@ -100,7 +100,9 @@ pub(super) fn how_many_set(resolved: &Resolved) -> String {
 /// A file in which every key is a remark changes nothing, and has them all in view.
 fn init(paths: &Paths) -> Result<u8, Failed> {
     let path = paths.config_file();
-    let failed = |e: std::io::Error| Failed::new(125, e.to_string()).about(path.display());
+    let failed = |e: std::io::Error| {
+        Failed::new(125, e.to_string()).about(path.display()).hint("see to the permissions of its directory, or set XDG_CONFIG_HOME")
+    };
     DirBuilder::new().recursive(true).mode(0o700).create(&paths.config).map_err(failed)?;
     let mut file = match File::options().write(true).create_new(true).mode(0o600).open(&path) {
         Err(e) if e.kind() == ErrorKind::AlreadyExists => {

@@ -14,6 +14,7 @@ use super::prose::fit;
 use crate::client::start::Greeting;
 use crate::client::{self, Hold, Left, Options, Stay};
 use crate::core::ids::SessionName;
+use crate::core::process::Signal;
 use crate::core::time::WallTime;
 use crate::fs::paths::Paths;
 use crate::io::clock::{Clock, local};
@@ -205,13 +206,14 @@ fn print(object: &Value) -> std::io::Result<()> {
     let since = object["state_since"].as_str().and_then(WallTime::parse);
     let since = since.map_or_else(|| text(&object["state_since"]), when);
     line("state", &format!("{}{on} since {since}{from}", text(&object["state"])))?;
-    let exit = &object["exit"];
-    let how = exit["code"].as_u64().map(|code| format!("code {code}")).or_else(|| exit["signal"].as_str().map(visible));
-    if let Some(how) = how {
-        line("exit", &format!("{how} ({})", text(&exit["cause"]).replace('_', " ")))?;
+    if let Some(how) = exit(&object["exit"]) {
+        line("exit", &how)?;
     }
     if !object["conversation"].is_null() {
         line("conversation", &text(&object["conversation"]))?;
+        if let Some(id) = resumable(object).filter(|_| object["state"] == "ended") {
+            line("goes on by", &format!("hopty --resume {id}"))?;
+        }
         line("context", &super::context::line(&object["context"]))?;
     }
     if let Some(limits) = limits(&object["limits"]) {
@@ -226,6 +228,17 @@ fn print(object: &Value) -> std::io::Result<()> {
     }
     line("phase", &text(&object["phase"]))?;
     line("why", &text(&object["why"]))
+}
+
+/// How it ended, once it has.
+fn exit(exit: &Value) -> Option<String> {
+    let cause = visible(exit["cause"].as_str()?).replace('_', " ");
+    let signal = exit["signal"].as_i64().and_then(|number| i32::try_from(number).ok());
+    let by = signal.map_or_else(String::new, |number| format!(" by {}", Signal(number).name()));
+    Some(match exit["code"].as_u64() {
+        Some(code) => format!("code {code} ({cause}{by})"),
+        None => format!("of no known code ({cause}{by})"),
+    })
 }
 
 /// An attached terminal in a few words.

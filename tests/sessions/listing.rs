@@ -1,7 +1,10 @@
 //! `ls`, `status`, `events`, `log`, `why`, `replay`, and how sessions begin and end.
 
+use hopty::standin::script::{Reply, Script};
 use serde_json::{Value, json};
 
+use super::support::claude::Kind;
+use super::support::world::World;
 use super::{assert_fails, detached, end_all, list, support, text, world};
 
 /// The example of CONTRACT C3.
@@ -90,7 +93,9 @@ fn how_a_program_ended_is_told_afterwards() {
         });
         assert_eq!(status["exit"], exit, "{name}");
         let shown = world.ask(&["status", name]);
-        assert!(shown.contains(&format!("  exit          code {} (", exit["code"])), "{shown}");
+        let by = if exit["signal"].is_null() { "" } else { " by SIGSEGV" };
+        let cause = exit["cause"].as_str().unwrap();
+        assert!(shown.contains(&format!("  exit          code {} ({cause}{by})\n", exit["code"])), "{shown}");
     }
     world.assert_nothing_left();
 }
@@ -160,7 +165,24 @@ fn the_list_of_ended_ones_says_how_and_when() {
         assert_eq!(row[3].ends_with(" ago"), ["7", "SIGSEGV"].contains(&exit), "{table}");
     }
     assert!(!world.ask(&["ls"]).contains("EXIT"), "it is nothing to say of living ones");
+    let lost = world.ask(&["status", "lost"]);
+    assert!(lost.contains("  exit          of no known code (host lost)\n"), "{lost}");
     end_all(&world);
+}
+
+#[test]
+fn of_an_ended_conversation_it_is_said_how_it_goes_on() {
+    let world = World::new(Kind::StandIn, Script::list([Reply::text("Hello.").filling(1000)])).unwrap();
+    let term = world.start(&[]);
+    term.wait_box();
+    term.submit("Say hello.");
+    term.wait_text("Hello.");
+    world.wait_state("idle");
+    let id = world.status()["conversation"].as_str().unwrap().to_owned();
+    assert!(!world.ask(&["status"]).contains("goes on by"), "it goes on as it is");
+    world.leave(term);
+    let shown = world.ask(&["status", "proj"]);
+    assert!(shown.contains(&format!("  goes on by    hopty --resume {id}\n")), "{shown}");
 }
 
 #[test]
