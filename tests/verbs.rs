@@ -154,6 +154,9 @@ fn the_configuration_says_where_each_value_came_from() {
     let before = std::fs::read(&file).unwrap();
     assert_eq!(ask(&["config", "init"]).0, Some(1), "it is never written over");
     assert_eq!(std::fs::read(&file).unwrap(), before);
+    let nowhere = home.command(&["config", "init"]).env("XDG_CONFIG_HOME", "/dev/null").output().unwrap();
+    let said = String::from_utf8(nowhere.stderr).unwrap();
+    assert!(nowhere.status.code() == Some(125) && said.contains("\nhint: see to the permissions of its directory"), "{said}");
     std::fs::write(&file, "[restart]\nmode = \"ask\"\n\n[context]\nprofile = \"s3\"\n").unwrap();
     std::fs::write(home.0.path().join(".hopty.toml"), "[context]\nrearm = 7\n").unwrap();
     let shown = ask(&["config"]);
@@ -230,6 +233,14 @@ fn completions_and_manual_pages_have_every_verb() {
     assert!(bash.status.success() && bash.stderr.is_empty(), "{}", String::from_utf8_lossy(&bash.stderr));
     let page = shown(&["man"]);
     assert!(page.contains(".TH hopty 1") && !page.contains("\\-\\-help\\fR"), "{page}");
+    let headings: Vec<&str> = page.lines().filter_map(|line| line.strip_prefix(".SH ")).collect();
+    let wanted =
+        ["NAME", "SYNOPSIS", "DESCRIPTION", "VERBS", "NOTES", "KEYS", "\"EXIT STATUS\"", "FILES", "ENVIRONMENT", "\"SEE ALSO\""];
+    assert_eq!(
+        headings.iter().map(|heading| heading.trim_matches('"')).collect::<Vec<_>>(),
+        wanted.map(|heading| heading.trim_matches('"'))
+    );
+    assert!(page.contains("ctrl\\-\\e and then d detaches"), "{page}");
     for verb in &now {
         assert!(page.contains(&format!("hopty\\-{}(1)", verb.replace('-', "\\-"))), "{verb}: {page}");
         let page = shown(&["man", verb]);

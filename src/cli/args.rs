@@ -42,7 +42,7 @@ impl Cli {
 }
 
 /// What stands below the verbs; clap breaks its lines.
-const NOTES: &str = "\
+pub(super) const NOTES: &str = "\
 `hopty [CLAUDE ARGS...]` is `claude [CLAUDE ARGS...]`, supervised: `hopty --help` and `hopty --version` are Claude's. \
 `hopty -- ARGS...` gives ARGS to Claude even when the first word is a verb. `hopty VERB --help` tells more of a verb.
 

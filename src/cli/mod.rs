@@ -2,6 +2,16 @@
 //!
 //! A first word that is one of hopty's verbs is hopty's; everything else is Claude's. Every verb of the design is reserved,
 //! so that none ever becomes a prompt by mistake.
+//!
+//! | file | what |
+//! |---|---|
+//! | `args`, `usage`, `settings` | the words as clap reads them, what is said of others, and the configuration as it is found |
+//! | `run`, `session`, `list` | starting; attach, detach, restart, stop and status; `ls` |
+//! | `control`, `conversation` | which session or conversation is meant, and talking to its host |
+//! | `send`, `wait`, `screen`, `events`, `replay`, `context`, `handoff`, `channel`, `config`, `check`, `dash`, `demo` | verbs |
+//! | `completions`, `man` | what is made from the tree of verbs |
+//! | `hook`, `statusline` | what Claude calls |
+//! | `error`, `notice`, `prose`, `table` | words for people: failures, what is told unasked, sentences, rows |
 
 mod args;
 mod channel;
@@ -15,10 +25,10 @@ mod dash;
 mod demo;
 mod error;
 mod events;
-mod generate;
 mod handoff;
 mod hook;
 mod list;
+mod man;
 mod notice;
 mod prose;
 mod replay;
@@ -160,7 +170,7 @@ fn verb(verb: Verb, host: Option<Forked>) -> Result<u8, Failed> {
         Verb::Config { verb: None, json } => config::verb(&ConfigVerb::Show { json }),
         Verb::Check { json } => check::check(json),
         Verb::Completions { shell } => completions::completions(shell),
-        Verb::Man { verb } => generate::man(&verb),
+        Verb::Man { verb } => man::man(&verb),
     }
 }
 

@@ -1,0 +1,98 @@
+//! `hopty man`: pages that are made from the tree of verbs in `args`, so that they cannot say anything else.
+
+use std::io::{IsTerminal, Write};
+use std::process::{Command, Stdio};
+
+use clap::CommandFactory;
+use clap_mangen::Man;
+
+use super::args::{Cli, NOTES};
+use super::error::Failed;
+
+/// The manual page of hopty, or of a verb such as `handoff show`: shown where a person looks, as it is where something else reads.
+pub(super) fn man(verb: &[String]) -> Result<u8, Failed> {
+    let page = page(verb)?;
+    if !(std::io::stdout().is_terminal() && shown(&page)) {
+        std::io::stdout().write_all(&page)?;
+    }
+    Ok(0)
+}
+
+fn page(verb: &[String]) -> Result<Vec<u8>, Failed> {
+    // `hopty --help` is Claude's; and the page is what `help` would say.
+    let mut tree =
+        Cli::command().disable_help_flag(true).about("run it in place of claude, and Claude Code never runs out of context");
+    tree.build();
+    let unknown = || Failed::new(2, "no such verb").about(verb.join(" ")).hint("`hopty help` lists the verbs");
+    let of = verb.iter().try_fold(&tree, |at, word| at.find_subcommand(word)).ok_or_else(unknown)?.clone();
+    let of = if of.find_subcommand("help").is_some() { of.mut_subcommand("help", |help| help.hide(true)) } else { of };
+    let of = if verb.is_empty() { of.long_about(LONG) } else { of };
+    let name: Vec<&str> = std::iter::once("hopty").chain(verb.iter().map(String::as_str)).collect();
+    let mut page = Vec::new();
+    let (arguments, verbs) = (of.get_arguments().next().is_some(), of.has_subcommands());
+    let man = Man::new(of.subcommand_help_heading("VERBS"))
+        .title(name.join("-"))
+        .source(concat!("hopty ", env!("CARGO_PKG_VERSION")))
+        .manual("hopty");
+    man.render_title(&mut page)?;
+    man.render_name_section(&mut page)?;
+    man.render_synopsis_section(&mut page)?;
+    man.render_description_section(&mut page)?;
+    if arguments {
+        man.render_options_section(&mut page)?;
+    }
+    if verbs {
+        man.render_subcommands_section(&mut page)?;
+    }
+    if verb.is_empty() {
+        page.extend_from_slice(more().as_bytes());
+    }
+    Ok(page)
+}
+
+/// What hopty is, in a paragraph.
+const LONG: &str = "hopty runs Claude Code in a pseudo-terminal of its own and supervises it: when the context window is nearly full it \
+saves a handoff, stops Claude at a point where no work is lost, starts a fresh one and types the continuation prompt into it, with \
+proof that it was submitted. A session outlives its terminal: `hopty attach` brings it back.";
+
+/// Files and variables, each with what it is for.
+const FILES: [(&str, &str); 4] = [
+    ("~/.config/hopty/config.toml", "Your configuration; `hopty config init` writes one in which every key is a remark."),
+    (".hopty.toml", "The configuration of a project, in its directory."),
+    ("~/.local/state/hopty", "Sessions: sockets and journals."),
+    ("~/.claude/handoff", "Handoffs, each with its record."),
+];
+const VARIABLES: [(&str, &str); 4] = [
+    ("HOPTY_SECTION_KEY", "A key of the configuration, such as HOPTY_RESTART_MODE=ask."),
+    ("HOPTY_SESSION", "In a session, its name: the one that a verb without NAME means."),
+    ("NO_COLOR", "With any value, `ls` and `dash` use no colours."),
+    ("XDG_CONFIG_HOME, XDG_STATE_HOME", "In place of ~/.config and ~/.local/state."),
+];
+
+/// The sections of hopty's own page that are not made from the tree of verbs: the notes of `hopty help`, each under its heading,
+/// and the tables above.
+fn more() -> String {
+    let mut out = String::new();
+    for (heading, text) in ["NOTES", "KEYS", "EXIT STATUS"].into_iter().zip(NOTES.split("\n\n")) {
+        out.push_str(&format!(".SH {heading}\n{}\n", escaped(text)));
+    }
+    for (heading, table) in [("FILES", FILES), ("ENVIRONMENT", VARIABLES)] {
+        out.push_str(&format!(".SH {heading}\n"));
+        out.extend(table.map(|(name, what)| format!(".TP\n{}\n{}\n", escaped(name), escaped(what))));
+    }
+    out + ".SH SEE ALSO\n`hopty man VERB` shows the page of a verb, `hopty check` whether all is there that hopty needs.\n"
+}
+
+/// A line of text as troff reads it; a sign at its begin that would be a command is none.
+fn escaped(text: &str) -> String {
+    let text = text.replace('\\', "\\e").replace('-', "\\-").replace('~', "\\(ti").replace('`', "\\`").replace('\'', "\\(aq");
+    if text.starts_with('.') { format!("\\&{text}") } else { text }
+}
+
+/// Whether `man` has shown it.
+fn shown(page: &[u8]) -> bool {
+    let Ok(mut man) = Command::new("man").args(["-l", "-"]).stdin(Stdio::piped()).spawn() else { return false };
+    // One that ends without reading says so by its code.
+    let _ = man.stdin.take().map(|mut pipe| pipe.write_all(page));
+    man.wait().is_ok_and(|status| status.success())
+}
