@@ -3,7 +3,8 @@
 use hopty::standin::script::{Reply, Script};
 use serde_json::{Value, json};
 
-use super::support::claude::Kind;
+use super::support::claude::{Kind, hopty};
+use super::support::term::Term;
 use super::support::world::World;
 use super::{assert_fails, detached, end_all, list, support, text, world};
 
@@ -171,7 +172,7 @@ fn the_list_of_ended_ones_says_how_and_when() {
 }
 
 #[test]
-fn of_an_ended_conversation_it_is_said_how_it_goes_on() {
+fn a_conversation_in_the_list_and_after_its_end() {
     let world = World::new(Kind::StandIn, Script::list([Reply::text("Hello.").filling(1000)])).unwrap();
     let term = world.start(&[]);
     term.wait_box();
@@ -180,6 +181,20 @@ fn of_an_ended_conversation_it_is_said_how_it_goes_on() {
     world.wait_state("idle");
     let id = world.status()["conversation"].as_str().unwrap().to_owned();
     assert!(!world.ask(&["status"]).contains("goes on by"), "it goes on as it is");
+    // In a terminal a row is a line, and the state has a colour where colours are wanted.
+    let listed = |no_color: &str| {
+        let mut env = world.env.clone();
+        env.push(("NO_COLOR".into(), no_color.into()));
+        let mut term = Term::start(&hopty(), &["ls"], &env, &world.project, (40, 10));
+        assert_eq!(term.wait_exit(), 0);
+        (String::from_utf8(term.bytes()).unwrap(), term.lines())
+    };
+    let (bytes, lines) = listed("");
+    assert!(bytes.contains("\u{1b}[32midle\u{1b}[m") && bytes.matches('\u{1b}').count() == 2, "{bytes:?}");
+    assert!(lines[1].starts_with("proj  idle") && lines[1].ends_with("/proj") && lines[1].contains('…'), "{lines:?}");
+    assert_eq!(lines.iter().filter(|line| !line.is_empty()).count(), 2, "{lines:?}");
+    assert!(!listed("1").0.contains('\u{1b}'));
+    assert!(world.ask(&["ls"]).trim_end().ends_with(world.project.to_str().unwrap()), "and whole for a program");
     world.leave(term);
     let shown = world.ask(&["status", "proj"]);
     assert!(shown.contains(&format!("  goes on by    hopty --resume {id}\n")), "{shown}");
