@@ -187,6 +187,7 @@ fn a_conversation_in_the_list_and_after_its_end() {
         env.push(("NO_COLOR".into(), no_color.into()));
         let mut term = Term::start(&hopty(), &["ls"], &env, &world.project, (40, 10));
         assert_eq!(term.wait_exit(), 0);
+        term.wait_for("the row", |screen| screen.lines()[1].ends_with("/proj"));
         (String::from_utf8(term.bytes()).unwrap(), term.lines())
     };
     let (bytes, lines) = listed("");
