@@ -19,6 +19,8 @@ use crate::tty::raw;
 const EXCERPT: usize = 25;
 /// The widest that text is set, in columns.
 const WIDEST: usize = 100;
+/// Columns that text has at least beside a word.
+const BESIDE: usize = 28;
 
 /// How the page is set.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -97,7 +99,9 @@ impl Page<'_> {
     pub(super) fn whole(&self) -> String {
         let mut out = String::new();
         let took = format!("it worked, in {:.0} seconds. Everything below was checked.", self.took.as_secs_f64());
-        let _ = writeln!(out, "\n{}\n", self.form.bold(&format!("hopty demo: {took}")));
+        out.push('\n');
+        self.heading(&mut out, &format!("hopty demo: {took}"));
+        out.push('\n');
         self.happened(&mut out);
         self.why(&mut out, "Why, in hopty's own words (from its journal)");
         self.handoff(&mut out);
@@ -194,7 +198,7 @@ impl Page<'_> {
         ];
         self.heading(out, "Figures of this run");
         for (what, figure) in rows {
-            let _ = writeln!(out, "  {what:<45}  {figure}");
+            self.row(out, (what, false), 45, &figure);
         }
         out.push('\n');
     }
@@ -226,12 +230,33 @@ impl Page<'_> {
             ("hopty restart", "hand over now, at the next safe point"),
         ];
         for (command, what) in rows {
-            let _ = writeln!(out, "  {}  {what}", self.form.bold(&format!("{command:<13}")));
+            self.row(out, (command, true), 13, what);
         }
     }
 
     fn heading(&self, out: &mut String, text: &str) {
-        let _ = writeln!(out, "{}", self.form.bold(text));
+        for row in wrap(text, self.form.width.saturating_sub(1)) {
+            let _ = writeln!(out, "{}", self.form.bold(&row));
+        }
+    }
+
+    /// A word of up to `column` columns and what is to be said of it, beside it, or behind it where that would be too narrow.
+    fn row(&self, out: &mut String, (word, bold): (&str, bool), column: usize, text: &str) {
+        let indent = column + 4;
+        if self.form.width < indent + BESIDE {
+            for (n, row) in wrap(&format!("{word}: {text}"), self.form.width.saturating_sub(5)).iter().enumerate() {
+                let _ = writeln!(out, "{}{row}", if n == 0 { "  " } else { "    " });
+            }
+            return;
+        }
+        for (n, row) in wrap(text, self.form.width.saturating_sub(indent + 1)).iter().enumerate() {
+            let word = format!("{word:<column$}");
+            let head = match n {
+                0 => format!("  {}  ", if bold { self.form.bold(&word) } else { word }),
+                _ => " ".repeat(indent),
+            };
+            let _ = writeln!(out, "{head}{row}");
+        }
     }
 
     /// A paragraph with something in front of it.
@@ -283,6 +308,22 @@ mod tests {
         assert!(text.lines().all(|line| line.chars().count() <= 80), "{text}");
         let painted = page(&facts, &entries, Some(Palette::Plain)).whole();
         assert!(painted.contains("\x1b[1m") && !painted.contains("\x1b[3"), "NO_COLOR leaves bold");
+    }
+
+    #[test]
+    fn a_narrow_terminal_breaks_no_word_of_it() {
+        let (facts, entries) = (good(), entries());
+        for width in [40, 60, 77] {
+            let mut page = page(&facts, &entries, None);
+            page.form.width = width;
+            let text = page.whole();
+            let own = text.lines().filter(|line| !line.starts_with("  | "));
+            assert!(own.clone().all(|line| line.chars().count() <= width), "{width}:\n{text}");
+            let words: Vec<&str> = own.flat_map(str::split_whitespace).collect();
+            for word in ["arguments", "checked.", "conversation", "(with", "status"] {
+                assert!(words.iter().any(|found| found.trim_end_matches([':', ',']) == word), "{word} at {width}:\n{text}");
+            }
+        }
     }
 
     #[test]
