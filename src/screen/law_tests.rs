@@ -132,6 +132,21 @@ fn mend_torn(bytes: &mut Vec<u8>) {
     }
 }
 
+/// Puts other bytes that are no character in the place of lone ones of the old C1 range, which the parser takes for controls.
+fn unlike_controls(bytes: &mut [u8]) {
+    let mut at = 0;
+    while at < bytes.len() {
+        at += match decode(&bytes[at..]) {
+            Decoded::Broken(1) => {
+                bytes[at] |= 0xf8;
+                1
+            }
+            Decoded::Char(_, len) | Decoded::Broken(len) => len,
+            Decoded::Cut => break,
+        }
+    }
+}
+
 #[test]
 fn a_torn_character_in_a_title_is_none() {
     let mut screen = Screen::new(20, 1);
@@ -163,6 +178,7 @@ proptest! {
 
     #[test]
     fn the_short_way_leads_where_the_parser_leads((cols, rows) in size(), mut bytes in input()) {
+        unlike_controls(&mut bytes);
         // The parser alone would carry out a command that is cancelled.
         if bytes.windows(2).any(|pair| pair == b"\x1b]" || pair == b"\x1bP") {
             bytes.retain(|byte| !matches!(byte, 0x18 | 0x1a));

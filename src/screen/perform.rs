@@ -1,7 +1,7 @@
 //! What the parser calls: text, control characters, short escape sequences. Longer ones go on to `csi.rs` and `osc.rs`.
 //!
-//! Device control strings are ignored, but for the question for a setting (DECRQSS). So are the C1 controls (0x80-0x9f),
-//! which few terminals obey in UTF-8.
+//! Device control strings are ignored, but for the question for a setting (DECRQSS). So are the C1 controls
+//! (U+0080 to U+009F), which few terminals obey in UTF-8; a byte of theirs alone is no character, and is shown as one that is none.
 
 use vte::Perform;
 

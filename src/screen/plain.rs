@@ -35,14 +35,12 @@ impl Terminal {
                     self.control(byte);
                     1
                 }
-                byte => match self.put_text(rest) {
+                _ => match self.put_text(rest) {
                     0 => match decode(rest) {
                         Decoded::Char(ch, len) => {
                             self.put(ch);
                             len
                         }
-                        // As `vte` has it: a lone byte of the old C1 range is one of those controls, which do nothing here.
-                        Decoded::Broken(1) if byte <= 0x9f => 1,
                         Decoded::Broken(len) => {
                             self.put(char::REPLACEMENT_CHARACTER);
                             len
@@ -86,7 +84,34 @@ pub(super) fn printable(bytes: &[u8]) -> usize {
 
 #[cfg(test)]
 mod tests {
+    use super::super::Screen;
     use super::*;
+
+    #[test]
+    fn what_is_no_character_is_shown_once_for_each_part_that_could_begin_one() {
+        let shown = |bytes: &[u8]| {
+            let mut screen = Screen::new(10, 1);
+            screen.feed(bytes);
+            screen.lines().concat().replace('\u{fffd}', "?")
+        };
+        let table: [(&[u8], &str); 10] = [
+            (b"a\x80\x9fb", "a??b"),
+            (b"a\x9b2Jb", "a?2Jb"),
+            (b"\xc0\x80z", "??z"),
+            (b"\xf5\x80\x80\x80z", "????z"),
+            (b"\xed\xa0\x80z", "???z"),
+            (b"\xe2\x82z", "?z"),
+            (b"\xf0\x9f\x98\xe2\x82\xacz", "?€z"),
+            (b"\xe2\x82\x1b[Cz", "? z"),
+            (b"\xc2\x85\xc2\x9bz", "z"),
+            (b"\xff\xfe\xbfz", "???z"),
+        ];
+        for (bytes, expected) in table {
+            assert_eq!(shown(bytes), expected, "{bytes:x?}");
+            let lossy = String::from_utf8_lossy(bytes).replace('\u{fffd}', "?");
+            assert!(bytes.contains(&0x1b) || lossy.chars().filter(|ch| !ch.is_control()).eq(expected.chars()), "{lossy}");
+        }
+    }
 
     #[test]
     fn a_run_ends_before_the_first_byte_that_is_not_printable() {
