@@ -120,7 +120,8 @@ impl Terminal {
             },
             'r' => self.set_rows(args),
             's' if self.is_on(Mode::SideMargins) => self.set_columns(args),
-            's' if args.len() == 1 && args.value(0) == 0 => self.save_caret(),
+            // Numbers or not: xterm, alacritty and tmux look at none here.
+            's' => self.save_caret(),
             'u' => self.restore_caret(),
             't' => self.window(args),
             _ => {}
@@ -252,6 +253,7 @@ mod tests {
             ("\x1b[Z", (8, 4)),
             ("\x1b[9Z", (0, 4)),
             ("\x1b[s\x1b[H\x1b[u", (10, 4)),
+            ("\x1b[2;5s\x1b[H\x1b[u", (10, 4)),
         ];
         for (bytes, place) in table {
             assert_eq!(at(bytes), place, "{bytes:?}");

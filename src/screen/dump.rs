@@ -348,13 +348,12 @@ impl Terminal {
         brush.cells(row, col, end);
     }
 
-    /// The column of the character that was just written, if there is one: it stands before the caret, or under it at the edge.
-    pub(super) fn just_written(&self) -> Option<usize> {
+    /// The column of the character that was just written, if there is one: it stands before the caret, or under it where it waits.
+    fn just_written(&self) -> Option<usize> {
         let (caret, ch) = (&self.caret, self.last?);
         let row = self.page.grid.rows().get(caret.row)?;
-        let at_the_edge = caret.pending || (caret.col + 1 == self.edge() && !self.is_on(Mode::AutoWrap));
-        let places = [at_the_edge.then_some(caret.col), caret.col.checked_sub(1)];
-        places.into_iter().flatten().map(|col| start(row, col)).find(|col| {
+        let place = if caret.pending { caret.col } else { caret.col.checked_sub(1)? };
+        Some(start(row, place)).filter(|col| {
             let cell = row.cell(*col);
             cell.ch() == ch && cell.look() == caret.look
         })

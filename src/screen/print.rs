@@ -29,8 +29,8 @@ impl Terminal {
             if run.is_empty() {
                 return;
             }
-            if !self.caret.pending {
-                // Without autowrap all that is left goes into the last column.
+            if !self.is_on(Mode::AutoWrap) {
+                // All that is left goes into the last column.
                 run = &run[run.len() - 1..];
             }
         }
@@ -66,12 +66,16 @@ impl Terminal {
         }
     }
 
-    /// REP: writes the last character again. Bounded by the width of the screen: programs repeat inside a row, and five
-    /// bytes must not cost a million cells.
+    /// REP: writes the last character again. A few bytes must not cost more than a screen full of it: what is behind that
+    /// is cut by whole rows, which leaves the same screen.
     pub(super) fn repeat(&mut self, count: usize) {
         let Some(ch) = self.last else { return };
-        for _ in 0..count.min(self.cols) {
-            if width(ch) == Some(2) {
+        let wide = width(ch) == Some(2);
+        let in_row = (self.cols / if wide { 2 } else { 1 }).max(1);
+        let whole = in_row * self.rows;
+        let count = if count < whole { count } else { whole + (count - whole) % in_row };
+        for _ in 0..count {
+            if wide {
                 self.put_wide(ch);
             } else {
                 self.put_narrow(ch);
@@ -99,7 +103,8 @@ impl Terminal {
 
     #[inline]
     fn put_wide(&mut self, ch: char) {
-        if self.cols < 2 {
+        // Where it does not fit and must not wrap, it is not written at all.
+        if self.cols < 2 || (self.caret.col + 2 > self.edge() && !self.is_on(Mode::AutoWrap)) {
             return;
         }
         if self.caret.pending {
@@ -107,15 +112,11 @@ impl Terminal {
         }
         let look = self.caret.look;
         if self.caret.col + 2 > self.edge() {
-            if self.is_on(Mode::AutoWrap) {
-                let (col, blank) = (self.caret.col, self.blank());
-                if let Some(row) = self.page.grid.row_mut(self.caret.row) {
-                    row.erase(col, col + 1, blank);
-                }
-                self.wrap(End::Gap);
-            } else {
-                self.caret.col = self.edge() - 2;
+            let (col, blank) = (self.caret.col, self.blank());
+            if let Some(row) = self.page.grid.row_mut(self.caret.row) {
+                row.erase(col, col + 1, blank);
             }
+            self.wrap(End::Gap);
         }
         let (col, edge) = (self.caret.col, self.edge());
         let insert = self.inserts(col);
@@ -136,13 +137,14 @@ impl Terminal {
         self.modes.is_on(Mode::Insert) && self.region.has_col(col)
     }
 
-    /// Moves the caret behind what was written; in the last column before the edge it stays and waits.
+    /// Moves the caret behind what was written; in the last column before the edge it stays and waits, also where nothing
+    /// wraps: that may be switched on before the next character comes.
     #[inline]
     fn advance(&mut self, width: usize, edge: usize) {
         self.caret.col += width;
         if self.caret.col >= edge {
             self.caret.col = edge - 1;
-            self.caret.pending = self.modes.is_on(Mode::AutoWrap);
+            self.caret.pending = true;
             // What was there before went on in the next row; this does not yet.
             if let Some(row) = self.page.grid.row_mut(self.caret.row).filter(|_| edge == self.cols) {
                 row.wrapped = false;
@@ -150,7 +152,7 @@ impl Terminal {
         }
     }
 
-    /// Goes on in the next row. A wait from before autowrap was switched off is dropped.
+    /// Goes on in the next row; without autowrap the last column is written again.
     fn wrap(&mut self, end: End) {
         self.caret.pending = false;
         if !self.is_on(Mode::AutoWrap) {
@@ -166,11 +168,9 @@ impl Terminal {
         self.caret.col = self.region.left;
     }
 
-    /// Joins a mark to the character before the caret; at the left edge there is none, and it is dropped. Without autowrap the last
-    /// column's is under the caret, if that was just written.
+    /// Joins a mark to the character before the caret, or under it where it waits; at the left edge there is none, and it is dropped.
     fn combine(&mut self, mark: char) {
-        let under = self.caret.pending || self.just_written() == Some(self.caret.col);
-        let col = match (under, self.caret.col) {
+        let col = match (self.caret.pending, self.caret.col) {
             (true, col) => col,
             (false, 0) => return,
             (false, col) => col - 1,
@@ -206,7 +206,21 @@ mod tests {
     fn without_autowrap_the_last_column_is_overwritten() {
         assert_eq!(lines(3, 2, "\x1b[?7labcde"), ["abe", ""]);
         assert_eq!(lines(3, 2, "abc\x1b[?7ld"), ["abd", ""]);
-        assert_eq!(lines(3, 2, "\x1b[?7lab漢"), ["a漢", ""]);
+        assert_eq!(lines(3, 2, "\x1b[?7labcde漢\u{301}"), ["abe\u{301}", ""]);
+    }
+
+    #[test]
+    fn without_autowrap_a_wide_character_that_does_not_fit_is_not_written() {
+        assert_eq!(lines(3, 2, "\x1b[?7lab漢"), ["ab", ""]);
+        assert_eq!(lines(4, 2, "\x1b[?7lab漢字"), ["ab漢", ""]);
+        assert_eq!(lines(3, 2, "\x1b[?7labc漢\x1b[?7hd"), ["abc", "d"]);
+    }
+
+    #[test]
+    fn the_last_column_waits_for_autowrap_to_come() {
+        assert_eq!(lines(3, 2, "\x1b[?7labcd\x1b[?7he"), ["abd", "e"]);
+        assert_eq!(lines(3, 2, "\x1b[?7labc\x08\x1b[?7he"), ["aec", ""]);
+        assert_eq!(lines(3, 2, "\x1b[?7lé漢\x1b[?7he"), ["é漢", "e"]);
     }
 
     #[test]
@@ -253,7 +267,11 @@ mod tests {
     fn the_last_character_is_repeated_within_bounds() {
         assert_eq!(lines(6, 2, "a\x1b[3b"), ["aaaa", ""]);
         assert_eq!(lines(6, 2, "漢\x1b[b"), ["漢漢", ""]);
-        assert_eq!(lines(4, 2, "a\x1b[65535b"), ["aaaa", "a"]);
+        assert_eq!(lines(4, 2, "a\x1b[6b"), ["aaaa", "aaa"]);
+        assert_eq!(lines(4, 2, "a\x1b[65535b"), ["aaaa", "aaaa"]);
+        assert_eq!(lines(4, 2, "a\x1b[65533b"), ["aaaa", "aa"]);
+        assert_eq!(lines(5, 2, "漢\x1b[65532b"), ["漢漢", "漢"]);
+        assert_eq!(lines(1, 2, "漢a\x1b[65532b"), ["a", "a"]);
         assert_eq!(lines(4, 2, "\x1b[5b"), ["", ""]);
         assert_eq!(lines(4, 1, "\x1b(0q\x1b[2b"), ["───"]);
         assert_eq!(lines(4, 1, "a\x1b[m\x1b[2b"), ["a"]);
