@@ -76,7 +76,7 @@ impl Terminal {
             match (number, on) {
                 (1048, true) => return self.save_caret(),
                 (1048, false) => return self.restore_caret(),
-                (3, _) if self.is_on(Mode::AllowColumns) => return self.change_columns(),
+                (3, _) if on || self.is_on(Mode::AllowColumns) => return self.change_columns(),
                 (2, _) => {
                     self.extras.vt52 = !on;
                     return;
@@ -98,8 +98,9 @@ impl Terminal {
         }
     }
 
-    /// DECCOLM, where mode 40 allows it: the screen is erased and the margins are gone. The window's width is its owner's business,
-    /// who tells of it.
+    /// DECCOLM: the screen is erased and the margins are gone. The window's width is its owner's business, who tells of it. 132
+    /// columns erase in most terminals without mode 40, too (alacritty, tmux, kitty, foot); 80 are part of what `tput init` sends, and do
+    /// nothing in most without it.
     fn change_columns(&mut self) {
         if !self.is_on(Mode::KeepOnColumns) {
             self.clear_page();
@@ -247,11 +248,12 @@ mod tests {
     #[test]
     fn another_number_of_columns_erases_where_it_is_allowed() {
         let after = |bytes: &str| screen(&format!("\x1b[2;3r\x1b[3;5Hold{bytes}")).lines();
-        assert_eq!(after("\x1b[?3h\x1b[?3lx"), ["", "", "    oldx"]);
+        assert_eq!(after("\x1b[?3lx"), ["", "", "    oldx"]);
+        assert_eq!(after("\x1b[2;3r\x1b[?3hx\x1b[?3l\x1b[3;1H\ny"), ["", "", "y"]);
         assert_eq!(after("\x1b[?40h\x1b[?3hx"), ["x", "", ""]);
         assert_eq!(after("\x1b[?40h\x1b[?3l\x1b[3;1H\nx"), ["", "", "x"]);
         assert_eq!(after("\x1b[?40;95h\x1b[?3hx"), ["x", "", "    old"]);
-        assert_eq!(after("\x1b[?40h\x1b[?40;3hx\x1b[?40l\x1b[?3h"), ["x", "", ""]);
+        assert_eq!(after("\x1b[?40h\x1b[?40;3hx\x1b[?40l\x1b[?3l"), ["x", "", ""]);
     }
 
     #[test]
