@@ -87,7 +87,7 @@ fn fuzz(name: &str, mut try_one: impl FnMut(&mut Random)) {
     println!("{name}: {n} inputs in {:?}", began.elapsed());
 }
 
-const WRITTEN: [&str; 45] = [
+const WRITTEN: [&str; 48] = [
     "text",
     "漢字",
     "e\u{301}",
@@ -110,6 +110,9 @@ const WRITTEN: [&str; 45] = [
     "\x1b[9999S",
     "\x1b[9999T",
     "\x1b[9999b",
+    "\x1b[?7l",
+    "\x1b[?7h",
+    "\x1b[?3h",
     "\x1b[2;4r",
     "\x1b[?69h\x1b[3;9s",
     "\x1b[46;2;2;4;9$x",

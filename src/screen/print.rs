@@ -73,7 +73,16 @@ impl Terminal {
         let wide = width(ch) == Some(2);
         let in_row = (self.cols / if wide { 2 } else { 1 }).max(1);
         let whole = in_row * self.rows;
-        let count = if count < whole { count } else { whole + (count - whole) % in_row };
+        let mut count = if count < whole { count } else { whole + (count - whole) % in_row };
+        if matches!(ch, ' '..='~') && self.caret.charsets.is_ascii() {
+            let run = [ch as u8; 64];
+            while count > 0 {
+                let part = count.min(run.len());
+                self.put_ascii(&run[..part]);
+                count -= part;
+            }
+            return;
+        }
         for _ in 0..count {
             if wide {
                 self.put_wide(ch);
@@ -269,6 +278,7 @@ mod tests {
         assert_eq!(lines(6, 2, "漢\x1b[b"), ["漢漢", ""]);
         assert_eq!(lines(4, 2, "a\x1b[6b"), ["aaaa", "aaa"]);
         assert_eq!(lines(4, 2, "a\x1b[65535b"), ["aaaa", "aaaa"]);
+        assert_eq!(lines(90, 2, "a\x1b[100b"), ["a".repeat(90), "a".repeat(11)]);
         assert_eq!(lines(4, 2, "a\x1b[65533b"), ["aaaa", "aa"]);
         assert_eq!(lines(5, 2, "漢\x1b[65532b"), ["漢漢", "漢"]);
         assert_eq!(lines(1, 2, "漢a\x1b[65532b"), ["a", "a"]);
