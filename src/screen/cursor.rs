@@ -191,6 +191,14 @@ impl Charsets {
         bytes
     }
 
+    /// What has to come before a character that was shown last, for it to be read as itself again: a single shift where it was read in
+    /// one, and the set that text is read in would make another of it.
+    pub(super) fn again(self, ch: char) -> &'static str {
+        let is_itself = |at: usize| self.sets.get(at).is_some_and(|set| set.map(ch) == ch);
+        let shifts = [(usize::from(self.shown & 3), ""), (2, "\x1bN"), (3, "\x1bO")];
+        shifts.into_iter().find(|(at, _)| is_itself(*at)).map_or("", |(_, shift)| shift)
+    }
+
     /// The sequences that bring ASCII back everywhere.
     pub(super) fn undo(self) -> String {
         let changed = "()*+".chars().zip(self.sets).filter(|(_, set)| *set != Charset::Ascii);

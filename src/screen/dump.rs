@@ -344,6 +344,7 @@ impl Terminal {
             brush.push(&format!("\x1b[{}P", 1 + usize::from(wide)));
         }
         brush.push(&caret.charsets.redo());
+        brush.push(caret.charsets.again(row.cell(col).ch()));
         brush.push(&last);
         brush.cells(row, col, end);
     }

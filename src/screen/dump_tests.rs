@@ -113,3 +113,16 @@ fn no_input_of_many_makes_a_screen_or_its_dump_fail() {
         assert!(fresh.take_queries().is_empty());
     }
 }
+
+#[test]
+fn the_character_of_a_single_shift_is_written_as_itself_again() {
+    for bytes in ["\x1b(0\x1b+A\x1bOe", "\x1b(0\x1bNe\u{301}", "\x1b(A\x1b*0\x1bO#", "\x1b(0\x1b*A\x1bN#", "\x1b*0\x1bNq", "\x1b(0q"] {
+        let mut screen = Screen::new(6, 2);
+        screen.feed(bytes.as_bytes());
+        let mut fresh = Screen::new(6, 2);
+        fresh.feed(&screen.dump().screen);
+        assert_eq!(fresh, screen, "{bytes:?}");
+        [&mut screen, &mut fresh].into_iter().for_each(|screen| screen.feed(b"\x1b[bq"));
+        assert_eq!(fresh, screen, "{bytes:?}");
+    }
+}
