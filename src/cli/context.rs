@@ -197,6 +197,7 @@ fn of_transcript(paths: &Paths, found: Transcript) -> Result<Answer, Failed> {
         statusline: None,
         statusline_window: known_window(paths, &found.path),
         transcript: facts.fill().map(|fill| Count { tokens: fill.tokens, age_ms: fill.at.as_deref().and_then(age) }),
+        compacted: facts.fill().is_some_and(|fill| fill.message_id.is_empty()),
         answered: facts.model().is_some(),
         bytes: extent.bytes,
         models: facts.model().map(str::to_owned).into_iter().collect(),

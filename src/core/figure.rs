@@ -64,6 +64,8 @@ pub struct Sources {
     pub statusline_window: Option<u64>,
     /// The last answer in the transcript, or what a compaction left.
     pub transcript: Option<Count>,
+    /// That count is what a compaction left.
+    pub compacted: bool,
     /// Whether Claude has answered in it at all.
     pub answered: bool,
     /// The size of the transcript in bytes.
@@ -149,7 +151,7 @@ impl Figure {
         let (taken, why) = match (by(TokensFrom::Statusline), window_by(WindowFrom::Statusline)) {
             (true, true) => ("tokens and window", "the transcript has no usage yet"),
             (true, false) => ("tokens", "the transcript has no usage yet"),
-            (false, true) if count.is_some_and(|c| c.tokens == 0) => ("window", "it has no tokens until the next answer"),
+            (false, true) if count.is_none_or(|c| c.tokens == 0) => ("window", "it has no tokens until the next answer"),
             (false, true) => ("window", "the transcript has each answer before the status line is called"),
             (false, false) if sources.statusline_window.is_some() => ("nothing", "context.window is set"),
             (false, false) => ("nothing", "Claude has not called it, or another status line stands before hopty's"),
@@ -161,7 +163,11 @@ impl Figure {
                 format!("{} tokens", count.tokens),
                 count.age_ms,
                 "tokens",
-                "input, cache read and cache creation of the last answer that no sub-agent gave, or what a compaction left",
+                if sources.compacted {
+                    "what a compaction left, as Claude wrote it down; its status line says 0 until the next answer"
+                } else {
+                    "input, cache read and cache creation of the last answer that no sub-agent gave"
+                },
             ),
             None if sources.answered => {
                 tried("transcript", "no usage".to_owned(), None, "nothing", "its answers carry no token counts")
@@ -237,6 +243,7 @@ mod tests {
             statusline: count(163_000),
             statusline_window: Some(200_000),
             transcript: count(164_000),
+            compacted: false,
             answered: true,
             bytes: 1_789_000,
             models: vec!["claude-opus-5-5".to_owned()],

@@ -26,7 +26,8 @@ impl Host {
         let plugin = self.plugin.as_ref().map(|p| p.display().to_string());
         let next = NextRun {
             session_id: id.clone(),
-            model: self.watching.model.clone(),
+            model: self.watching.model.started().map(str::to_owned),
+            switched: self.watching.switched().map(str::to_owned),
             permission_mode: self.recorder.supervisor.permission_mode().map(str::to_owned),
             plugin_dir: plugin.clone(),
             settings: self.settings.clone(),

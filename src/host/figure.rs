@@ -3,10 +3,26 @@
 use serde_json::{Value, json};
 
 use super::Host;
-use super::watching::Following;
+use super::watching::{Following, Watching};
 use crate::core::figure::{Count, Figure, Sources};
 use crate::core::time::WallTime;
 use crate::io::clock::Clock;
+
+impl Watching {
+    /// Names of the model, the best first.
+    pub fn models(&self) -> impl Iterator<Item = &str> {
+        self.model.names(self.own.model.as_deref(), self.answered())
+    }
+
+    /// The model that the person changed to.
+    pub fn switched(&self) -> Option<&str> {
+        self.model.switched(self.own.model.as_deref(), self.answered())
+    }
+
+    fn answered(&self) -> Option<&str> {
+        self.following.as_ref().and_then(|f| f.facts.model())
+    }
+}
 
 impl Host {
     /// How full the conversation's window is.
@@ -28,6 +44,7 @@ impl Host {
             statusline,
             statusline_window: spoken.and_then(|(said, _)| said.window),
             transcript: fill.map(|fill| Count { tokens: fill.tokens, age_ms: fill.at.as_deref().and_then(age) }),
+            compacted: fill.is_some_and(|fill| fill.message_id.is_empty()),
             answered: facts.is_some_and(|facts| facts.model().is_some()),
             bytes: following.map_or(0, Following::bytes),
             models: self.watching.models().map(str::to_owned).collect(),

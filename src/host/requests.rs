@@ -246,7 +246,7 @@ impl Host {
             call.hook.prompt = Some(PromptOf::Sent);
         }
         if let Some(model) = &call.model {
-            self.watching.model = Some(model.clone());
+            self.watching.model.start(model);
         }
         match call.hook.event {
             HookEvent::UserPromptSubmit if !call.hook.agent => {

@@ -13,6 +13,7 @@ use crate::claude::plugin;
 use crate::core::claude::args::Facts as OwnArgs;
 use crate::core::claude::settings::{Given, given, merge};
 use crate::core::claude::statusline::StatusLine;
+use crate::core::time::Stamp;
 use crate::fs::atomic;
 use crate::fs::paths::Paths;
 use crate::io::clock::Clock;
@@ -57,13 +58,25 @@ pub(super) fn settings(paths: &Paths, project: &Path, own: &OwnArgs, session: &P
 impl Host {
     /// A status-line payload: the window that Claude itself reports, and its tokens for as long as the transcript has none.
     pub(super) fn status_line(&mut self, payload: &Value) {
-        let Some(mut reported) = StatusLine::read(payload) else { return };
+        let Some(reported) = StatusLine::read(payload) else { return };
+        let now = self.clock.now();
         if self.watching.following.as_ref().is_some_and(|f| f.conversation == reported.conversation) {
-            if let Some((earlier, _)) = &self.watching.status_line {
-                reported.keep_limits(earlier, u64::try_from(Clock::wall().0 / 1000).unwrap_or(0));
-            }
-            self.watching.status_line = Some((reported, self.clock.now()));
+            self.spoken(reported, now);
             self.tell_transcript();
+        } else {
+            // With `--continue` it may come before the hook that names the conversation (measured on 2.1.330), and it comes once.
+            self.watching.early_line = Some((reported, now));
         }
+    }
+
+    /// What the status line said of the conversation that is followed.
+    pub(super) fn spoken(&mut self, mut reported: StatusLine, at: Stamp) {
+        if let Some((earlier, _)) = &self.watching.status_line {
+            reported.keep_limits(earlier, u64::try_from(Clock::wall().0 / 1000).unwrap_or(0));
+        }
+        if let Some(model) = &reported.model {
+            self.watching.model.tell(model, reported.window);
+        }
+        self.watching.status_line = Some((reported, at));
     }
 }

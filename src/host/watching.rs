@@ -8,6 +8,7 @@ use crate::claude::sessions_file::{self, Said};
 use crate::core::claude::args::Facts as OwnArgs;
 use crate::core::claude::facts::Facts;
 use crate::core::claude::lines::LineSplitter;
+use crate::core::claude::model::Model;
 use crate::core::claude::settings::{CodeDigest, Role, SettingsFile};
 use crate::core::claude::statusline::StatusLine;
 use crate::core::context::Fill;
@@ -84,12 +85,14 @@ pub(super) struct Watching {
     pub following: Option<Following>,
     /// The goal of the chain, inherited by every conversation after the first.
     pub goal: Option<String>,
-    /// The model that SessionStart named.
-    pub model: Option<String>,
+    /// The model that Claude runs.
+    pub model: Model,
     /// Where the conversation works, by its hooks, when that is not the session's directory.
     pub moved_to: Option<String>,
     /// What Claude's status line said last, and when.
     pub status_line: Option<(StatusLine, Stamp)>,
+    /// The same of a conversation that no hook has named yet.
+    pub early_line: Option<(StatusLine, Stamp)>,
     /// What `.context-status` was last given.
     pub status_file: String,
     /// Why the program could not be started.
@@ -99,7 +102,7 @@ pub(super) struct Watching {
     pub signals: super::signal_file::Signals,
     project: PathBuf,
     launch_settings: CodeDigest,
-    own: OwnArgs,
+    pub own: OwnArgs,
     claude: bool,
     needs_poll: bool,
     /// That nothing tells was said.
@@ -115,9 +118,10 @@ impl Watching {
             watcher: polling::watcher(),
             following: None,
             goal: None,
-            model: None,
+            model: Model::default(),
             moved_to: None,
             status_line: None,
+            early_line: None,
             status_file: String::new(),
             failure: None,
             sessions_file: None,
@@ -165,6 +169,7 @@ impl Watching {
             }
             self.sessions_file = Some(file);
             self.said = None;
+            self.model.run_begins();
         }
     }
 
@@ -214,12 +219,6 @@ impl Watching {
     pub fn settings_changed(&self, paths: &Paths) -> Vec<String> {
         let changes = self.launch_settings.changes(&self.settings(paths));
         changes.into_iter().map(|(key, change)| format!("{key} {}", change.word())).collect()
-    }
-
-    /// Names of the model, the best first: what SessionStart said, what answered last, what the person asked for.
-    pub fn models(&self) -> impl Iterator<Item = &str> {
-        let answered = self.following.as_ref().and_then(|f| f.facts.model());
-        [self.model.as_deref(), answered, self.own.model.as_deref()].into_iter().flatten()
     }
 }
 
@@ -278,6 +277,9 @@ impl Host {
             }
             self.watching.following = Some(following);
             self.first_conversation.get_or_insert_with(|| conversation.clone());
+        }
+        if let Some((line, at)) = self.watching.early_line.take_if(|(line, _)| line.conversation == *conversation) {
+            self.spoken(line, at);
         }
         let path = transcript.map(PathBuf::from).or_else(|| self.paths.find_transcript(conversation));
         self.follow_file(path);

@@ -177,7 +177,7 @@ fn choose(request: &Request, shared: &Shared) -> Option<Reply> {
             let n = shared.main_seen.fetch_add(1, Ordering::SeqCst);
             Some(shared.script.reply(request, n))
         }
-        Kind::Subagent => Some(Reply::text("The sub-agent is done.")),
+        Kind::Subagent => Some(shared.script.subagent()),
         Kind::Compact => Some(Reply::text("<analysis>short</analysis>\n<summary>\nA summary of the work so far.\n</summary>")),
         // Title requests name a JSON schema; the other helpers read plain text and take this as well.
         Kind::Auxiliary => Some(Reply::text(r#"{"title": "Scripted session"}"#)),

@@ -154,7 +154,10 @@ impl Reply {
 type Choose = dyn Fn(&Request, usize) -> Reply + Send + Sync;
 
 /// Chooses the reply to each main request.
-pub struct Script(Kind);
+pub struct Script {
+    main: Kind,
+    subagent: Reply,
+}
 
 enum Kind {
     List(Mutex<VecDeque<Reply>>),
@@ -165,13 +168,30 @@ impl Script {
     /// These replies in order; after the last one every request is answered with the text `ok`.
     #[must_use]
     pub fn list(replies: impl IntoIterator<Item = Reply>) -> Script {
-        Script(Kind::List(Mutex::new(replies.into_iter().collect())))
+        Script::of(Kind::List(Mutex::new(replies.into_iter().collect())))
     }
 
     /// The reply is computed from the request and its number among the main requests, from 0.
     #[must_use]
     pub fn each(choose: impl Fn(&Request, usize) -> Reply + Send + Sync + 'static) -> Script {
-        Script(Kind::Each(Box::new(choose)))
+        Script::of(Kind::Each(Box::new(choose)))
+    }
+
+    fn of(main: Kind) -> Script {
+        Script { main, subagent: Reply::text("The sub-agent is done.") }
+    }
+
+    /// The same, with this reply to every request of a sub-agent.
+    #[must_use]
+    pub fn with_subagents(mut self, reply: Reply) -> Script {
+        self.subagent = reply;
+        self
+    }
+
+    /// The reply to a request of a sub-agent.
+    #[must_use]
+    pub fn subagent(&self) -> Reply {
+        self.subagent.clone()
     }
 
     /// The classic long job: every reply is one Bash call, the fill rises by `step` tokens with each, for ever; a
@@ -192,7 +212,7 @@ impl Script {
     /// The reply to `request`, main request number `n`.
     #[must_use]
     pub fn reply(&self, request: &Request, n: usize) -> Reply {
-        match &self.0 {
+        match &self.main {
             Kind::List(list) => {
                 let mut list = list.lock().unwrap_or_else(std::sync::PoisonError::into_inner);
                 list.pop_front().unwrap_or_else(|| Reply::text("ok"))

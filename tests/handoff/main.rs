@@ -15,3 +15,4 @@ mod real;
 mod starts;
 mod steps;
 mod trees;
+mod windows;

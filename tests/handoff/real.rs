@@ -1,5 +1,7 @@
 //! The figure beside that of the real Claude Code: what its own status line is told, to the token.
 
+use std::path::Path;
+
 use hopty::standin::script::{Reply, Script};
 use serde_json::{Value, json};
 
@@ -9,7 +11,7 @@ use super::support::wait_for;
 use super::support::world::World;
 
 /// What Claude told its status line last.
-fn told(world: &World) -> Option<Value> {
+pub fn told(world: &World) -> Option<Value> {
     let payload: Value = serde_json::from_slice(&std::fs::read(world.home.join("told.json")).ok()?).ok()?;
     let window = &payload["context_window"];
     let usage = window["current_usage"].as_object()?;
@@ -20,19 +22,40 @@ fn told(world: &World) -> Option<Value> {
     )
 }
 
-/// Waits until Claude's status line has `tokens`, and holds hopty's figures to it.
-fn assert_same(world: &World, tokens: u64) {
+/// Waits until Claude's status line has `tokens`, and holds hopty's figures to it, wherever they are shown.
+pub fn assert_same(world: &World, tokens: u64) -> Value {
     let told = wait_for("the status line", || told(world).filter(|told| told["tokens"] == tokens));
-    wait_for("hopty's figure", || (json_of(world, &["context", "proj", "--json"])["tokens"] == tokens).then_some(()));
+    let by = told["window"].clone();
+    wait_for("hopty's figure", || {
+        let context = json_of(world, &["context", "proj", "--json"]);
+        (context["tokens"] == tokens && context["window"] == by).then_some(())
+    });
     let context = json_of(world, &["context", "proj", "--json"]);
+    let listed = json_of(world, &["ls", "--json"])[0]["context"].clone();
     for key in ["tokens", "window", "percent"] {
         assert_eq!(context[key], told[key], "{key}: {context} {told}");
         assert_eq!(world.status()["context"][key], told[key], "{key} in status");
+        assert_eq!(listed[key], told[key], "{key} in ls");
     }
-    assert_eq!(context["window_from"], "statusline");
+    let line = world.ask(&["context", "proj"]);
+    assert!(line.starts_with(&format!("{} % of {} tokens ({tokens}), level ", told["percent"], told["window"])), "{line}");
+    assert!(world.ask(&["status", "proj"]).contains(line.trim()), "{line}");
+    assert!(world.ask(&["context", "proj", "--explain"]).contains(&format!("\ntranscript: {tokens} tokens")));
+    let word = match context["level"].as_str().unwrap() {
+        "ok" => "OK",
+        "ask" => "EARLY_WARN",
+        "warn" => "WARN",
+        _ => "CRITICAL",
+    };
+    wait_for("the file for scripts", || {
+        let file = std::fs::read_to_string(world.claude_dir().join(".context-status")).ok()?;
+        let kb = world.status()["context"]["bytes"].as_u64()? / 1024;
+        (kb < 1024 && file == format!("{word}:{kb}KB\n")).then_some(())
+    });
     // Of the file alone, as a script would ask; the window is known of the session.
     let path = world.status()["transcript"].as_str().unwrap().to_owned();
     assert_eq!(json_of(world, &["context", &path, "--json"])["tokens"], tokens);
+    context
 }
 
 fn start(model: &str) -> Option<World> {
@@ -49,12 +72,16 @@ fn start(model: &str) -> Option<World> {
     let mut world = World::new(Kind::Real, script)?;
     world.set("HOPTY_RESTART_MODE", "manual");
     world.args = ["--model", model, "--dangerously-skip-permissions"].map(str::to_owned).to_vec();
-    let path = world.claude_dir().join("settings.json");
-    let mut settings: Value = serde_json::from_slice(&std::fs::read(&path).unwrap()).unwrap();
+    listen(&world, &world.claude_dir().join("settings.json"));
+    Some(world)
+}
+
+/// Puts a status line into these settings that keeps what it is told.
+pub fn listen(world: &World, path: &Path) {
+    let mut settings: Value = std::fs::read(path).map_or(json!({}), |text| serde_json::from_slice(&text).unwrap());
     let file = world.home.join("told.json");
     settings["statusLine"] = json!({"type": "command", "command": format!("cat > '{0}.new' && mv '{0}.new' '{0}'", file.display())});
-    std::fs::write(&path, settings.to_string()).unwrap();
-    Some(world)
+    std::fs::write(path, settings.to_string()).unwrap();
 }
 
 #[test]
@@ -68,7 +95,7 @@ fn the_figure_is_claude_s_own_to_the_token() {
         world.wait_state("idle");
     };
     say("first");
-    assert_same(&world, 12_345);
+    assert_eq!(assert_same(&world, 12_345)["window_from"], "statusline");
     say("second");
     assert_same(&world, 54_321);
     let first = world.status()["conversation"].clone();

@@ -9,6 +9,7 @@ pub mod hooks;
 pub mod lines;
 mod loose;
 mod memory;
+pub mod model;
 pub mod offers;
 pub mod place;
 pub mod prompt_box;

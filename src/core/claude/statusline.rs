@@ -5,6 +5,9 @@ use serde_json::Value;
 use crate::core::ids::ConversationId;
 use crate::core::supervisor::halt::LimitKind;
 
+/// The longest name of a model, in bytes.
+const MAX_MODEL: usize = 200;
+
 /// One payload, the fields that hopty uses.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct StatusLine {
@@ -15,6 +18,8 @@ pub struct StatusLine {
     pub tokens: Option<u64>,
     /// The window in tokens.
     pub window: Option<u64>,
+    /// The model, without `[1m]`.
+    pub model: Option<String>,
     /// The usage limits of a subscription, as far as they are told.
     pub limits: Vec<Used>,
 }
@@ -45,6 +50,7 @@ impl StatusLine {
             conversation: payload["session_id"].as_str()?.parse().ok()?,
             tokens,
             window: window["context_window_size"].as_u64().filter(|window| *window > 0),
+            model: payload["model"]["id"].as_str().filter(|id| !id.is_empty() && id.len() <= MAX_MODEL).map(str::to_owned),
             limits: limits(&payload["rate_limits"]),
         })
     }
@@ -79,6 +85,9 @@ mod tests {
         let of = |window: Value| StatusLine::read(&json!({"session_id": ID, "context_window": window})).unwrap();
         let read = of(json!({"context_window_size": 200_000, "current_usage": usage, "used_percentage": 1}));
         assert_eq!((read.tokens, read.window), (Some(1017), Some(200_000)));
+        let named = |id: Value| StatusLine::read(&json!({"session_id": ID, "model": {"id": id}})).unwrap().model;
+        assert_eq!(named(json!("claude-opus-4-8")).as_deref(), Some("claude-opus-4-8"));
+        assert_eq!([named(json!("")), named(json!(7)), named(json!("x".repeat(201)))], [None, None, None]);
         let read = of(json!({"context_window_size": 0, "current_usage": null}));
         assert_eq!((read.tokens, read.window), (None, None));
         for odd in [json!(null), json!([]), json!({"context_window_size": "x", "current_usage": {"input_tokens": -1}})] {

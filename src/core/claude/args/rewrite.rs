@@ -14,6 +14,8 @@ pub struct NextRun {
     pub session_id: ConversationId,
     /// The model last seen; used where the person named none.
     pub model: Option<String>,
+    /// The model that the person changed to since; it goes before the one that they named.
+    pub switched: Option<String>,
     /// The permission mode last seen. `bypassPermissions` is used only if the person's own arguments had it.
     pub permission_mode: Option<String>,
     /// hopty's plugin directory.
@@ -71,10 +73,14 @@ fn again(args: &[String], next: &NextRun, identity: &str) -> Vec<String> {
     let mut out = Vec::new();
     plugin(&mut out, next.plugin_dir.as_deref());
     out.extend([identity.to_owned(), next.session_id.to_string()]);
-    if let Some(model) = next.model.as_deref().filter(|model| own.model.is_none() && is_model(model)) {
+    if let Some(model) = next.model.as_deref().filter(|model| own.model.is_none() && next.switched.is_none() && is_model(model)) {
         out.extend(["--model".to_owned(), model.to_owned()]);
     }
     out.extend(kept(args));
+    if let Some(model) = next.switched.as_deref().filter(|model| own.model.as_deref() != Some(*model) && is_model(model)) {
+        // Behind the person's own: of two the last counts.
+        out.extend(["--model".to_owned(), model.to_owned()]);
+    }
     if let Some(mode) = next.permission_mode.as_deref().filter(|mode| mode_is_due(&own, mode)) {
         // Behind the person's own: of two the last counts, and the mode in force is the one to go on with.
         out.extend(["--permission-mode".to_owned(), mode.to_owned()]);
@@ -139,7 +145,15 @@ mod tests {
     }
 
     fn bare() -> NextRun {
-        NextRun { session_id: id(), model: None, permission_mode: None, plugin_dir: None, settings: None, prompt: None }
+        NextRun {
+            session_id: id(),
+            model: None,
+            switched: None,
+            permission_mode: None,
+            plugin_dir: None,
+            settings: None,
+            prompt: None,
+        }
     }
 
     fn next(line: &str) -> String {
@@ -185,6 +199,11 @@ mod tests {
         assert_eq!(to("--model sonnet"), "--model sonnet --permission-mode acceptEdits", "the person's own model stays");
         assert_eq!(to("--permission-mode plan"), "--model claude-opus-4-8[1m] --permission-mode plan --permission-mode acceptEdits");
         assert_eq!(to("--permission-mode=acceptEdits --model m"), "--permission-mode=acceptEdits --model m");
+        let run = NextRun { switched: Some("claude-sonnet-5".into()), permission_mode: None, ..run };
+        let to = |line: &str| for_next_run(&args(line), &run).join(" ").replace(&format!("--session-id {ID} "), "");
+        assert_eq!(to("--ide"), "--ide --model claude-sonnet-5");
+        assert_eq!(to("--model opus --ide"), "--model opus --ide --model claude-sonnet-5", "what was chosen last counts");
+        assert_eq!(to("--model claude-sonnet-5"), "--model claude-sonnet-5");
     }
 
     #[test]
