@@ -22,7 +22,7 @@ use crate::core::claude::offers::offers;
 use crate::core::config::Config;
 use crate::core::ids::Channel;
 use crate::fs::paths::Paths;
-use crate::fs::{registry, session};
+use crate::fs::{registry, room, session};
 use crate::tty::raw;
 
 /// How long Claude gets to say its version where no file tells it.
@@ -136,7 +136,11 @@ fn place(paths: &Paths) -> Finding {
         return bad("sessions", error.to_string(), error.hint());
     }
     let closed = [paths.state.clone(), paths.sessions(), paths.run()].into_iter().find(|dir| !writable(dir));
+    let full = room::lack(&paths.state, room::FOR_SESSION);
     match closed {
+        None if full.is_some() => {
+            bad("sessions", full.unwrap_or_default(), "make room there: without it, Claude starts without hopty")
+        }
         Some(dir) => {
             bad("sessions", format!("{} cannot be written", dir.display()), "see to its permissions, and that its disk is writable")
         }

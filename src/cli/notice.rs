@@ -16,7 +16,7 @@ use crate::core::handoff::text::{cut_chars, safe_line};
 use crate::core::ids::{Channel, SessionName};
 use crate::fs::paths::Paths;
 use crate::fs::store::Store;
-use crate::fs::{registry, session};
+use crate::fs::{registry, room, session};
 use crate::io::clock::Clock;
 
 /// How much of the goal is shown, in characters.
@@ -26,7 +26,12 @@ const GOAL_CAP: usize = 60;
 /// the middle of the work that finds out, and what waits in this directory's channel. Neither keeps anyone from Claude.
 pub(super) fn at_start(paths: &Paths) -> Vec<String> {
     let Ok(dir) = std::env::current_dir() else { return Vec::new() };
-    let wrong = wrong(paths, &dir).map(|why| format!("the store of handoffs is not as it should be: {}", visible(&why)));
+    let wrong = wrong(paths, &dir).map(|why| {
+        let why = visible(&why);
+        format!(
+            "the store of handoffs is not as it should be: {why}\nhint: see to it before the window is full; `hopty check` looks again"
+        )
+    });
     wrong.into_iter().chain(pending(paths, &dir)).collect()
 }
 
@@ -46,6 +51,9 @@ pub(super) fn wrong(paths: &Paths, dir: &Path) -> Option<String> {
     }
     if nix::unistd::access(place, nix::unistd::AccessFlags::W_OK).is_err() {
         return Some(format!("{} cannot be written", place.display()));
+    }
+    if let Some(full) = room::lack(place, room::FOR_HANDOFF) {
+        return Some(full);
     }
     match store.list(Some(&channel)) {
         Ok(_) => store.take_notices().into_iter().next(),

@@ -21,6 +21,7 @@ use crate::core::ids::SessionName;
 use crate::core::supervisor::Agent;
 use crate::core::terminal::{Ahead, Size};
 use crate::fs::paths::Paths;
+use crate::fs::room;
 use crate::host::start::{Begin, Launch, Ready};
 use crate::io::inherited;
 use crate::tty::raw;
@@ -115,7 +116,7 @@ fn claude(
     let Some(host) = host else { return Err(exec(&program, &args)) };
     if !wish.detached
         && wish.handoff == Begin::Fresh
-        && let Err(e) = crate::fs::session::prepare(paths)
+        && let Some(e) = no_place(paths)
     {
         // No place for a session is no reason to keep anyone from Claude.
         let _ = writeln!(std::io::stderr(), "hopty: there is no place for a session ({e}); Claude runs without hopty");
@@ -139,6 +140,12 @@ fn claude(
         }
     }
     begin(paths, config, wish, Chosen { agent: Agent::Claude, program, called: "claude".to_owned(), version, offers, args }, host)
+}
+
+/// Why no session can be kept.
+fn no_place(paths: &Paths) -> Option<String> {
+    let refused = crate::fs::session::prepare(paths).err().map(|e| e.to_string());
+    refused.or_else(|| room::lack(&paths.state, room::FOR_SESSION))
 }
 
 /// Claude takes hopty's place; comes back only when that failed. Nothing is changed, but that a shell script which may

@@ -113,8 +113,11 @@ impl DirLock {
         let lock = Self { path: path.to_owned(), content: format!("{}:{}", std::process::id(), seconds_now()) };
         // Not synced: a lock need not outlive a power cut, and the time without a pid must be short.
         let mut options = OpenOptions::new();
-        let file = options.write(true).create_new(true).mode(0o600).open(path.join("pid"));
-        file.and_then(|mut file| file.write_all(lock.content.as_bytes())).map_err(FsError::io("sign the lock", path))?;
+        let pid = path.join("pid");
+        let file = options.write(true).create_new(true).mode(0o600).open(&pid);
+        // Half a name is nobody's: with a full disk the lock would stay, and a script has no way to tell whose it was.
+        let sign = |mut file: fs::File| file.write_all(lock.content.as_bytes()).inspect_err(|_| drop(fs::remove_file(&pid)));
+        file.and_then(sign).map_err(FsError::io("sign the lock", path))?;
         Ok(lock)
     }
 }

@@ -13,6 +13,7 @@ mod power_tests;
 pub mod process;
 mod records;
 pub mod registry;
+pub mod room;
 pub mod servers;
 pub mod session;
 pub mod store;

@@ -22,6 +22,7 @@
 //! | `statusline` | the window, from Claude's own status line |
 //! | `turn` | when a turn began and ended, where no hook tells |
 //! | `limits` | usage limits, as Claude's files and its status line tell them |
+//! | `log` | `host.log`: what failed and nobody waits for |
 //! | `polling` | where nothing tells of changes |
 //! | `watching`, `signal_file` | transcript, sessions file; `.restart-session` |
 //! | `send` | what scripts type |
@@ -32,6 +33,8 @@
 //! | `views` | views of handoffs, and what is printed between two runs |
 //! | `session_log` | `auto-session.log` |
 //! | `report` | the session object of CONTRACT C3 |
+
+#![deny(clippy::print_stderr, reason = "it panics where the disk of `host.log` is full")]
 
 mod ask;
 mod clients;
@@ -46,6 +49,7 @@ mod keys;
 mod lacks;
 mod limits;
 mod listener;
+mod log;
 mod model;
 mod notices;
 mod orders;
@@ -102,6 +106,7 @@ use crate::io::worker::Worker;
 use crate::ipc::address;
 use connection::Connection;
 use keys::Kept;
+use log::log;
 use requests::HookCall;
 use run::Run;
 use save::{Done, Frame};
@@ -238,7 +243,7 @@ impl Host {
         let journal = Journal::begin(&claim.dir.join("journal.jsonl"), launch.config.journal.max_bytes, launch.config.journal.files);
         let watching = Watching::new(&paths, &dir, &own, claude);
         let channel = registry::channel_of(&paths.claude, &dir).unwrap_or_else(|e| {
-            eprintln!("hopty: {e}; the channel is global");
+            log(format_args!("{e}; the channel is global"));
             Channel::global()
         });
         let settings = plugin.as_ref().and_then(|_| statusline::settings(&paths, &dir, &own, &claim.dir));
@@ -314,7 +319,7 @@ impl Host {
         host.settle();
         if let Some(e) = unwritten {
             // After the start, so that it is what `status` and `why` say.
-            eprintln!("hopty: the journal cannot be opened: {e}");
+            log(format_args!("the journal cannot be opened: {e}"));
             host.told.push(format!("the journal cannot be opened ({e}): what happens is not written down"));
             host.events.push_back(Event::Degraded { part: "journal".to_owned() });
         }
@@ -383,7 +388,7 @@ impl Host {
         }
         if let Err(e) = written {
             // A full disk must not end the session; what happens is simply no longer written down.
-            eprintln!("hopty: the journal is switched off: {e}");
+            log(format_args!("the journal is switched off: {e}"));
             self.journal = None;
             self.events.push_back(Event::Degraded { part: "journal".to_owned() });
         }

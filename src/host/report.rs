@@ -5,6 +5,7 @@ use std::path::{Path, PathBuf};
 use serde_json::{Value, json};
 
 use super::Host;
+use super::log::log;
 use crate::core::process::ProcessEnd;
 use crate::core::supervisor::phase::Cause;
 use crate::core::time::WallTime;
@@ -90,7 +91,7 @@ impl Host {
         let mut text = format!("{:#}", self.status());
         text.push('\n');
         if let Err(e) = atomic::swap(&self.claim.dir.join("session.json"), text.as_bytes()) {
-            eprintln!("hopty: {e}");
+            log(e);
         }
     }
 }

@@ -6,6 +6,7 @@ use std::path::PathBuf;
 
 use super::Host;
 use super::drift;
+use super::log::log;
 use super::start::Ready;
 use super::watching::persons;
 use crate::core::config::GitPolicy;
@@ -110,7 +111,7 @@ impl Host {
                     self.write_views();
                 }
                 Done::NotSaved(error) => self.events.push_back(Event::SaveFailed { error }),
-                Done::Failed(error) => eprintln!("hopty: {error}"),
+                Done::Failed(error) => log(error),
                 Done::Limited(failed) => self.events.extend(failed.into_iter().map(|what| Event::Limited { what })),
                 Done::Quiet => {}
             }
@@ -232,7 +233,7 @@ impl Host {
     /// What nobody waits for.
     pub(super) fn do_quietly(&mut self, job: impl FnOnce() -> Done + Send + 'static) {
         if let Err(e) = self.worker.submit(job) {
-            eprintln!("hopty: the worker cannot be started: {e}");
+            log(format_args!("the worker cannot be started: {e}"));
         }
     }
 
@@ -286,7 +287,7 @@ impl Host {
         };
         // Hundreds of megabytes take seconds, and the next hand-over must not wait for them.
         if let Err(e) = self.copier.submit(job) {
-            eprintln!("hopty: the copier cannot be started: {e}");
+            log(format_args!("the copier cannot be started: {e}"));
         }
     }
 

@@ -2,13 +2,12 @@
 //! Claude runs all the same.
 
 use std::os::unix::fs::{PermissionsExt, symlink};
-use std::path::{Path, PathBuf};
-use std::process::Command;
+use std::path::Path;
 
 use hopty::fs::store::{Keeping, Store};
 use hopty::standin::script::{Reply, Script};
 
-use super::steps::{at, capture, claim, scratch};
+use super::steps::{Small, at, capture, claim, scratch};
 use super::support::claude::{Kind, say};
 use super::support::world::World;
 
@@ -116,28 +115,6 @@ fn a_manifest_that_was_cut_anywhere_is_kept_as_it_was_and_the_next_handoff_is_sa
     }
 }
 
-/// A file system of its own, as small as wanted.
-struct Small(PathBuf);
-
-impl Small {
-    /// `None` where only root may have one; that is said.
-    fn mount(dir: &Path, size: &str) -> Option<Self> {
-        std::fs::create_dir(dir).unwrap();
-        let mounted = Command::new("mount").args(["-t", "tmpfs", "-o", &format!("size={size},mode=700"), "none"]).arg(dir).output();
-        if mounted.is_ok_and(|done| done.status.success()) {
-            return Some(Small(dir.to_owned()));
-        }
-        say("no file system can be mounted here: the cases of a full disk are left out");
-        None
-    }
-}
-
-impl Drop for Small {
-    fn drop(&mut self) {
-        let _ = Command::new("umount").arg("-l").arg(&self.0).status();
-    }
-}
-
 #[test]
 fn a_disk_that_fills_up_at_any_moment_of_a_save_loses_nothing() {
     let scratch = scratch();
@@ -149,11 +126,7 @@ fn a_disk_that_fills_up_at_any_moment_of_a_save_loses_nothing() {
     let (mut failed, mut saved) = (0, 0);
     for pages in 0..24 {
         // All but so many pages is taken by something else.
-        let filler = small.0.join("filler");
-        std::fs::write(&filler, []).unwrap();
-        let mut file = std::fs::File::options().append(true).open(&filler).unwrap();
-        while std::io::Write::write_all(&mut file, &[1; 4096]).is_ok() {}
-        file.set_len(file.metadata().unwrap().len().saturating_sub(pages * 4096) / 4096 * 4096).unwrap();
+        small.take_all_but(pages * 4096);
         let before = std::fs::read(&manifest).unwrap();
         match store.save(capture("other", pages as i64 + 1), Keeping::default()) {
             Ok(made) => {
@@ -168,7 +141,7 @@ fn a_disk_that_fills_up_at_any_moment_of_a_save_loses_nothing() {
         }
         assert_eq!(store.show(&first.id).unwrap().text, first.document.render());
         assert_eq!(store.take_notices(), Vec::<String>::new());
-        std::fs::remove_file(&filler).unwrap();
+        small.give_back();
     }
     assert!(failed > 3 && saved > 3, "{failed} failed, {saved} were saved");
     // With room again, it is as if nothing had been.

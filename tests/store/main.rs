@@ -10,4 +10,5 @@ mod bad;
 mod keeping;
 mod kills;
 mod races;
+mod room;
 mod steps;

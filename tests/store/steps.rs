@@ -71,3 +71,44 @@ pub fn part(function: &str, variable: &str, value: &str) -> std::process::Comman
     command.stdin(std::process::Stdio::piped()).stdout(std::process::Stdio::piped()).stderr(std::process::Stdio::null());
     command
 }
+
+/// A file system of its own, as small as wanted.
+pub struct Small(pub std::path::PathBuf);
+
+impl Small {
+    /// `None` where only root may have one; that is said.
+    pub fn mount(dir: &Path, size: &str) -> Option<Self> {
+        std::fs::create_dir_all(dir).unwrap();
+        let mounted = std::process::Command::new("mount")
+            .args(["-t", "tmpfs", "-o", &format!("size={size},mode=700"), "none"])
+            .arg(dir)
+            .output();
+        if mounted.is_ok_and(|done| done.status.success()) {
+            return Some(Small(dir.to_owned()));
+        }
+        super::support::claude::say("no file system can be mounted here: the cases of a full disk are left out");
+        None
+    }
+
+    /// Takes all of it but `left` bytes.
+    pub fn take_all_but(&self, left: u64) {
+        let mut file = std::fs::File::options().create(true).append(true).open(self.filler()).unwrap();
+        while std::io::Write::write_all(&mut file, &[1; 4096]).is_ok() {}
+        file.set_len(file.metadata().unwrap().len().saturating_sub(left) / 4096 * 4096).unwrap();
+    }
+
+    /// Gives it back.
+    pub fn give_back(&self) {
+        std::fs::remove_file(self.filler()).unwrap();
+    }
+
+    fn filler(&self) -> std::path::PathBuf {
+        self.0.join("filler")
+    }
+}
+
+impl Drop for Small {
+    fn drop(&mut self) {
+        let _ = std::process::Command::new("umount").arg("-l").arg(&self.0).status();
+    }
+}

@@ -1,0 +1,37 @@
+//! How much room a file system has: a full one is told before something has to be written.
+
+use std::path::Path;
+
+use nix::sys::statvfs::statvfs;
+
+/// What a session needs at its start: hooks, settings, the first lines of its journal. In bytes.
+pub const FOR_SESSION: u64 = 128 << 10;
+/// What a handoff needs: its record with a patch, the document, the manifest, each beside its old self. In bytes.
+pub const FOR_HANDOFF: u64 = 1 << 20;
+
+/// Why `least` bytes cannot be written below `dir`; `None` where they can, or where the file system does not say.
+#[must_use]
+pub fn lack(dir: &Path, least: u64) -> Option<String> {
+    let stat = statvfs(dir).ok()?;
+    // What is kept for root is room for root alone.
+    let blocks = if nix::unistd::geteuid().is_root() { stat.blocks_free() } else { stat.blocks_available() };
+    let free = u64::from(blocks).saturating_mul(u64::from(stat.fragment_size()));
+    if stat.blocks() > 0 && free < least {
+        return Some(format!("the disk of {} is full: {} KB are left of it", dir.display(), free / 1024));
+    }
+    let names = stat.files() > 0 && stat.files_available() == 0;
+    names.then(|| format!("the disk of {} is full: it has no room for another file", dir.display()))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_is_not_there_lacks_nothing_and_no_disk_has_everything() {
+        let dir = tempfile::tempdir().unwrap();
+        assert_eq!(lack(dir.path(), 1), None);
+        assert!(lack(dir.path(), u64::MAX).unwrap().contains("KB are left"));
+        assert_eq!(lack(&dir.path().join("none"), u64::MAX), None);
+    }
+}
