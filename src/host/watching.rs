@@ -11,6 +11,7 @@ use crate::core::claude::lines::LineSplitter;
 use crate::core::claude::model::Model;
 use crate::core::claude::settings::{CodeDigest, Role, SettingsFile};
 use crate::core::claude::statusline::StatusLine;
+use crate::core::claude::tasks::Tasks;
 use crate::core::context::Fill;
 use crate::core::figure::TokensFrom;
 use crate::core::handoff::operation::{Cut, at_a_boundary};
@@ -85,6 +86,8 @@ pub(super) struct Watching {
     pub following: Option<Following>,
     /// The goal of the chain, inherited by every conversation after the first.
     pub goal: Option<String>,
+    /// Claude's list of tasks as the conversation before left it: after a hand-over they share one (CONTRACT C14).
+    pub tasks: Tasks,
     /// The model that Claude runs.
     pub model: Model,
     /// Where the conversation works, by its hooks, when that is not the session's directory.
@@ -118,6 +121,7 @@ impl Watching {
             watcher: polling::watcher(),
             following: None,
             goal: None,
+            tasks: Tasks::default(),
             model: Model::default(),
             moved_to: None,
             status_line: None,
@@ -271,10 +275,13 @@ impl Host {
     pub(super) fn follow(&mut self, conversation: &ConversationId, transcript: Option<&str>) {
         let known = self.watching.following.as_ref().is_some_and(|f| f.conversation == *conversation);
         if !known {
-            let mut following = Following::new(conversation.clone());
-            if let Some(goal) = &self.watching.goal {
-                following.facts.inherit_goal(goal.clone());
+            if self.recorder.supervisor.restarts() > 0
+                && let Some(before) = &self.watching.following
+            {
+                self.watching.tasks = before.facts.tasks().clone();
             }
+            let mut following = Following::new(conversation.clone());
+            following.facts = Facts::after(self.watching.goal.as_deref(), &self.watching.tasks);
             self.watching.following = Some(following);
             self.first_conversation.get_or_insert_with(|| conversation.clone());
         }
@@ -314,6 +321,7 @@ impl Host {
                 self.follow_file(found);
             }
         }
+        let (goal, tasks) = (&self.watching.goal, &self.watching.tasks);
         let Some(following) = &mut self.watching.following else { return };
         let Some(tail) = &mut following.tail else { return };
         let mut buf = vec![0; 1 << 16];
@@ -332,10 +340,7 @@ impl Host {
                 }
                 Ok(Found::Anew) => {
                     following.splitter.restart();
-                    following.facts = Facts::new();
-                    if let Some(goal) = &self.watching.goal {
-                        following.facts.inherit_goal(goal.clone());
-                    }
+                    following.facts = Facts::after(goal.as_deref(), tasks);
                 }
                 Ok(Found::Nothing) | Err(_) => break,
             }

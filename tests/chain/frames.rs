@@ -110,3 +110,36 @@ pub fn a_long_goal_many_tasks_and_files_fit_the_frame(kind: Kind) {
     assert_eq!(todos, 500, "every task");
     world.leave(term);
 }
+
+/// What was planned in the first conversation and not touched since is known in the third, with its number and its subject: Claude
+/// shares one list of tasks along the chain.
+pub fn open_tasks_are_carried_over_every_hand_over(kind: Kind) {
+    let script = Script::each(|request, _| {
+        let answers = request.assistant_messages();
+        match (request.continued_handoff(), answers) {
+            (None, 0) => ["Write the parser", "Write the printer", "Test the round trip"]
+                .iter()
+                .fold(Reply::text("").filling(20_000), |reply, subject| {
+                    reply.and_tool("TaskCreate", json!({"subject": subject, "description": "d"}))
+                }),
+            (Some(_), 0) if !request.contains("- Write the parser") => {
+                Reply::tool("TaskUpdate", json!({"taskId": "1", "status": "completed"})).filling(20_000)
+            }
+            (Some(id), 0) => Reply::text(format!("Continuing from handoff {id}.")).filling(2000),
+            _ => Reply::bash("echo more").filling(190_000),
+        }
+    });
+    let Some(world) = World::new(kind, script) else { return };
+    let term = world.start(&[]);
+    submit(&term, "Write the language.");
+    assert_handed_over(&world, 1, "Write the language.");
+    let (_, third) = assert_handed_over(&world, 2, "Write the language.");
+    let first = main_requests(&world, &third).remove(0);
+    for text in
+        ["- [pending] #2 Write the printer", "- [pending] #3 Test the round trip", "- Write the parser", "Progress: 1 of 3 tasks done"]
+    {
+        assert!(first.contains(text), "{text:?} is missing\n{}", world.story());
+    }
+    assert!(!first.contains("task 1"), "a task has its subject");
+    world.leave(term);
+}

@@ -54,6 +54,7 @@ both! {
     a_restart_from_inside_claudes_own_bash,
     a_late_hook_approves_no_permission,
     a_long_goal_many_tasks_and_files_fit_the_frame,
+    open_tasks_are_carried_over_every_hand_over,
     ctrl_c_twice_ends_it_in_every_encoding,
     ctrl_c_during_a_hand_over_wins,
     a_kill_from_outside_is_resumed,

@@ -117,6 +117,12 @@ impl Facts {
         Self::default()
     }
 
+    /// Facts of a conversation before its first line: the goal of its chain, and Claude's list of tasks as it finds it.
+    #[must_use]
+    pub fn after(goal: Option<&str>, tasks: &Tasks) -> Self {
+        Facts { inherited_goal: goal.map(str::to_owned), tasks: tasks.clone(), ..Self::default() }
+    }
+
     /// Looks for a prompt in the lines to come.
     pub fn seek(&mut self, sent: Sent) {
         self.sought = Some(sent);
