@@ -15,6 +15,7 @@ pub fn lack(dir: &Path, least: u64) -> Option<String> {
     let stat = statvfs(dir).ok()?;
     // What is kept for root is room for root alone.
     let blocks = if nix::unistd::geteuid().is_root() { stat.blocks_free() } else { stat.blocks_available() };
+    #[allow(clippy::useless_conversion, reason = "the numbers are shorter elsewhere")]
     let free = u64::from(blocks).saturating_mul(u64::from(stat.fragment_size()));
     if stat.blocks() > 0 && free < least {
         return Some(format!("the disk of {} is full: {} KB are left of it", dir.display(), free / 1024));

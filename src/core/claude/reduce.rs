@@ -6,14 +6,11 @@
 use super::facts::{Decision, EXCHANGE_CAP, Exchange, Facts, Fill, GOAL_CAP, Speaker, ToolError};
 use super::memory::Change;
 use super::sent::Taken;
-use super::steps::Step;
+use super::steps::{Step, error_line};
 use super::transcript::{Assistant, Line, ResultDetail, TEXT_CAP, ToolResult, ToolUse, Usage, User, UserKind};
 use crate::core::handoff::continuation::{handoff_of, unwrap_pasted};
 use crate::core::handoff::text::cut_words;
 use crate::core::supervisor::halt::After;
-
-/// How Python begins to tell of an error.
-const TRACE: &str = "Traceback (most recent call last)";
 
 /// How many queued prompts are kept, and of each so many bytes.
 const QUEUE_CAP: (usize, usize) = (256, 64 << 10);
@@ -266,23 +263,6 @@ fn change(tool: &str, result: &ToolResult, detail: Option<&ResultDetail>) -> Cha
     if created { Change::Created } else { Change::Modified }
 }
 
-/// The first line that says something; an exit code says little, so the next line is added to it.
-fn error_line(text: &str) -> String {
-    let text = text.trim().trim_start_matches("<tool_use_error>").trim_end_matches("</tool_use_error>");
-    let mut lines = text.lines().map(str::trim).filter(|line| !line.is_empty());
-    let first = lines.next().unwrap_or("(no text)");
-    let line = match lines.next() {
-        // What went wrong stands below the places that it went through.
-        Some(next) if first.starts_with("Exit code") && next.starts_with(TRACE) => {
-            format!("{first}: {}", lines.next_back().unwrap_or(next))
-        }
-        Some(next) if first.starts_with("Exit code") => format!("{first}: {next}"),
-        Some(next) if first.starts_with(TRACE) => lines.next_back().unwrap_or(next).to_owned(),
-        _ => first.to_owned(),
-    };
-    cut_words(&line, 300).to_owned()
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -314,16 +294,6 @@ mod tests {
     fn result(id: &str, text: &str, is_error: bool, detail: serde_json::Value) -> String {
         let block = serde_json::json!({"type": "tool_result", "tool_use_id": id, "content": text, "is_error": is_error});
         serde_json::json!({"type": "user", "message": {"content": [block]}, "toolUseResult": detail}).to_string()
-    }
-
-    #[test]
-    fn of_a_trace_the_error_is_told_and_not_its_first_line() {
-        let trace =
-            "Traceback (most recent call last):\n  File \"a.py\", line 1, in <module>\nModuleNotFoundError: No module named 'x'\n";
-        assert_eq!(error_line(&format!("Exit code 1\n{trace}")), "Exit code 1: ModuleNotFoundError: No module named 'x'");
-        assert_eq!(error_line(trace), "ModuleNotFoundError: No module named 'x'");
-        assert_eq!(error_line("Exit code 1\nTraceback (most recent call last):"), "Exit code 1: Traceback (most recent call last):");
-        assert_eq!(error_line("Exit code 2\nusage: x"), "Exit code 2: usage: x");
     }
 
     #[test]

@@ -56,3 +56,38 @@ fn said<'a>(call: &ToolUse, result: &'a ToolResult) -> &'a str {
     let line = if result.text.len() < RESULT_CAP { lines.next_back() } else { lines.next() };
     line.unwrap_or_default()
 }
+
+/// How Python begins to tell of an error.
+const TRACE: &str = "Traceback (most recent call last)";
+
+/// The first line that says something; an exit code says little, so the next line is added to it.
+pub(super) fn error_line(text: &str) -> String {
+    let text = text.trim().trim_start_matches("<tool_use_error>").trim_end_matches("</tool_use_error>");
+    let mut lines = text.lines().map(str::trim).filter(|line| !line.is_empty());
+    let first = lines.next().unwrap_or("(no text)");
+    let line = match lines.next() {
+        // What went wrong stands below the places that it went through.
+        Some(next) if first.starts_with("Exit code") && next.starts_with(TRACE) => {
+            format!("{first}: {}", lines.next_back().unwrap_or(next))
+        }
+        Some(next) if first.starts_with("Exit code") => format!("{first}: {next}"),
+        Some(next) if first.starts_with(TRACE) => lines.next_back().unwrap_or(next).to_owned(),
+        _ => first.to_owned(),
+    };
+    cut_words(&line, 300).to_owned()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn of_a_trace_the_error_is_told_and_not_its_first_line() {
+        let trace =
+            "Traceback (most recent call last):\n  File \"a.py\", line 1, in <module>\nModuleNotFoundError: No module named 'x'\n";
+        assert_eq!(error_line(&format!("Exit code 1\n{trace}")), "Exit code 1: ModuleNotFoundError: No module named 'x'");
+        assert_eq!(error_line(trace), "ModuleNotFoundError: No module named 'x'");
+        assert_eq!(error_line("Exit code 1\nTraceback (most recent call last):"), "Exit code 1: Traceback (most recent call last):");
+        assert_eq!(error_line("Exit code 2\nusage: x"), "Exit code 2: usage: x");
+    }
+}
