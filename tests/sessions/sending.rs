@@ -117,7 +117,9 @@ fn submitted_to_any_program_it_is_text_and_enter() {
 #[test]
 fn a_program_that_does_not_read_is_not_flooded() {
     let world = world();
-    detached(&world, "one", &["sleep", "1000"]);
+    // In lines a terminal takes whatever comes behind 4095 bytes, and throws it away.
+    detached(&world, "one", &["sh", "-c", "stty raw -echo; echo raw; exec sleep 1000"]);
+    assert!(world.hopty(&["wait", "one", "text=raw"]).status.success());
     let mut senders = Vec::new();
     for _ in 0..12 {
         let mut command = Command::new("sh");

@@ -23,6 +23,8 @@ struct Seen {
     bytes: Vec<u8>,
     open: bool,
     stalled: bool,
+    /// The reader has seen that it is to read nothing.
+    parked: bool,
 }
 
 /// The terminal and the program started in it.
@@ -44,7 +46,7 @@ impl Term {
         let mut command = Command::new(program);
         command.args(args).env_clear().envs(env.iter().cloned()).current_dir(dir);
         let child = spawn_leader(&slave, command).unwrap();
-        let seen = Seen { screen: Screen::new(size.0, size.1), bytes: Vec::new(), open: true, stalled: false };
+        let seen = Seen { screen: Screen::new(size.0, size.1), bytes: Vec::new(), open: true, stalled: false, parked: false };
         let seen = Arc::new((Mutex::new(seen), Condvar::new()));
         let reader = {
             let (seen, pty) = (Arc::clone(&seen), Arc::clone(&pty));
@@ -181,10 +183,15 @@ impl Term {
         })
     }
 
-    /// Stops reading what is written to the terminal, or goes on.
+    /// Stops reading what is written to the terminal, or goes on. From then on nothing more is read: one read, of whatever has
+    /// come by then, may be more than a test leaves to chance.
     pub fn stall(&self, stalled: bool) {
-        self.seen.0.lock().unwrap_or_else(PoisonError::into_inner).stalled = stalled;
+        let mut seen = self.seen.0.lock().unwrap_or_else(PoisonError::into_inner);
+        seen.stalled = stalled;
         self.seen.1.notify_all();
+        while stalled && seen.open && !seen.parked {
+            seen = self.seen.1.wait(seen).unwrap_or_else(PoisonError::into_inner);
+        }
     }
 
     /// Closes the window: the terminal hangs up. What was written to it so far is kept.
@@ -213,8 +220,11 @@ fn read(pty: &Pty, seen: &(Mutex<Seen>, Condvar)) {
     while left > 0 {
         let mut now = seen.0.lock().unwrap_or_else(PoisonError::into_inner);
         while now.stalled && now.open {
+            now.parked = true;
+            seen.1.notify_all();
             now = seen.1.wait_timeout(now, Duration::from_millis(100)).unwrap_or_else(PoisonError::into_inner).0;
         }
+        now.parked = false;
         left -= u32::from(!now.open);
         drop(now);
         let ready = hopty::io::poll::wait_for(&file, hopty::io::poll::Interest::Read, 200);
