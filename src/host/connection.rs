@@ -51,8 +51,8 @@ pub(super) struct Client {
     pub out: OutBuf,
     /// What the client was last told to write if the host dies.
     pub undo: Vec<u8>,
-    /// The run, the screen's `undo_revision`, and whether the run was muted, when that was.
-    pub undo_seen: Option<(u32, u64, bool)>,
+    /// The run, the screen's `undo_revision` and `revision`, and whether the run was muted, when that was.
+    pub undo_seen: Option<(u32, u64, u64, bool)>,
     /// It is stopped or in the background: when to look again, and since when.
     pub paused: Option<(Stamp, Stamp)>,
     /// When it was last seen to run.

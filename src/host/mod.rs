@@ -16,6 +16,7 @@
 //! | `terminals` | people's terminals: bytes to and from them, given back whole |
 //! | `repaint` | the picture for a terminal that comes late |
 //! | `keys` | what was typed: where it goes, what is kept, what is typed again |
+//! | `rescue` | what makes a terminal whole whose host or client dies |
 //! | `typing` | one client's input: labels, what went nowhere yet |
 //! | `requests` | the control socket's lines |
 //! | `shown` | what is on the screen, as facts; the line between two runs |
@@ -59,6 +60,7 @@ mod polling;
 mod repaint;
 mod report;
 mod requests;
+mod rescue;
 mod run;
 mod save;
 mod seen;

@@ -85,6 +85,15 @@ pub(super) fn below(screen: &Screen) -> Vec<u8> {
     }
 }
 
+/// From the cursor to the last row that an inline program has drawn, which stands somewhere below it; nothing where it does not.
+#[must_use]
+pub(super) fn step_below(screen: &Screen) -> Vec<u8> {
+    let cursor = screen.cursor().row;
+    let rows = if screen.alternate() { cursor..cursor } else { cursor + 1..screen.size().1 };
+    let last = rows.rev().find(|row| screen.row_runs(*row).iter().any(|run| !run.text.trim_end().is_empty()));
+    last.map(|last| format!("\x1b[{}B", last - cursor).into_bytes()).unwrap_or_default()
+}
+
 /// Everything, for a terminal on which nothing of the program's is on: the last `unseen` lines of the history, then the
 /// screen's whole state. What the terminal shows now goes into its history, not away.
 #[must_use]

@@ -320,7 +320,14 @@ impl Host {
         match &mut client.sight {
             Sight::Picture(follower) => follower.undo(),
             Sight::Apart { undo, .. } => undo.clone(),
-            Sight::Bytes => self.undo(),
+            Sight::Bytes => {
+                let undo = self.undo();
+                let below = self.run.as_mut().filter(|run| run.muted.is_none()).and_then(|run| run.model.look(repaint::step_below));
+                match below.filter(|step| !step.is_empty()) {
+                    Some(step) => [&undo, &step, b"\r\n" as &[u8]].concat(),
+                    None => undo,
+                }
+            }
         }
     }
 

@@ -11,12 +11,11 @@ use super::{Host, repaint, report};
 use crate::core::process::Signal;
 use crate::core::time::Stamp;
 use crate::io::fd::read_some;
-use crate::io::poll::{Interest, PollSet, Ready as Readiness};
+use crate::io::poll::Ready as Readiness;
 use crate::io::process::{Stat, StatFile};
 use crate::ipc::frame::{Frame, MAX_PAYLOAD, tag};
 use crate::screen::Screen;
 use crate::tty::handed::{Handed, Spare};
-use crate::tty::raw;
 
 /// While writing, a client's state is looked at at most this often, in ms: when output begins, and in a burst. CONTRACT C12 allows
 /// 20; a look costs some 3 us.
@@ -32,8 +31,6 @@ const STUCK_END_MS: u64 = 60_000;
 const STUCK_LEAVE_MS: u64 = 2000;
 /// How long a farewell may wait to be read, in ms.
 const BYE_MS: u64 = 60_000;
-/// How long the terminal of a client that died may take to be mended, in ms.
-const MEND_MS: u64 = 200;
 
 /// How bytes reach a client's terminal.
 #[derive(Debug)]
@@ -233,33 +230,6 @@ impl Host {
         }
     }
 
-    /// The sequences that a client writes when the host dies, whenever they change.
-    pub(super) fn tell_undo(&mut self, id: u64) {
-        let Some(run) = &mut self.run else { return };
-        let Some(connection) = self.connections.get_mut(&id) else { return };
-        let Some(client) = &mut connection.client else { return };
-        if client.leaving || matches!(client.via, Via::Released) {
-            return;
-        }
-        let revision = match &client.sight {
-            Sight::Bytes => (run.number, run.model.undo_revision(), run.muted.is_some()),
-            Sight::Picture(follower) => (u32::MAX, follower.undo_revision(), false),
-            Sight::Apart { .. } => (u32::MAX, u64::MAX, true),
-        };
-        if client.undo_seen.replace(revision) == Some(revision) {
-            return;
-        }
-        let undo = match &mut client.sight {
-            Sight::Bytes => run.muted.clone().unwrap_or_else(|| run.model.undo_so_far()),
-            Sight::Picture(follower) => follower.undo(),
-            Sight::Apart { undo, .. } => undo.clone(),
-        };
-        if client.undo != undo {
-            connection.stream.send(&Frame::new(tag::UNDO, &undo).encode());
-            client.undo = undo;
-        }
-    }
-
     /// The client is about to stop: its terminal is whole again before the answer.
     pub(super) fn release(&mut self, id: u64) {
         let bytes = self.client_mut(id).is_some_and(|client| client.gets_bytes());
@@ -423,27 +393,5 @@ impl Host {
         connection.close(now, STUCK_LEAVE_MS);
         self.unlead(id);
         self.detached(number, "hangup");
-    }
-
-    /// The terminal of a client that died without a word.
-    pub(super) fn mend(&mut self, client: &mut Client) {
-        let undo = self.undo_of(client);
-        if let Via::Relay(spare) = &mut client.via
-            && let Some(spare) = spare.take()
-        {
-            spare.mend([raw::END_OF_ANYTHING, &undo].concat());
-        }
-        let Via::Terminal(terminal) = &client.via else { return };
-        // Behind what still waits: the undo is for a terminal that has seen all of it.
-        let _ = client.out.send(terminal, &undo);
-        let until = self.clock.now().after(MEND_MS);
-        while !client.out.is_empty() && self.clock.now() < until {
-            let mut set = PollSet::default();
-            set.add((), std::os::fd::AsFd::as_fd(terminal), Interest::Write);
-            if set.wait(Some(MEND_MS)).is_err() || client.out.flush(terminal).is_err() {
-                break;
-            }
-        }
-        terminal.restore_modes();
     }
 }

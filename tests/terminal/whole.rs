@@ -176,3 +176,30 @@ fn a_client_that_dies_before_it_attaches_takes_the_session_with_it() {
         world.assert_nothing_left();
     }
 }
+
+/// A prompt box with lines below the cursor, as an agent draws one that is not on a screen of its own.
+#[test]
+fn what_is_said_next_stands_below_what_the_program_drew() {
+    for killed in ["host", "client"] {
+        let world = world();
+        let mut term = run(&world, "stty raw -echo; printf 'top\\r\\n> box\\r\\nrule\\r\\nfoot\\033[2A\\r\\033[2C'; exec sleep 100");
+        term.wait_text("foot");
+        // The host has seen it when it shows it, and has told the client when it answers again.
+        world.ask(&["wait", "text=foot"]);
+        world.status();
+        let pid = if killed == "host" { host(&world) } else { client(&world) };
+        support::kill(pid, nix::libc::SIGKILL);
+        assert_eq!(term.wait_exit(), if killed == "host" { 125 } else { 137 });
+        term.assert_whole();
+        term.drained();
+        let (lines, row) = (term.lines(), term.look(|screen| usize::from(screen.cursor().row)));
+        assert_eq!(lines[..4], ["top", "> box", "rule", "foot"], "{killed}");
+        if killed == "host" {
+            assert!(lines[4].starts_with("hopty: run: proj: the session's host died"), "{lines:?}");
+        } else {
+            assert_eq!((row, lines[4].as_str()), (4, ""));
+            stop(&world);
+        }
+        world.assert_nothing_left();
+    }
+}

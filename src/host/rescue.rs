@@ -1,0 +1,68 @@
+//! Making a terminal whole whose host or client dies: the client is told beforehand what to write, and the host does it where
+//! a client is gone without a word.
+
+use super::connection::Client;
+use super::sight::Sight;
+use super::terminals::Via;
+use super::{Host, repaint};
+use crate::io::poll::{Interest, PollSet};
+use crate::ipc::frame::{Frame, tag};
+use crate::tty::raw;
+
+/// How long the terminal of a client that died may take to be mended, in ms.
+const MEND_MS: u64 = 200;
+
+impl Host {
+    /// The sequences that a client writes when the host dies, whenever they change. What it says next stands below what the
+    /// program has drawn.
+    pub(super) fn tell_undo(&mut self, id: u64) {
+        let Some(run) = &mut self.run else { return };
+        let Some(connection) = self.connections.get_mut(&id) else { return };
+        let Some(client) = &mut connection.client else { return };
+        if client.leaving || matches!(client.via, Via::Released) {
+            return;
+        }
+        let revision = match &client.sight {
+            Sight::Bytes => (run.number, run.model.undo_revision(), run.model.revision(), run.muted.is_some()),
+            Sight::Picture(follower) => (u32::MAX, follower.undo_revision(), 0, false),
+            Sight::Apart { .. } => (u32::MAX, u64::MAX, 0, true),
+        };
+        if client.undo_seen.replace(revision) == Some(revision) {
+            return;
+        }
+        let undo = match &mut client.sight {
+            Sight::Bytes => run.muted.clone().unwrap_or_else(|| {
+                let step = run.model.look_so_far(repaint::step_below).unwrap_or_default();
+                [run.model.undo_so_far(), step].concat()
+            }),
+            Sight::Picture(follower) => follower.undo(),
+            Sight::Apart { undo, .. } => undo.clone(),
+        };
+        if client.undo != undo {
+            connection.stream.send(&Frame::new(tag::UNDO, &undo).encode());
+            client.undo = undo;
+        }
+    }
+
+    /// The terminal of a client that died without a word.
+    pub(super) fn mend(&mut self, client: &mut Client) {
+        let undo = self.undo_of(client);
+        if let Via::Relay(spare) = &mut client.via
+            && let Some(spare) = spare.take()
+        {
+            spare.mend([raw::END_OF_ANYTHING, &undo].concat());
+        }
+        let Via::Terminal(terminal) = &client.via else { return };
+        // Behind what still waits: the undo is for a terminal that has seen all of it.
+        let _ = client.out.send(terminal, &undo);
+        let until = self.clock.now().after(MEND_MS);
+        while !client.out.is_empty() && self.clock.now() < until {
+            let mut set = PollSet::default();
+            set.add((), std::os::fd::AsFd::as_fd(terminal), Interest::Write);
+            if set.wait(Some(MEND_MS)).is_err() || client.out.flush(terminal).is_err() {
+                break;
+            }
+        }
+        terminal.restore_modes();
+    }
+}
