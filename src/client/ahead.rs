@@ -4,7 +4,7 @@
 //! from this terminal: line by line, as far as there are lines.
 
 use std::io;
-use std::os::fd::{AsFd, AsRawFd};
+use std::os::fd::AsFd;
 
 use nix::libc;
 
@@ -35,20 +35,4 @@ pub(super) fn reads() -> Vec<Vec<u8>> {
         }
     }
     reads
-}
-
-/// Everything else, once the terminal is raw: the line that was still being edited.
-#[must_use]
-pub(super) fn rest() -> Vec<u8> {
-    let stdin = io::stdin();
-    let mut waiting: libc::c_int = 0;
-    // SAFETY: FIONREAD writes one int.
-    let told = unsafe { libc::ioctl(stdin.as_raw_fd(), libc::FIONREAD, &raw mut waiting) } == 0;
-    let mut rest = vec![0; usize::try_from(waiting).unwrap_or(0).min(HELD)];
-    if !told || rest.is_empty() {
-        return Vec::new();
-    }
-    let n = read_some(&stdin, &mut rest).ok().flatten().unwrap_or(0);
-    rest.truncate(n);
-    rest
 }

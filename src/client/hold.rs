@@ -2,11 +2,13 @@
 
 use std::io;
 
+use nix::libc;
+
 use super::ahead;
 use super::pause::CAUGHT;
 use crate::core::terminal::{Ahead, Modes};
 use crate::io::signals::{self, Signals};
-use crate::tty::raw;
+use crate::tty::{back, raw};
 
 /// The terminal on standard input; it is put back when this goes.
 #[derive(Debug)]
@@ -39,9 +41,12 @@ impl Hold {
         raw::wait_for_foreground();
         let reads = ahead::reads();
         let mut hold = Self::take()?;
-        let rest = ahead::rest();
+        // The rest, now that the terminal is raw: the line that was still being edited.
+        let ahead = Ahead { reads, rest: back::take_waiting() };
+        // For the shell, if no program comes to read it.
+        back::leave(ahead.keys(hold.found().cc.get(libc::VEOF)), Some(signals::flag(&[libc::SIGINT, libc::SIGQUIT])?));
         hold.raw.lend()?;
-        Ok((hold, Ahead { reads, rest }))
+        Ok((hold, ahead))
     }
 
     /// The terminal's modes as they were found.

@@ -69,6 +69,20 @@ impl Ahead {
         self.reads.is_empty() && self.rest.is_empty()
     }
 
+    /// The keys that make it again where nothing is shown: what ended without a line's end was cut off by `end_of_file`.
+    #[must_use]
+    pub fn keys(&self, end_of_file: Option<&u8>) -> Vec<u8> {
+        let mut keys = Vec::new();
+        for read in &self.reads {
+            keys.extend_from_slice(read);
+            if !read.ends_with(b"\n") {
+                keys.extend(end_of_file);
+            }
+        }
+        keys.extend_from_slice(&self.rest);
+        keys
+    }
+
     /// The bytes.
     #[must_use]
     pub fn bytes(&self) -> Vec<u8> {

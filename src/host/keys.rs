@@ -218,7 +218,10 @@ impl Host {
     /// Types a person's keys.
     pub(super) fn type_persons(&mut self, bytes: &[u8]) {
         self.note_typed(bytes);
-        self.type_in(bytes);
+        if let Some(run) = &mut self.run {
+            run.begin_unread();
+        }
+        self.write_in(bytes);
     }
 
     /// A person's keys are on their way to the child: what they are in its prompt box.
@@ -237,7 +240,15 @@ impl Host {
         self.kept.draft.take(&[], &pieces);
     }
 
+    /// Types what no person has typed.
     pub(super) fn type_in(&mut self, bytes: &[u8]) {
+        if let Some(run) = &mut self.run {
+            run.mix_unread();
+        }
+        self.write_in(bytes);
+    }
+
+    fn write_in(&mut self, bytes: &[u8]) {
         if let Some(run) = &mut self.run
             && !run.at_end
             && run.input.send(&run.pty, bytes).is_err()

@@ -16,6 +16,7 @@
 //! | `terminals` | people's terminals: bytes to and from them, given back whole |
 //! | `repaint` | the picture for a terminal that comes late |
 //! | `keys` | what was typed: where it goes, what is kept, what is typed again |
+//! | `unread` | what was typed and a program did not read: it is the shell's |
 //! | `rescue` | what makes a terminal whole whose host or client dies |
 //! | `typing` | one client's input: labels, what went nowhere yet |
 //! | `requests` | the control socket's lines |
@@ -74,6 +75,7 @@ mod statusline;
 mod terminals;
 mod turn;
 mod typing;
+mod unread;
 mod views;
 mod waits;
 mod watching;

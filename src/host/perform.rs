@@ -138,6 +138,7 @@ impl Host {
     /// The session is over: everybody hears it, after the last byte.
     fn close(&mut self, exit: report::Exit) {
         self.exit = Some(exit);
+        self.take_unread();
         if let Some(unsent) = self.keep_unsent() {
             self.unsent = Some(unsent);
         }

@@ -7,6 +7,7 @@ use super::model::Model;
 use super::repaint;
 use super::seen::Seen;
 use super::terminals::Via;
+use super::unread::Unread;
 use crate::core::ids::ConversationId;
 use crate::core::process::{ProcessEnd, Signal};
 use crate::core::supervisor::event::Event;
@@ -67,6 +68,7 @@ pub(super) struct Run {
     revision: u64,
     tree: Vec<Process>,
     leftovers: Vec<(Process, Stamp)>,
+    pub unread: Unread,
     /// Output for a client that is not there yet, or is suspended.
     pub buffered: Vec<u8>,
     /// Some of it was not kept, or its questions were answered: who comes is shown the picture instead.
@@ -159,6 +161,7 @@ impl Host {
                     revision: 0,
                     tree: Vec::new(),
                     leftovers,
+                    unread: Unread::default(),
                     buffered: Vec::new(),
                     lost: false,
                 });

@@ -276,7 +276,8 @@ impl Host {
             let length = u32::try_from(piece.range.end - piece.range.start).unwrap_or(u32::MAX);
             self.events.push_back(Event::Keys { client: 0, class: piece.class.into(), bytes: length });
         }
-        self.type_persons(bytes);
+        self.note_typed(bytes);
+        self.type_in(bytes);
     }
 
     /// When the next piece is due.

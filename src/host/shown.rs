@@ -128,6 +128,7 @@ impl Host {
         }
         // The bytes that asked must not reach a terminal later on as well.
         run.lost |= !watched;
+        run.mix_unread();
         let identity = Identity::new(env!("CARGO_PKG_VERSION"));
         for answer in run.model.answer(&queries, &identity) {
             if run.input.send(&run.pty, &answer).is_err() {

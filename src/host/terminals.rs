@@ -324,6 +324,7 @@ impl Host {
     pub(super) fn pursue(&mut self, id: u64) {
         let now = self.clock.now();
         let exit = self.exit.as_ref().map_or(serde_json::Value::Null, report::Exit::json);
+        let leads = self.leader == Some(id);
         let Some(connection) = self.connections.get_mut(&id) else { return };
         let Some(client) = &mut connection.client else { return };
         let Some(goal) = client.goal.clone() else { return };
@@ -361,7 +362,8 @@ impl Host {
         };
         client.leaving = true;
         connection.frame(tag::RELEASED, &[]);
-        let bye = serde_json::json!({"why": why, "exit": exit, "message": message});
+        let unread = self.run.as_mut().filter(|_| ended && leads).map(|run| std::mem::take(&mut run.unread.typed));
+        let bye = serde_json::json!({"why": why, "exit": exit, "message": message, "unread": unread.unwrap_or_default()});
         connection.frame(tag::BYE, bye.to_string().as_bytes());
         connection.close(now, BYE_MS);
         self.unlead(id);

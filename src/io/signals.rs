@@ -3,6 +3,8 @@
 use std::io;
 use std::os::fd::{AsFd, BorrowedFd};
 use std::os::unix::net::UnixStream;
+use std::sync::Arc;
+use std::sync::atomic::AtomicBool;
 
 use signal_hook::iterator::backend::SignalDelivery;
 use signal_hook::iterator::exfiltrator::SignalOnly;
@@ -33,6 +35,18 @@ impl AsFd for Signals {
     fn as_fd(&self) -> BorrowedFd<'_> {
         self.delivery.get_read().as_fd()
     }
+}
+
+/// A flag that is set when one of `signals` comes, whatever else is done with it.
+///
+/// # Errors
+/// When a handler cannot be made.
+pub fn flag(signals: &[i32]) -> io::Result<Arc<AtomicBool>> {
+    let flag = Arc::new(AtomicBool::new(false));
+    for signal in signals {
+        signal_hook::flag::register(*signal, Arc::clone(&flag))?;
+    }
+    Ok(flag)
 }
 
 /// Lets these signals, which are caught, end a call that waits (EINTR); it would go on with it.

@@ -31,7 +31,7 @@ pub mod tag {
     pub const RELEASED: u8 = 0x84;
     /// The child is stopped: restore and stop yourself.
     pub const SUSPEND: u8 = 0x85;
-    /// The last frame: JSON `{"why","exit","message"}`.
+    /// The last frame: JSON `{"why","exit","message","unread"}`.
     pub const BYE: u8 = 0x86;
     /// JSON `{"kind","text"}`.
     pub const NOTICE: u8 = 0x87;

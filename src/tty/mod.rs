@@ -1,5 +1,6 @@
-//! The person's terminal: its modes, its size, and its hand-over to the host.
+//! The person's terminal: its modes, its size, its hand-over to the host, and what goes back into it.
 
+pub mod back;
 pub mod handed;
 pub mod modes;
 pub mod raw;

@@ -8,6 +8,7 @@ use std::sync::{Mutex, PoisonError};
 use crossterm::terminal;
 use nix::libc;
 
+use super::back;
 use super::modes::{self, When};
 use crate::core::terminal::{Modes, Size};
 
@@ -94,12 +95,17 @@ impl RawMode {
     pub fn resume(&mut self) -> io::Result<()> {
         modes::set(&io::stdin(), &self.raw, When::Now)?;
         self.is_on = true;
+        // Whoever goes on has had what was typed ahead of it.
+        back::forget();
         Ok(())
     }
 }
 
 impl Drop for RawMode {
     fn drop(&mut self) {
+        if self.is_on && in_foreground() {
+            back::give(&self.found);
+        }
         self.suspend();
         *RESCUE.lock().unwrap_or_else(PoisonError::into_inner) = None;
     }

@@ -18,6 +18,7 @@ mod latch;
 mod relay;
 mod size;
 mod stops;
+mod unread;
 mod whole;
 
 use hopty::standin::script::Script;

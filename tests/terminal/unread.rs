@@ -1,0 +1,131 @@
+//! What was typed and no program has read is the shell's afterwards, as without hopty.
+
+use super::jobs::{leave, shell, wait_prompt};
+use super::support::term::Term;
+use super::{child, support, world};
+
+/// Whether the kernel lets a program put keys back into its terminal.
+fn can_be_given_back() -> bool {
+    let refused = std::fs::read_to_string("/proc/sys/dev/tty/legacy_tiocsti").is_ok_and(|word| word.trim() == "0");
+    // SAFETY: geteuid cannot fail.
+    let may = !refused || unsafe { nix::libc::geteuid() } == 0;
+    if !may {
+        support::claude::say("the kernel gives no keys back to a terminal: a case is left out");
+    }
+    may
+}
+
+/// The rows of the screen from the one with `from` on, less those that hold nothing.
+fn rows(term: &Term, from: &str) -> Vec<String> {
+    let lines: Vec<String> = term.lines().into_iter().filter(|line| !line.is_empty()).collect();
+    let at = lines.iter().rposition(|line| line.contains(from)).unwrap_or_default();
+    lines[at..].to_vec()
+}
+
+/// What a shell shows after `script` was run, with hopty or without it, where `typed` was typed before the fifo let it go
+/// on, and `later` behind what that says.
+fn after(with: bool, script: &str, ready: &str, typed: &str, later: &str) -> Vec<String> {
+    let mut world = world();
+    let mut term = shell(&mut world);
+    std::fs::write(world.project.join("program"), script).unwrap();
+    nix::unistd::mkfifo(&world.project.join("go"), nix::sys::stat::Mode::S_IRWXU).unwrap();
+    term.send(if with { "$H run -- sh ./program\r" } else { "sh ./program\r" });
+    term.wait_text(ready);
+    if with {
+        child(&world);
+    }
+    term.send(typed);
+    if with {
+        // What the host wrote, and what it had no room for, is there when it answers.
+        world.status();
+    }
+    std::fs::write(world.project.join("go"), "\n").unwrap();
+    term.wait_for("what it says", |s| s.lines().iter().any(|line| line.starts_with("got=")));
+    term.send(later);
+    wait_prompt(&term);
+    let seen = rows(&term, ready);
+    leave(&mut term, &world, 0);
+    seen
+}
+
+#[test]
+fn what_a_program_did_not_read_is_the_shell_s() {
+    if !can_be_given_back() {
+        return;
+    }
+    for (script, typed, later) in [
+        // A program that reads nothing: its terminal has shown the line.
+        ("echo rea$((1))dy; read x <go", "echo got=$((6*7))\r", ""),
+        // A line and the begin of another, which the shell goes on with.
+        ("echo rea$((1))dy; read x <go", "echo got=1\rec", "ho got=2\r"),
+        // One that shows nothing and takes keys as they are.
+        ("stty raw -echo; echo rea$((1))dy; read x <go; stty sane", "echo got=$((6*7))\r", ""),
+        // What it has read is its own.
+        ("echo rea$((1))dy; read y; read x <go", "mine\recho got=$y.\r", ""),
+    ] {
+        let of = |with| after(with, script, "rea1dy", typed, later);
+        let (with, without) = (of(true), of(false));
+        assert_eq!(with, without, "{script}: {typed:?}");
+    }
+}
+
+/// Neither what a script sends nor what a terminal answers is a command.
+#[test]
+fn only_what_a_person_typed_is_given_back() {
+    let mut world = world();
+    let mut term = shell(&mut world);
+    nix::unistd::mkfifo(&world.project.join("go"), nix::sys::stat::Mode::S_IRWXU).unwrap();
+    for sends in [true, false] {
+        term.send("clear; $H run -- sh -c 'stty -icanon -echo; echo rea$((1))dy; read x <go; stty sane'\r");
+        term.wait_text("rea1dy");
+        child(&world);
+        if sends {
+            assert!(world.hopty(&["send", "proj", "touch sent\r"]).status.success());
+        }
+        term.send("\x1b[?62;c\x1b[I");
+        if sends {
+            term.send("touch typed\r");
+        }
+        world.status();
+        std::fs::write(world.project.join("go"), "\n").unwrap();
+        wait_prompt(&term);
+    }
+    term.send("echo la$((1))st\r");
+    term.wait_text("la1st");
+    assert!(!term.lines().iter().any(|line| line.contains("62")), "{:?}", term.lines());
+    assert!(!world.project.join("sent").exists() && !world.project.join("typed").exists());
+    leave(&mut term, &world, 0);
+}
+
+/// The program was not found, or is none: what was typed ahead of it is still there.
+#[test]
+fn a_start_that_fails_takes_nothing_from_the_keyboard() {
+    if !can_be_given_back() {
+        return;
+    }
+    for (program, typed) in [("./none", "echo got=$((6*7))\r"), ("./plain", "echo got=1\recho got"), ("./none", "")] {
+        let mut world = world();
+        let mut term = shell(&mut world);
+        std::fs::write(world.project.join("plain"), "no program").unwrap();
+        nix::unistd::mkfifo(&world.project.join("go"), nix::sys::stat::Mode::S_IRWXU).unwrap();
+        term.send(format!("read x <go; $H run -- {program}\r"));
+        term.wait_text(program);
+        // The shell edits its line in other modes than those in which it runs something.
+        support::wait_for("the job", || (term.modes() == term.before).then_some(()));
+        term.send(typed);
+        term.wait_text(typed.split('\r').next_back().filter(|text| !text.is_empty()).unwrap_or("run"));
+        std::fs::write(world.project.join("go"), "\n").unwrap();
+        term.wait_text("hint: ");
+        if typed.ends_with('\r') {
+            term.wait_text("got=42");
+        }
+        if typed.ends_with("echo got") {
+            // The shell shows it again, as what was typed ahead of anything.
+            term.wait_for("the line", |s| s.lines().iter().any(|line| line == "$ echo got"));
+            term.send("=2\r");
+            term.wait_text("got=2");
+        }
+        wait_prompt(&term);
+        leave(&mut term, &world, if typed.is_empty() { 127 } else { 0 });
+    }
+}
