@@ -12,14 +12,24 @@ use std::os::unix::fs::OpenOptionsExt;
 use nix::libc;
 
 use crate::io::outbuf::OutBuf;
+use crate::io::poll::{Interest, wait_for};
+use crate::tty::raw;
 
 /// Bytes waiting for the terminal above which the host is not listened to: the program's turn to wait.
 const HIGH: usize = 1 << 18;
+
+/// How long a terminal may take nothing before a process that was told to end does so, in ms; the host waits as long for one
+/// whose client has died.
+const STUCK_MS: u64 = 200;
+
+/// What ends this process when it has nothing left but to write.
+const ENDS: [i32; 4] = [libc::SIGTERM, libc::SIGHUP, libc::SIGINT, libc::SIGQUIT];
 
 /// The terminal on standard output, for writing.
 #[derive(Debug, Default)]
 pub(super) struct Output {
     own: Option<File>,
+    told: Option<i32>,
     waiting: OutBuf,
 }
 
@@ -55,8 +65,41 @@ impl Output {
         }
     }
 
-    /// Writes everything, however long that takes, and leaves the terminal alone.
+    /// This signal is to end the program, and then this process. From here on the host is heard although much waits: it may have
+    /// nothing more to say than that it is gone.
+    pub fn told_to_end(&mut self, signal: i32) {
+        self.told = Some(signal);
+    }
+
+    /// The host is gone and the terminal takes nothing: `last` is written if that changes at once, and this process ends by the
+    /// signal.
+    pub fn end(&mut self, signal: i32, last: &[u8]) {
+        raw::end_by(&ENDS);
+        if let Some(file) = &self.own {
+            self.waiting.push(last);
+            while !self.waiting.is_empty() && wait_for(file, Interest::Write, STUCK_MS).unwrap_or(false) {
+                if self.waiting.flush(file).is_err() {
+                    break;
+                }
+            }
+        }
+        raise(signal);
+    }
+
+    /// Writes everything for good, however long that takes: whoever does not want to wait ends this process by a signal. One that
+    /// came already is obeyed where the terminal takes nothing.
     pub fn finish(&mut self) {
+        raw::end_by(&ENDS);
+        if let Some(signal) = self.told
+            && !wait_for(&io::stdout(), Interest::Write, STUCK_MS).unwrap_or(true)
+        {
+            raise(signal);
+        }
+        self.hand_back();
+    }
+
+    /// Writes everything, however long that takes, and leaves the terminal alone.
+    pub fn hand_back(&mut self) {
         self.own = None;
         let rest = self.waiting.take();
         self.show(&rest);
@@ -69,6 +112,10 @@ impl Output {
 
     /// Whether no more should come for now.
     pub fn is_full(&self) -> bool {
-        self.waiting.len() > HIGH
+        self.waiting.len() > if self.told.is_some() { HIGH << 4 } else { HIGH }
     }
+}
+
+fn raise(signal: i32) {
+    let _ = nix::sys::signal::Signal::try_from(signal).map(nix::sys::signal::raise);
 }

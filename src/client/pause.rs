@@ -8,6 +8,7 @@ use nix::libc;
 use super::{Client, Relay};
 use crate::io::signals::stop_group;
 use crate::ipc::frame::{Frame, tag};
+use crate::ipc::stream::Life;
 use crate::tty::raw;
 
 /// What a client hears.
@@ -50,7 +51,14 @@ impl Client {
     }
 
     fn pass_on(&mut self, signal: i32) {
-        self.told_to_end |= [libc::SIGTERM, libc::SIGINT, libc::SIGQUIT].contains(&signal);
+        if [libc::SIGTERM, libc::SIGINT, libc::SIGQUIT].contains(&signal) {
+            self.told_to_end = true;
+            self.output.told_to_end(signal);
+            if self.life == Life::Closed {
+                // Only what waits for the terminal keeps it from ending.
+                self.output.end(signal, &[raw::END_OF_ANYTHING, &self.undo].concat());
+            }
+        }
         let number = u8::try_from(signal).unwrap_or(0);
         self.stream.send(&Frame::new(tag::SIGNAL, &[number]).encode());
     }
@@ -79,7 +87,7 @@ impl Client {
     /// (CONTRACT C11).
     pub(super) fn stop_here(&mut self) {
         self.relay = Relay::Off;
-        self.output.finish();
+        self.output.hand_back();
         if !self.continued {
             self.raw.suspend();
             stop_group();

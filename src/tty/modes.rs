@@ -50,18 +50,7 @@ pub fn read(fd: &impl AsFd) -> io::Result<Modes> {
 /// # Errors
 /// When the descriptor is no terminal, or the value does not fit this system.
 pub fn set(fd: &impl AsFd, modes: &Modes, when: When) -> io::Result<()> {
-    let mut raw = get(fd)?;
-    let fits = |n: u64| u32::try_from(n).map_err(|_| io::Error::from(io::ErrorKind::InvalidData));
-    raw.c_iflag = fits(modes.iflag)?;
-    raw.c_oflag = fits(modes.oflag)?;
-    raw.c_cflag = fits(modes.cflag)?;
-    raw.c_lflag = fits(modes.lflag)?;
-    raw.c_line = modes.line;
-    for (to, from) in raw.c_cc.iter_mut().zip(&modes.cc) {
-        *to = *from;
-    }
-    raw.c_ispeed = fits(modes.speed.0)?;
-    raw.c_ospeed = fits(modes.speed.1)?;
+    let raw = prepare(fd, modes)?;
     let request = match when {
         When::Now => libc::TCSETS2,
         When::Drained => libc::TCSETSW2,
@@ -77,4 +66,21 @@ pub fn set(fd: &impl AsFd, modes: &Modes, when: When) -> io::Result<()> {
             return Err(error);
         }
     }
+}
+
+/// The kernel's form of `modes` for this terminal.
+pub(super) fn prepare(fd: &impl AsFd, modes: &Modes) -> io::Result<libc::termios2> {
+    let mut raw = get(fd)?;
+    let fits = |n: u64| u32::try_from(n).map_err(|_| io::Error::from(io::ErrorKind::InvalidData));
+    raw.c_iflag = fits(modes.iflag)?;
+    raw.c_oflag = fits(modes.oflag)?;
+    raw.c_cflag = fits(modes.cflag)?;
+    raw.c_lflag = fits(modes.lflag)?;
+    raw.c_line = modes.line;
+    for (to, from) in raw.c_cc.iter_mut().zip(&modes.cc) {
+        *to = *from;
+    }
+    raw.c_ispeed = fits(modes.speed.0)?;
+    raw.c_ospeed = fits(modes.speed.1)?;
+    Ok(raw)
 }

@@ -3,6 +3,7 @@
 
 use std::io::{self, Write};
 use std::os::fd::AsFd;
+use std::sync::atomic::{AtomicPtr, Ordering};
 use std::sync::{Mutex, PoisonError};
 
 use crossterm::terminal;
@@ -18,6 +19,9 @@ static RESCUE: Mutex<Option<Rescue>> = Mutex::new(None);
 /// Ends a sequence or a string that may have been cut, for who cannot know; does nothing elsewhere: CAN, and ST for terminals
 /// that let no string be cancelled.
 pub const END_OF_ANYTHING: &[u8] = b"\x18\x1b\\";
+
+/// The modes as they were found, for a signal handler.
+static FOUND: AtomicPtr<libc::termios2> = AtomicPtr::new(std::ptr::null_mut());
 
 static LAST_WORDS: Mutex<Option<String>> = Mutex::new(None);
 
@@ -176,6 +180,37 @@ pub fn restore_on_panic() {
 #[must_use]
 pub fn last_words() -> Option<String> {
     LAST_WORDS.lock().unwrap_or_else(PoisonError::into_inner).take()
+}
+
+/// From here on these signals put the modes back and end this process, whatever it waits for: nobody else is there to hear
+/// them.
+pub fn end_by(signals: &[i32]) {
+    if let Some(rescue) = RESCUE.lock().unwrap_or_else(PoisonError::into_inner).as_ref()
+        && let Ok(found) = modes::prepare(&io::stdin(), &rescue.found)
+    {
+        // Never given back: a handler may look at it at any time.
+        FOUND.store(Box::into_raw(Box::new(found)), Ordering::Release);
+    }
+    for signal in signals {
+        // SAFETY: a zeroed sigaction is valid, and the handler makes only calls that a handler may make.
+        unsafe {
+            let mut action: libc::sigaction = std::mem::zeroed();
+            action.sa_sigaction = put_back_and_end as extern "C" fn(libc::c_int) as usize;
+            libc::sigaction(*signal, &raw const action, std::ptr::null_mut());
+        }
+    }
+}
+
+extern "C" fn put_back_and_end(signal: libc::c_int) {
+    let found = FOUND.load(Ordering::Acquire);
+    // SAFETY: these calls may be made in a handler; `found` is nothing or was leaked. The signal is blocked until this returns.
+    unsafe {
+        if !found.is_null() && matches!(libc::tcgetpgrp(0), group if group == libc::getpgrp() || group == -1) {
+            libc::ioctl(0, libc::TCSETS2, found);
+        }
+        libc::signal(signal, libc::SIG_DFL);
+        libc::raise(signal);
+    }
 }
 
 /// The size of the terminal on standard input as it says it, in cells and pixels: 0 is not known, and all of them are 0

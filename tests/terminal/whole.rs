@@ -177,6 +177,43 @@ fn a_client_that_dies_before_it_attaches_takes_the_session_with_it() {
     }
 }
 
+/// The terminal's modes come back, and the client ends, although nothing can be written: nobody is left who could hear the signal.
+#[test]
+fn a_client_without_its_host_ends_by_a_signal_whose_terminal_takes_nothing() {
+    for relayed in [true, false] {
+        for first in ["host", "client"] {
+            let world = world();
+            let mut term = if relayed { super::relay::through_dev_tty(&world, "exec yes") } else { run(&world, "exec yes") };
+            term.wait_text("y");
+            let (host, client) = (host(&world), client(&world));
+            term.stall(true);
+            support::wait_for("a full terminal", || (!takes_output(&term)).then_some(()));
+            if first == "host" {
+                support::kill(host, nix::libc::SIGKILL);
+                support::wait_for("the last words to wait", || {
+                    let place = std::fs::read_to_string(format!("/proc/{client}/wchan")).ok()?;
+                    (relayed || place.contains("tty") || place.contains("wait_woken")).then_some(())
+                });
+            } else {
+                support::kill(host, nix::libc::SIGSTOP);
+            }
+            support::kill(client, nix::libc::SIGTERM);
+            assert_eq!(term.wait_exit(), 143, "relayed: {relayed}, first: {first}");
+            assert!(term.modes() == term.before, "relayed: {relayed}, first: {first}");
+            support::kill(host, nix::libc::SIGKILL);
+            drop(term);
+            // The next start sweeps the dead host's socket away.
+            assert_eq!(run(&world, "exit 6").wait_exit(), 6);
+            world.assert_nothing_left();
+        }
+    }
+}
+
+fn takes_output(term: &Term) -> bool {
+    let slave = term.pty.open_slave().unwrap();
+    hopty::io::poll::wait_for(&slave, hopty::io::poll::Interest::Write, 0).unwrap()
+}
+
 /// A prompt box with lines below the cursor, as an agent draws one that is not on a screen of its own.
 #[test]
 fn what_is_said_next_stands_below_what_the_program_drew() {
