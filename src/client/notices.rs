@@ -4,7 +4,7 @@
 //! again; the same from inside a session is one key after the prefix key.
 
 use std::collections::VecDeque;
-use std::time::Instant;
+use std::time::{Duration, Instant};
 
 use serde::Deserialize;
 
@@ -20,6 +20,8 @@ const TEXT: usize = 1000;
 #[derive(Deserialize)]
 struct Notice {
     text: String,
+    #[serde(default)]
+    ago_ms: u64,
 }
 
 /// The last notices, oldest first.
@@ -32,8 +34,10 @@ pub struct Notices {
 impl Notices {
     /// A frame's payload; one that cannot be read tells nothing.
     pub(super) fn take(&mut self, payload: &[u8]) {
-        let Ok(Notice { text }) = serde_json::from_slice(payload) else { return };
-        self.last.push_back((Instant::now(), cut_chars(&text, TEXT)));
+        let Ok(Notice { text, ago_ms }) = serde_json::from_slice(payload) else { return };
+        let now = Instant::now();
+        let at = now.checked_sub(Duration::from_millis(ago_ms)).unwrap_or(now);
+        self.last.push_back((at, cut_chars(&text, TEXT)));
         if self.last.len() > KEPT {
             self.last.pop_front();
             self.earlier += 1;

@@ -283,6 +283,11 @@ impl Model {
         self.screen.change(Screen::take_queries).filter(|queries| !queries.is_empty())
     }
 
+    /// What the child wanted a person to be told, as far as the screen was fed.
+    pub fn take_said(&mut self) -> Vec<String> {
+        self.screen.change(Screen::take_said).unwrap_or_default()
+    }
+
     /// What it answers in its terminal's place.
     pub fn answer(&mut self, queries: &[Query], identity: &Identity<'_>) -> Vec<Vec<u8>> {
         let answer = |screen: &mut Screen| {

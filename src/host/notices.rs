@@ -18,6 +18,8 @@ use crate::ipc::frame::{Frame, tag};
 
 /// Notices that are kept for the page.
 const KEPT: usize = 20;
+/// Of what came while nobody was attached.
+const MISSED: usize = 5;
 /// Characters of one that are kept.
 const TEXT: usize = 1000;
 
@@ -25,6 +27,8 @@ const TEXT: usize = 1000;
 #[derive(Debug, Default)]
 pub(super) struct Notices {
     last: VecDeque<(Stamp, String)>,
+    /// What came while nobody was attached.
+    missed: VecDeque<(Stamp, String)>,
 }
 
 impl Notices {
@@ -32,6 +36,14 @@ impl Notices {
         self.last.push_back((now, cut_chars(&safe_line(text), TEXT)));
         if self.last.len() > KEPT {
             self.last.pop_front();
+        }
+    }
+
+    fn miss(&mut self, now: Stamp, text: &str) {
+        self.keep(now, text);
+        self.missed.push_back((now, cut_chars(&safe_line(text), TEXT)));
+        if self.missed.len() > MISSED {
+            self.missed.pop_front();
         }
     }
 
@@ -66,6 +78,31 @@ impl Host {
         let frame = Frame::new(tag::NOTICE, payload.as_bytes()).encode();
         for connection in self.connections.values_mut().filter(|c| c.client.is_some()) {
             connection.stream.send(&frame);
+        }
+    }
+}
+
+impl Host {
+    /// What the program wants a person to be told reaches the terminal with its bytes, and is kept where there is none.
+    pub(super) fn keep_said(&mut self) {
+        let said = self.run.as_mut().map(|run| run.model.take_said()).unwrap_or_default();
+        // Who is there may have seen it by now, and looks at something else already.
+        if said.is_empty() || self.watchers() > 0 || self.expects_first_client() {
+            return;
+        }
+        let now = self.clock.now();
+        for text in said {
+            self.notices.miss(now, &format!("the program, while nobody was attached: {text}"));
+        }
+    }
+
+    /// Whoever comes first is told what nobody was.
+    pub(super) fn tell_missed(&mut self, id: u64) {
+        let now = self.clock.now();
+        let Some(connection) = self.connections.get_mut(&id) else { return };
+        for (at, text) in self.notices.missed.drain(..) {
+            let payload = json!({"kind": DecisionKind::ClientAttached, "text": text, "ago_ms": now.since(at)}).to_string();
+            connection.frame(tag::NOTICE, payload.as_bytes());
         }
     }
 }

@@ -248,6 +248,7 @@ impl Host {
             self.events.push_back(Event::Degraded { part: "screen model".to_owned() });
             self.fit();
         }
+        self.keep_said();
         let Some(run) = &mut self.run else { return };
         if run.model.revision() != run.revision {
             run.revision = run.model.revision();

@@ -121,6 +121,7 @@ impl Host {
             }
         }
         self.welcome(id);
+        self.tell_missed(id);
         // After the picture: who is woken by it takes time from who waits to see it.
         if let Some(connection) = self.connections.get_mut(&id).filter(|c| !c.is_relayed()) {
             connection.frame(tag::TAKEN, &[]);

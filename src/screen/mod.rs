@@ -42,6 +42,7 @@ mod print;
 mod reflow;
 mod reply;
 mod row;
+mod said;
 mod sequence;
 mod setting;
 mod sgr;

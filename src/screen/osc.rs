@@ -22,6 +22,7 @@ impl Terminal {
             return;
         };
         self.extras.osc(params, self.alternate.is_some());
+        self.say(params);
         for color in self.colors.osc(params, self.former.colors()) {
             self.former.ask(Topic::Color(color), !self.colors.is_touched(color));
         }

@@ -17,6 +17,7 @@ use super::margins::Region;
 use super::modes::{Mode, Modes};
 use super::pens::Pens;
 use super::reply::Query;
+use super::said::Said;
 use super::tabs::Tabs;
 use super::title::Titles;
 
@@ -90,6 +91,8 @@ pub(super) struct Terminal {
     pub(super) last: Option<char>,
     /// What the child asked and nobody has taken yet.
     pub(super) queries: Vec<Query>,
+    /// What it wants a person to be told, and nobody has taken yet.
+    pub(super) said: Said,
     /// The parser had something to say since this was cleared.
     pub(super) heard: bool,
     /// The parser has come back to text since this was cleared.
@@ -130,6 +133,7 @@ impl Terminal {
             links: Links::default(),
             last: None,
             queries: Vec::new(),
+            said: Said::default(),
             heard: false,
             grounded: false,
             changed: false,
@@ -224,6 +228,7 @@ impl Terminal {
         self.history = old.history;
         self.history.clear();
         self.queries = old.queries;
+        self.said = old.said;
         self.colors = old.colors;
         self.extras = old.extras.reset();
         self.former = old.former;
