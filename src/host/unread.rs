@@ -11,7 +11,7 @@ use super::Host;
 use super::run::Run;
 use crate::core::draft::units;
 use crate::core::input::Class;
-use crate::io::fd::read_some;
+use crate::io::fd::{read_some, set_nonblocking};
 use crate::io::poll::{Interest, wait_for};
 use crate::pty::open::Pty;
 use crate::tty::back::HELD;
@@ -61,6 +61,8 @@ fn is_read(pty: &Pty) -> io::Result<bool> {
 /// Everything that waits in a terminal, an unfinished line, too.
 fn take(pty: &Pty) -> io::Result<Vec<u8>> {
     let slave = pty.open_slave()?;
+    // Whoever was left and reads there would be waited for.
+    set_nonblocking(&slave)?;
     let found = modes::read(&slave)?;
     let lines = found.lflag & u64::from(libc::ICANON) != 0;
     // Only the foreground may read. The group that was there hears of the terminal's end, if anything of it is left.
