@@ -145,6 +145,8 @@ impl Host {
                 out: OutBuf::default(),
                 undo: Vec::new(),
                 undo_seen: None,
+                undo_drawn: 0,
+                undo_at: None,
                 paused: None,
                 checked: now,
                 asked: None,

@@ -51,8 +51,12 @@ pub(super) struct Client {
     pub out: OutBuf,
     /// What the client was last told to write if the host dies.
     pub undo: Vec<u8>,
-    /// The run, the screen's `undo_revision` and `revision`, and whether the run was muted, when that was.
-    pub undo_seen: Option<(u32, u64, u64, bool)>,
+    /// The run, the screen's `undo_revision`, and whether the run was muted, when that was.
+    pub undo_seen: Option<(u32, u64, bool)>,
+    /// The screen's `revision` then.
+    pub undo_drawn: u64,
+    /// The program has drawn since: when the client is told anew.
+    pub undo_at: Option<Stamp>,
     /// It is stopped or in the background: when to look again, and since when.
     pub paused: Option<(Stamp, Stamp)>,
     /// When it was last seen to run.

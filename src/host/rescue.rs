@@ -11,25 +11,32 @@ use crate::tty::raw;
 
 /// How long the terminal of a client that died may take to be mended, in ms.
 const MEND_MS: u64 = 200;
+/// How long a program may go on drawing before a client is told where below it there is room, in ms: to tell it after each
+/// piece would wake the client as often as the program writes.
+const DRAWS_MS: u64 = 100;
 
 impl Host {
     /// The sequences that a client writes when the host dies, whenever they change. What it says next stands below what the
     /// program has drawn.
     pub(super) fn tell_undo(&mut self, id: u64) {
-        let Some(run) = &mut self.run else { return };
+        let now = self.clock.now();
         let Some(connection) = self.connections.get_mut(&id) else { return };
         let Some(client) = &mut connection.client else { return };
-        if client.leaving || matches!(client.via, Via::Released) {
+        let run = self.run.as_mut().filter(|_| !client.leaving && !matches!(client.via, Via::Released));
+        let Some(run) = run else {
+            client.undo_at = None;
             return;
-        }
-        let revision = match &client.sight {
-            Sight::Bytes => (run.number, run.model.undo_revision(), run.model.revision(), run.muted.is_some()),
-            Sight::Picture(follower) => (u32::MAX, follower.undo_revision(), 0, false),
-            Sight::Apart { .. } => (u32::MAX, u64::MAX, 0, true),
         };
-        if client.undo_seen.replace(revision) == Some(revision) {
+        let (revision, drawn) = match &client.sight {
+            Sight::Bytes => ((run.number, run.model.undo_revision(), run.muted.is_some()), run.model.revision()),
+            Sight::Picture(follower) => ((u32::MAX, follower.undo_revision(), false), 0),
+            Sight::Apart { .. } => ((u32::MAX, u64::MAX, true), 0),
+        };
+        let same = client.undo_seen.replace(revision) == Some(revision);
+        if same && (client.undo_drawn == drawn || now < *client.undo_at.get_or_insert(now.after(DRAWS_MS))) {
             return;
         }
+        (client.undo_drawn, client.undo_at) = (drawn, None);
         let undo = match &mut client.sight {
             Sight::Bytes => run.muted.clone().unwrap_or_else(|| {
                 let step = run.model.look_so_far(repaint::step_below).unwrap_or_default();

@@ -69,7 +69,7 @@ impl Client {
     pub fn deadline(&self) -> Option<Stamp> {
         let goal = self.goal.as_ref().map(|goal| self.progress.1.after(stuck_limit(goal)));
         let asked = self.asked.filter(|_| self.goal.is_some());
-        [self.paused.map(|(at, _)| at), self.typing.deadline(), goal, asked].into_iter().flatten().min()
+        [self.paused.map(|(at, _)| at), self.typing.deadline(), goal, asked, self.undo_at].into_iter().flatten().min()
     }
 
     /// The program has ended and the last bytes are on their way.
