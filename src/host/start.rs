@@ -186,6 +186,16 @@ fn read_orders(mut from: impl BufRead) -> Option<(Launch, Vec<OsString>)> {
 /// The host process, from the fork to its exit code. `socket` leads to the process that forked it.
 #[must_use]
 pub fn main(socket: UnixStream) -> i32 {
+    match up(socket) {
+        Ok(host) => host.run(),
+        Err(code) => code,
+    }
+}
+
+/// Everything until the session runs, or the exit code where there is none. Its frame is gone by then: it would stand on the
+/// stack for as long as the session lives.
+#[inline(never)]
+fn up(socket: UnixStream) -> Result<Box<Host>, i32> {
     process::call_oneself(c"hopty-host");
     let descriptors = inherited::descriptors();
     // SAFETY: a new session; fails only for a group leader, which a forked process is not.
@@ -208,7 +218,7 @@ pub fn main(socket: UnixStream) -> i32 {
     process::become_subreaper();
     let Some((launch, args)) = read_orders(BufReader::new(&socket)) else {
         // There is to be no session, and whoever forked this process says why.
-        return 0;
+        return Err(0);
     };
     let lent = Lent::new(&launch, descriptors);
     if let Ok(null) = fd::dev_null() {
@@ -224,11 +234,11 @@ pub fn main(socket: UnixStream) -> i32 {
             if !detached {
                 host.expect(socket);
             }
-            host.run()
+            Ok(host)
         }
         Err(failed) => {
             tell(&socket, &failed);
-            1
+            Err(1)
         }
     }
 }

@@ -18,9 +18,10 @@ const STACK: usize = 256 << 10;
 #[inline(never)]
 pub fn give_back_stack() {
     const PAGE: usize = 4096;
+    /// Bytes that stay: this function and the system call that it makes stand on them.
+    const OWN: usize = 512;
     let here = 0_u8;
-    // One page is left between: this function and what it calls stand on it.
-    let end = (std::ptr::from_ref(&here) as usize & !(PAGE - 1)) - PAGE;
+    let end = (std::ptr::from_ref(&here) as usize - OWN) & !(PAGE - 1);
     // SAFETY: what lies below the frame of a running function is nobody's, and reads as zero when it is used again. Nothing
     // else is mapped that near below a stack, and a part that is not mapped is passed over.
     unsafe { nix::libc::madvise((end - STACK) as *mut nix::libc::c_void, STACK, nix::libc::MADV_DONTNEED) };
