@@ -281,6 +281,20 @@ fn help_that_cannot_be_written_is_a_failure() {
     }
 }
 
+#[test]
+fn what_is_asked_with_standard_output_closed_is_not_answered() {
+    let home = Home::new();
+    for args in ["ls --json", "config path", "channel", "completions bash", "man"] {
+        let line = format!("exec \"$0\" {args} >&-");
+        let mut shell = Command::new("/bin/sh");
+        shell.args(["-c", &line, env!("CARGO_BIN_EXE_hopty")]).env_clear().env("HOME", home.0.path()).stdin(Stdio::null());
+        let done = shell.output().unwrap();
+        let said = String::from_utf8(done.stderr).unwrap();
+        assert_eq!(done.status.code(), Some(125), "{args}: {said}");
+        assert!(said.contains("Bad file descriptor"), "{args}: {said}");
+    }
+}
+
 /// What runs Claude alone adds nothing to what a script gets, without a home, too.
 #[test]
 fn without_a_home_claude_alone_is_claude_alone() {

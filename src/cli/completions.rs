@@ -7,7 +7,7 @@ use clap::{Command, CommandFactory, ValueHint};
 use clap_complete::Shell;
 
 use super::args::Cli;
-use super::error::Failed;
+use super::error::{Failed, stdout};
 
 /// The verbs that take a live session's name as their first word.
 const LIVE: [&str; 7] = ["attach", "detach", "restart", "stop", "send", "wait", "screen"];
@@ -22,7 +22,7 @@ const CONDITIONS: &str = "idle busy blocked exit text=";
 
 /// Prints it.
 pub(super) fn completions(shell: Shell) -> Result<u8, Failed> {
-    std::io::stdout().write_all(script(shell).as_bytes())?;
+    stdout()?.write_all(script(shell).as_bytes())?;
     Ok(0)
 }
 

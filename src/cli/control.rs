@@ -150,9 +150,9 @@ impl Control {
         let line = control.line().map_err(|e| unreachable(&e))?;
         let theirs: Value = serde_json::from_str(&line).unwrap_or_default();
         if theirs["hopty"] != json!(PROTOCOL) {
-            return Err(Failed::new(125, format!("its host speaks protocol {}, this hopty {PROTOCOL}", theirs["hopty"]))
-                .about(name)
-                .hint("it was started by another version of hopty: use that one, or end the session"));
+            let what = format!("its host speaks protocol {}, this hopty {PROTOCOL}", theirs["hopty"]);
+            let hint = "it was started by another version of hopty: use that one, or end the session";
+            return Err(Failed::from(Failure::new(Code::Version, what, hint)).about(name));
         }
         control.reader.get_ref().set_read_timeout(patience)?;
         Ok(control)

@@ -6,6 +6,7 @@ use std::io::{self, Write as _};
 use serde_json::{Value, json};
 
 use crate::core::handoff::redact::redact;
+use crate::io::inherited;
 use crate::ipc::message::{Code, Failure};
 
 /// A failure on its way to standard error.
@@ -116,7 +117,15 @@ impl From<io::Error> for Failed {
 /// # Errors
 /// When it cannot be written.
 pub(super) fn say(text: fmt::Arguments<'_>) -> io::Result<()> {
-    writeln!(io::stdout(), "{text}")
+    writeln!(stdout()?, "{text}")
+}
+
+/// Standard output.
+///
+/// # Errors
+/// When it was closed: Rust's takes what is written then, and says nothing.
+pub(super) fn stdout() -> io::Result<io::Stdout> {
+    if inherited::was_closed(1) { Err(nix::errno::Errno::EBADF.into()) } else { Ok(io::stdout()) }
 }
 
 /// Text from files and peers, with everything that a terminal would act on made visible, and without secrets.

@@ -10,7 +10,7 @@ use std::path::{Path, PathBuf};
 use serde_json::{Value, json};
 
 use super::control::{any, paths};
-use super::error::{Failed, say, visible};
+use super::error::{Failed, say, stdout, visible};
 use super::prose::fit;
 use crate::core::journal::{decisions, last_explained, last_session};
 use crate::core::time::WallTime;
@@ -58,7 +58,7 @@ fn each(given: Option<&str>, follow: bool, form: impl Fn(&str) -> String) -> Res
     let mut changes = Changes::of(&dir);
     // Opened first: what is written while the older part is read is found here.
     let mut file = File::open(&path).map_err(|e| unreadable(&path, &e))?;
-    let mut out = std::io::stdout().lock();
+    let mut out = stdout()?.lock();
     let mut printed = 0;
     print_new(&read(&path)?, &form, &mut printed, &mut out)?;
     if !follow {

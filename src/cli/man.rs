@@ -7,13 +7,13 @@ use clap::CommandFactory;
 use clap_mangen::Man;
 
 use super::args::{Cli, NOTES};
-use super::error::Failed;
+use super::error::{Failed, stdout};
 
 /// The manual page of hopty, or of a verb such as `handoff show`: shown where a person looks, as it is where something else reads.
 pub(super) fn man(verb: &[String]) -> Result<u8, Failed> {
     let page = page(verb)?;
     if !(std::io::stdout().is_terminal() && shown(&page)) {
-        std::io::stdout().write_all(&page)?;
+        stdout()?.write_all(&page)?;
     }
     Ok(0)
 }

@@ -8,7 +8,7 @@ use serde_json::json;
 
 use super::args::PictureForm;
 use super::control::{Control, Rule, live, paths};
-use super::error::Failed;
+use super::error::{Failed, stdout};
 use super::session::ANSWER;
 use crate::core::ids::SessionName;
 use crate::screen::{Lines, Screen};
@@ -68,6 +68,6 @@ fn show(screen: &Screen, lines: Lines, form: PictureForm) -> Result<u8, Failed> 
         PictureForm { svg: true, .. } => screen.svg(lines),
         _ => screen.text(lines),
     };
-    std::io::stdout().write_all(picture.as_bytes())?;
+    stdout()?.write_all(picture.as_bytes())?;
     Ok(0)
 }

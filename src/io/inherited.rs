@@ -87,7 +87,9 @@ pub fn error_output() -> ErrorOutput {
     }
 }
 
-fn was_closed(stream: u8) -> bool {
+/// Whether a standard stream was closed: what is written to it goes nowhere.
+#[must_use]
+pub fn was_closed(stream: u8) -> bool {
     WAS_CLOSED.load(Ordering::Relaxed) & 1 << stream != 0
 }
 
