@@ -4,6 +4,8 @@
 //! behind as the one before it, wrote no file and changed nothing that git sees has brought nothing, as far as can be told.
 //! Where no next step is known nothing is said.
 
+use std::collections::BTreeSet;
+
 use serde::{Deserialize, Serialize};
 
 use super::capture::{Capture, GitState};
@@ -25,10 +27,13 @@ impl Mark {
     #[must_use]
     pub fn of(capture: &Capture, said: &[String]) -> Option<Self> {
         let open = capture.tasks.iter().filter(|task| matches!(task.status, TaskStatus::InProgress | TaskStatus::Pending));
-        let steps: Vec<&str> = match said {
+        let mut steps: Vec<&str> = match said {
             [] => open.map(|task| task.subject.as_str()).collect(),
             said => said.iter().map(String::as_str).collect(),
         };
+        // Planned once more, in a list that the conversations of a chain share, is no other step.
+        let mut known = BTreeSet::new();
+        steps.retain(|step| known.insert(*step));
         if steps.is_empty() {
             return None;
         }
@@ -93,6 +98,7 @@ mod tests {
         assert!(!with(&["Paint the gate"]).unwrap().is_no_further_than(mark));
         assert!(!with(&["Paint the", "fence"]).unwrap().is_no_further_than(with(&["Paint", "the fence"]).unwrap()));
         assert!(!Mark { files: 1, ..mark }.is_no_further_than(mark), "a file was written");
+        assert_eq!(with(&["Paint the fence", "Paint the fence"]), Some(mark), "the same once more");
         assert_eq!(with(&[]), None);
     }
 
