@@ -177,14 +177,17 @@ fn a_client_that_dies_before_it_attaches_takes_the_session_with_it() {
     }
 }
 
+/// Never the same line twice: where only the picture is sent, one that stays the same would fill no terminal.
+const COUNTS: &str = "exec seq 100000 999999999";
+
 /// The terminal's modes come back, and the client ends, although nothing can be written: nobody is left who could hear the signal.
 #[test]
 fn a_client_without_its_host_ends_by_a_signal_whose_terminal_takes_nothing() {
     for relayed in [true, false] {
         for first in ["host", "client"] {
             let world = world();
-            let mut term = if relayed { super::relay::through_dev_tty(&world, "exec yes") } else { run(&world, "exec yes") };
-            term.wait_text("y");
+            let mut term = if relayed { super::relay::through_dev_tty(&world, COUNTS) } else { run(&world, COUNTS) };
+            term.wait_text("1000");
             let (host, client) = (host(&world), client(&world));
             term.stall(true);
             support::wait_for("a full terminal", || (!takes_output(&term)).then_some(()));
@@ -221,8 +224,9 @@ fn what_is_said_next_stands_below_what_the_program_drew() {
         let world = world();
         let mut term = run(&world, "stty raw -echo; printf 'top\\r\\n> box\\r\\nrule\\r\\nfoot\\033[2A\\r\\033[2C'; exec sleep 100");
         term.wait_text("foot");
-        // The host has seen it when it shows it, and has told the client when it answers again.
+        // The host tells its client of a picture that has not changed for a while, by its own clock.
         world.ask(&["wait", "text=foot"]);
+        assert_eq!(world.hopty(&["wait", "exit", "--timeout", "300ms"]).status.code(), Some(1));
         world.status();
         let pid = if killed == "host" { host(&world) } else { client(&world) };
         support::kill(pid, nix::libc::SIGKILL);
