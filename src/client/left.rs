@@ -5,7 +5,6 @@ use serde_json::Value;
 
 use super::notices::Notices;
 use crate::ipc::message::Failure;
-use crate::tty::back;
 
 /// How a client's time with a session ended.
 #[derive(Debug)]
@@ -42,20 +41,7 @@ pub(super) struct Bye {
     pub exit: Value,
     #[serde(default)]
     pub message: Option<String>,
-    /// It does what it is for when it goes.
-    #[serde(default, rename = "unread")]
-    pub _unread: Unread,
-}
-
-/// What was typed for the program and it had not read when it ended. It is left to the shell as soon as this was heard.
-#[derive(Default, Deserialize)]
-#[serde(transparent)]
-pub(super) struct Unread(Vec<u8>);
-
-impl Drop for Unread {
-    fn drop(&mut self) {
-        if !self.0.is_empty() {
-            back::leave(std::mem::take(&mut self.0), None);
-        }
-    }
+    /// What was typed for the program and it had not read when it ended.
+    #[serde(default)]
+    pub unread: Vec<u8>,
 }

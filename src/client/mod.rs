@@ -30,6 +30,7 @@ use crate::io::signals::Signals;
 use crate::ipc::frame::{Frame, tag};
 use crate::ipc::message::{Answer, Attach, ClientHello, PROTOCOL};
 use crate::ipc::stream::{Life, Stream};
+use crate::tty::back;
 use crate::tty::raw::{self, RawMode};
 use start::Greeting;
 
@@ -366,6 +367,10 @@ impl Client {
         }
         if bye.why != "ended" {
             return Left::Detached(bye.why);
+        }
+        if !bye.unread.is_empty() {
+            // For the shell, as it would be without hopty.
+            back::leave(bye.unread, None);
         }
         let until = Instant::now() + GONE;
         while self.wait_for_host(until).unwrap_or(false) && self.stream.fill() == Life::Open {}
