@@ -26,10 +26,12 @@ const QUIET_MS: u64 = 2;
 const OLD_MS: u64 = 100;
 /// How long the model is fed at a time, in microseconds: a key that is typed meanwhile waits as long.
 const SLICE_US: u64 = 250;
-/// Bytes that are fed between two looks at the clock.
+/// Bytes that are fed between two looks at the clock, at least: more where the screen is fast, which is faster with more.
 const STEP: usize = 8192;
 /// The size of a chunk in bytes. A master gives some 4 KiB a read, so a chunk serves many.
 const CHUNK: usize = 1 << 16;
+/// The same in the middle of a flood, of which the screen lays out the less the more of it there is at once.
+const FLOOD_CHUNK: usize = 1 << 20;
 /// Bytes that people's terminals sent while the model is behind, of which more are not looked at: they are for learning only.
 const HEARD_MAX: usize = 1 << 12;
 /// Room in a chunk, in bytes, below which the next read gets a new one.
@@ -43,8 +45,8 @@ pub(super) struct Chunk {
 }
 
 impl Chunk {
-    fn new() -> Self {
-        Chunk { bytes: vec![0; CHUNK].into(), filled: 0 }
+    fn new(size: usize) -> Self {
+        Chunk { bytes: vec![0; size].into(), filled: 0 }
     }
 
     /// Where the next read goes.
@@ -71,6 +73,8 @@ pub(super) struct Model {
     chunks: VecDeque<Chunk>,
     /// How much of the first chunk the screen has seen.
     fed: usize,
+    /// Bytes that take about half a slice.
+    step: usize,
     waiting: usize,
     /// The most that has waited since it was last given back.
     most: usize,
@@ -92,6 +96,7 @@ impl Model {
             screen: Guarded::new(size.drawn()),
             chunks: VecDeque::new(),
             fed: 0,
+            step: STEP,
             waiting: 0,
             most: 0,
             since: Stamp(0),
@@ -115,10 +120,8 @@ impl Model {
 
     /// The chunk that the next read goes into, behind what it holds; it is to be put back with [`Model::put`].
     pub fn chunk(&mut self) -> Chunk {
-        match self.chunks.back() {
-            Some(last) if last.has_room() => self.chunks.pop_back().unwrap_or_else(Chunk::new),
-            _ => Chunk::new(),
-        }
+        let last = if self.chunks.back().is_some_and(Chunk::has_room) { self.chunks.pop_back() } else { None };
+        last.unwrap_or_else(|| Chunk::new(if self.waiting < CHUNK { CHUNK } else { FLOOD_CHUNK }))
     }
 
     /// Takes a chunk back with `new` more bytes at its end.
@@ -174,21 +177,31 @@ impl Model {
         if self.due().is_none_or(|at| at > clock.now()) {
             return;
         }
-        let until = clock.micros() + SLICE_US;
-        while self.step() && clock.micros() < until {}
+        let begun = clock.micros();
+        let (mut at, mut fed) = (begun, self.step());
+        while fed > 0 {
+            let took = clock.micros() - at;
+            at += took;
+            if fed <= self.step {
+                self.step = usize::try_from(fed as u64 * SLICE_US / 2 / took.max(1)).unwrap_or(STEP).clamp(STEP, CHUNK);
+            }
+            fed = if at < begun + SLICE_US { self.step() } else { 0 };
+        }
         self.catching_up = self.waiting > 0 && !self.is_urgent(self.latest);
     }
 
-    /// Feeds the next bytes. False when nothing is left.
-    fn step(&mut self) -> bool {
-        let Some(first) = self.chunks.front() else { return false };
-        let piece = &first.bytes[self.fed..first.filled.min(self.fed + STEP)];
-        if self.screen.change(|screen| screen.feed(piece)).is_none() {
+    /// Feeds the next bytes, and says how many.
+    fn step(&mut self) -> usize {
+        let Some(first) = self.chunks.front() else { return 0 };
+        let rest = &first.bytes[self.fed..first.filled];
+        let flood = if self.fed == 0 { self.screen.change(|screen| screen.foresee(rest)).unwrap_or(0) } else { 0 };
+        let length = rest.len().min(self.step.max(flood));
+        if self.screen.change(|screen| screen.feed(&rest[..length])).is_none() {
             self.forget();
-            return false;
+            return 0;
         }
-        self.fed += piece.len();
-        self.waiting -= piece.len();
+        self.fed += length;
+        self.waiting -= length;
         if self.fed == first.filled {
             self.chunks.pop_front();
             self.fed = 0;
@@ -197,7 +210,7 @@ impl Model {
             let heard = std::mem::take(&mut self.heard);
             self.screen.change(|screen| screen.learn(&heard));
         }
-        self.waiting > 0
+        length
     }
 
     /// Switches it off: what was made of it failed.
@@ -227,7 +240,7 @@ impl Model {
     }
 
     fn catch_up(&mut self) {
-        while self.step() {}
+        while self.step() > 0 {}
     }
 
     /// Looks at the screen after everything that the child has written. `None`: the model is switched off, or fails at this and

@@ -19,8 +19,7 @@ impl Terminal {
     /// How many of `bytes`, which follow a line feed, need not be laid out, because what they write leaves the screen before
     /// the bytes end. What the history keeps of them it is given. The state is then as if they had been written.
     pub(super) fn look_ahead(&mut self, bytes: &[u8]) -> usize {
-        // The bytes are sure to scroll when the caret is in the last row and there are no margins.
-        if bytes.len() < WORTH || self.caret.row + 1 != self.rows || self.region != self.whole() {
+        if bytes.len() < WORTH || !self.is_sure_to_scroll() {
             return 0;
         }
         let text = &bytes[..only_scrolling(bytes)];
@@ -28,13 +27,31 @@ impl Terminal {
         skipped + self.write_history(&text[skipped..])
     }
 
+    /// Whether each line feed scrolls: the caret is in the last row, and there are no margins.
+    fn is_sure_to_scroll(&self) -> bool {
+        self.caret.row + 1 == self.rows && self.region == self.whole()
+    }
+
+    /// How many of `bytes` are text of which only the last part would be laid out or kept; 0 where that is most of it.
+    pub(super) fn foresee(&self, bytes: &[u8]) -> usize {
+        if bytes.len() < WORTH || !self.is_sure_to_scroll() {
+            return 0;
+        }
+        let text = &bytes[..only_scrolling(bytes)];
+        last_lines(text, self.lines_kept()).filter(|start| *start > text.len() / 4).map_or(0, |_| text.len())
+    }
+
+    /// How many of the last lines are on the screen or in the history.
+    fn lines_kept(&self) -> usize {
+        self.rows + if self.alternate.is_none() { self.history.limit() } else { 0 }
+    }
+
     /// Skips what leaves the history, too.
     ///
     /// What is left over must begin after `\r\n`, or the column would depend on what is skipped; must scroll all rows out, so
     /// that they matter to nobody; and must have a character for REP.
     fn run_ahead(&mut self, text: &[u8]) -> usize {
-        let kept = if self.alternate.is_none() { self.history.limit() } else { 0 };
-        let Some(start) = last_lines(text, self.rows + kept) else { return 0 };
+        let Some(start) = last_lines(text, self.lines_kept()) else { return 0 };
         if start == 0 || !text[start..].iter().any(|byte| matches!(byte, b' '..=b'~')) {
             return 0;
         }
@@ -97,17 +114,30 @@ impl<'a> Simple<'a> {
                     cells += run;
                     last = bytes.get(at - 1).copied().map(char::from);
                 }
-                rest @ [0x80..=0xff, ..] => {
-                    let Decoded::Char(ch, len) = decode(rest) else { return None };
-                    at += len;
-                    cells += width(ch).filter(|cells| *cells > 0)?;
-                    last = Some(ch);
+                mut rest @ [0x80..=0xff, ..] => {
+                    // ASCII here and there is no reason to begin with another run.
+                    while cells <= cols
+                        && let [b' '..=b'~' | 0x80..=0xff, ..] = rest
+                        && !all_ascii(rest)
+                    {
+                        let Decoded::Char(ch, len) = decode(rest) else { return None };
+                        rest = &rest[len..];
+                        cells += width(ch).filter(|cells| *cells > 0)?;
+                        last = Some(ch);
+                    }
+                    at = bytes.len() - rest.len();
                 }
                 _ => return None,
             }
         }
         None
     }
+}
+
+/// Whether the next bytes are of ASCII.
+#[inline]
+fn all_ascii(bytes: &[u8]) -> bool {
+    bytes.first_chunk::<8>().is_some_and(|eight| eight.is_ascii())
 }
 
 /// How many bytes from the first on, roughly, have nothing in them but text, tabs and line ends.
@@ -164,6 +194,20 @@ mod tests {
         assert!((16 * 480..16 * 500).contains(&with_history), "{with_history}");
         assert_eq!(screen.terminal.look_ahead(flood.as_bytes()), 16 * 997);
         assert_eq!((screen.history_len(), screen.cursor().row), (500, 0));
+    }
+
+    #[test]
+    fn only_what_scrolls_by_is_foreseen() {
+        let flood = "a line of text\r\n".repeat(1000);
+        let mut screen = Screen::with_history(20, 4, 500);
+        assert_eq!(screen.foresee(flood.as_bytes()), 0, "the screen is not full");
+        screen.feed(b"\n\n\n\n");
+        assert_eq!(screen.foresee(flood.as_bytes()), flood.len());
+        assert_eq!(screen.foresee((flood.clone() + "\x1b[2J").as_bytes()), flood.len());
+        assert_eq!(screen.foresee(&flood.as_bytes()[..16 * 600]), 0, "most of it is kept");
+        assert_eq!(screen.foresee("x".repeat(16000).as_bytes()), 0, "no lines");
+        screen.feed(b"\x1b[1;3r\x1b[4H");
+        assert_eq!(screen.foresee(flood.as_bytes()), 0, "margins");
     }
 
     #[test]

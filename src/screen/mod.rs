@@ -163,6 +163,13 @@ impl Screen {
         self.look_at_latch();
     }
 
+    /// How many of `bytes` to give to [`Screen::feed`] at once: text of which most will be gone when all of it has scrolled by, so
+    /// that it costs little more than its last lines. 0 where it is not so.
+    #[must_use]
+    pub fn foresee(&self, bytes: &[u8]) -> usize {
+        self.terminal.foresee(bytes)
+    }
+
     fn take(&mut self, bytes: &[u8]) {
         self.input.feed(&mut self.terminal, bytes);
         self.open.feed(bytes);

@@ -13,21 +13,39 @@ pub(super) enum Decoded {
     Cut,
 }
 
+/// How many bytes a character takes, by the upper five bits of its first one; 0 where none begins so.
+const LEN: [u8; 32] = [1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 0, 0, 0, 0, 0, 0, 0, 0, 2, 2, 2, 2, 3, 3, 4, 0];
+
+/// By that length: the bits of the first byte that count, the bits of four bytes that are too many, the lowest code that is
+/// not written shorter, and where the bytes that follow, as bits 7 and 6 of each, are to be `10`.
+const FORMS: [(u8, u32, u32, u32); 5] = [
+    (0, 0, u32::MAX, 0),
+    (0x7f, 18, 0, 0),
+    (0x1f, 12, 0x80, 0x00c0_0000),
+    (0x0f, 6, 0x800, 0x00c0_c000),
+    (0x07, 0, 0x1_0000, 0x00c0_c0c0),
+];
+
 /// Reads the first character of `bytes`.
+///
+/// Most that is not ASCII takes three bytes, and then a processor guesses that it goes on so. The rest changes between
+/// lengths all the time, and each guess would be wrong: it is read as if it took four, and only what comes of it is looked at.
 #[inline(always)]
 pub(super) fn decode(bytes: &[u8]) -> Decoded {
-    let tail = |byte: u8| byte & 0xc0 == 0x80;
-    let bits = |byte: u8, shift: u32| u32::from(byte & 0x3f) << shift;
-    let (code, len) = match *bytes {
-        [a @ ..0x80, ..] => (u32::from(a), 1),
-        [a @ 0xc2..=0xdf, b, ..] if tail(b) => (u32::from(a & 0x1f) << 6 | bits(b, 0), 2),
-        [a @ (0xe1..=0xec | 0xee..=0xef), b, c, ..] if tail(b) && tail(c) => (u32::from(a & 0xf) << 12 | bits(b, 6) | bits(c, 0), 3),
-        [a @ 0xf1..=0xf3, b, c, d, ..] if tail(b) && tail(c) && tail(d) => {
-            (u32::from(a & 7) << 18 | bits(b, 12) | bits(c, 6) | bits(d, 0), 4)
-        }
-        _ => return checked(bytes),
-    };
-    char::from_u32(code).map_or_else(|| checked(bytes), |ch| Decoded::Char(ch, len))
+    let Some(four) = bytes.first_chunk::<4>() else { return checked(bytes) };
+    if let [a @ (0xe1..=0xec), b @ 0x80..=0xbf, c @ 0x80..=0xbf, _] = *four {
+        let code = u32::from(a & 0xf) << 12 | u32::from(b & 0x3f) << 6 | u32::from(c & 0x3f);
+        return char::from_u32(code).map_or(Decoded::Cut, |ch| Decoded::Char(ch, 3));
+    }
+    let len = LEN[usize::from(four[0] >> 3)];
+    let (first, surplus, least, tails) = FORMS[usize::from(len)];
+    let bits = |at: usize, shift: u32| u32::from(four[at] & 0x3f) << shift;
+    let code = (u32::from(four[0] & first) << 18 | bits(1, 12) | bits(2, 6) | bits(3, 0)) >> surplus;
+    let whole = (u32::from_be_bytes(*four) & tails == tails & 0x0080_8080) & (code >= least);
+    match char::from_u32(code) {
+        Some(ch) if whole => Decoded::Char(ch, usize::from(len)),
+        _ => checked(bytes),
+    }
 }
 
 /// The rest: what is rare, and what is wrong.

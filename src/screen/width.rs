@@ -3,17 +3,39 @@
 
 use unicode_width::UnicodeWidthChar;
 
-/// Blocks of 256 characters of which all take as many columns: 1 or 2, and 0 for the other blocks.
-const BLOCKS: [u8; 256] = {
-    let mut blocks = [0; 256];
-    let mut block = 0;
-    while block < blocks.len() {
-        blocks[block] = match block {
-            0x01 | 0x02 => 1,
-            0x34..=0x4c | 0x4e..=0x9f | 0xac..=0xd6 => 2,
-            _ => 0,
-        };
-        block += 1;
+/// The stretches that text is mostly made of: from, to, the columns of each character between.
+const STRETCHES: [(u32, u32, u8); 14] = [
+    (0xc0, 0x2ff, 1),       // Latin
+    (0x3a0, 0x47f, 1),      // Greek, Cyrillic
+    (0x5e0, 0x5ff, 1),      // Hebrew
+    (0x2500, 0x25df, 1),    // lines, blocks
+    (0x2800, 0x28ff, 1),    // Braille, of which spinners are made
+    (0x3060, 0x307f, 2),    // Hiragana
+    (0x30a0, 0x30ff, 2),    // Katakana
+    (0x3400, 0x4cff, 2),    // Han
+    (0x4e00, 0x9fff, 2),    // Han
+    (0xac00, 0xd6ff, 2),    // Hangul
+    (0xe000, 0xf8ff, 1),    // icons of patched fonts
+    (0x1f460, 0x1f4df, 2),  // emoji
+    (0x1f600, 0x1f63f, 2),  // emoji
+    (0x1f960, 0x1f9ff, 2),  // emoji
+];
+
+/// Characters in a block.
+const BLOCK: u32 = 32;
+
+/// The columns of all characters of a block, 1 or 2; 0 for the other blocks. Up to U+1FFFF.
+const BLOCKS: [u8; 4096] = {
+    let mut blocks = [0; 4096];
+    let mut at = 0;
+    while at < STRETCHES.len() {
+        let (from, to, columns) = STRETCHES[at];
+        let mut block = from.div_ceil(BLOCK);
+        while (block + 1) * BLOCK <= to + 1 {
+            blocks[block as usize] = columns;
+            block += 1;
+        }
+        at += 1;
     }
     blocks
 };
@@ -23,9 +45,8 @@ const BLOCKS: [u8; 256] = {
 /// The library looks every character up in tables of several steps; for what text is mostly made of, one is enough.
 #[inline(always)]
 pub(super) fn width(ch: char) -> Option<usize> {
-    match BLOCKS.get(ch as usize >> 8) {
-        Some(2) => Some(2),
-        Some(1) => Some(1),
+    match BLOCKS.get((ch as u32 / BLOCK) as usize) {
+        Some(columns @ 1..) => Some(usize::from(*columns)),
         _ => in_block(ch),
     }
 }

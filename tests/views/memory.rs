@@ -32,12 +32,17 @@ fn raw(world: &World) -> Vec<String> {
 
 /// What the conversation that a new Claude begins is told: the text of its first request.
 fn first_request(world: &World, term: &Term) -> String {
+    request_with(world, term, "Say hello again.")
+}
+
+/// The text of the request that begins with this prompt, which nobody has said before.
+fn request_with(world: &World, term: &Term, prompt: &str) -> String {
     term.wait_box();
-    term.submit("Say hello again.");
+    term.submit(prompt);
     wait_for("the request", || {
         let conversation = world.status()["conversation"].as_str()?.to_owned();
         let requests = world.api.requests_of(&conversation);
-        let first = requests.iter().find(|r| r.contains("Say hello again."))?;
+        let first = requests.iter().find(|r| r.contains(prompt))?;
         Some(first.texts().iter().map(|(_, text)| text.to_string()).collect::<Vec<_>>().join("\n"))
     })
 }
@@ -182,6 +187,36 @@ fn item_121_the_next_conversation_is_told_of_a_backup_in_two_lines() {
     assert!(!first_request(&world, &term).contains("SESSION_BACKUP_PENDING"));
     assert!(!memory(&world, ".pending-backup").exists());
     world.leave(term);
+}
+
+#[test]
+fn item_121_it_is_told_at_a_start_a_clear_a_compaction_and_a_resume() {
+    for kind in [Kind::StandIn, Kind::Real] {
+        let Some(mut world) = World::new(kind, Script::each(|_, _| Reply::text("Hello.").filling(3000))) else { return };
+        world.set("HOPTY_HANDOFF_VIEWS", "memory");
+        let (term, _) = talk(&world);
+        world.leave(term);
+        let term = world.start(&[]);
+        assert!(request_with(&world, &term, "After the start.").contains("SESSION_BACKUP_PENDING"), "{kind:?}");
+        world.wait_state("idle");
+        let before = world.status()["conversation"].clone();
+        term.submit("/clear");
+        wait_for("another conversation", || Some(world.status()["conversation"].clone()).filter(|now| *now != before && now.is_string()));
+        assert!(request_with(&world, &term, "After the clear.").contains("SESSION_BACKUP_PENDING"), "{kind:?}");
+        world.wait_state("idle");
+        let conversation = world.status()["conversation"].as_str().unwrap().to_owned();
+        term.submit("/compact");
+        let compacted = |line: &serde_json::Value| line["subtype"] == "compact_boundary";
+        wait_for("a compaction", || world.transcript(&conversation).iter().any(compacted).then_some(()));
+        wait_for("its copy", || raw(&world).iter().any(|name| name.ends_with("_precompact.jsonl")).then_some(()));
+        assert!(request_with(&world, &term, "After the compaction.").contains("_precompact.jsonl"), "{kind:?}");
+        world.wait_state("idle");
+        world.leave(term);
+        let newest = marked(&world).display().to_string();
+        let term = world.start(&["--continue"]);
+        assert!(request_with(&world, &term, "After the resume.").contains(&newest), "{kind:?}");
+        world.leave(term);
+    }
 }
 
 #[test]
