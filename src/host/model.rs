@@ -168,6 +168,11 @@ impl Model {
         self.waiting >= BURST
     }
 
+    /// Whether it is, and more may come before the screen must keep up.
+    pub fn is_bursting(&self) -> bool {
+        (BURST..WAITING_MAX).contains(&self.waiting)
+    }
+
     fn is_urgent(&self, now: Stamp) -> bool {
         self.waiting >= WAITING_MAX || now.since(self.since) >= OLD_MS
     }
@@ -182,7 +187,8 @@ impl Model {
         while fed > 0 {
             let took = clock.micros() - at;
             at += took;
-            if fed <= self.step {
+            // Less is the end of a chunk, and more a flood: neither tells how fast the screen is.
+            if fed == self.step {
                 self.step = usize::try_from(fed as u64 * SLICE_US / 2 / took.max(1)).unwrap_or(STEP).clamp(STEP, CHUNK);
             }
             fed = if at < begun + SLICE_US { self.step() } else { 0 };

@@ -32,6 +32,8 @@ use crate::tty::raw::END_OF_ANYTHING;
 pub(super) const INPUT_HIGH: usize = 1 << 18;
 /// How long after its death a child's output is still waited for while somebody else holds the terminal, in ms.
 const DRAIN_MS: u64 = 100;
+/// Most reads of a master in a turn: a key that is typed meanwhile waits as long.
+const READS: u32 = 4;
 /// How many reads of output follow a child's death at most.
 const DRAIN_READS: u32 = 256;
 /// How often a terminal that nobody has open is looked at again, in ms.
@@ -204,8 +206,10 @@ impl Host {
         if ready.write && run.input.flush(&run.pty).is_err() {
             run.input.clear();
         }
-        if ready.read {
-            self.read_output();
+        // In a burst the next bytes are there when these are taken, and a `poll` for them costs as much as the read.
+        let mut reads = if ready.read { READS } else { 0 };
+        while reads > 0 && self.read_output() && self.has_room() {
+            reads = if self.run.as_ref().is_some_and(|run| run.model.is_bursting()) { reads - 1 } else { 0 };
         }
     }
 
@@ -379,11 +383,7 @@ impl Host {
     fn mute(&mut self) {
         // Half a frame has no prompt box to be found; what is written already belongs to the screen. Bounded, because a
         // program may write without end.
-        for _ in 0..16 {
-            if !self.read_output() {
-                break;
-            }
-        }
+        let _at_end = !(0..16).all(|_| self.read_output());
         self.save_draft();
         let (undo, last, above) = (self.without_the_box(), self.last_lines(), self.left_above());
         if let Some(run) = &mut self.run {

@@ -5,20 +5,20 @@ use unicode_width::UnicodeWidthChar;
 
 /// The stretches that text is mostly made of: from, to, the columns of each character between.
 const STRETCHES: [(u32, u32, u8); 14] = [
-    (0xc0, 0x2ff, 1),       // Latin
-    (0x3a0, 0x47f, 1),      // Greek, Cyrillic
-    (0x5e0, 0x5ff, 1),      // Hebrew
-    (0x2500, 0x25df, 1),    // lines, blocks
-    (0x2800, 0x28ff, 1),    // Braille, of which spinners are made
-    (0x3060, 0x307f, 2),    // Hiragana
-    (0x30a0, 0x30ff, 2),    // Katakana
-    (0x3400, 0x4cff, 2),    // Han
-    (0x4e00, 0x9fff, 2),    // Han
-    (0xac00, 0xd6ff, 2),    // Hangul
-    (0xe000, 0xf8ff, 1),    // icons of patched fonts
-    (0x1f460, 0x1f4df, 2),  // emoji
-    (0x1f600, 0x1f63f, 2),  // emoji
-    (0x1f960, 0x1f9ff, 2),  // emoji
+    (0xc0, 0x2ff, 1),      // Latin
+    (0x3a0, 0x47f, 1),     // Greek, Cyrillic
+    (0x5e0, 0x5ff, 1),     // Hebrew
+    (0x2500, 0x25df, 1),   // lines, blocks
+    (0x2800, 0x28ff, 1),   // Braille, of which spinners are made
+    (0x3060, 0x307f, 2),   // Hiragana
+    (0x30a0, 0x30ff, 2),   // Katakana
+    (0x3400, 0x4cff, 2),   // Han
+    (0x4e00, 0x9fff, 2),   // Han
+    (0xac00, 0xd6ff, 2),   // Hangul
+    (0xe000, 0xf8ff, 1),   // icons of patched fonts
+    (0x1f460, 0x1f4df, 2), // emoji
+    (0x1f600, 0x1f63f, 2), // emoji
+    (0x1f960, 0x1f9ff, 2), // emoji
 ];
 
 /// Characters in a block.

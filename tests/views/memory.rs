@@ -201,7 +201,9 @@ fn item_121_it_is_told_at_a_start_a_clear_a_compaction_and_a_resume() {
         world.wait_state("idle");
         let before = world.status()["conversation"].clone();
         term.submit("/clear");
-        wait_for("another conversation", || Some(world.status()["conversation"].clone()).filter(|now| *now != before && now.is_string()));
+        wait_for("another conversation", || {
+            Some(world.status()["conversation"].clone()).filter(|now| *now != before && now.is_string())
+        });
         assert!(request_with(&world, &term, "After the clear.").contains("SESSION_BACKUP_PENDING"), "{kind:?}");
         world.wait_state("idle");
         let conversation = world.status()["conversation"].as_str().unwrap().to_owned();
