@@ -24,7 +24,8 @@ const LARGE: usize = 1 << 20;
 const QUIET_MS: u64 = 2;
 /// How long bytes may wait while it is not quiet, in ms.
 const OLD_MS: u64 = 100;
-/// How long the model is fed at a time, in microseconds: a key that is typed meanwhile waits as long.
+/// How long the model is fed at a time, in microseconds: a key that is typed meanwhile waits as long. A flood may take
+/// a few times that, once for each chunk.
 const SLICE_US: u64 = 250;
 /// Bytes that are fed between two looks at the clock, at least: more where the screen is fast, which is faster with more.
 const STEP: usize = 8192;
@@ -66,6 +67,13 @@ impl Chunk {
     }
 }
 
+/// How many bytes to feed at a time after so many took so many microseconds. It grows slowly, and only where the bytes were no
+/// flood and not the few that end a chunk, which both say little of what follows.
+fn next_step(step: usize, fed: usize, took: u64) -> usize {
+    let fitting = usize::try_from(fed as u64 * SLICE_US / 2 / took.max(1)).unwrap_or(STEP).clamp(STEP, CHUNK / 2);
+    if fed > CHUNK || (fed < STEP && fitting > STEP) { step } else { fitting.min(2 * step) }
+}
+
 /// A screen, and what it has not seen yet.
 #[derive(Debug)]
 pub(super) struct Model {
@@ -73,7 +81,7 @@ pub(super) struct Model {
     chunks: VecDeque<Chunk>,
     /// How much of the first chunk the screen has seen.
     fed: usize,
-    /// Bytes that take about half a slice.
+    /// Bytes that take about half a slice, as far as is known.
     step: usize,
     waiting: usize,
     /// The most that has waited since it was last given back.
@@ -183,28 +191,25 @@ impl Model {
             return;
         }
         let begun = clock.micros();
-        let (mut at, mut fed) = (begun, self.step());
-        while fed > 0 {
+        let mut at = begun;
+        while at < begun + SLICE_US {
+            let Some(fed) = self.step() else { break };
             let took = clock.micros() - at;
             at += took;
-            // Less is the end of a chunk, and more a flood: neither tells how fast the screen is.
-            if fed == self.step {
-                self.step = usize::try_from(fed as u64 * SLICE_US / 2 / took.max(1)).unwrap_or(STEP).clamp(STEP, CHUNK);
-            }
-            fed = if at < begun + SLICE_US { self.step() } else { 0 };
+            self.step = next_step(self.step, fed, took);
         }
         self.catching_up = self.waiting > 0 && !self.is_urgent(self.latest);
     }
 
-    /// Feeds the next bytes, and says how many.
-    fn step(&mut self) -> usize {
-        let Some(first) = self.chunks.front() else { return 0 };
+    /// Feeds the next bytes, and says how many; `None` when there are none.
+    fn step(&mut self) -> Option<usize> {
+        let first = self.chunks.front()?;
         let rest = &first.bytes[self.fed..first.filled];
         let flood = if self.fed == 0 { self.screen.change(|screen| screen.foresee(rest)).unwrap_or(0) } else { 0 };
         let length = rest.len().min(self.step.max(flood));
         if self.screen.change(|screen| screen.feed(&rest[..length])).is_none() {
             self.forget();
-            return 0;
+            return None;
         }
         self.fed += length;
         self.waiting -= length;
@@ -216,7 +221,7 @@ impl Model {
             let heard = std::mem::take(&mut self.heard);
             self.screen.change(|screen| screen.learn(&heard));
         }
-        length
+        Some(length)
     }
 
     /// Switches it off: what was made of it failed.
@@ -246,7 +251,7 @@ impl Model {
     }
 
     fn catch_up(&mut self) {
-        while self.step() > 0 {}
+        while self.step().is_some() {}
     }
 
     /// Looks at the screen after everything that the child has written. `None`: the model is switched off, or fails at this and
@@ -408,6 +413,16 @@ mod tests {
     }
 
     #[test]
+    fn steps_grow_slowly_and_shrink_at_once() {
+        assert_eq!(next_step(STEP, STEP, 25), 2 * STEP, "five times as much would fit");
+        assert_eq!(next_step(2 * STEP, 2 * STEP, 1), CHUNK / 2, "never more");
+        assert_eq!(next_step(CHUNK / 2, CHUNK / 2, 5000), STEP, "never less");
+        assert_eq!(next_step(2 * STEP, FLOOD_CHUNK, 400), 2 * STEP, "a flood");
+        assert_eq!(next_step(2 * STEP, 100, 1), 2 * STEP, "the end of a chunk");
+        assert_eq!(next_step(2 * STEP, 100, 5000), STEP, "a slow end of a chunk");
+    }
+
+    #[test]
     fn too_much_is_fed_at_once_in_slices() {
         let clock = Clock::start();
         let mut model = Model::new(Size::cells(10, 2));
@@ -419,7 +434,8 @@ mod tests {
         assert!((WAITING_MAX..WAITING_MAX + 8192).contains(&written));
         model.feed_when_due(&clock);
         assert!(model.waiting < written && model.waiting > 0, "a slice, not all");
-        assert!(model.chunks.len() <= WAITING_MAX / (CHUNK - ROOM_MIN) + 1, "chunks are filled");
+        let room: usize = model.chunks.iter().map(|chunk| chunk.bytes.len()).sum();
+        assert!(room <= model.waiting + 2 * FLOOD_CHUNK, "chunks are filled");
         assert!(!model.take_relief());
         model.look(|_| ());
         assert!(model.chunks.is_empty());

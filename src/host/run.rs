@@ -383,7 +383,7 @@ impl Host {
     fn mute(&mut self) {
         // Half a frame has no prompt box to be found; what is written already belongs to the screen. Bounded, because a
         // program may write without end.
-        let _at_end = !(0..16).all(|_| self.read_output());
+        (0..16).all(|_| self.read_output());
         self.save_draft();
         let (undo, last, above) = (self.without_the_box(), self.last_lines(), self.left_above());
         if let Some(run) = &mut self.run {

@@ -19,6 +19,8 @@ impl Terminal {
     /// How many of `bytes`, which follow a line feed, need not be laid out, because what they write leaves the screen before
     /// the bytes end. What the history keeps of them it is given. The state is then as if they had been written.
     pub(super) fn look_ahead(&mut self, bytes: &[u8]) -> usize {
+        #[cfg(test)]
+        SEEN.set(SEEN.get() + bytes.len());
         if bytes.len() < WORTH || !self.is_sure_to_scroll() {
             return 0;
         }
@@ -32,29 +34,27 @@ impl Terminal {
         self.caret.row + 1 == self.rows && self.region == self.whole()
     }
 
-    /// How many of `bytes` are text of which only the last part would be laid out or kept; 0 where that is most of it.
+    /// How many of `bytes` are text of which less than half would be laid out; 0 where it is not so.
     pub(super) fn foresee(&self, bytes: &[u8]) -> usize {
         if bytes.len() < WORTH || !self.is_sure_to_scroll() {
             return 0;
         }
         let text = &bytes[..only_scrolling(bytes)];
-        last_lines(text, self.lines_kept()).filter(|start| *start > text.len() / 4).map_or(0, |_| text.len())
+        self.leaves(text).filter(|start| *start > text.len() / 2).map_or(0, |_| text.len())
     }
 
-    /// How many of the last lines are on the screen or in the history.
-    fn lines_kept(&self) -> usize {
-        self.rows + if self.alternate.is_none() { self.history.limit() } else { 0 }
+    /// Where in `text` the part begins that will be on the screen or in the history.
+    ///
+    /// It begins after `\r\n`, or the column would depend on what is before; and it scrolls all rows out, so that they matter
+    /// to nobody.
+    fn leaves(&self, text: &[u8]) -> Option<usize> {
+        let kept = if self.alternate.is_none() { self.history.limit() } else { 0 };
+        last_lines(text, self.rows + kept)
     }
 
     /// Skips what leaves the history, too.
-    ///
-    /// What is left over must begin after `\r\n`, or the column would depend on what is skipped; must scroll all rows out, so
-    /// that they matter to nobody; and must have a character for REP.
     fn run_ahead(&mut self, text: &[u8]) -> usize {
-        let Some(start) = last_lines(text, self.lines_kept()) else { return 0 };
-        if start == 0 || !text[start..].iter().any(|byte| matches!(byte, b' '..=b'~')) {
-            return 0;
-        }
+        let Some(start) = self.leaves(text) else { return 0 };
         if self.alternate.is_none() {
             self.history.skip(memchr::memchr_iter(b'\n', &text[..start]).count());
         }
@@ -84,7 +84,7 @@ impl Terminal {
                 self.changed = true;
             }
             at += line.len;
-            self.last = line.last.or(self.last);
+            self.last = None;
             self.history.push_line(Line::new(line.text, self.caret.look, line.cells));
         }
         at
@@ -95,8 +95,6 @@ impl Terminal {
 struct Simple<'a> {
     /// Whole characters.
     text: &'a [u8],
-    /// The last one of them.
-    last: Option<char>,
     cells: usize,
     /// In bytes, with the return and the line feed at its end.
     len: usize,
@@ -104,15 +102,14 @@ struct Simple<'a> {
 
 impl<'a> Simple<'a> {
     fn read(bytes: &'a [u8], cols: usize) -> Option<Self> {
-        let (mut at, mut cells, mut last) = (0, 0, None);
+        let (mut at, mut cells) = (0, 0);
         while cells <= cols {
             match bytes.get(at..)? {
-                [b'\r', b'\n', ..] => return Some(Self { text: &bytes[..at], last, cells, len: at + 2 }),
+                [b'\r', b'\n', ..] => return Some(Self { text: &bytes[..at], cells, len: at + 2 }),
                 rest @ [b' '..=b'~', ..] => {
                     let run = printable(rest);
                     at += run;
                     cells += run;
-                    last = bytes.get(at - 1).copied().map(char::from);
                 }
                 mut rest @ [0x80..=0xff, ..] => {
                     // ASCII here and there is no reason to begin with another run.
@@ -123,7 +120,6 @@ impl<'a> Simple<'a> {
                         let Decoded::Char(ch, len) = decode(rest) else { return None };
                         rest = &rest[len..];
                         cells += width(ch).filter(|cells| *cells > 0)?;
-                        last = Some(ch);
                     }
                     at = bytes.len() - rest.len();
                 }
@@ -157,6 +153,12 @@ fn last_lines(text: &[u8], count: usize) -> Option<usize> {
 /// Where `count` line feeds are left.
 fn before_last(text: &[u8], count: usize) -> Option<usize> {
     (0..count).try_fold(text.len(), |end, _| memchr::memrchr(b'\n', &text[..end]))
+}
+
+#[cfg(test)]
+thread_local! {
+    /// Bytes that were looked at, in all looks.
+    static SEEN: std::cell::Cell<usize> = const { std::cell::Cell::new(0) };
 }
 
 #[cfg(test)]
@@ -199,7 +201,7 @@ mod tests {
     #[test]
     fn only_what_scrolls_by_is_foreseen() {
         let flood = "a line of text\r\n".repeat(1000);
-        let mut screen = Screen::with_history(20, 4, 500);
+        let mut screen = Screen::with_history(20, 4, 300);
         assert_eq!(screen.foresee(flood.as_bytes()), 0, "the screen is not full");
         screen.feed(b"\n\n\n\n");
         assert_eq!(screen.foresee(flood.as_bytes()), flood.len());
@@ -208,6 +210,31 @@ mod tests {
         assert_eq!(screen.foresee("x".repeat(16000).as_bytes()), 0, "no lines");
         screen.feed(b"\x1b[1;3r\x1b[4H");
         assert_eq!(screen.foresee(flood.as_bytes()), 0, "margins");
+    }
+
+    /// What a program writes must not cost more at once than in pieces, whatever it is: few looks see all that is left.
+    #[test]
+    fn looks_ahead_are_few() {
+        for line in ["\r\n", "\t\r\n", "漢字\r\n", "x\n", "more than twenty columns\r\n", "e\u{301}\r\n"] {
+            for before in ["\x1b[4H", "\x1b[?1049h\x1b[4H", "\x1b[41m\x1b[4H", "\x1b[4h\x1b[4H"] {
+                let mut screen = Screen::with_history(20, 4, 300);
+                screen.feed(before.as_bytes());
+                let bytes = line.repeat((1 << 18) / line.len());
+                let before = SEEN.get();
+                screen.feed(bytes.as_bytes());
+                assert!(SEEN.get() - before < 4 * bytes.len(), "{line:?} {before:?}: {}", SEEN.get() - before);
+            }
+        }
+    }
+
+    #[test]
+    fn what_was_skipped_is_not_repeated() {
+        for rows in [1, 4] {
+            let bytes = "\n".to_owned() + &"a line of text\r\n".repeat(256) + "\x1b[3b";
+            let [once, pieces] = both(20, rows, "\n\n\n\n", &bytes);
+            assert_eq!(once, pieces);
+            assert_eq!(once.lines()[usize::from(rows) - 1], "");
+        }
     }
 
     #[test]
@@ -261,7 +288,7 @@ mod tests {
         }
         let mut screen = Screen::new(20, 4);
         screen.feed(b"\x1b[4H");
-        for text in ["x\n".repeat(4000), "\x08\r\n".repeat(4000), "\x0e\r\n".repeat(4000), "\r\n".repeat(4000), "x".repeat(9000)] {
+        for text in ["x\n".repeat(4000), "\x08\r\n".repeat(4000), "\x0e\r\n".repeat(4000), "x".repeat(9000)] {
             assert_eq!(screen.terminal.look_ahead(text.as_bytes()), 0, "{:?}", &text[..4]);
         }
     }

@@ -164,7 +164,7 @@ impl Screen {
     }
 
     /// How many of `bytes` to give to [`Screen::feed`] at once: text of which most will be gone when all of it has scrolled by, so
-    /// that it costs little more than its last lines. 0 where it is not so.
+    /// that it costs little more than its last lines. 0 where that is not so.
     #[must_use]
     pub fn foresee(&self, bytes: &[u8]) -> usize {
         self.terminal.foresee(bytes)

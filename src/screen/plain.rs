@@ -11,8 +11,9 @@ use super::utf8::{Decoded, decode};
 impl Terminal {
     /// Carries out `bytes` up to the first escape, or to a character that is cut at their end, and says how many that were.
     pub(super) fn plain(&mut self, bytes: &[u8]) -> usize {
-        // It is looked ahead at the first line feed in the last row, and then once for each screenful.
-        let (mut at, mut lines, mut next_look) = (0, 0, 0);
+        // It is looked ahead at the first line feed in the last row, and then once for each screenful; after a look that saw
+        // nothing, behind half of what is left: all looks together see no more than twice what there is.
+        let (mut at, mut lines, mut next_look, mut look_from) = (0, 0, 0, 0);
         while let Some(rest) = bytes.get(at..).filter(|rest| !rest.is_empty()) {
             at += match rest[0] {
                 b' '..=b'~' => {
@@ -24,9 +25,11 @@ impl Terminal {
                 b'\n' => {
                     self.execute(b'\n');
                     lines += 1;
-                    if self.caret.row + 1 == self.rows && lines >= next_look {
+                    if self.caret.row + 1 == self.rows && lines >= next_look && at >= look_from {
                         next_look = lines + self.rows;
-                        1 + self.look_ahead(&rest[1..])
+                        let skipped = self.look_ahead(&rest[1..]);
+                        look_from = if skipped == 0 { at + rest.len() / 2 } else { 0 };
+                        1 + skipped
                     } else {
                         1
                     }

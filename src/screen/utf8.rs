@@ -35,7 +35,7 @@ pub(super) fn decode(bytes: &[u8]) -> Decoded {
     let Some(four) = bytes.first_chunk::<4>() else { return checked(bytes) };
     if let [a @ (0xe1..=0xec), b @ 0x80..=0xbf, c @ 0x80..=0xbf, _] = *four {
         let code = u32::from(a & 0xf) << 12 | u32::from(b & 0x3f) << 6 | u32::from(c & 0x3f);
-        return char::from_u32(code).map_or(Decoded::Cut, |ch| Decoded::Char(ch, 3));
+        return char::from_u32(code).map_or_else(|| checked(bytes), |ch| Decoded::Char(ch, 3));
     }
     let len = LEN[usize::from(four[0] >> 3)];
     let (first, surplus, least, tails) = FORMS[usize::from(len)];

@@ -47,14 +47,14 @@ const BLOCKS: [u8; 4096] = {
 pub(super) fn width(ch: char) -> Option<usize> {
     match BLOCKS.get((ch as u32 / BLOCK) as usize) {
         Some(columns @ 1..) => Some(usize::from(*columns)),
-        _ => in_block(ch),
+        _ => elsewhere(ch),
     }
 }
 
-fn in_block(ch: char) -> Option<usize> {
+fn elsewhere(ch: char) -> Option<usize> {
     match ch as u32 {
         0x20..=0x7e | 0xae..=0xff | 0x2500..=0x25fc => Some(1),
-        0x3041..=0x3096 | 0x30a1..=0x30fa => Some(2),
+        0x3041..=0x3096 => Some(2),
         _ => ch.width(),
     }
 }
