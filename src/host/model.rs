@@ -318,7 +318,8 @@ impl Model {
             #[cfg(debug_assertions)]
             super::event_loop::panic_when_asked("answer");
             screen.answered();
-            queries.iter().map(|query| reply(query, identity)).collect()
+            let identity = Identity { described: screen.described_colors(), ..*identity };
+            queries.iter().map(|query| reply(query, &identity)).collect()
         };
         self.change(answer).unwrap_or_default()
     }

@@ -188,6 +188,11 @@ impl Colors {
         self.now.numbered.contains_key(&color) || self.pushed.iter().any(|set| set.numbered.contains_key(&color))
     }
 
+    /// What the child set a colour to, in its own words.
+    pub(super) fn value(&self, color: ColorId) -> Option<&str> {
+        self.now.numbered.get(&color).map(String::as_str)
+    }
+
     /// XTPUSHCOLORS, `CSI # P`.
     pub(super) fn push(&mut self) {
         if self.pushed.len() < DEPTH {

@@ -53,6 +53,8 @@ pub struct Former {
     other_keys: Option<u16>,
     shape: Option<CursorShape>,
     colors: BTreeMap<ColorId, String>,
+    /// Text, background and cursor (OSC 10 to 12), as this terminal or one before it described them.
+    described: BTreeMap<ColorId, String>,
     asked: VecDeque<Asked>,
 }
 
@@ -81,6 +83,18 @@ impl Former {
     /// Colours, as the terminal described them.
     pub(super) fn colors(&self) -> &BTreeMap<ColorId, String> {
         &self.colors
+    }
+
+    /// How the last terminal that was asked described text, background or cursor.
+    pub(super) fn described(&self, color: ColorId) -> Option<&str> {
+        self.described.get(&color).map(String::as_str)
+    }
+
+    /// It is another terminal from here on, of which this is known: what `other` had described holds until it describes that anew.
+    pub(super) fn follow(&mut self, other: &Self) {
+        for (color, value) in &other.described {
+            self.described.entry(*color).or_insert_with(|| value.clone());
+        }
     }
 
     /// The child asks.
@@ -129,6 +143,9 @@ impl Former {
         let plain = value.bytes().all(|byte| byte.is_ascii_alphanumeric() || b":/#.,".contains(&byte));
         if self.answers(|topic| topic == Topic::Color(color)).is_some() && plain {
             self.colors.insert(color, value.to_owned());
+            if matches!(color, ColorId::Dynamic(10..=12)) {
+                self.described.insert(color, value.to_owned());
+            }
         }
     }
 }

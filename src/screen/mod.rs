@@ -83,6 +83,7 @@ pub use text::Run;
 pub use undo::{UNDONE, Undone};
 
 use begun::Begun;
+use colors::ColorId;
 use former::Listener;
 use input::Input;
 use latch::Latch;
@@ -302,10 +303,21 @@ impl Screen {
     }
 
     /// Sets what is known of the terminal as it was; the default forgets it, because it is another terminal from here on.
-    pub fn set_former(&mut self, former: Former) {
+    pub fn set_former(&mut self, mut former: Former) {
+        former.follow(&self.terminal.former);
         self.terminal.former = former;
         self.terminal.touched = true;
         self.look_at_latch();
+    }
+
+    /// Text, background and cursor (OSC 10 to 12), as the child set them or a person's terminal described them, in the words of an
+    /// answer; `None` where that is not known.
+    #[must_use]
+    pub fn described_colors(&self) -> [Option<&str>; 3] {
+        [10, 11, 12].map(ColorId::Dynamic).map(|color| {
+            let now = self.terminal.colors.value(color).or_else(|| self.terminal.former.described(color));
+            now.filter(|value| value.starts_with("rgb:"))
+        })
     }
 
     /// Somebody else than the terminal has answered what the child asked so far: nothing will be learnt from that.

@@ -114,6 +114,8 @@ pub struct Identity<'a> {
     pub background: [u8; 3],
     /// Red, green and blue of the cursor.
     pub cursor: [u8; 3],
+    /// The three as they are described already ([`super::Screen::described_colors`]), which comes before those.
+    pub described: [Option<&'a str>; 3],
 }
 
 impl<'a> Identity<'a> {
@@ -121,7 +123,7 @@ impl<'a> Identity<'a> {
     #[must_use]
     pub fn new(version: &'a str) -> Self {
         let light = [0xd0, 0xd0, 0xd0];
-        Self { version, foreground: light, background: [0, 0, 0], cursor: light }
+        Self { version, foreground: light, background: [0, 0, 0], cursor: light, described: [None; 3] }
     }
 }
 
@@ -156,17 +158,19 @@ pub fn reply(query: &Query, identity: &Identity<'_>) -> Vec<u8> {
         Query::Setting(Some(setting)) => format!("\x1bP1$r{}\x1b\\", setting.text()),
         Query::Setting(None) => "\x1bP0$r\x1b\\".to_owned(),
         Query::Color { which, end } => {
-            let (number, [r, g, b]) = match which {
-                DynamicColor::Foreground => (10, identity.foreground),
-                DynamicColor::Background => (11, identity.background),
-                DynamicColor::Cursor => (12, identity.cursor),
+            let [foreground, background, cursor] = identity.described;
+            let (number, described, [r, g, b]) = match which {
+                DynamicColor::Foreground => (10, foreground, identity.foreground),
+                DynamicColor::Background => (11, background, identity.background),
+                DynamicColor::Cursor => (12, cursor, identity.cursor),
             };
             let end = match end {
                 StringEnd::Bell => "\x07",
                 StringEnd::Terminator => "\x1b\\",
             };
             // X11 writes 16 bits a part; the 8 bits are doubled.
-            format!("\x1b]{number};rgb:{r:02x}{r:02x}/{g:02x}{g:02x}/{b:02x}{b:02x}{end}")
+            let usual = || format!("rgb:{r:02x}{r:02x}/{g:02x}{g:02x}/{b:02x}{b:02x}");
+            format!("\x1b]{number};{}{end}", described.map_or_else(usual, str::to_owned))
         }
     };
     text.into_bytes()
@@ -205,7 +209,7 @@ impl Terminal {
 
 #[cfg(test)]
 mod tests {
-    use super::super::Screen;
+    use super::super::{Former, Screen};
     use super::*;
 
     fn answers(bytes: &str) -> String {
@@ -247,6 +251,25 @@ mod tests {
         for (question, answer) in table {
             assert_eq!(answers(question), answer, "{question:?}");
         }
+    }
+
+    #[test]
+    fn a_person_s_terminal_is_believed_after_it_has_gone() {
+        let told = |screen: &mut Screen| {
+            let queries = screen.take_queries();
+            let identity = Identity { described: screen.described_colors(), ..Identity::new("0.1.0") };
+            String::from_utf8(queries.iter().flat_map(|query| reply(query, &identity)).collect()).unwrap()
+        };
+        let mut screen = Screen::new(80, 24);
+        screen.feed(b"\x1b]11;?\x07\x1b]10;?\x07");
+        screen.learn(b"\x1b]11;rgb:ffff/ffff/f0f0\x1b\\");
+        assert_eq!(screen.take_queries().len(), 2);
+        // Another one, of which nothing is known yet, came and went.
+        screen.set_former(Former::default());
+        screen.feed(b"\x1b]11;?\x07\x1b]10;?\x07");
+        assert_eq!(told(&mut screen), "\x1b]11;rgb:ffff/ffff/f0f0\x07\x1b]10;rgb:d0d0/d0d0/d0d0\x07");
+        screen.feed(b"\x1b]11;rgb:11/22/33\x07\x1b]11;?\x07\x1b]10;red\x07\x1b]10;?\x07");
+        assert_eq!(told(&mut screen), "\x1b]11;rgb:11/22/33\x07\x1b]10;rgb:d0d0/d0d0/d0d0\x07", "what the child set itself");
     }
 
     #[test]

@@ -29,6 +29,26 @@ fn everything_is_private() {
 }
 
 #[test]
+fn three_hosts_without_their_directory_are_listed_and_attached_to_again() {
+    let world = world();
+    let names = ["one", "two", "three"];
+    for name in names {
+        detached(&world, name, &["sh", "-c", &format!("echo this is {name}; exec cat")]);
+    }
+    std::fs::remove_dir_all(world.state_dir().join("run")).unwrap();
+    let begun = Instant::now();
+    for name in names {
+        let mut term = world.terminal(&["attach", name]);
+        term.wait_text(&format!("this is {name}"));
+        term.send("\x1cd");
+        assert_eq!(term.wait_exit(), 0);
+    }
+    assert_eq!(list(&world).len(), 3);
+    assert!(begun.elapsed() < Duration::from_secs(10));
+    end_all(&world);
+}
+
+#[test]
 fn a_socket_that_vanished_is_bound_again() {
     let world = world();
     detached(&world, "one", &["sleep", "100"]);
