@@ -23,8 +23,8 @@ fn rows(term: &Term, from: &str) -> Vec<String> {
 }
 
 /// What a shell shows after `script` was run, with hopty or without it, where `typed` was typed before the fifo let it go
-/// on, and `later` behind what that says.
-fn after(with: bool, script: &str, ready: &str, typed: &str, later: &str) -> Vec<String> {
+/// on, and the rest behind what that says, until `last` is a line.
+fn after(with: bool, script: &str, ready: &str, (typed, later): (&str, &str), last: &str) -> Vec<String> {
     let mut world = world();
     let mut term = shell(&mut world);
     std::fs::write(world.project.join("program"), script).unwrap();
@@ -42,6 +42,7 @@ fn after(with: bool, script: &str, ready: &str, typed: &str, later: &str) -> Vec
     std::fs::write(world.project.join("go"), "\n").unwrap();
     term.wait_for("what it says", |s| s.lines().iter().any(|line| line.starts_with("got=")));
     term.send(later);
+    term.wait_for("what it says last", |s| s.lines().iter().any(|line| line == last));
     wait_prompt(&term);
     let seen = rows(&term, ready);
     leave(&mut term, &world, 0);
@@ -53,17 +54,17 @@ fn what_a_program_did_not_read_is_the_shell_s() {
     if !can_be_given_back() {
         return;
     }
-    for (script, typed, later) in [
+    for (script, typed, later, last) in [
         // A program that reads nothing: its terminal has shown the line.
-        ("echo rea$((1))dy; read x <go", "echo got=$((6*7))\r", ""),
+        ("echo rea$((1))dy; read x <go", "echo got=$((6*7))\r", "", "got=42"),
         // A line and the begin of another, which the shell goes on with.
-        ("echo rea$((1))dy; read x <go", "echo got=1\rec", "ho got=2\r"),
+        ("echo rea$((1))dy; read x <go", "echo got=1\rec", "ho got=2\r", "got=2"),
         // One that shows nothing and takes keys as they are.
-        ("stty raw -echo; echo rea$((1))dy; read x <go; stty sane", "echo got=$((6*7))\r", ""),
+        ("stty raw -echo; echo rea$((1))dy; read x <go; stty sane", "echo got=$((6*7))\r", "", "got=42"),
         // What it has read is its own.
-        ("echo rea$((1))dy; read y; read x <go", "mine\recho got=$y.\r", ""),
+        ("echo rea$((1))dy; read y; read x <go", "mine\recho got=$y.\r", "", "got=."),
     ] {
-        let of = |with| after(with, script, "rea1dy", typed, later);
+        let of = |with| after(with, script, "rea1dy", (typed, later), last);
         let (with, without) = (of(true), of(false));
         assert_eq!(with, without, "{script}: {typed:?}");
     }
