@@ -6,7 +6,7 @@ use nix::libc;
 use super::support::both;
 use super::support::claude::Kind;
 use super::support::term::Term;
-use super::support::world::World;
+use super::support::world::{World, tools};
 use super::{sized, support, wait_clients};
 
 /// A Claude in the middle of a turn, whose tool waits until the test writes `go`. No pipe: 2.1.240 reads a file itself that `cat` is
@@ -108,9 +108,30 @@ fn the_picture_after_attaching_is_the_one_before(kind: Kind) {
     leave(&world, &mut [&mut first]);
 }
 
+fn a_hundred_visits_in_the_middle_of_a_turn_lose_nothing(kind: Kind) {
+    let Some((world, mut first)) = working(kind) else { return };
+    for n in 1..=100 {
+        first.send("\x1cd");
+        assert_eq!(first.wait_exit(), 0);
+        first.assert_whole();
+        first = sized(&world, &["attach"], if n % 2 == 0 { (120, 40) } else { (100, 30) });
+        first.wait_text("until [ -e go ]");
+    }
+    go_on(&world);
+    first.wait_text("The first is done.");
+    world.wait_state("idle");
+    let transcript = world.transcript(world.status()["conversation"].as_str().unwrap());
+    assert_eq!(tools(&transcript), (1, 1), "one call, and its result");
+    first.submit("Do the second.");
+    first.wait_text("Answer 2 is here.");
+    assert_eq!(super::clients(&world).len(), 1);
+    leave(&world, &mut [&mut first]);
+}
+
 both! {
     a_hang_up_in_a_turn_and_a_return_from_another_size,
     two_terminals_of_different_sizes_drive_one_claude,
     a_stopped_terminal_does_not_hold_up_claude,
     the_picture_after_attaching_is_the_one_before,
+    a_hundred_visits_in_the_middle_of_a_turn_lose_nothing,
 }

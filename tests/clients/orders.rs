@@ -188,6 +188,21 @@ fn inside_a_session_there_is_no_attaching() {
     end(&world);
 }
 
+/// A program that draws when its window changes draws for a terminal of the same size, too.
+#[test]
+fn a_terminal_of_the_same_size_makes_the_program_draw() {
+    let world = world();
+    let mut term = run(&world, "n=0; trap 'n=$((n+1)); echo drawn $n' WINCH; echo ready; while :; do sleep 0.05; done");
+    term.wait_text("ready");
+    for n in 1..=3 {
+        term.send("\x1cd");
+        assert_eq!(term.wait_exit(), 0);
+        term = world.terminal(&["attach"]);
+        term.wait_text(&format!("drawn {n}"));
+    }
+    end(&world);
+}
+
 #[test]
 fn a_hundred_times_away_and_back_and_nothing_is_lost() {
     let world = world();
