@@ -188,6 +188,30 @@ fn inside_a_session_there_is_no_attaching() {
     end(&world);
 }
 
+/// The program was started for a terminal that knows more than the one that comes later.
+#[test]
+fn a_simple_terminal_is_not_sent_what_it_cannot_do() {
+    let mut world = world();
+    let on = r"printf '\033]2;a title\007\033[>1u\033[>4;2m\033[5 q\033[?2004h\033[1mready\033[m'; exec cat";
+    let mut term = run(&world, on);
+    term.wait_text("ready");
+    term.send("\x1cd");
+    assert_eq!(term.wait_exit(), 0);
+    for (name, modes) in [("linux", true), ("dumb", false), ("xterm-256color", true)] {
+        world.set("TERM", name);
+        let mut term = world.terminal(&["attach"]);
+        term.wait_text("ready");
+        let bytes = String::from_utf8(term.bytes()).unwrap();
+        for part in ["a title", "\x1b[>", " q"] {
+            assert_eq!(bytes.contains(part), name.starts_with("xterm"), "{name} {part:?}: {bytes:?}");
+        }
+        assert_eq!(bytes.contains("\x1b[?2004h"), modes, "{name}: {bytes:?}");
+        term.send("\x1cd");
+        assert_eq!(term.wait_exit(), 0);
+    }
+    end(&world);
+}
+
 /// A program that draws when its window changes draws for a terminal of the same size, too.
 #[test]
 fn a_terminal_of_the_same_size_makes_the_program_draw() {
