@@ -113,6 +113,29 @@ fn only_the_leader_s_terminal_is_asked_and_heard() {
 }
 
 #[test]
+fn a_question_goes_to_the_leader_alone_and_an_answer_does_not_lead() {
+    let world = world();
+    let ask = r"printf '\033[c\033]11;?\007asked'";
+    let first = run(&world, &format!("stty raw -echo; echo begun; dd bs=1 count=1 >/dev/null 2>&1; {ask}; exec cat"));
+    first.wait_text("begun");
+    let second = sized(&world, &["attach"], (60, 20));
+    second.wait_text("begun");
+    wait_clients(&world, 2);
+    first.send("g");
+    first.wait_text("asked");
+    second.wait_text("asked");
+    for question in ["\x1b[c", "\x1b]11;?"] {
+        let asked = [&first, &second].map(|term| String::from_utf8_lossy(&term.bytes()).contains(question));
+        assert_eq!(asked, [true, false], "{question:?}");
+    }
+    second.send("\x1b[?61;4c\x1b[I\x1b]11;rgb:0/0/0\x07");
+    support::wait_for("the report", || world.journal().contains("\"class\":\"report\",\"client\":2").then_some(()));
+    assert_eq!(clients(&world)[0]["leader"], true);
+    assert_eq!(world.status()["size"], json!({"cols": 120, "rows": 40}));
+    end(&world);
+}
+
+#[test]
 fn who_only_looks_types_nothing_and_leads_nobody() {
     let world = world();
     let first = run(&world, TELLS);
