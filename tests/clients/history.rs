@@ -1,6 +1,6 @@
 //! What left the screen before a terminal came is shown to it, once.
 
-use super::{end, support, world};
+use super::{end, support, wait_clients, world};
 use support::term::Term;
 
 #[test]
@@ -35,6 +35,40 @@ fn a_terminal_gets_the_lines_that_it_has_not_seen_once() {
     let other = world.terminal(&["attach"]);
     other.wait_text("more");
     assert!(String::from_utf8(other.bytes()).unwrap().contains("line 1."), "another terminal has not seen them");
+    end(&world);
+}
+
+/// The same window, narrower when it comes back, and then wide again: what it has not seen takes more lines, and fewer.
+#[test]
+fn a_window_of_another_size_misses_nothing() {
+    let world = world();
+    let long = "0123456789".repeat(9);
+    let each = format!("seq -f \"$x %g. {long}\" 1 200; echo done $x;");
+    world.ask(&["run", "--detached", "--", "sh", "-c", &format!("x=first; {each} while read x; do {each} done")]);
+    let hopty = support::claude::hopty().display().to_string();
+    let script = format!("for n in 1 2 3; do '{hopty}' attach; echo between $n; read x; done");
+    let mut term = Term::start("/bin/sh".as_ref(), &["-c", &script], &world.env, &world.project, (120, 40));
+    for (n, size, say) in [(1, (50, 24), Some("second")), (2, (120, 40), Some("third")), (3, (120, 40), None)] {
+        wait_clients(&world, 1);
+        term.wait_for("all", |screen| screen.lines().iter().any(|line| line.starts_with("done ")));
+        term.send("\x1cd");
+        term.wait_text(&format!("between {n}"));
+        if let Some(say) = say {
+            world.ask(&["send", "proj", say]);
+            world.ask(&["send", "proj", "--keys", "enter"]);
+            support::wait_for("more lines", || world.ask(&["screen"]).contains(&format!("done {say}")).then_some(()));
+        }
+        term.resize(size.0, size.1);
+        term.send("\r");
+    }
+    assert_eq!(term.wait_exit(), 0);
+    let bytes = String::from_utf8(term.bytes()).unwrap();
+    for batch in ["first", "second", "third"] {
+        for n in 1..=200 {
+            assert!(bytes.contains(&format!("{batch} {n}. ")), "{batch} {n}");
+        }
+    }
+    assert_eq!(bytes.matches("first 1. ").count(), 1, "all over again");
     end(&world);
 }
 
