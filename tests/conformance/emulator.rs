@@ -141,13 +141,18 @@ fn text(cell: &Cell) -> String {
     std::iter::once(cell.c).chain(cell.zerowidth().unwrap_or_default().iter().copied()).collect()
 }
 
+/// The text with a mark where the style changes. A blank has no colour of text that could be seen: a program that draws only what
+/// differs leaves there what was before, which depends on how many frames it drew.
 fn styled<'a>(cells: impl Iterator<Item = &'a Cell>) -> String {
     let mut out = String::new();
     let mut last = style(&Cell::default());
     for cell in cells {
-        let now = style(cell);
+        let mut now = style(cell);
+        if cell.c == ' ' && cell.flags.is_empty() {
+            now.0.clone_from(&last.0);
+        }
         if now != last {
-            let _ = write!(out, "⟨{now}⟩");
+            let _ = write!(out, "⟨{} {}⟩", now.0, now.1);
             last = now;
         }
         out.push_str(&text(cell));
@@ -155,8 +160,9 @@ fn styled<'a>(cells: impl Iterator<Item = &'a Cell>) -> String {
     out.trim_end().to_owned()
 }
 
-fn style(cell: &Cell) -> String {
+/// The colour of the text, and the rest.
+fn style(cell: &Cell) -> (String, String) {
     let layout = Flags::WRAPLINE | Flags::WIDE_CHAR | Flags::LEADING_WIDE_CHAR_SPACER;
     let link = cell.hyperlink().map(|link| link.uri().to_owned()).unwrap_or_default();
-    format!("{:?} {:?} {:?} {:?}{link}", cell.fg, cell.bg, (cell.flags - layout).bits(), cell.underline_color())
+    (format!("{:?}", cell.fg), format!("{:?} {:?} {:?}{link}", cell.bg, (cell.flags - layout).bits(), cell.underline_color()))
 }
