@@ -316,7 +316,10 @@ impl Screen {
     pub fn described_colors(&self) -> [Option<&str>; 3] {
         [10, 11, 12].map(ColorId::Dynamic).map(|color| {
             let now = self.terminal.colors.value(color).or_else(|| self.terminal.former.described(color));
-            now.filter(|value| value.starts_with("rgb:"))
+            // The child gets it as if it were typed: nothing that it or a terminal wrote may come back but a colour.
+            let part = |part: &str| matches!(part.len(), 1..=4) && part.bytes().all(|byte| byte.is_ascii_hexdigit());
+            let plain = |parts: &str| parts.split('/').count() == 3 && parts.split('/').all(part);
+            now.filter(|value| value.strip_prefix("rgb:").is_some_and(plain))
         })
     }
 

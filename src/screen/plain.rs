@@ -12,7 +12,7 @@ impl Terminal {
     /// Carries out `bytes` up to the first escape, or to a character that is cut at their end, and says how many that were.
     pub(super) fn plain(&mut self, bytes: &[u8]) -> usize {
         // It is looked ahead at the first line feed in the last row, and then once for each screenful; after a look that saw
-        // nothing, behind half of what is left: all looks together see no more than twice what there is.
+        // nothing, behind half of what is left: such looks together see no more than twice what there is.
         let (mut at, mut lines, mut next_look, mut look_from) = (0, 0, 0, 0);
         while let Some(rest) = bytes.get(at..).filter(|rest| !rest.is_empty()) {
             at += match rest[0] {

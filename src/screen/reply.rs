@@ -270,6 +270,8 @@ mod tests {
         assert_eq!(told(&mut screen), "\x1b]11;rgb:ffff/ffff/f0f0\x07\x1b]10;rgb:d0d0/d0d0/d0d0\x07");
         screen.feed(b"\x1b]11;rgb:11/22/33\x07\x1b]11;?\x07\x1b]10;red\x07\x1b]10;?\x07");
         assert_eq!(told(&mut screen), "\x1b]11;rgb:11/22/33\x07\x1b]10;rgb:d0d0/d0d0/d0d0\x07", "what the child set itself");
+        screen.feed(b"\x1b]11;rgb:1/2/rm x\x07\x1b]11;?\x07");
+        assert_eq!(told(&mut screen), "\x1b]11;rgb:0000/0000/0000\x07", "a text is no colour");
     }
 
     #[test]
