@@ -19,6 +19,7 @@ use crate::io::process::StatFile;
 use crate::ipc::frame::{Frame, tag};
 use crate::ipc::message::{Attach, Code, Failure, error_line};
 use crate::ipc::stream::Life;
+use crate::screen::Open;
 
 /// Lines or frames of one connection that are taken before others have their turn.
 const TURN: u32 = 64;
@@ -136,6 +137,7 @@ impl Host {
                 typing: Typing::new(self.launch.config.terminal.prefix.byte()),
                 tty: attach.tty.clone(),
                 kind: Kind::of(&attach.term),
+                text: Open::default(),
                 window: Window::of(attach.tty.as_deref(), connection.pid),
                 found: attach.termios.clone(),
                 raw: attach.raw.clone(),

@@ -17,6 +17,7 @@ use crate::io::poll::{Interest, PollSet};
 use crate::io::process::StatFile;
 use crate::ipc::frame::{Frame, tag};
 use crate::ipc::stream::Stream;
+use crate::screen::Open;
 
 /// Bytes waiting for a relay, or for a client that is stopped, above which the child is not read: it is throttled, not the
 /// keyboard. For a terminal that takes bytes, none may wait: what is queued before it makes its keys slow.
@@ -41,6 +42,8 @@ pub(super) struct Client {
     pub window: Option<Window>,
     /// What its terminal cannot do.
     pub kind: Kind,
+    /// Where in the child's bytes a terminal is that gets only their text.
+    pub text: Open,
     /// The modes of its terminal before it made it raw, and after.
     pub found: Option<Modes>,
     pub raw: Option<Modes>,

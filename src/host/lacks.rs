@@ -1,7 +1,7 @@
-//! What a terminal cannot do, by the name in its `TERM`: a picture for it goes without.
+//! What a terminal cannot do, by the name in its `TERM`: what it is sent goes without.
 //!
-//! The child's own bytes are not touched: it knows TERM. This is about a terminal that comes later, to a child that was
-//! started for another one.
+//! A child writes for the terminal that it was started for, and to such a one its bytes go untouched. This is about a simpler
+//! terminal that comes later.
 
 use std::borrow::Cow;
 
@@ -27,6 +27,19 @@ impl Kind {
         }
     }
 
+    /// What it is shown of a child that was started for a terminal of kind `child`.
+    pub fn shown(self, child: Kind) -> Shown {
+        match self {
+            Kind::Full => Shown::Bytes,
+            kind if kind == child => Shown::Bytes,
+            // What the child is going to turn on is known only from the model.
+            Kind::Basic if child == Kind::Full => Shown::Pictures,
+            Kind::Basic => Shown::Bytes,
+            // It cannot draw; what scrolls by is all that it can show.
+            Kind::Dumb => Shown::Text,
+        }
+    }
+
     /// The picture without what this terminal cannot do.
     pub fn strip(self, picture: &[u8]) -> Cow<'_, [u8]> {
         match self {
@@ -40,6 +53,17 @@ impl Kind {
             Kind::Dumb => Cow::Owned(filter(picture, |_| false)),
         }
     }
+}
+
+/// What a leader's terminal is shown.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Shown {
+    /// The child's bytes.
+    Bytes,
+    /// Pictures drawn from the model.
+    Pictures,
+    /// The child's bytes without their sequences.
+    Text,
 }
 
 /// The text with those sequences that pass. Made by hopty itself, each of them is complete.
@@ -90,6 +114,23 @@ mod tests {
             ("dumb", Kind::Dumb),
         ] {
             assert_eq!(Kind::of(term), kind, "{term}");
+        }
+    }
+
+    #[test]
+    fn a_child_writes_for_the_terminal_that_it_was_started_for() {
+        use Kind::{Basic, Dumb, Full};
+        for (kind, child, shown) in [
+            (Full, Full, Shown::Bytes),
+            (Full, Dumb, Shown::Bytes),
+            (Basic, Full, Shown::Pictures),
+            (Basic, Basic, Shown::Bytes),
+            (Basic, Dumb, Shown::Bytes),
+            (Dumb, Full, Shown::Text),
+            (Dumb, Basic, Shown::Text),
+            (Dumb, Dumb, Shown::Bytes),
+        ] {
+            assert_eq!(kind.shown(child), shown, "{kind:?} for a child of {child:?}");
         }
     }
 

@@ -69,6 +69,15 @@ pub(super) fn last_lines(screen: &Screen) -> Vec<u8> {
     last.filter(|_| !screen.alternate()).map(|last| rows(screen, 0..last + 1)).unwrap_or_default()
 }
 
+/// The rows down to the cursor's as mere text, for a terminal that knows no sequences; what the child writes next goes on there.
+#[must_use]
+pub(super) fn text(screen: &Screen) -> Vec<u8> {
+    let lines = screen.lines();
+    let end = lines.len().min(usize::from(screen.cursor().row) + 1);
+    let first = lines[..end].iter().position(|line| !line.is_empty()).unwrap_or(end.saturating_sub(1));
+    lines[first..end].join("\r\n").into_bytes()
+}
+
 /// From the cursor to a line of its own below all that an inline program has drawn, for what the client and the shell say
 /// next. Relative, because on which row of the terminal the program began is not known.
 #[must_use]

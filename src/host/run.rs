@@ -2,12 +2,12 @@
 
 use std::path::PathBuf;
 
-use super::Host;
+use super::lacks::Kind;
 use super::model::Model;
-use super::repaint;
 use super::seen::Seen;
 use super::terminals::Via;
 use super::unread::Unread;
+use super::{Host, repaint};
 use crate::core::ids::ConversationId;
 use crate::core::process::{ProcessEnd, Signal};
 use crate::core::supervisor::event::Event;
@@ -50,6 +50,8 @@ pub(super) struct Run {
     pub input: OutBuf,
     pub model: Model,
     pub size: Size,
+    /// The terminal that the child was started for.
+    pub kind: Kind,
     /// The master has nothing more to give.
     pub at_end: bool,
     /// The child lives and has closed its terminal: when to see whether somebody opened it again.
@@ -150,6 +152,7 @@ impl Host {
                     input: OutBuf::default(),
                     model,
                     size,
+                    kind: self.child_kind(),
                     at_end: false,
                     away: None,
                     ended: None,

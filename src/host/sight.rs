@@ -2,13 +2,13 @@
 //!
 //! The leader, the client whose person typed last, sets the size and gets the child's bytes as they are; its terminal alone
 //! is asked and heard when the child asks one. Every other client, and a leader whose terminal is of another size than the
-//! session (`terminal.size`), gets pictures drawn from the model. A terminal that is slower than the child while others
+//! session (`terminal.size`) or can do less than the child was started for, gets pictures drawn from the model. A terminal that is slower than the child while others
 //! watch gets nothing until it has caught up, and then a picture: it slows nobody.
 
 use super::Host;
 use super::connection::{Client, OUT_HIGH};
 use super::follower::Follower;
-use super::lacks::Kind;
+use super::lacks::{Kind, Shown};
 use super::repaint;
 use crate::core::config::SizePolicy;
 use crate::core::process::Signal;
@@ -148,9 +148,10 @@ impl Host {
 
     fn may_have_bytes(&self, id: u64) -> bool {
         let client = self.connections.get(&id).and_then(|c| c.client.as_ref());
-        // Without a model there are no pictures: then the leader gets bytes that were written for another size.
-        let size = self.run.as_ref().filter(|run| !run.model.is_off()).map(|run| run.size);
-        self.leader == Some(id) && client.is_some_and(|c| !c.read_only && size.is_none_or(|size| size == c.size))
+        // Without a model there are no pictures: then the leader gets bytes that were written for another terminal.
+        let run = self.run.as_ref().filter(|run| !run.model.is_off());
+        let fits = |c: &Client| run.is_none_or(|run| run.size == c.size && c.kind.shown(run.kind) != Shown::Pictures);
+        self.leader == Some(id) && client.is_some_and(|c| !c.read_only && fits(c))
     }
 
     /// Draws a client's terminal anew where it is to see something else than it does.
@@ -196,9 +197,14 @@ impl Host {
     /// Draws the whole picture, after which the child's bytes can follow. `former`: how the terminal was before the child.
     pub(super) fn draw_bytes(&mut self, id: u64, former: Former) {
         let Some(run) = &mut self.run else { return };
-        let window = self.connections.get(&id).and_then(|c| c.client.as_ref()).and_then(|client| client.window.as_ref());
+        let client = self.connections.get(&id).and_then(|c| c.client.as_ref());
+        let window = client.and_then(|client| client.window.as_ref());
+        let text_only = client.is_some_and(|client| client.kind == Kind::Dumb);
         let picture = run.model.change(|screen| {
             screen.set_former(former);
+            if text_only {
+                return repaint::text(screen);
+            }
             let unseen = self.seen.unseen(window, screen.history_total());
             repaint::whole(screen, usize::try_from(unseen).unwrap_or(usize::MAX))
         });
@@ -293,6 +299,11 @@ impl Host {
                 client.sight = Sight::Apart { undo, until: Until::CaughtUp };
             }
             return false;
+        }
+        let child = self.run.as_ref().map_or(Kind::Full, |run| run.kind);
+        if client.kind.shown(child) == Shown::Text {
+            let text = client.text.text(bytes);
+            return self.put(id, &text);
         }
         self.put(id, bytes)
     }

@@ -87,7 +87,7 @@ use colors::ColorId;
 use former::Listener;
 use input::Input;
 use latch::Latch;
-use open::Open;
+pub use open::Open;
 use terminal::Terminal;
 
 /// Most columns, and most rows, of a screen; what is given above is cut to it.

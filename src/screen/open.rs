@@ -11,7 +11,7 @@ const ESC: u8 = 0x1b;
 
 /// Where the last byte left a terminal.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub(super) enum Open {
+pub enum Open {
     /// Nothing is open.
     #[default]
     Nothing,
@@ -66,6 +66,20 @@ impl Open {
         }
     }
 
+    /// What of the next bytes is text, or a control of a typewriter (BEL, BS, HT, LF, CR): all that a terminal can show which
+    /// knows no sequences.
+    pub fn text(&mut self, bytes: &[u8]) -> Vec<u8> {
+        let mut text = Vec::with_capacity(bytes.len());
+        for byte in bytes {
+            let outside = |open| matches!(open, Self::Nothing | Self::Character(_));
+            let before = std::mem::replace(self, self.after(*byte));
+            if outside(before) && outside(*self) && !matches!(byte, 0..=6 | 11 | 12 | 14..=31 | 127) {
+                text.push(*byte);
+            }
+        }
+        text
+    }
+
     /// The bytes that end it: CAN cancels a sequence, and what was cut does nothing. For strings ST as well, because not
     /// every terminal lets them be cancelled.
     pub(super) fn ending(self) -> &'static [u8] {
@@ -88,6 +102,17 @@ mod tests {
         bytes.iter().for_each(|byte| single.feed(std::slice::from_ref(byte)));
         assert_eq!(open, single, "{:?}", String::from_utf8_lossy(bytes));
         open
+    }
+
+    #[test]
+    fn text_alone_wherever_it_is_cut() {
+        let stream = "a\x07\u{e9}\u{6f22}\x1b[1;31mb\x1b]2;title\x1b\\c\r\n\t\x08\x0e\x1bP1$r0m\x1b\\d\x1b[?2004h\x1b(0e\x1b[3\x18f\x1b]0;x\x07g";
+        for cut in 0..=stream.len() {
+            let mut open = Open::default();
+            let (one, other) = stream.as_bytes().split_at(cut);
+            let text = [open.text(one), open.text(other)].concat();
+            assert_eq!(String::from_utf8(text).unwrap(), "a\x07\u{e9}\u{6f22}bc\r\n\t\x08defg", "cut at {cut}");
+        }
     }
 
     #[test]

@@ -212,6 +212,32 @@ fn a_simple_terminal_is_not_sent_what_it_cannot_do() {
     end(&world);
 }
 
+/// What the program turns on while a simpler terminal is there is not for that terminal either; what it writes is.
+#[test]
+fn a_simple_terminal_is_not_sent_what_is_turned_on_later() {
+    let mut world = world();
+    let script = r"stty -echo; echo ready; while read line; do printf '\033]2;a title\007\033[>1u\033[5 q\033[1m%s\033[m\r\nbelow %s\r\n' $line $line; done";
+    let mut term = run(&world, script);
+    term.wait_text("ready");
+    for (name, bold) in [("linux", true), ("dumb", false), ("xterm-256color", true)] {
+        term.send("\x1cd");
+        assert_eq!(term.wait_exit(), 0);
+        world.set("TERM", name);
+        term = world.terminal(&["attach"]);
+        term.send(format!("for-{name}\r"));
+        term.wait_text(&format!("below for-{name}"));
+        let bytes = String::from_utf8(term.bytes()).unwrap();
+        for part in ["a title", "\x1b[>", " q"] {
+            assert_eq!(bytes.contains(part), name.starts_with("xterm"), "{name} {part:?}: {bytes:?}");
+        }
+        assert_eq!(bytes.contains('\x1b'), bold, "{name}: {bytes:?}");
+        let lines = term.lines();
+        let at = lines.iter().position(|line| *line == format!("for-{name}")).unwrap_or_else(|| panic!("{name}: {lines:?}"));
+        assert_eq!(lines[at + 1], format!("below for-{name}"), "{name}: {lines:?}");
+    }
+    end(&world);
+}
+
 /// A program that draws when its window changes draws for a terminal of the same size, too.
 #[test]
 fn a_terminal_of_the_same_size_makes_the_program_draw() {
