@@ -82,7 +82,10 @@ fn frame(shadow: &mut Screen, origin: &mut (u16, u16), screen: &Screen) -> Vec<u
     let cursor = screen.cursor();
     // Lines are read from their beginning: what once drew attention to the far right must not keep the picture there.
     let left = if cursor.col < cols { 0 } else { origin.0 };
-    *origin = (part(left, cols, wide, cursor.col), part(origin.1, rows, high, cursor.row));
+    // What is written above blank rows is worth more than they are.
+    let blank = (cursor.row + 1..high).rev().take_while(|row| screen.row_runs(*row).is_empty()).count();
+    let used = high - u16::try_from(blank).unwrap_or(0);
+    *origin = (part(left, cols, wide, cursor.col), part(origin.1, rows, used, cursor.row));
     let mut out = String::new();
     for row in 0..rows {
         let wanted = screen.row_part(origin.1 + row, origin.0..origin.0 + cols);
@@ -173,6 +176,9 @@ mod tests {
         assert_eq!(terminal.lines(), ["", "", "9abcdef"]);
         let (_, terminal, _) = shows("one\r\ntwo\r\nthree\r\nfour\r\nfive\r\n0123456789abcdef\x1b[H", (8, 3));
         assert_eq!(terminal.lines(), ["one", "two", "three"]);
+        // What leaves the alternate screen may come back to a few lines at the top.
+        let (_, terminal, _) = shows("one\r\ntwo\x1b[?1049h\x1b[6Hlow\x1b[?1049l", (8, 3));
+        assert_eq!(terminal.lines(), ["one", "two", ""]);
         // A ruler that was written at the far right, and then a key at the left.
         let (_, terminal, _) = shows("one\x1b[1;18H3,1\x1b[1;4H!", (8, 3));
         assert_eq!(terminal.lines(), ["one!", "", ""]);

@@ -39,6 +39,7 @@
 #![deny(clippy::print_stderr, reason = "it panics where the disk of `host.log` is full")]
 
 mod ask;
+mod chunk;
 mod clients;
 mod command;
 mod connection;

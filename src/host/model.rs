@@ -6,6 +6,7 @@
 
 use std::collections::VecDeque;
 
+use super::chunk::{CHUNK, Chunk, FLOOD_CHUNK};
 use super::guard::Guarded;
 use crate::core::terminal::Size;
 use crate::core::time::Stamp;
@@ -24,54 +25,20 @@ const LARGE: usize = 1 << 20;
 const QUIET_MS: u64 = 2;
 /// How long bytes may wait while it is not quiet, in ms.
 const OLD_MS: u64 = 100;
-/// How long the model is fed at a time, in microseconds: a key that is typed meanwhile waits as long. A flood may take
-/// a few times that, once for each chunk.
+/// How long the model is fed at a time, in microseconds: a key that is typed meanwhile waits as long.
 const SLICE_US: u64 = 250;
-/// Bytes that are fed between two looks at the clock, at least: more where the screen is fast, which is faster with more.
+/// Bytes that are fed between two looks at the clock, at first: more where the screen is fast, which is faster with more, and fewer
+/// where a few bytes make it draw much.
 const STEP: usize = 8192;
-/// The size of a chunk in bytes. A master gives some 4 KiB a read, so a chunk serves many.
-const CHUNK: usize = 1 << 16;
-/// The same in the middle of a flood, of which the screen lays out the less the more of it there is at once.
-const FLOOD_CHUNK: usize = 1 << 20;
+/// The fewest.
+const STEP_MIN: usize = 256;
 /// Bytes that people's terminals sent while the model is behind, of which more are not looked at: they are for learning only.
 const HEARD_MAX: usize = 1 << 12;
-/// Room in a chunk, in bytes, below which the next read gets a new one.
-const ROOM_MIN: usize = 1 << 13;
-
-/// Bytes as they were read.
-#[derive(Debug)]
-pub(super) struct Chunk {
-    bytes: Box<[u8]>,
-    filled: usize,
-}
-
-impl Chunk {
-    fn new(size: usize) -> Self {
-        Chunk { bytes: vec![0; size].into(), filled: 0 }
-    }
-
-    /// Where the next read goes.
-    pub fn room(&mut self) -> &mut [u8] {
-        &mut self.bytes[self.filled..]
-    }
-
-    /// The first `length` bytes of the room were read.
-    pub fn took(&mut self, length: usize) -> &[u8] {
-        let from = self.filled;
-        self.filled = (from + length).min(self.bytes.len());
-        &self.bytes[from..self.filled]
-    }
-
-    fn has_room(&self) -> bool {
-        self.bytes.len() - self.filled >= ROOM_MIN
-    }
-}
-
-/// How many bytes to feed at a time after so many took so many microseconds. It grows slowly, and only where the bytes were no
-/// flood and not the few that end a chunk, which both say little of what follows.
-fn next_step(step: usize, fed: usize, took: u64) -> usize {
-    let fitting = usize::try_from(fed as u64 * SLICE_US / 2 / took.max(1)).unwrap_or(STEP).clamp(STEP, CHUNK / 2);
-    if fed > CHUNK || (fed < STEP && fitting > STEP) { step } else { fitting.min(2 * step) }
+/// How many bytes to feed at a time after a step of `step` took so many microseconds. It grows slowly. `whole`: whether the step was not
+/// cut by a chunk's end; what a few bytes took says little of what follows, unless it was much.
+fn next_step(step: usize, fed: usize, took: u64, whole: bool) -> usize {
+    let fitting = usize::try_from(fed as u64 * SLICE_US / 2 / took.max(1)).unwrap_or(STEP).clamp(STEP_MIN, CHUNK / 2);
+    if whole || took > SLICE_US { fitting.min(2 * step) } else { step }
 }
 
 /// A screen, and what it has not seen yet.
@@ -94,6 +61,8 @@ pub(super) struct Model {
     catching_up: bool,
     /// What the leader's terminal sent meanwhile: an answer is looked at behind its question.
     heard: Vec<u8>,
+    /// The last chunk is out, to be read into.
+    lent: bool,
     /// That it failed has been told.
     told: bool,
 }
@@ -111,6 +80,7 @@ impl Model {
             latest: Stamp(0),
             catching_up: false,
             heard: Vec::new(),
+            lent: false,
             told: false,
         }
     }
@@ -126,14 +96,16 @@ impl Model {
         });
     }
 
-    /// The chunk that the next read goes into, behind what it holds; it is to be put back with [`Model::put`].
+    /// The chunk that the next read goes into, behind what it holds; it is to be put back with [`Model::put`] before anybody looks.
     pub fn chunk(&mut self) -> Chunk {
+        self.lent = true;
         let last = if self.chunks.back().is_some_and(Chunk::has_room) { self.chunks.pop_back() } else { None };
         last.unwrap_or_else(|| Chunk::new(if self.waiting < CHUNK { CHUNK } else { FLOOD_CHUNK }))
     }
 
     /// Takes a chunk back with `new` more bytes at its end.
     pub fn put(&mut self, chunk: Chunk, new: usize, now: Stamp) {
+        self.lent = false;
         if self.screen.is_off() {
             self.forget();
             return;
@@ -193,21 +165,23 @@ impl Model {
         let begun = clock.micros();
         let mut at = begun;
         while at < begun + SLICE_US {
-            let Some(fed) = self.step() else { break };
+            let Some((fed, whole)) = self.step() else { break };
             let took = clock.micros() - at;
             at += took;
-            self.step = next_step(self.step, fed, took);
+            self.step = next_step(self.step, fed, took, whole);
         }
         self.catching_up = self.waiting > 0 && !self.is_urgent(self.latest);
     }
 
-    /// Feeds the next bytes, and says how many; `None` when there are none.
-    fn step(&mut self) -> Option<usize> {
+    /// Feeds the next bytes, and says how many and whether those were a whole step; `None` when there are none.
+    fn step(&mut self) -> Option<(usize, bool)> {
+        debug_assert!(!self.lent, "what is being read is not known yet");
         let first = self.chunks.front()?;
         let rest = &first.bytes[self.fed..first.filled];
-        let flood = if self.fed == 0 { self.screen.change(|screen| screen.foresee(rest)).unwrap_or(0) } else { 0 };
-        let length = rest.len().min(self.step.max(flood));
-        if self.screen.change(|screen| screen.feed(&rest[..length])).is_none() {
+        // What a flood scrolls away is passed over, once for each chunk: it is looked for in all of it.
+        let skipped = if self.fed == 0 { self.screen.change(|screen| screen.skip(rest)).unwrap_or(0) } else { 0 };
+        let length = if skipped > 0 { skipped } else { rest.len().min(self.step) };
+        if self.screen.change(|screen| screen.feed(&rest[skipped..length])).is_none() {
             self.forget();
             return None;
         }
@@ -221,7 +195,7 @@ impl Model {
             let heard = std::mem::take(&mut self.heard);
             self.screen.change(|screen| screen.learn(&heard));
         }
-        Some(length)
+        Some((length, skipped == 0 && length == self.step))
     }
 
     /// Switches it off: what was made of it failed.
@@ -415,12 +389,25 @@ mod tests {
 
     #[test]
     fn steps_grow_slowly_and_shrink_at_once() {
-        assert_eq!(next_step(STEP, STEP, 25), 2 * STEP, "five times as much would fit");
-        assert_eq!(next_step(2 * STEP, 2 * STEP, 1), CHUNK / 2, "never more");
-        assert_eq!(next_step(CHUNK / 2, CHUNK / 2, 5000), STEP, "never less");
-        assert_eq!(next_step(2 * STEP, FLOOD_CHUNK, 400), 2 * STEP, "a flood");
-        assert_eq!(next_step(2 * STEP, 100, 1), 2 * STEP, "the end of a chunk");
-        assert_eq!(next_step(2 * STEP, 100, 5000), STEP, "a slow end of a chunk");
+        assert_eq!(next_step(STEP, STEP, 25, true), 2 * STEP, "five times as much would fit");
+        assert_eq!(next_step(2 * STEP, 2 * STEP, 1, true), CHUNK / 2, "never more");
+        assert_eq!(next_step(CHUNK / 2, CHUNK / 2, 500, true), STEP, "what is slow");
+        assert_eq!(next_step(STEP, STEP, 100_000, true), STEP_MIN, "never less");
+        assert_eq!(next_step(STEP_MIN, STEP_MIN, 1, true), 2 * STEP_MIN);
+        assert_eq!(next_step(2 * STEP, FLOOD_CHUNK, 200, false), 2 * STEP, "what was passed over");
+        assert_eq!(next_step(2 * STEP, 100, 2, false), 2 * STEP, "the end of a chunk");
+        assert_eq!(next_step(2 * STEP, 100, 5000, false), STEP_MIN, "a slow end of a chunk");
+    }
+
+    #[test]
+    fn a_flood_is_passed_over() {
+        let mut model = Model::new(Size::cells(20, 4));
+        model.change(|screen| screen.set_history_limit(10));
+        write(&mut model, b"\n\n\n\n", Stamp(5));
+        model.look(|_| ());
+        write(&mut model, &b"a line of text\r\n".repeat(2000), Stamp(5));
+        assert_eq!(model.step(), Some((16 * 1986, false)));
+        assert_eq!(model.look(|screen| (screen.history_len(), screen.lines()[2].clone())), Some((10, "a line of text".to_owned())));
     }
 
     #[test]

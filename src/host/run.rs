@@ -217,6 +217,7 @@ impl Host {
     }
 
     pub(super) fn read_output(&mut self) -> bool {
+        self.set_slow_apart();
         let Some(run) = &mut self.run else { return false };
         if run.at_end {
             return false;
@@ -289,8 +290,7 @@ impl Host {
         let mut shown = false;
         let mut from = 0;
         while let Some(id) = self.connections.range(from..).next().map(|(id, _)| *id) {
-            shown |= self.show_to(id, bytes, watchers == 1);
-            from = id + 1;
+            (shown, from) = (shown | self.show_to(id, bytes), id + 1);
         }
         let expected = self.expects_first_client();
         let Some(run) = self.run.as_mut().filter(|run| !shown && !run.lost) else { return };

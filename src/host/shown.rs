@@ -112,6 +112,15 @@ impl Host {
         })
     }
 
+    /// Somebody is about to come or to go: what the child has asked and said so far is for those who were there.
+    pub(super) fn settle_output(&mut self) {
+        if let Some(run) = &mut self.run {
+            run.model.look(|_| ());
+        }
+        self.answer_queries();
+        self.keep_said();
+    }
+
     /// While no terminal is there to answer, the host answers for it, so that the child does not wait.
     pub(super) fn answer_queries(&mut self) {
         let mut watching = self.connections.values().filter(|connection| connection.watches());

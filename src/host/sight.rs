@@ -6,7 +6,7 @@
 //! watch gets nothing until it has caught up, and then a picture: it slows nobody.
 
 use super::Host;
-use super::connection::{Client, OUT_HIGH};
+use super::connection::{Client, Connection, OUT_HIGH};
 use super::follower::Follower;
 use super::lacks::{Kind, Shown};
 use super::repaint;
@@ -86,6 +86,7 @@ impl Host {
         if let (Some(client), Some(run)) = (client.filter(|client| client.gets_bytes()), &mut self.run) {
             let total = run.model.look(Screen::history_total);
             total.into_iter().for_each(|total| self.seen.saw(client.window.as_ref(), total));
+            self.settle_output();
         }
         let undo = self.undo_for(id);
         if self.client_mut(id).is_some_and(|client| client.gets_bytes()) {
@@ -284,23 +285,29 @@ impl Host {
             .min()
     }
 
-    /// Gives the child's bytes to one client. False when there is no terminal that shows them.
-    pub(super) fn show_to(&mut self, id: u64, bytes: &[u8], alone: bool) -> bool {
-        let Some(connection) = self.connections.get_mut(&id) else { return false };
-        let waits = connection.stream.waiting();
-        let Some(client) = &mut connection.client else { return false };
-        if !client.gets_bytes() {
-            return false;
+    /// Sets a terminal aside that is slower than the child while others watch. What it has got, or waits for it, is all that was
+    /// read so far; so this comes before more is read.
+    pub(super) fn set_slow_apart(&mut self) {
+        if self.watchers() < 2 {
+            return;
         }
-        if !alone && client.out.len() + waits > OUT_HIGH {
-            // What waits is still shown, so the terminal is then as the model is now.
-            let undo = self.run.as_mut().map(super::run::Run::undo).unwrap_or_default();
+        let waits = |c: &Connection| {
+            let client = c.client.as_ref().filter(|client| client.gets_bytes());
+            client.is_some_and(|client| client.out.len() + c.stream.waiting() > OUT_HIGH)
+        };
+        let slow: Vec<u64> = self.connections.iter().filter(|(_, c)| waits(c)).map(|(id, _)| *id).collect();
+        for id in slow {
+            let undo = self.undo();
             if let Some(client) = self.client_mut(id) {
                 client.sight = Sight::Apart { undo, until: Until::CaughtUp };
             }
-            return false;
         }
+    }
+
+    /// Gives the child's bytes to one client. False when there is no terminal that shows them.
+    pub(super) fn show_to(&mut self, id: u64, bytes: &[u8]) -> bool {
         let child = self.run.as_ref().map_or(Kind::Full, |run| run.kind);
+        let Some(client) = self.client_mut(id).filter(|client| client.gets_bytes()) else { return false };
         if client.kind.shown(child) == Shown::Text {
             let text = client.text.text(bytes);
             return self.put(id, &text);

@@ -102,6 +102,7 @@ fn stuck_limit(goal: &Goal) -> u64 {
 
 impl Host {
     pub(super) fn take_terminal(&mut self, id: u64) {
+        self.settle_output();
         let Some(connection) = self.connections.get_mut(&id) else { return };
         let fd = connection.stream.take_fd();
         let Some(client) = &mut connection.client else { return };

@@ -95,7 +95,8 @@ impl Host {
             WaitFor::Blocked => is(State::Blocked),
             WaitFor::Exit => ended,
             WaitFor::Text => {
-                if let Some(answer) = self.changed_screen(wanted.after).filter(|_| now >= *from || ended) {
+                let changed = if now >= *from || ended { self.changed_screen(wanted.after) } else { None };
+                if let Some(answer) = changed {
                     return Some(ok_line(*request, &answer));
                 }
                 false

@@ -34,13 +34,17 @@ impl Terminal {
         self.caret.row + 1 == self.rows && self.region == self.whole()
     }
 
-    /// How many of `bytes` are text of which less than half would be laid out; 0 where it is not so.
-    pub(super) fn foresee(&self, bytes: &[u8]) -> usize {
+    /// How many of `bytes` write what leaves the screen and the history before they end. The state is then as if they had been
+    /// written, but for rows that are gone when the rest is.
+    pub(super) fn skip(&mut self, bytes: &[u8]) -> usize {
         if bytes.len() < WORTH || !self.is_sure_to_scroll() {
             return 0;
         }
-        let text = &bytes[..only_scrolling(bytes)];
-        self.leaves(text).filter(|start| *start > text.len() / 2).map_or(0, |_| text.len())
+        let skipped = self.run_ahead(&bytes[..only_scrolling(bytes)]);
+        if skipped > 0 {
+            self.last = None;
+        }
+        skipped
     }
 
     /// Where in `text` the part begins that will be on the screen or in the history.
@@ -57,6 +61,9 @@ impl Terminal {
         let Some(start) = self.leaves(text) else { return 0 };
         if self.alternate.is_none() {
             self.history.skip(memchr::memchr_iter(b'\n', &text[..start]).count());
+        }
+        if text[..start].iter().any(|byte| matches!(byte, b' '..=b'~')) {
+            self.caret.charsets = self.caret.charsets.unshifted();
         }
         self.go(0, self.rows - 1);
         self.changed = true;
@@ -199,25 +206,60 @@ mod tests {
     }
 
     #[test]
-    fn only_what_scrolls_by_is_foreseen() {
+    fn only_what_scrolls_by_is_skipped() {
         let flood = "a line of text\r\n".repeat(1000);
-        let mut screen = Screen::with_history(20, 4, 300);
-        assert_eq!(screen.foresee(flood.as_bytes()), 0, "the screen is not full");
-        screen.feed(b"\n\n\n\n");
-        assert_eq!(screen.foresee(flood.as_bytes()), flood.len());
-        assert_eq!(screen.foresee((flood.clone() + "\x1b[2J").as_bytes()), flood.len());
-        assert_eq!(screen.foresee(&flood.as_bytes()[..16 * 600]), 0, "most of it is kept");
-        assert_eq!(screen.foresee("x".repeat(16000).as_bytes()), 0, "no lines");
-        screen.feed(b"\x1b[1;3r\x1b[4H");
-        assert_eq!(screen.foresee(flood.as_bytes()), 0, "margins");
+        let skip = |before: &str, bytes: &str| {
+            let mut screen = Screen::with_history(20, 4, 300);
+            screen.feed(before.as_bytes());
+            let skipped = screen.skip(bytes.as_bytes());
+            assert_eq!(screen.history_total() > 1, skipped > 0, "{before:?}");
+            skipped
+        };
+        assert_eq!(skip("", &flood), 0, "the screen is not full");
+        assert_eq!(skip("\n\n\n\n", &flood), 16 * 696);
+        assert_eq!(skip("\n\n\n\nabc\u{6f22}", &flood), 16 * 696, "in the middle of a line");
+        assert_eq!(skip("\n\n\n\n", &(flood.clone() + "\x1b[2J")), 16 * 696);
+        assert_eq!(skip("\n\n\n\n", &flood[..16 * 304]), 0, "all of it is kept");
+        assert_eq!(skip("\n\n\n\n", &"x".repeat(16000)), 0, "no lines");
+        assert_eq!(skip("\n\n\n\n\x1b[1;3r\x1b[4H", &flood), 0, "margins");
+        assert_eq!(skip("\n\n\n\n\x1bPq", &flood), 0, "a string");
+    }
+
+    #[test]
+    fn what_is_skipped_may_begin_anywhere() {
+        let flood = "a line of t\u{e9}xt\r\n".repeat(1000);
+        let lines = ["a line of text\r\n", "\r\n", "\u{6f22}\r\n"].map(|line| line.repeat(400));
+        for rest in [&flood].into_iter().chain(&lines) {
+            for before in ["", "\x1b*0\x1bN", "\x1b+A\x1bO\r\n", "abc", "twenty columns, no m", "\x1b[7m\x1b[?7l", "x\x1b[?1049h"] {
+                let bytes = [flood.as_bytes(), rest.as_bytes(), b"\x1b[2b~"].concat();
+                for cut in [0, 1, 12, 13, 14, 15, 16] {
+                    let [mut skipped, mut written] = [0; 2].map(|_| {
+                        let mut screen = Screen::with_history(20, 4, 300);
+                        screen.feed(&[b"\n\n\n\n", before.as_bytes(), &bytes[..cut]].concat());
+                        screen
+                    });
+                    let from = cut + skipped.skip(&bytes[cut..]);
+                    assert!(from > flood.len() / 2);
+                    bytes[from..].chunks(4096).for_each(|piece| skipped.feed(piece));
+                    bytes[cut..].chunks(100).for_each(|piece| written.feed(piece));
+                    assert!(skipped == written, "{before:?} {cut} {skipped:?} {written:?}");
+                    assert_eq!(skipped.undo(), written.undo(), "{before:?} {cut}");
+                    assert_eq!(skipped.history_len(), written.history_len(), "{before:?} {cut}");
+                }
+            }
+        }
     }
 
     /// What a program writes must not cost more at once than in pieces, whatever it is: few looks see all that is left.
     #[test]
     fn looks_ahead_are_few() {
-        for line in ["\r\n", "\t\r\n", "漢字\r\n", "x\n", "more than twenty columns\r\n", "e\u{301}\r\n"] {
-            for before in ["\x1b[4H", "\x1b[?1049h\x1b[4H", "\x1b[41m\x1b[4H", "\x1b[4h\x1b[4H"] {
-                let mut screen = Screen::with_history(20, 4, 300);
+        let one_of_many = ["a\r\n".to_owned(), "\t\r\n".repeat(4)].concat();
+        let one_of_few = ["a\r\n".to_owned(), "\t\r\n".repeat(2)].concat();
+        for line in ["\r\n", "\t\r\n", "漢字\r\n", "x\n", "more than twenty columns\r\n", "e\u{301}\r\n", &one_of_many, &one_of_few]
+        {
+            let before = ["\x1b[4H", "\x1b[?1049h\x1b[4H", "\x1b[41m\x1b[4H", "\x1b[4h\x1b[4H"];
+            for (before, limit) in before.into_iter().flat_map(|before| [(before, 300), (before, 100_000)]) {
+                let mut screen = Screen::with_history(20, 4, limit);
                 screen.feed(before.as_bytes());
                 let bytes = line.repeat((1 << 18) / line.len());
                 let before = SEEN.get();

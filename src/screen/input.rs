@@ -1,9 +1,10 @@
 //! Between the raw bytes and what carries them out: text and the usual sequences go the short way, the rest to `vte`.
 //!
-//! `vte` 0.15 is given a sequence from its escape on, and stops when that is over; then text is read here again. Two things
-//! it leaves to its caller:
+//! `vte` 0.15 is given a sequence from its escape on, and stops when that is over; then text is read here again. Three
+//! things it leaves to its caller:
 //!
 //! * It keeps a whole OSC string in memory, however long: after 64 KiB of one the rest is skipped here.
+//! * It ends a device control string at a byte 0x9c, which many characters have in them (✓, ✳): it gets only the ASCII of one.
 //! * It loses characters when a UTF-8 character is cut over two reads and others follow close behind (its
 //!   `advance_partial_utf8` takes all of up to four bytes, and prints one character). So it is given whole ones only:
 //!   the first bytes wait here for the rest, and what is none is replaced by U+FFFD.
@@ -98,6 +99,7 @@ impl Input {
     /// Gives the parser a part of `bytes`, and returns what follows.
     fn parse<'a>(&mut self, terminal: &mut Terminal, bytes: &'a [u8]) -> &'a [u8] {
         let part = match decode(bytes) {
+            Decoded::Char(_, len) | Decoded::Broken(len) if terminal.hooked && bytes[0] >= 0x80 => return &bytes[len..],
             Decoded::Char(_, len) => part_length(bytes, len),
             // One of the old C1 range can end a string.
             Decoded::Broken(1) if bytes[0] <= 0x9f => 1,
@@ -168,7 +170,9 @@ impl Input {
             Decoded::Broken(_) => (char::REPLACEMENT_CHARACTER, bytes),
         };
         self.len = 0;
-        if self.inside {
+        if self.inside && terminal.hooked {
+            // Not for the parser.
+        } else if self.inside {
             self.give(terminal, ch.encode_utf8(&mut [0; 4]).as_bytes());
         } else {
             terminal.put(ch);
@@ -177,11 +181,11 @@ impl Input {
     }
 }
 
-/// How far the parser may read at a time: whole characters, and no escape but the first byte. Only an escape leads away from
-/// text, so when it reports text, all to the end of the part was text.
+/// How far the parser may read at a time: whole characters, of ASCII or beyond it, and no escape but the first byte. Only an escape
+/// leads away from text, so when it reports text, all to the end of the part was text.
 fn part_length(bytes: &[u8], first: usize) -> usize {
     let mut len = first;
-    while len < CHUNK && bytes.get(len).is_some_and(|byte| *byte != 0x1b) {
+    while len < CHUNK && bytes.get(len).is_some_and(|byte| *byte != 0x1b && byte.is_ascii() == bytes[0].is_ascii()) {
         match decode(&bytes[len..]) {
             Decoded::Char(_, more) => len += more,
             Decoded::Broken(_) | Decoded::Cut => break,
@@ -194,6 +198,25 @@ fn part_length(bytes: &[u8], first: usize) -> usize {
 mod tests {
     use super::super::Screen;
     use super::*;
+
+    #[test]
+    fn a_control_string_ends_where_terminals_end_it() {
+        for string in ["\u{2713} x", "\u{d55c}\u{d71c}"] {
+            let bytes = format!("\x1bPtmux;{string}\x1b\\after");
+            for cut in 0..bytes.len() {
+                let mut screen = Screen::new(20, 1);
+                let (one, other) = bytes.as_bytes().split_at(cut);
+                screen.feed(one);
+                screen.feed(other);
+                assert_eq!(screen.lines(), ["after"], "{string} cut at {cut}");
+            }
+        }
+        let mut screen = Screen::new(20, 1);
+        screen.feed(b"\x1bP$q\xed\x95\x9c");
+        assert!(screen.take_queries().is_empty(), "it is not over");
+        screen.feed(b"m\x1b\\");
+        assert_eq!(screen.take_queries().len(), 1);
+    }
 
     #[test]
     fn nothing_is_lost_behind_a_cut_character() {

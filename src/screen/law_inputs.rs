@@ -167,7 +167,10 @@ pub(super) fn flood() -> impl Strategy<Value = Vec<u8>> {
     ];
     let end = prop_oneof![20 => Just("\r\n"), 2 => Just("\n"), 1 => Just("\r")].prop_map(|end| end.as_bytes().to_vec());
     let line = (line, end).prop_map(|(line, end)| [line, end].concat());
-    let rare = prop_oneof![2 => piece(), 1 => Just(vec![0xe2, 0x82]), 1 => Just(vec![0x9b])];
+    let shift = prop::sample::select(vec![b"\x1b*0\x1bN".to_vec(), b"\x1b+A\x1bO".to_vec()]);
+    let rare = prop_oneof![3 => piece(), 1 => Just(vec![0xe2, 0x82]), 1 => Just(vec![0x9b]), 1 => shift];
     let part = prop_oneof![1 => vec(line.clone(), 60..300).prop_map(|lines| lines.concat()), 1 => rare];
-    (vec(part, 1..6), vec(line, 0..12)).prop_map(|(parts, last)| [parts.concat(), last.concat()].concat())
+    let empty = (0..60_usize).prop_map(|lines| b"\r\n".repeat(lines));
+    let last = prop_oneof![2 => vec(line, 0..12).prop_map(|lines| lines.concat()), 1 => empty];
+    (vec(part, 1..6), last).prop_map(|(parts, last)| [parts.concat(), last].concat())
 }

@@ -164,11 +164,21 @@ impl Screen {
         self.look_at_latch();
     }
 
-    /// How many of `bytes` to give to [`Screen::feed`] at once: text of which most will be gone when all of it has scrolled by, so
-    /// that it costs little more than its last lines. 0 where that is not so.
-    #[must_use]
-    pub fn foresee(&self, bytes: &[u8]) -> usize {
-        self.terminal.foresee(bytes)
+    /// Passes over those of `bytes` that write only what is gone when all of them are written, and says how many they are. The rest
+    /// is to be fed then; until it is, rows may stand there that came before.
+    pub fn skip(&mut self, bytes: &[u8]) -> usize {
+        if self.input.is_inside() {
+            return 0;
+        }
+        let skipped = self.terminal.skip(bytes);
+        if skipped > 0 {
+            // What was skipped ends with a line feed, behind which nothing is open.
+            (self.input, self.open, self.begun) = (Input::default(), Open::default(), Begun::default());
+            self.terminal.changed = false;
+            self.revision += 1;
+            self.look_at_latch();
+        }
+        skipped
     }
 
     fn take(&mut self, bytes: &[u8]) {

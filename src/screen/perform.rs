@@ -48,6 +48,7 @@ impl Perform for Terminal {
     fn hook(&mut self, _params: &vte::Params, intermediates: &[u8], _ignore: bool, action: char) {
         self.heard = true;
         self.last = None;
+        self.hooked = true;
         self.request = (intermediates == b"$" && action == 'q').then(Vec::new);
     }
 
@@ -58,6 +59,7 @@ impl Perform for Terminal {
 
     fn unhook(&mut self) {
         self.heard = true;
+        self.hooked = false;
         let Some(request) = self.request.take() else { return };
         if request == b" q" {
             self.former.ask(Topic::Shape, self.shape.is_none());

@@ -11,8 +11,8 @@ use super::utf8::{Decoded, decode};
 impl Terminal {
     /// Carries out `bytes` up to the first escape, or to a character that is cut at their end, and says how many that were.
     pub(super) fn plain(&mut self, bytes: &[u8]) -> usize {
-        // It is looked ahead at the first line feed in the last row, and then once for each screenful; after a look that saw
-        // nothing, behind half of what is left: such looks together see no more than twice what there is.
+        // It is looked ahead at the first line feed in the last row, and then once for each screenful; after a look by which little
+        // was skipped, behind half of what it saw: such looks together see no more than twice what there is.
         let (mut at, mut lines, mut next_look, mut look_from) = (0, 0, 0, 0);
         while let Some(rest) = bytes.get(at..).filter(|rest| !rest.is_empty()) {
             at += match rest[0] {
@@ -28,7 +28,8 @@ impl Terminal {
                     if self.caret.row + 1 == self.rows && lines >= next_look && at >= look_from {
                         next_look = lines + self.rows;
                         let skipped = self.look_ahead(&rest[1..]);
-                        look_from = if skipped == 0 { at + rest.len() / 2 } else { 0 };
+                        let left = rest.len() - skipped;
+                        look_from = if skipped < left { at + skipped + left / 2 } else { 0 };
                         1 + skipped
                     } else {
                         1

@@ -9,7 +9,7 @@ impl Terminal {
     /// Writes a run of printable ASCII at the caret.
     #[inline]
     pub(super) fn put_ascii(&mut self, mut run: &[u8]) {
-        if !self.caret.charsets.is_ascii() || self.modes.is_on(Mode::Insert) {
+        if !self.caret.charsets.is_ascii() {
             return run.iter().for_each(|byte| self.put(char::from(*byte)));
         }
         let look = self.caret.look;
@@ -22,6 +22,7 @@ impl Terminal {
             }
             let (col, edge) = (self.caret.col, self.edge());
             let fit = run.len().min(edge - col);
+            self.make_room(fit);
             let Some(row) = self.page.grid.row_mut(self.caret.row) else { return };
             row.put_ascii(col, &run[..fit], look);
             self.advance(fit, edge);
@@ -61,8 +62,8 @@ impl Terminal {
         match width(ch) {
             None => {}
             Some(0) => self.combine(ch),
-            Some(1) => self.put_narrow(ch),
-            Some(_) => self.put_wide(ch),
+            Some(1) => self.put_narrow(ch, true),
+            Some(_) => self.put_wide(ch, true),
         }
     }
 
@@ -83,26 +84,51 @@ impl Terminal {
             }
             return;
         }
-        for _ in 0..count {
-            if wide {
-                self.put_wide(ch);
-            } else {
-                self.put_narrow(ch);
+        while count > 0 {
+            if self.caret.pending {
+                self.wrap(End::Wrap);
+            }
+            // Room is made once for all that go into the row: each of them would move the whole of it.
+            let width = if wide { 2 } else { 1 };
+            let fit = count.min((self.edge() - self.caret.col) / width).max(1);
+            if fit > 1 {
+                self.make_room(fit * width);
+            }
+            let makes_room = fit == 1;
+            for _ in 0..fit {
+                if wide {
+                    self.put_wide(ch, makes_room);
+                } else {
+                    self.put_narrow(ch, makes_room);
+                }
+            }
+            count -= fit;
+        }
+    }
+
+    /// In insert mode, moves what is at the caret and behind it by so many columns.
+    #[inline]
+    fn make_room(&mut self, cells: usize) {
+        let (col, look) = (self.caret.col, self.caret.look);
+        if self.inserts(col) {
+            let edge = self.edge();
+            if let Some(row) = self.page.grid.row_mut(self.caret.row) {
+                row.insert_within(col..edge, cells, look.erased());
             }
         }
     }
 
+    /// `room`: whether insert mode makes room for it, or has made it.
     #[inline]
-    fn put_narrow(&mut self, ch: char) {
+    fn put_narrow(&mut self, ch: char, room: bool) {
         if self.caret.pending {
             self.wrap(End::Wrap);
         }
+        if room {
+            self.make_room(1);
+        }
         let (col, edge, look) = (self.caret.col, self.edge(), self.caret.look);
-        let insert = self.inserts(col);
         if let Some(row) = self.page.grid.row_mut(self.caret.row) {
-            if insert {
-                row.insert_within(col..edge, 1, look.erased());
-            }
             row.put_narrow(col, ch, look);
         }
         self.advance(1, edge);
@@ -110,8 +136,9 @@ impl Terminal {
         self.changed = true;
     }
 
+    /// As [`Self::put_narrow`].
     #[inline]
-    fn put_wide(&mut self, ch: char) {
+    fn put_wide(&mut self, ch: char, room: bool) {
         // Where it does not fit and must not wrap, it is not written at all.
         if self.cols < 2 || (self.caret.col + 2 > self.edge() && !self.is_on(Mode::AutoWrap)) {
             return;
@@ -127,12 +154,11 @@ impl Terminal {
             }
             self.wrap(End::Gap);
         }
+        if room {
+            self.make_room(2);
+        }
         let (col, edge) = (self.caret.col, self.edge());
-        let insert = self.inserts(col);
         if let Some(row) = self.page.grid.row_mut(self.caret.row) {
-            if insert {
-                row.insert_within(col..edge, 2, look.erased());
-            }
             row.put_wide(col, ch, look);
         }
         self.advance(2, edge);

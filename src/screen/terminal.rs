@@ -79,6 +79,8 @@ pub(super) struct Terminal {
     pub(super) former: Former,
     /// The setting that the child is asking for (DECRQSS).
     pub(super) request: Option<Vec<u8>>,
+    /// The parser is in a device control string.
+    pub(super) hooked: bool,
     /// The cursor's form, where the child has set one.
     pub(super) shape: Option<CursorShape>,
     /// Title and saved titles.
@@ -127,6 +129,7 @@ impl Terminal {
             extras: Extras::default(),
             former: Former::default(),
             request: None,
+            hooked: false,
             shape: None,
             titles: Titles::default(),
             directory: String::new(),

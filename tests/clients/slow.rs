@@ -29,6 +29,27 @@ fn a_stalled_leader_does_not_hold_up_the_others() {
     end(&world);
 }
 
+/// What was on when it was set aside is taken off before it is drawn anew, whatever the program has turned off meanwhile.
+#[test]
+fn a_stalled_leader_is_left_with_nothing_that_was_turned_off() {
+    let world = world();
+    let on = r"\033[>1u\033[?1000h\033[?1006h\033[?1049h";
+    let off = r"\033[?1049l\033[?1006l\033[?1000l\033[<u";
+    let first = run(&world, &format!("echo begun; read x; printf '{on}'; seq 1 400000; printf '{off}'; echo the end; exec cat"));
+    first.wait_text("begun");
+    let second = sized(&world, &["attach"], (60, 20));
+    wait_clients(&world, 2);
+    first.send("\r");
+    first.stall(true);
+    second.wait_text("the end");
+    first.stall(false);
+    first.wait_text("the end");
+    let left = first.look(|screen| (screen.modes(), screen.alternate(), screen.keyboard_flags()));
+    assert!(!left.0.iter().any(|mode| mode == "1000" || mode == "1006"), "{left:?}");
+    assert_eq!((left.1, left.2), (false, 0));
+    end(&world);
+}
+
 #[test]
 fn a_stalled_follower_does_not_hold_up_the_leader() {
     let world = world();
