@@ -50,7 +50,10 @@ pub fn write(views: &[View], place: &Place, of: &Material, now: WallTime) -> Vec
             View::Orchestrator => write_orchestrator(place, of),
             View::Pid => write_pid(place, of),
             View::Memory => match &place.transcript {
-                Some(transcript) => back_up(&place.project, transcript, &Reason::Handoff, now).map(drop),
+                Some(transcript) => match copy_for(&place.project, transcript, &Reason::Handoff, now, &[]) {
+                    Some(copy) => back_up(&place.project, transcript, &Reason::Handoff, now, &copy),
+                    None => Ok(()),
+                },
                 None => Ok(()),
             },
         };
@@ -84,11 +87,20 @@ fn write_pid(place: &Place, of: &Material) -> Result<(), FsError> {
     replace(&dir.join(pid::name(&place.channel, place.pid)), pid::render(of).as_bytes())
 }
 
-/// Copies a transcript into view `memory`; `None` when there is nothing in it.
+/// Where a transcript would be copied to in view `memory`; `None` where there is nothing to copy. `due`: copies that are not made yet.
+#[must_use]
+pub fn copy_for(project: &Path, transcript: &Path, reason: &Reason, now: WallTime, due: &[PathBuf]) -> Option<PathBuf> {
+    fs::metadata(transcript).ok().filter(|meta| meta.len() > 0)?;
+    let raw = project.join(memory::DIR).join(memory::RAW);
+    let mut names = (0..SAME_SECOND).map(|n| raw.join(memory::name(now, reason, n)));
+    names.find(|path| fs::symlink_metadata(path).is_err() && !due.contains(path))
+}
+
+/// Copies a transcript into view `memory`, to where [`copy_for`] said.
 ///
 /// # Errors
 /// When the transcript cannot be read, or a file cannot be written; the copy that was made stays.
-pub fn back_up(project: &Path, transcript: &Path, reason: &Reason, now: WallTime) -> Result<Option<PathBuf>, FsError> {
+pub fn back_up(project: &Path, transcript: &Path, reason: &Reason, now: WallTime, copy: &Path) -> Result<(), FsError> {
     let flags = OFlag::O_NONBLOCK.bits();
     let mut source = OpenOptions::new().read(true).custom_flags(flags).open(transcript).map_err(FsError::io("open", transcript))?;
     let meta = source.metadata().map_err(FsError::io("look at", transcript))?;
@@ -102,20 +114,15 @@ pub fn back_up(project: &Path, transcript: &Path, reason: &Reason, now: WallTime
         let path = dir.join(memory::CONTEXT);
         replace(&path, memory::context(&text(&path)?, now, reason).as_bytes())?;
     }
-    if meta.len() == 0 {
-        return Ok(None);
-    }
-    let raw = inside(project, &format!("{}/{}", memory::DIR, memory::RAW))?;
-    let names = (0..SAME_SECOND).map(|n| raw.join(memory::name(now, reason, n)));
-    let copy = names.into_iter().find(|path| fs::symlink_metadata(path).is_err());
-    let copy = copy.ok_or_else(|| FsError::io("copy to", &raw)(io::ErrorKind::AlreadyExists.into()))?;
-    atomic::write_with(&copy, |file| io::copy(&mut source, file).map(drop))?;
+    inside(project, &format!("{}/{}", memory::DIR, memory::RAW))?;
+    atomic::write_with(copy, |file| io::copy(&mut source, file).map(drop))?;
     let shown = copy.to_string_lossy();
     let list = dir.join(memory::LIST);
-    replace(&list, memory::listed(&text(&list)?, &shown).as_bytes())?;
+    // Where no marker stands, those before were looked at.
+    let old = if pending_backup(project).is_some() { text(&list)? } else { String::new() };
+    replace(&list, memory::listed(&old, &shown).as_bytes())?;
     replace(&dir.join(memory::MARKER), format!("{shown}\n").as_bytes())?;
-    append(&dir.join(memory::LOG), &memory::log_line(now, reason, &shown, meta.len()))?;
-    Ok(Some(copy))
+    append(&dir.join(memory::LOG), &memory::log_line(now, reason, &shown, meta.len()))
 }
 
 /// The copy that the marker of view `memory` names; a marker whose copy is gone is deleted.
@@ -127,13 +134,34 @@ pub fn pending_backup(project: &Path) -> Option<PathBuf> {
     }
     let marker = dir.join(memory::MARKER);
     let text = String::from_utf8(atomic::read_own(&marker, MARKER_CAP, 0).ok()??).ok()?;
-    let copy = memory::named(&text).map(|name| dir.join(memory::RAW).join(name));
-    let there = |path: &PathBuf| fs::symlink_metadata(path).is_ok_and(|meta| meta.is_file() && is_own(&meta) && meta.len() > 0);
-    let found = copy.filter(there);
+    let found = copy_named(&dir, &text);
     if found.is_none() {
         let _ = fs::remove_file(marker);
     }
     found
+}
+
+/// The copy that a line names, if it is there.
+fn copy_named(dir: &Path, line: &str) -> Option<PathBuf> {
+    let copy = dir.join(memory::RAW).join(memory::named(line)?);
+    let there = fs::symlink_metadata(&copy).is_ok_and(|meta| meta.is_file() && is_own(&meta) && meta.len() > 0);
+    there.then_some(copy)
+}
+
+/// The raw copy of a handoff has done its work: the marker names the newest of those that wait besides, if there is one.
+fn settle_copy(project: &Path) -> Result<(), FsError> {
+    let dir = project.join(memory::DIR);
+    let copy = pending_backup(project);
+    let Some(name) = copy.as_ref().and_then(|path| path.file_name()?.to_str()).filter(|name| memory::is_of_handoff(name)) else {
+        return Ok(());
+    };
+    let list = memory::unlisted(&text(&dir.join(memory::LIST))?, name);
+    replace(&dir.join(memory::LIST), list.as_bytes())?;
+    let marker = dir.join(memory::MARKER);
+    match list.lines().rev().find_map(|line| copy_named(&dir, line)) {
+        Some(other) => replace(&marker, format!("{}\n", other.to_string_lossy()).as_bytes()),
+        None => fs::remove_file(&marker).map_err(FsError::io("remove", &marker)),
+    }
 }
 
 /// A handoff was consumed: its file of view `pid`, hopty's own signal and the marker of its raw copy
@@ -147,10 +175,7 @@ pub fn consumed(project: &Path, claude: &Path, channel: &Channel, id: &HandoffId
             let _ = fs::remove_file(entry.path());
         }
     }
-    let of_handoff = |path: PathBuf| path.file_name().is_some_and(|name| memory::is_of_handoff(&name.to_string_lossy()));
-    if pending_backup(project).is_some_and(of_handoff) {
-        let _ = fs::remove_file(project.join(memory::DIR).join(memory::MARKER));
-    }
+    let _ = settle_copy(project);
     let signal = project.join(orchestrator::DIR).join(orchestrator::SIGNAL);
     let named = |bytes: &[u8]| String::from_utf8_lossy(bytes).contains(&format!("\"{}\"", checkpoint(id)));
     if is_inside(project, orchestrator::DIR)

@@ -176,6 +176,7 @@ pub struct Host {
     waits: Waits,
     sends: Sends,
     watching: Watching,
+    backups: views::Backups,
     /// What the person is told before the program draws.
     told: Vec<String>,
     notices: notices::Notices,
@@ -287,6 +288,7 @@ impl Host {
             asked: BTreeMap::new(),
             waits: Waits::default(),
             sends: Sends::default(),
+            backups: views::Backups::default(),
             watching,
             frame: None,
             told: Vec::new(),

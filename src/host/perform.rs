@@ -139,6 +139,7 @@ impl Host {
     fn close(&mut self, exit: report::Exit) {
         self.exit = Some(exit);
         self.take_unread();
+        self.back_up_last();
         if let Some(unsent) = self.keep_unsent() {
             self.unsent = Some(unsent);
         }

@@ -95,6 +95,8 @@ pub(super) enum Done {
     Failed(String),
     /// What of a job could not be done and only costs itself, in sentences.
     Limited(Vec<String>),
+    /// A copy of view `memory` was made, or what went wrong, in a sentence.
+    Copied(PathBuf, Option<String>),
     /// Something that nobody waits for is done.
     Quiet,
 }
@@ -113,6 +115,7 @@ impl Host {
                 Done::NotSaved(error) => self.events.push_back(Event::SaveFailed { error }),
                 Done::Failed(error) => log(error),
                 Done::Limited(failed) => self.events.extend(failed.into_iter().map(|what| Event::Limited { what })),
+                Done::Copied(copy, failed) => self.backed_up(&copy, failed),
                 Done::Quiet => {}
             }
         }

@@ -1,18 +1,29 @@
 //! Views of handoffs and what is printed for who has a source document's habits configured. The worker writes; nothing of
 //! it holds a hand-over up, and what fails is a line of the journal.
 
+use std::path::{Path, PathBuf};
+
 use super::Host;
 use super::save::Done;
 use crate::core::claude::hooks::Call;
 use crate::core::config::{Profile, View};
 use crate::core::handoff::views::boxes;
 use crate::core::handoff::views::memory::{self, Reason};
-use crate::core::ids::HandoffId;
+use crate::core::ids::{ConversationId, HandoffId};
 use crate::core::supervisor::action::HookAnswer;
-use crate::core::supervisor::event::HookEvent;
+use crate::core::supervisor::event::{Event, HookEvent};
 use crate::core::supervisor::phase::{Phase, StopFor};
 use crate::fs::views::{self, Place};
 use crate::io::clock::Clock;
+
+/// Copies of view `memory`.
+#[derive(Debug, Default)]
+pub(super) struct Backups {
+    /// Those that the worker is about to make.
+    due: Vec<PathBuf>,
+    /// The conversation whose end was copied last.
+    ended: Option<ConversationId>,
+}
 
 impl Host {
     pub(super) fn has_view(&self, view: View) -> bool {
@@ -60,38 +71,71 @@ impl Host {
 
     /// View `memory`: the conversation ends, or is compacted. The hook does not wait: Claude ends them after 1.5 s.
     pub(super) fn back_up(&mut self, call: &Call, with: &HookAnswer) {
-        if call.hook.agent || !self.has_view(View::Memory) {
+        if call.hook.agent || call.hook.conversation.is_none() {
             return;
         }
         let reason = match call.hook.event {
             // One that is kept from happening loses nothing.
             HookEvent::PreCompact if !matches!(with, HookAnswer::Block { .. }) => Reason::PreCompact,
-            // The handoff has its own copy.
-            HookEvent::SessionEnd if matches!(self.phase(), Phase::Stopping { why: StopFor::Restart { .. }, .. }) => return,
             HookEvent::SessionEnd => Reason::Ended(call.reason.clone().unwrap_or_default()),
+            HookEvent::SessionStart => {
+                self.backups.ended = None;
+                return;
+            }
             _ => return,
         };
-        let known = self.watching.following.as_ref().is_some_and(|f| Some(&f.conversation) == call.hook.conversation.as_ref());
-        let Some(transcript) = self.transcript().filter(|_| known) else { return };
-        let dir = self.dir.clone();
+        // The handoff has its own copy.
+        let handed_over = matches!(self.phase(), Phase::Stopping { why: StopFor::Restart { plan, .. }, .. } if plan.handoff.is_some());
+        if !(handed_over && call.hook.event == HookEvent::SessionEnd) {
+            self.copy_transcript(call.hook.conversation.as_ref(), &reason);
+        }
+    }
+
+    /// View `memory`: the session is over. Claude was killed, or was told of no hooks, where its end was not copied yet.
+    pub(super) fn back_up_last(&mut self) {
+        let conversation = self.recorder.supervisor.conversation().cloned();
+        if self.backups.ended != conversation {
+            self.copy_transcript(conversation.as_ref(), &Reason::Ended(String::new()));
+        }
+    }
+
+    fn copy_transcript(&mut self, conversation: Option<&ConversationId>, reason: &Reason) {
+        let known = self.watching.following.as_ref().is_some_and(|f| Some(&f.conversation) == conversation);
+        if !self.has_view(View::Memory) || !known {
+            return;
+        }
+        let (dir, now, reason) = (self.dir.clone(), Clock::wall(), reason.clone());
+        let Some(transcript) = self.transcript() else { return };
+        let Some(copy) = views::copy_for(&dir, &transcript, &reason, now, &self.backups.due) else { return };
+        self.backups.due.push(copy.clone());
+        if matches!(reason, Reason::Ended(_)) {
+            self.backups.ended = conversation.cloned();
+        }
         self.do_quietly(move || {
-            let failed = views::back_up(&dir, &transcript, &reason, Clock::wall()).err();
-            Done::Limited(failed.map(|e| format!("The transcript could not be copied for view memory: {e}")).into_iter().collect())
+            let failed = views::back_up(&dir, &transcript, &reason, now, &copy).err();
+            Done::Copied(copy, failed.map(|e| format!("The transcript could not be copied for view memory: {e}")))
         });
     }
 
-    /// View `memory`: what a beginning conversation is told of a copy that nobody looked at yet. One that goes on from a
-    /// handoff has better.
+    /// A copy was made, or could not be.
+    pub(super) fn backed_up(&mut self, copy: &Path, failed: Option<String>) {
+        self.backups.due.retain(|due| due != copy);
+        self.events.extend(failed.into_iter().map(|what| Event::Limited { what }));
+    }
+
+    /// View `memory`: what a beginning conversation is told of a copy that nobody looked at yet, or that is just being made. One
+    /// that goes on from a handoff has better.
     pub(super) fn pending_backup(&self, call: &Call, with: &HookAnswer) -> Option<String> {
         let begins = call.hook.event == HookEvent::SessionStart && !call.hook.agent && *with == HookAnswer::Nothing;
         if !begins || !self.has_view(View::Memory) {
             return None;
         }
-        views::pending_backup(&self.dir).map(|path| memory::pending(&path.to_string_lossy()))
+        let copy = self.backups.due.last().cloned().or_else(|| views::pending_backup(&self.dir));
+        copy.map(|path| memory::pending(&path.to_string_lossy()))
     }
 
-    fn transcript(&self) -> Option<std::path::PathBuf> {
-        self.watching.following.as_ref().and_then(|following| following.path()).map(std::path::Path::to_owned)
+    fn transcript(&self) -> Option<PathBuf> {
+        self.watching.following.as_ref().and_then(|following| following.path()).map(Path::to_owned)
     }
 
     /// What stands between two runs, below hopty's one line: the banner of source document 001, the boxes of 002.

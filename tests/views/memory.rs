@@ -1,7 +1,7 @@
 //! View `memory`: raw copies of transcripts, and what the next conversation is told of them.
 
 use std::os::unix::fs::{MetadataExt, symlink};
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 use hopty::standin::script::{Reply, Script};
 
@@ -127,6 +127,12 @@ fn item_120_what_is_loaded_by_at_has_the_time_of_the_end_and_the_rest_is_the_per
     }
 }
 
+/// Whether the marker stands, and the copy that it names.
+fn marked_there(world: &World) -> bool {
+    let marker = std::fs::read_to_string(memory(world, ".pending-backup")).unwrap_or_default();
+    !marker.is_empty() && Path::new(marker.trim_end()).is_file()
+}
+
 #[test]
 fn item_122_the_end_of_a_session_leaves_copy_marker_time_and_line() {
     let world = world("memory");
@@ -219,6 +225,80 @@ fn item_121_it_is_told_at_a_start_a_clear_a_compaction_and_a_resume() {
         assert!(request_with(&world, &term, "After the resume.").contains(&newest), "{kind:?}");
         world.leave(term);
     }
+}
+
+/// However long the copy takes: a conversation that a person clears has megabytes.
+#[test]
+fn item_121_a_cleared_conversation_s_copy_is_told_at_once() {
+    for kind in [Kind::StandIn, Kind::Real] {
+        let Some(mut world) = World::new(kind, Script::each(|_, _| Reply::text("Hello.").filling(3000))) else { return };
+        world.set("HOPTY_HANDOFF_VIEWS", "memory");
+        let (term, conversation) = talk(&world);
+        let projects = world.claude_dir().join("projects");
+        let transcript = projects.join(&names(&projects)[0]).join(format!("{conversation}.jsonl"));
+        let mut file = std::fs::OpenOptions::new().append(true).open(&transcript).unwrap();
+        std::io::copy(&mut std::io::Read::take(std::io::repeat(b'\n'), 200 << 20), &mut file).unwrap();
+        term.submit("/clear");
+        wait_for("another conversation", || {
+            Some(world.status()["conversation"].clone()).filter(|now| now.as_str().is_some_and(|now| now != conversation))
+        });
+        assert!(request_with(&world, &term, "After the clear.").contains("_clear.jsonl"), "{kind:?}");
+        wait_for("the copy", || marked_there(&world).then_some(()));
+        assert!(std::fs::metadata(marked(&world)).unwrap().len() >= 200 << 20, "{kind:?}");
+        world.leave(term);
+    }
+}
+
+#[test]
+fn item_122_who_restarts_without_a_handoff_has_the_copy() {
+    let world = world("memory");
+    let (term, conversation) = talk(&world);
+    world.ask(&["restart", "proj", "--no-handoff", "--wait"]);
+    wait_for("the copy", || marked_there(&world).then_some(()));
+    assert!(std::fs::read_to_string(marked(&world)).unwrap().contains(&conversation));
+    world.leave(term);
+}
+
+#[test]
+fn item_122_a_claude_that_says_no_word_at_its_end_is_copied_too() {
+    for hooks in ["true", "false"] {
+        let mut world = world("memory");
+        world.set("HOPTY_HOOKS_INJECT", hooks);
+        let (term, conversation) = talk(&world);
+        wait_for("its transcript to be found", || world.status()["transcript"].is_string().then_some(()));
+        world.ask(&["stop", "proj", "--kill"]);
+        wait_for(&format!("the copy, hooks {hooks}"), || marked_there(&world).then_some(()));
+        assert!(std::fs::read_to_string(marked(&world)).unwrap().contains(&conversation), "hooks: {hooks}");
+        assert_eq!(raw(&world).len(), 1, "hooks: {hooks}");
+        drop(term);
+        world.assert_nothing_left();
+    }
+}
+
+#[test]
+fn item_122_what_was_never_written_is_not_copied() {
+    let world = world("memory");
+    let term = world.start(&[]);
+    world.wait_state("idle");
+    world.leave(term);
+    assert!(!memory(&world, "").exists());
+    assert!(!world.decisions().iter().any(|decision| decision["kind"] == "degraded"), "{:?}", world.decisions());
+}
+
+/// A hand-over's own copy is settled with it; what waited before waits on.
+#[test]
+fn item_132_a_hand_over_makes_no_earlier_copy_forgotten() {
+    let world = world("memory");
+    let (term, _) = talk(&world);
+    world.leave(term);
+    let first = marked(&world);
+    let (term, _) = talk(&world);
+    hand_over(&world, 1);
+    wait_for("the hand-over's copy to be settled", || {
+        (raw(&world).len() == 2 && marked_there(&world) && marked(&world) == first).then_some(())
+    });
+    assert_eq!(text(&world, ".pending-backups"), format!("{}\n", first.display()));
+    world.leave(term);
 }
 
 #[test]

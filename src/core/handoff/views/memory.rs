@@ -9,7 +9,7 @@ pub const DIR: &str = ".claude/memory";
 pub const RAW: &str = "raw";
 /// The path of the newest copy that nobody looked at yet.
 pub const MARKER: &str = ".pending-backup";
-/// The paths of all of them, the newest last: a second copy does not make the first forgotten (K24).
+/// The paths of all copies that nobody looked at yet, the newest last: a second one does not make the first forgotten (K24).
 pub const LIST: &str = ".pending-backups";
 /// What was copied when.
 pub const LOG: &str = ".backup-log";
@@ -93,6 +93,12 @@ pub fn listed(old: &str, path: &str) -> String {
     kept.iter().chain([&path]).map(|line| format!("{line}\n")).collect()
 }
 
+/// The list without the copy of this name.
+#[must_use]
+pub fn unlisted(old: &str, name: &str) -> String {
+    old.lines().filter(|line| named(line) != Some(name)).map(|line| format!("{line}\n")).collect()
+}
+
 /// `active-context.md` with the time of the end.
 #[must_use]
 pub fn context(old: &str, at: WallTime, reason: &Reason) -> String {
@@ -136,6 +142,13 @@ mod tests {
         assert_eq!(name(at(), &Reason::Ended("../../x\u{1b}Y".into()), 2), "20261120_143005_______x_y_2.jsonl");
         assert_eq!(name(at(), &Reason::Ended(String::new()), 0), "20261120_143005_other.jsonl");
         assert_eq!(log_line(at(), &Reason::Handoff, "/p/x", 5), "[2026-11-20 14:30:05] handoff: /p/x (5 bytes)\n");
+    }
+
+    #[test]
+    fn what_is_settled_leaves_the_list() {
+        let list = "/p/raw/20260101_120000_clear.jsonl\n/p/raw/20260101_120001_handoff.jsonl\n";
+        assert_eq!(unlisted(list, "20260101_120001_handoff.jsonl"), "/p/raw/20260101_120000_clear.jsonl\n");
+        assert_eq!(unlisted(list, "other.jsonl"), list);
     }
 
     #[test]
