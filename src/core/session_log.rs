@@ -19,8 +19,10 @@ pub struct About {
     pub dir: String,
     /// The channel.
     pub channel: String,
-    /// The program and its arguments; secrets are hidden here.
+    /// The program and the arguments of the run at hand; secrets are hidden here.
     pub command: String,
+    /// How the run before ended, in a sentence.
+    pub before: String,
     /// How often the program was replaced so far.
     pub restarts: u32,
     /// The exit code of the last run.
@@ -36,7 +38,7 @@ pub fn lines(at: WallTime, decision: &Decision, about: &About) -> String {
         DecisionKind::SessionStarted => texts.push(format!("=== hopty {} started in {} ===", about.pid, safe_line(&about.dir))),
         DecisionKind::RunSpawned => {
             if decision.run > 1 {
-                texts.push("Auto-restart triggered (hopty ended the run before)".to_owned());
+                texts.push(format!("Auto-restart triggered ({})", safe_line(about.before.trim_end_matches('.'))));
             }
             texts.push(format!("Channel: {}, Restart #{}", about.channel, about.restarts));
             texts.push(format!("Monitor PID: {}", about.pid));
@@ -85,6 +87,7 @@ mod tests {
             dir: "/home/u/proj".into(),
             channel: "web".into(),
             command: "claude -p sk-ant-api03-abcdefghijklmnopqrst0123456789".into(),
+            before: "Run 1 was ended by SIGKILL from outside.".into(),
             restarts: 2,
             code: 130,
         };
@@ -98,7 +101,9 @@ mod tests {
         let starts = logged(DecisionKind::RunSpawned, 1, None);
         assert_eq!(starts[..2], ["Channel: web, Restart #2", "Monitor PID: 7"]);
         assert!(starts[2].starts_with("Starting: claude -p ") && !starts[2].contains("0123456789"), "{starts:?}");
-        assert!(logged(DecisionKind::RunSpawned, 2, None)[3].starts_with("Restarting: claude"));
+        let again = logged(DecisionKind::RunSpawned, 2, None);
+        assert_eq!(again[0], "Auto-restart triggered (Run 1 was ended by SIGKILL from outside)");
+        assert!(again[3].starts_with("Restarting: claude"));
         assert_eq!(logged(DecisionKind::RunEnded, 1, None), ["Claude exited: 130", "Cause: It was so."]);
         for (cause, line) in [
             (Cause::UserInterrupt, "User pressed Ctrl+C - clean exit, no restart"),

@@ -68,6 +68,13 @@ impl WallTime {
         DateTime::parse_from_rfc3339(text).ok().map(|t| WallTime(t.timestamp_millis()))
     }
 
+    /// The same, or one without a zone, as Python's `isoformat` writes it: that is taken for UTC.
+    #[must_use]
+    pub fn parse_any(text: &str) -> Option<Self> {
+        let local = || text.parse::<chrono::NaiveDateTime>().ok().map(|t| WallTime(t.and_utc().timestamp_millis()));
+        Self::parse(text).or_else(local)
+    }
+
     /// This moment plus `ms` milliseconds.
     #[must_use]
     pub fn after(self, ms: u64) -> Self {
@@ -90,6 +97,15 @@ mod tests {
         assert_eq!(t.rfc3339_s(), "2026-11-20T14:30:00Z");
         assert_eq!(t.compact(), "20261120-143000");
         assert_eq!(t.plain(), "2026-11-20 14:30:00");
+    }
+
+    #[test]
+    fn a_time_may_lack_its_zone() {
+        let t = WallTime::parse("2025-01-26T14:30:00.125Z");
+        for text in ["2025-01-26T14:30:00.125Z", "2025-01-26T14:30:00.125000", "2025-01-26T15:30:00.125+01:00"] {
+            assert_eq!(WallTime::parse_any(text), t, "{text}");
+        }
+        assert_eq!((WallTime::parse("2025-01-26T14:30:00"), WallTime::parse_any("2025-01-26")), (None, None));
     }
 
     #[test]

@@ -19,6 +19,7 @@ use super::error::FsError;
 use crate::core::handoff::capture::Capture;
 use crate::core::handoff::document::Document;
 use crate::core::handoff::state::{Git, State, TranscriptCopy};
+use crate::core::handoff::views::Phases;
 use crate::core::ids::{Channel, HandoffId};
 
 /// The longest document that is read, in bytes.
@@ -41,6 +42,24 @@ const TRIES: usize = 120;
 struct WorkTree {
     #[serde(default)]
     git: Option<Git>,
+}
+
+/// The part of it that says how far the work was.
+#[derive(Deserialize)]
+struct Progress {
+    context: Objective,
+    checkpoint: Phase,
+}
+
+#[derive(Deserialize)]
+struct Objective {
+    current_objective: String,
+}
+
+#[derive(Deserialize)]
+struct Phase {
+    current_phase: u64,
+    total_phases: u64,
 }
 
 /// The part of it that says whose it is.
@@ -124,6 +143,15 @@ impl Records {
         let state: WorkTree = serde_json::from_slice(&bytes).ok()?;
         let patch = atomic::read_own(&dir.join(PATCH), PATCH_CAP, 0o022).ok().flatten();
         Some((state.git, patch))
+    }
+
+    /// What the work was about, and how far it was. `None` when the record does not say.
+    pub(super) fn progress(&self, id: &HandoffId) -> Option<(String, Phases)> {
+        let bytes = atomic::read_own(&self.of(id).join(STATE), DOCUMENT_CAP, 0o022).ok()??;
+        let state: Progress = serde_json::from_slice(&bytes).ok()?;
+        let count = |n: u64| usize::try_from(n).unwrap_or(usize::MAX);
+        let phases = Phases { done: count(state.checkpoint.current_phase), total: count(state.checkpoint.total_phases) };
+        Some((state.context.current_objective, phases))
     }
 
     /// Compresses `source` into the record, as long as it was when this began. The source is only read.

@@ -18,6 +18,7 @@ use crate::core::handoff::document::Document;
 use crate::core::handoff::entry::{Entry, Status};
 use crate::core::handoff::manifest::{Manifest, NotClaimed, NotMoved};
 use crate::core::handoff::state::{Git, TranscriptCopy};
+use crate::core::handoff::views::Phases;
 use crate::core::ids::{Channel, HandoffId};
 
 /// Why the store did not do what it was asked for.
@@ -193,6 +194,12 @@ impl Store {
     #[must_use]
     pub fn work_tree(&self, id: &HandoffId) -> Option<(Option<Git>, Option<Vec<u8>>)> {
         self.records.work_tree(id)
+    }
+
+    /// What the work was about, and how far it was; `None` when its record does not say.
+    #[must_use]
+    pub fn progress(&self, id: &HandoffId) -> Option<(String, Phases)> {
+        self.records.progress(id)
     }
 
     /// The record's directory of a handoff.

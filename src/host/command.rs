@@ -11,8 +11,20 @@ use crate::core::supervisor::Agent;
 use crate::core::supervisor::phase::StartKind;
 
 impl Host {
+    /// The arguments and the environment of the run that is started now.
+    pub(super) fn command(
+        &mut self,
+        number: u32,
+        start: StartKind,
+        conversation: Option<&ConversationId>,
+    ) -> (Vec<OsString>, Vec<(OsString, OsString)>) {
+        let args = self.arguments(start, conversation);
+        self.log_command(&args);
+        (args, self.environment(number))
+    }
+
     /// The arguments of a run.
-    pub(super) fn arguments(&self, start: StartKind, conversation: Option<&ConversationId>) -> Vec<OsString> {
+    fn arguments(&self, start: StartKind, conversation: Option<&ConversationId>) -> Vec<OsString> {
         let Some(id) = conversation.filter(|_| self.launch.agent == Agent::Claude) else {
             if self.launch.agent == Agent::Claude
                 && let Some(plugin) = &self.plugin
@@ -53,7 +65,7 @@ impl Host {
     }
 
     /// The environment of a run (CONTRACT C14).
-    pub(super) fn environment(&self, number: u32) -> Vec<(OsString, OsString)> {
+    fn environment(&self, number: u32) -> Vec<(OsString, OsString)> {
         let depth = std::env::var("HOPTY_DEPTH").ok().and_then(|d| d.parse::<u32>().ok()).unwrap_or(0);
         let add = Additions {
             session: self.claim.name.to_string(),

@@ -177,8 +177,11 @@ pub struct Host {
     sends: Sends,
     watching: Watching,
     backups: views::Backups,
+    runs: session_log::Runs,
     /// What the person is told before the program draws.
     told: Vec<String>,
+    /// What stands above the first run.
+    resuming: Option<String>,
     notices: notices::Notices,
     /// Claude's own words for the next handoff.
     words: save::Words,
@@ -289,9 +292,11 @@ impl Host {
             waits: Waits::default(),
             sends: Sends::default(),
             backups: views::Backups::default(),
+            runs: session_log::Runs::default(),
             watching,
             frame: None,
             told: Vec::new(),
+            resuming: None,
             notices: notices::Notices::default(),
             words: save::Words::default(),
             requeue: Vec::new(),

@@ -14,7 +14,10 @@ use crate::core::supervisor::phase::Phase;
 impl Host {
     pub(super) fn perform(&mut self, action: Action) {
         match action {
-            Action::Spawn { run, start, conversation, dir } => self.spawn(run, start, conversation.as_ref(), dir),
+            Action::Spawn { run, start, conversation, dir } => {
+                self.spawn(run, start, conversation.as_ref(), dir);
+                self.print_resuming();
+            }
             Action::Signal { signal, to } => self.signal_child(signal, to == Target::Group),
             Action::CollectTree => self.collect_tree(),
             Action::ReapTree => self.reap_tree(),

@@ -197,7 +197,7 @@ impl Host {
             ahead::put(&pty, found, &typed, |wanted| modes::set(&slave, wanted, When::Now))?;
             self.note_typed(&typed.bytes());
         }
-        let (args, env) = (self.arguments(start, conversation), self.environment(number));
+        let (args, env) = self.command(number, start, conversation);
         let program = self.lent.program(&self.launch, args, env, self.dir.clone());
         let pid = spawn(&pty, &program)?;
         Ok((pty, pid))

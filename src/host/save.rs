@@ -17,7 +17,7 @@ use crate::core::handoff::entry::{Claim, Kind};
 use crate::core::handoff::frame::{Budget, frame};
 use crate::core::handoff::note::Note;
 use crate::core::handoff::progress::Mark;
-use crate::core::handoff::views::Material;
+use crate::core::handoff::views::{Material, boxes};
 use crate::core::ids::{Channel, ConversationId, HandoffId};
 use crate::core::signal::current_session;
 use crate::core::supervisor::action::RestartBy;
@@ -273,6 +273,10 @@ impl Host {
             views: None,
             made_in: (self.dir.clone(), loaded.channel),
         });
+        if self.prints_boxes() {
+            let (task, phases) = store.progress(&id).unwrap_or_default();
+            self.resuming = Some(boxes::resuming(&id, &task, phases).replace('\n', "\r\n"));
+        }
         self.predecessor = Some(id.clone());
         Ok(id)
     }

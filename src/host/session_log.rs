@@ -1,28 +1,45 @@
 //! `auto-session.log` (`compat.session_log`): a line for what a decision means, appended by the worker.
 
+use std::ffi::{OsStr, OsString};
+
 use super::Host;
 use super::save::Done;
 use crate::core::session_log::{About, lines};
 use crate::core::supervisor::Agent;
-use crate::core::supervisor::action::Decision;
+use crate::core::supervisor::action::{Decision, DecisionKind};
 use crate::fs::views::append;
 use crate::io::clock::Clock;
 
+/// What the log says of the runs.
+#[derive(Debug, Default)]
+pub(super) struct Runs {
+    /// The command of the one at hand.
+    command: String,
+    /// How the last one ended.
+    before: String,
+}
+
 impl Host {
+    /// A run is about to be started with these arguments.
+    pub(super) fn log_command(&mut self, args: &[OsString]) {
+        let program = self.launch.program.as_os_str();
+        let words: Vec<_> = std::iter::once(program).chain(args.iter().map(OsString::as_os_str)).map(OsStr::to_string_lossy).collect();
+        self.runs.command = words.join(" ");
+    }
+
     pub(super) fn log_decision(&mut self, decision: &Decision) {
+        if decision.kind == DecisionKind::RunEnded {
+            self.runs.before.clone_from(&decision.sentence);
+        }
         if !self.launch.config.compat.session_log || self.launch.agent != Agent::Claude {
             return;
-        }
-        let mut command = self.launch.program.display().to_string();
-        for word in &self.args {
-            command.push(' ');
-            command.push_str(&word.to_string_lossy());
         }
         let about = About {
             pid: std::process::id(),
             dir: self.dir.display().to_string(),
             channel: self.channel.to_string(),
-            command,
+            command: self.runs.command.clone(),
+            before: self.runs.before.clone(),
             restarts: self.recorder.supervisor.restarts(),
             code: self.last_end.map_or(0, |end| end.code()),
         };

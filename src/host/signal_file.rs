@@ -37,10 +37,12 @@ impl Signals {
 
 impl Host {
     pub(super) fn look_at_signals(&mut self) {
-        if self.launch.agent != crate::core::supervisor::Agent::Claude || !self.launch.config.compat.signal_files {
+        if self.launch.agent != crate::core::supervisor::Agent::Claude {
             return;
         }
-        self.look_at_signal(SignalFile::RestartSession);
+        if self.launch.config.compat.signal_files {
+            self.look_at_signal(SignalFile::RestartSession);
+        }
         if self.has_view(View::Orchestrator) {
             let dir = self.dir.join(orchestrator::DIR);
             self.watching.watch_dir(&dir);

@@ -138,6 +138,15 @@ impl Host {
         self.watching.following.as_ref().and_then(|following| following.path()).map(Path::to_owned)
     }
 
+    /// The box of source document 002 above the first run, of a session that begins from a handoff.
+    pub(super) fn print_resuming(&mut self) {
+        let Some(text) = self.resuming.take() else { return };
+        if let Some(run) = &mut self.run {
+            run.model.change(|screen| screen.feed(text.as_bytes()));
+        }
+        self.show(text.as_bytes());
+    }
+
     /// What stands between two runs, below hopty's one line: the banner of source document 001, the boxes of 002.
     pub(super) fn printed_between(&self) -> String {
         let mut text = String::new();
@@ -145,7 +154,7 @@ impl Host {
         let frame = self.frame.as_ref().filter(|frame| Some(&frame.id) == active);
         if let Some(of) = frame.and_then(|frame| frame.views.as_ref()).filter(|_| self.prints_boxes()) {
             text.push_str(&boxes::handing_over(of));
-            text.push_str(&boxes::resuming(of));
+            text.push_str(&boxes::resuming(&of.state.id, &of.state.context.current_objective, of.phases));
         }
         if self.launch.config.context.profile == Profile::S1 {
             text.push_str(&boxes::banner(self.recorder.supervisor.restarts() + 1));

@@ -238,6 +238,7 @@ fn item_121_a_cleared_conversation_s_copy_is_told_at_once() {
         let transcript = projects.join(&names(&projects)[0]).join(format!("{conversation}.jsonl"));
         let mut file = std::fs::OpenOptions::new().append(true).open(&transcript).unwrap();
         std::io::copy(&mut std::io::Read::take(std::io::repeat(b'\n'), 200 << 20), &mut file).unwrap();
+        wait_for("all of it to be read", || (world.status()["context"]["bytes"].as_u64()? >= 200 << 20).then_some(()));
         term.submit("/clear");
         wait_for("another conversation", || {
             Some(world.status()["conversation"].clone()).filter(|now| now.as_str().is_some_and(|now| now != conversation))

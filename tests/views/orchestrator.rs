@@ -145,6 +145,35 @@ fn item_084_monitor_detect_finish_checkpoint_signal_exit() {
     world.leave(term);
 }
 
+/// Where a person begins from a handoff, the box stands above the new session.
+#[test]
+fn item_097_who_begins_from_a_handoff_sees_the_box() {
+    let mut world = world("");
+    world.set("HOPTY_CONTEXT_PROFILE", "s2");
+    let (term, _) = talk(&world);
+    let id = world.ask(&["handoff", "create"]).trim().to_owned();
+    world.leave(term);
+    let term = world.start(&["--handoff"]);
+    assert_eq!(consumed(&world, 1), id);
+    let text = sent(&term);
+    let (above, below) = text.split_once("RESUMING FROM HANDOFF").unwrap_or_else(|| panic!("no box in {text}"));
+    assert!(!above.contains("SESSION HANDOFF"));
+    for line in ["Checkpoint: chk-", "Task: Say hello to me.", "Progress: no list of phases", "Continuing..."] {
+        assert!(below.contains(line), "no {line:?} in {below}");
+    }
+    world.leave(term);
+}
+
+#[test]
+fn the_orchestrator_is_heard_where_the_other_signal_files_are_off() {
+    let mut world = world("orchestrator");
+    world.set("HOPTY_COMPAT_SIGNAL_FILES", "false");
+    let (term, _) = talk(&world);
+    put(&world, "state.yaml", "status: completed\n");
+    wait_for("the task to be completed", || kinds(&world).iter().any(|kind| kind == "task.completed").then_some(()));
+    world.leave(term);
+}
+
 #[test]
 fn the_profile_alone_prints_the_boxes_and_writes_no_file() {
     let mut world = world("");

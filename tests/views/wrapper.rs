@@ -254,9 +254,11 @@ fn item_070_the_log_has_the_lines_of_a_session_from_start_to_finish() {
         "Starting: ",
         "Claude exited: ",
         "Cause: Run 1 ended ",
-        "Auto-restart triggered",
+        "Auto-restart triggered (Run 1 ended ",
+        " after hopty stopped it)",
         "Channel: global, Restart #1",
         "Restarting: ",
+        " --session-id ",
         "Claude exited: 0",
         "Clean exit",
         "=== hopty finished ===",
@@ -265,4 +267,20 @@ fn item_070_the_log_has_the_lines_of_a_session_from_start_to_finish() {
     }
     let stamped = |line: &str| line.len() > 22 && line.starts_with('[') && line.as_bytes()[20] == b']' && line.as_bytes()[11] == b' ';
     assert!(log.lines().all(stamped), "{log}");
+}
+
+#[test]
+fn item_070_the_log_says_who_ended_the_run_before_and_how_the_next_one_is_started() {
+    let mut world = world("");
+    world.set("HOPTY_COMPAT_SESSION_LOG", "true");
+    let (term, conversation) = talk(&world);
+    super::support::kill(i32::try_from(world.status()["pid"].as_i64().unwrap()).unwrap(), nix::libc::SIGKILL);
+    wait_for("the next run", || (world.status()["run"] == 2).then_some(()));
+    world.wait_state("idle");
+    world.leave(term);
+    let log = std::fs::read_to_string(world.claude_dir().join("auto-session.log")).unwrap();
+    let again = log.split_once("Auto-restart triggered (").unwrap_or_else(|| panic!("{log}")).1;
+    assert!(again.starts_with("Run 1 was ended by SIGKILL from outside)"), "{log}");
+    let command = again.lines().find(|line| line.contains("Restarting: ")).unwrap();
+    assert!(command.contains("--resume") && command.contains(&conversation), "{command}");
 }

@@ -32,7 +32,7 @@ pub struct Checkpoint {
     pub task_input: String,
     /// The permission mode, as Claude spells it.
     pub mode: String,
-    /// The number of the phase that is worked on, from 1; 0 when there are none.
+    /// How many phases are done, which is what a script of source document 002 goes on behind.
     pub current_phase: u64,
     /// How many there are.
     pub total_phases: u64,
@@ -90,7 +90,7 @@ impl Checkpoint {
             can_resume: !goal.trim().is_empty() || !tasks.is_empty() || !capture.recent.is_empty(),
             task_input: cut_chars(&goal, 4000),
             mode: situation.permission_mode.as_deref().map(line).unwrap_or_default(),
-            current_phase: if tasks.is_empty() { 0 } else { count((done + 1).min(tasks.len())) },
+            current_phase: count(done),
             total_phases: count(tasks.len()),
             completed_phases: capture.done(),
             decisions: capture.told_decisions().map(DecisionRow::of).collect(),

@@ -43,10 +43,16 @@ pub fn state(of: &Material) -> String {
         },
         "git": state.git.as_ref().map_or_else(|| json!({}), |git| json!({
             "branch": git.branch.as_deref().unwrap_or_default(),
-            "modified_files": git.modified_files.iter().take(GIT_LINES).collect::<Vec<_>>(),
+            "modified_files": git.modified_files.iter().take(GIT_LINES).map(|line| short(line)).collect::<Vec<_>>(),
         })),
     });
     serde_json::to_string_pretty(&value).map(|text| text + "\n").unwrap_or_default()
+}
+
+/// A line of `git status --short`: a blank where the index or the work tree is as it was.
+fn short(line: &str) -> String {
+    let (code, rest) = line.split_at_checked(2).unwrap_or_default();
+    format!("{}{rest}", code.replace('.', " "))
 }
 
 /// `handoff.md`.
@@ -104,7 +110,10 @@ mod tests {
         assert_eq!(context["recent_decisions"], json!(["Which stone?: granite"]));
         assert_eq!(context["key_files_modified"].as_array().unwrap().len(), 10);
         assert_eq!(value["git"]["branch"], "main");
-        assert_eq!(value["git"]["modified_files"].as_array().unwrap().len(), 5, "git status: its first five lines");
+        let files = value["git"]["modified_files"].as_array().unwrap();
+        assert_eq!(files.len(), 5, "git status: its first five lines");
+        assert!(files.iter().all(|line| line.as_str().is_some_and(|line| !line[..2].contains('.'))), "{files:?}");
+        assert_eq!([".M a", "M. a b", "?? c", "R. d"].map(short), [" M a", "M  a b", "?? c", "R  d"]);
         assert!(!state(&material()).contains("hunter22"), "secrets are hidden");
     }
 

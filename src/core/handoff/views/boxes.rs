@@ -2,8 +2,9 @@
 //!
 //! hopty is the orchestrator of these messages: nothing has to be typed for the next session to begin.
 
-use super::{Material, Phases};
+use super::{Material, Phases, checkpoint};
 use crate::core::handoff::text::{cut_chars, safe_line, thousands};
+use crate::core::ids::HandoffId;
 
 /// The width of a rule, in columns.
 const RULE: usize = 62;
@@ -44,7 +45,8 @@ pub fn handing_over(of: &Material) -> String {
     let steps = format!("  ! {reached}\n  → Completing current operation...\n  → Creating checkpoint...\n  → Signaling handoff...\n");
     let handoff = format!(
         "{rule}\n SESSION HANDOFF\n{rule}\n\n Progress: {complete}\n Checkpoint: {checkpoint}\n\n Token usage: {usage}\n\n \
-         Resume command:\n hopty --handoff={id}\n\n Or manually:\n hopty handoff show {id}\n\n{rule}\n",
+         Resume command:\n hopty --handoff={id}\n (only where the next session does not begin by itself)\n\n \
+         Or manually:\n hopty handoff show {id}\n\n{rule}\n",
         id = of.state.id
     );
     format!(
@@ -55,17 +57,17 @@ pub fn handing_over(of: &Material) -> String {
 
 /// What is said when the next session begins.
 #[must_use]
-pub fn resuming(of: &Material) -> String {
+pub fn resuming(id: &HandoffId, task: &str, phases: Phases) -> String {
     let rule = "═".repeat(RULE);
-    let task = cut_chars(&safe_line(&of.state.context.current_objective), TASK);
-    let (progress, next) = match of.phases {
+    let task = cut_chars(&safe_line(task), TASK);
+    let (progress, next) = match phases {
         Phases { total: 0, .. } => ("no list of phases".to_owned(), "Continuing...".to_owned()),
         Phases { done, total } if done >= total => (format!("{done}/{total} phases"), "Continuing...".to_owned()),
         Phases { done, total } => (format!("{done}/{total} phases"), format!("Continuing with Phase {}...", done + 1)),
     };
     format!(
         "{rule}\n RESUMING FROM HANDOFF\n{rule}\n\n Checkpoint: {}\n Task: {task}\n\n Progress: {progress}\n\n {next}\n\n{rule}\n",
-        of.checkpoint()
+        checkpoint(id)
     )
 }
 
@@ -92,8 +94,10 @@ mod tests {
         let rule = "═".repeat(62);
         assert!(text.contains(&format!("{rule}\n SESSION HANDOFF\n{rule}\n\n Progress: 3/5 phases complete\n")), "{text}");
         assert!(text.contains(&format!(" Checkpoint: {}\n\n Token usage: 82,000 / 100,000 (82%)\n", of.checkpoint())), "{text}");
-        let commands =
-            format!(" Resume command:\n hopty --handoff={id}\n\n Or manually:\n hopty handoff show {id}\n", id = of.state.id);
+        let commands = format!(
+            " Resume command:\n hopty --handoff={id}\n (only where the next session does not begin by itself)\n\n Or manually:\n hopty handoff show {id}\n",
+            id = of.state.id
+        );
         assert!(text.contains(&commands), "commands that there are: {text}");
         let empty = handing_over(&Material::of(&capture("")));
         assert!(empty.contains(" Progress: no list of phases\n") && empty.contains(" Token usage: not known\n"), "{empty}");
@@ -120,6 +124,7 @@ mod tests {
     #[test]
     fn the_next_session_says_phase_and_task() {
         let of = material();
+        let resuming = |of: &Material| resuming(&of.state.id, &of.state.context.current_objective, of.phases);
         let text = resuming(&of);
         assert!(text.contains(" RESUMING FROM HANDOFF\n") && text.contains(" Continuing with Phase 4...\n"), "{text}");
         assert!(text.contains(" Progress: 3/5 phases\n") && !text.contains("hunter22"), "{text}");

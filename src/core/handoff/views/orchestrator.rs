@@ -66,7 +66,7 @@ pub fn read(content: &[u8]) -> Option<RestartFile> {
     let Some(checkpoint) = text("checkpoint_id").filter(|id| is_checkpoint(id)) else {
         return malformed("its checkpoint_id is none");
     };
-    if text("requested_at").and_then(WallTime::parse).is_none() {
+    if text("requested_at").and_then(WallTime::parse_any).is_none() {
         return malformed("its requested_at is no time");
     }
     if text("reason").is_none_or(|reason| reason.is_empty() || reason.len() > REASON || reason.chars().any(char::is_control)) {
@@ -99,6 +99,7 @@ mod tests {
         assert_eq!(value["reason"], "token_limit");
         assert_eq!((value["tokens_used"].as_u64(), value["tokens_max"].as_u64()), (Some(82_000), Some(100_000)));
         assert_eq!(value["resume_from"], 3);
+        assert_eq!(value["resume_from"], of.state.checkpoint.current_phase, "the same phase in both (checklist 91)");
         assert_eq!(read(signal(&of).as_bytes()), None, "hopty does not obey itself");
     }
 
