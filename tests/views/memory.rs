@@ -237,15 +237,15 @@ fn item_121_a_cleared_conversation_s_copy_is_told_at_once() {
         let projects = world.claude_dir().join("projects");
         let transcript = projects.join(&names(&projects)[0]).join(format!("{conversation}.jsonl"));
         let mut file = std::fs::OpenOptions::new().append(true).open(&transcript).unwrap();
-        std::io::copy(&mut std::io::Read::take(std::io::repeat(b'\n'), 200 << 20), &mut file).unwrap();
-        wait_for("all of it to be read", || (world.status()["context"]["bytes"].as_u64()? >= 200 << 20).then_some(()));
+        std::io::copy(&mut std::io::Read::take(std::io::repeat(b'\n'), 48 << 20), &mut file).unwrap();
+        wait_for("all of it to be read", || (world.status()["context"]["bytes"].as_u64()? >= 48 << 20).then_some(()));
         term.submit("/clear");
         wait_for("another conversation", || {
             Some(world.status()["conversation"].clone()).filter(|now| now.as_str().is_some_and(|now| now != conversation))
         });
         assert!(request_with(&world, &term, "After the clear.").contains("_clear.jsonl"), "{kind:?}");
         wait_for("the copy", || marked_there(&world).then_some(()));
-        assert!(std::fs::metadata(marked(&world)).unwrap().len() >= 200 << 20, "{kind:?}");
+        assert!(std::fs::metadata(marked(&world)).unwrap().len() >= 48 << 20, "{kind:?}");
         world.leave(term);
     }
 }
