@@ -87,7 +87,7 @@ fn fuzz(name: &str, mut try_one: impl FnMut(&mut Random)) {
     println!("{name}: {n} inputs in {:?}", began.elapsed());
 }
 
-const WRITTEN: [&str; 48] = [
+const WRITTEN: [&str; 54] = [
     "text",
     "漢字",
     "e\u{301}",
@@ -136,7 +136,44 @@ const WRITTEN: [&str; 48] = [
     "\x1bP+q544e\x1b\\",
     "\x1bc",
     "\x1b[c",
+    "\x1b[4h",
+    "\x1b[4l",
+    "\x1bP$q\u{2713}",
+    "\x1bPtmux;",
+    "\x1b*0\x1bN",
+    "\x1b[r\x1b[99H",
 ];
+
+/// What was found by random input, and by the laws of the screen: kept for ever.
+const FOUND: [(&str, &[u8]); 5] = [
+    ("a character with 0x9c in it ended a control string, whose question was then in the dump", b"\x1bP$q\xed\x95\x9c"),
+    ("the same, and what followed was printed", b"\x1bPtmux;\xe2\x9c\x93 printed\x1b\\after"),
+    ("a single shift outlived text that was skipped", b"\x1b*0\x1bN\x1b[99H"),
+    ("a character that was gone was repeated", b"\x1b[99Hq\r\n\x1b[3b"),
+    ("a screenful of characters was inserted one by one", b"\x1b[?69h\x1b[2;79s\x1b[4h\x1b[Hx\x1b[65535b"),
+];
+
+#[test]
+fn what_was_found_stays_found() {
+    let flood = [b"a line of text\r\n".repeat(1000), b"\r\n".repeat(60), b"q".to_vec()].concat();
+    for (what, bytes) in FOUND {
+        for tail in [&b""[..], &flood] {
+            let all = [bytes, tail].concat();
+            let state = |step: usize| {
+                let mut screen = Screen::new(80, 24);
+                screen.set_history_limit(50);
+                all.chunks(step).for_each(|part| screen.feed(part));
+                screen
+            };
+            let (once, pieces) = (state(all.len()), state(7));
+            assert!(once == pieces, "{what}: {once:?} {pieces:?}");
+            let dump = once.dump();
+            let mut other = Screen::new(80, 24);
+            [&dump.history, &dump.screen, &dump.begun].into_iter().for_each(|part| other.feed(part));
+            assert_eq!((other.lines(), other.take_queries().len()), (once.lines(), 0), "{what}");
+        }
+    }
+}
 
 #[test]
 fn the_screen_model_and_its_dump() {
@@ -144,6 +181,12 @@ fn the_screen_model_and_its_dump() {
         let mut screen = Screen::new(1 + random.below(90) as u16, 1 + random.below(40) as u16);
         screen.set_history_limit(random.below(60));
         let soup = random.soup(&WRITTEN, 120);
+        if random.below(8) == 0 {
+            let line = random.soup(&WRITTEN[..10], 4);
+            let flood = [line, b"\r\n".to_vec()].concat().repeat(random.below(400));
+            let passed = screen.skip(&flood);
+            screen.feed(&flood[passed..]);
+        }
         for part in random.cut(&soup) {
             screen.feed(part);
             if random.below(30) == 0 {

@@ -223,11 +223,8 @@ impl Host {
         let internal = |what: &str, e: &dyn std::fmt::Display| Ready::failed(125, format!("{what}: {e}"), "");
         let socket = paths.socket(&claim.name);
         let listener = address::bind(&socket).map_err(|e| {
-            Ready::failed(
-                125,
-                format!("the control socket cannot be made: {e}"),
-                "make the directory your own and private (chmod 700)",
-            )
+            let hint = e.hint();
+            Ready::failed(125, format!("the control socket cannot be made: {e}"), &hint)
         })?;
         let signals = Signals::catch(&[libc::SIGCHLD, libc::SIGTERM, libc::SIGUSR1]).map_err(|e| internal("signals", &e))?;
         let dir = std::env::current_dir().map_err(|e| internal("the working directory is gone", &e))?;

@@ -6,7 +6,7 @@
 use std::fs::File;
 use std::io;
 use std::os::fd::AsRawFd;
-use std::os::unix::fs::{MetadataExt, OpenOptionsExt, PermissionsExt};
+use std::os::unix::fs::{FileTypeExt, MetadataExt, OpenOptionsExt, PermissionsExt};
 use std::os::unix::net::{UnixListener, UnixStream};
 use std::path::{Path, PathBuf};
 use std::time::Duration;
@@ -31,9 +31,25 @@ pub enum Unsafe {
     /// Others may write into it.
     #[error("{0} can be read or written by others (mode {1:o})")]
     Open(PathBuf, u32),
+    /// Something stands in a socket's place that is none, or somebody else's.
+    #[error("{0} is no socket of this user")]
+    NoSocket(PathBuf),
     /// The system said no.
     #[error("{0}: {1}")]
     Io(PathBuf, io::Error),
+}
+
+impl Unsafe {
+    /// What a person can do about it.
+    #[must_use]
+    pub fn hint(&self) -> String {
+        match self {
+            Unsafe::NoDirectory(path) | Unsafe::NoSocket(path) => format!("move {} out of the way", path.display()),
+            Unsafe::Foreign(path) => format!("make it your own (chown) or move {} out of the way", path.display()),
+            Unsafe::Open(path, _) => format!("close it: chmod 700 {}", path.display()),
+            Unsafe::Io(..) => String::new(),
+        }
+    }
 }
 
 /// Checks that a directory is this user's own, private and no link.
@@ -76,13 +92,17 @@ fn short<T>(path: &Path, with: impl FnOnce(&Path) -> io::Result<T>) -> io::Resul
 /// Binds a session's socket, replacing a stale one. The caller holds the session's lock, so nobody else can be listening.
 ///
 /// # Errors
-/// When the directory is not private or the socket cannot be made.
+/// When the directory is not private, something else stands in the socket's place, or the socket cannot be made.
 pub fn bind(path: &Path) -> Result<UnixListener, Unsafe> {
     let io = |e| Unsafe::Io(path.to_owned(), e);
     let (dir, _) = split(path).map_err(io)?;
     check_private(dir)?;
     match std::fs::symlink_metadata(path) {
-        Ok(_) => std::fs::remove_file(path).map_err(io)?,
+        // SAFETY: geteuid cannot fail.
+        Ok(meta) if meta.file_type().is_socket() && meta.uid() == unsafe { libc::geteuid() } => {
+            std::fs::remove_file(path).map_err(io)?
+        }
+        Ok(_) => return Err(Unsafe::NoSocket(path.to_owned())),
         Err(e) if e.kind() == io::ErrorKind::NotFound => {}
         Err(e) => return Err(io(e)),
     }

@@ -38,6 +38,29 @@ fn a_terminal_gets_the_lines_that_it_has_not_seen_once() {
     end(&world);
 }
 
+/// `terminal.scrollback_lines`: so many are kept, and shown to who comes.
+#[test]
+fn as_many_lines_are_kept_as_are_wanted() {
+    for (lines, first) in [("0", 462), ("100", 362), ("5000", 1)] {
+        let mut world = world();
+        world.set("HOPTY_TERMINAL_SCROLLBACK_LINES", lines);
+        world.ask(&["run", "--detached", "--", "sh", "-c", "seq -f 'line %g.' 1 500; echo begun; exec cat"]);
+        world.ask(&["wait", "text=begun"]);
+        let term = world.terminal(&["attach"]);
+        term.wait_text("begun");
+        // The terminal's rows, of which a detached session has fewer.
+        let size: usize = 40;
+        let kept = world.ask(&["screen", "--history"]);
+        let shown = String::from_utf8(term.bytes()).unwrap();
+        for text in [kept.as_str(), &shown] {
+            let found = (1..=500_usize).find(|n| text.contains(&format!("line {n}."))).unwrap();
+            assert!(found.abs_diff(first) <= size, "{lines}: from line {found} on, with {size} rows");
+        }
+        assert!(!kept.contains(&format!("line {}.", first.saturating_sub(size + 1))), "{lines}");
+        end(&world);
+    }
+}
+
 /// The same window, narrower when it comes back, and then wide again: what it has not seen takes more lines, and fewer.
 #[test]
 fn a_window_of_another_size_misses_nothing() {

@@ -36,7 +36,7 @@ const WAYS: [(&str, &str); 5] = [
 ];
 
 /// Verbs and what they give to who hangs on the session.
-const VERBS: [(&str, &str); 14] = [
+const VERBS: [(&str, &str); 18] = [
     ("send inner text", "4"),
     ("send inner --keys enter", "4"),
     ("send inner text --submit", "4"),
@@ -45,6 +45,10 @@ const VERBS: [(&str, &str); 14] = [
     ("stop inner", "4"),
     ("stop inner --kill", "4"),
     ("restart inner --wait", "4"),
+    ("detach inner", "4"),
+    ("handoff snooze inner", "4"),
+    ("context inner", "1"),
+    ("log inner", "0"),
     ("status inner --json", "0"),
     ("ls --json", "0"),
     ("screen inner", "0"),
@@ -82,7 +86,7 @@ fn what_runs_inside_may_ask_and_may_not_end_or_type() {
         let wanted: Vec<&str> = VERBS.iter().map(|(_, code)| *code).chain(["4"]).collect();
         let said = std::fs::read_to_string(&log).unwrap();
         assert_eq!(codes.lines().collect::<Vec<_>>(), wanted, "from {way}: {said}");
-        assert_eq!(said.matches("a descendant of the session may not").count(), 8, "from {way}: {said}");
+        assert_eq!(said.matches("a descendant of the session may not").count(), 9, "from {way}: {said}");
         let status: Value = serde_json::from_str(&world.ask(&["status", "inner", "--json"])).unwrap();
         assert_eq!((&status["state"], &status["run"]), (&"unknown".into(), &1.into()), "from {way}");
         end_all(&world);

@@ -84,6 +84,60 @@ fn a_stale_socket_is_replaced() {
     end_all(&world);
 }
 
+/// Eight starts at once on what a dead host left: one has the name, the others are told so, and nobody takes the winner's socket away.
+#[test]
+fn one_of_many_replaces_a_stale_socket() {
+    let world = world();
+    for round in 0..4 {
+        detached(&world, "one", &["sleep", "100"]);
+        let host = i32::try_from(list(&world)[0]["host_pid"].as_i64().unwrap()).unwrap();
+        support::kill(host, nix::libc::SIGKILL);
+        support::wait_for("the host to be gone", || (!support::is_host(host)).then_some(()));
+        assert!(world.state_dir().join("run/one.sock").exists(), "round {round}: it could not clean up");
+        let codes: Vec<_> = std::thread::scope(|scope| {
+            let start = || world.hopty(&["run", "--name", "one", "--detached", "--", "sh", "-c", "echo up; exec sleep 100"]);
+            let threads: Vec<_> = (0..8).map(|_| scope.spawn(start)).collect();
+            threads.into_iter().map(|thread| thread.join().unwrap()).collect()
+        });
+        let (won, lost): (Vec<_>, Vec<_>) = codes.iter().partition(|output| output.status.success());
+        assert_eq!((won.len(), lost.len()), (1, 7), "round {round}: {codes:?}");
+        assert!(lost.iter().all(|output| text(&output.stderr).contains("hint:")), "round {round}: {codes:?}");
+        assert_eq!(list(&world).len(), 1, "round {round}");
+        let mut term = world.terminal(&["attach", "one"]);
+        term.wait_text("up");
+        term.send("\x1cd");
+        assert_eq!(term.wait_exit(), 0, "round {round}");
+        end_all(&world);
+    }
+}
+
+/// What stands in a socket's place and is none: refused with what to do, and left as it is.
+#[test]
+fn what_is_no_socket_of_this_user_is_refused() {
+    let world = world();
+    detached(&world, "first", &["sleep", "100"]);
+    let path = world.state_dir().join("run/one.sock");
+    let elsewhere = world.home.join("elsewhere");
+    let _listener = UnixListener::bind(&elsewhere).unwrap();
+    std::os::unix::fs::symlink(&elsewhere, &path).unwrap();
+    for args in [&["attach", "one"][..], &["status", "one"], &["run", "--name", "one", "--detached", "--", "sleep", "100"]] {
+        let output = world.hopty(args);
+        let said = text(&output.stderr);
+        assert!(!output.status.success() && said.contains("hint:"), "{args:?}: {said}");
+        assert!(std::fs::symlink_metadata(&path).unwrap().is_symlink(), "{args:?}");
+    }
+    std::fs::remove_file(&path).unwrap();
+    std::fs::write(&path, "a file of somebody's").unwrap();
+    for args in [&["attach", "one"][..], &["run", "--name", "one", "--detached", "--", "sleep", "100"]] {
+        let output = world.hopty(args);
+        let said = text(&output.stderr);
+        assert!(!output.status.success() && said.contains("hint:"), "{args:?}: {said}");
+        assert_eq!(std::fs::read_to_string(&path).unwrap(), "a file of somebody's", "{args:?}");
+    }
+    std::fs::remove_file(&path).unwrap();
+    end_all(&world);
+}
+
 #[test]
 fn unsafe_directories_are_refused_with_the_fix() {
     let world = world();

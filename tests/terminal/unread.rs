@@ -41,6 +41,11 @@ fn after(with: bool, script: &str, ready: &str, (typed, later): (&str, &str), la
     }
     std::fs::write(world.project.join("go"), "\n").unwrap();
     term.wait_for("what it says", |s| s.lines().iter().any(|line| line.starts_with("got=")));
+    if !later.is_empty() {
+        // Before the shell reads by itself again, the terminal would echo it, too.
+        let begun = format!("$ {}", typed.rsplit('\r').next().unwrap());
+        term.wait_for("the line that is begun", |s| s.lines().contains(&begun));
+    }
     term.send(later);
     term.wait_for("what it says last", |s| s.lines().iter().any(|line| line == last));
     wait_prompt(&term);
