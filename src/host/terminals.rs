@@ -9,6 +9,7 @@ use super::run::Run;
 use super::sight::Sight;
 use super::{Host, repaint, report};
 use crate::core::process::Signal;
+use crate::core::supervisor::phase::Cause;
 use crate::core::time::Stamp;
 use crate::io::fd::read_some;
 use crate::io::poll::Ready as Readiness;
@@ -26,8 +27,10 @@ const PAUSED_MS: (u64, u64) = (20, 500);
 /// How long answers that the terminal owes the child are waited for before it is given back, in ms (CONTRACT C12).
 pub(super) const ANSWER_MS: u64 = 100;
 /// How long a terminal may take nothing before its client is let go without the rest, in ms: at the program's end, when
-/// the last bytes are owed as they would be without hopty, and when it only leaves.
+/// the last bytes are owed as they would be without hopty; when somebody asked for the session's end, which is sooner than the host
+/// ends; and when it only leaves.
 const STUCK_END_MS: u64 = 60_000;
+const STUCK_STOP_MS: u64 = 1500;
 const STUCK_LEAVE_MS: u64 = 2000;
 /// How long a farewell may wait to be read, in ms.
 const BYE_MS: u64 = 60_000;
@@ -61,8 +64,8 @@ impl Via {
 pub(super) enum Goal {
     /// It is given back for a while.
     Release,
-    /// The client leaves: why, and what it is told.
-    Leave { why: &'static str, message: Option<String> },
+    /// The client leaves: why, what it is told, and how long its terminal may take nothing, in ms.
+    Leave { why: &'static str, message: Option<String>, patience: u64 },
 }
 
 impl Client {
@@ -95,8 +98,8 @@ impl Client {
 
 fn stuck_limit(goal: &Goal) -> u64 {
     match goal {
-        Goal::Leave { why: "ended", .. } => STUCK_END_MS,
-        Goal::Release | Goal::Leave { .. } => STUCK_LEAVE_MS,
+        Goal::Leave { patience, .. } => *patience,
+        Goal::Release => STUCK_LEAVE_MS,
     }
 }
 
@@ -296,6 +299,11 @@ impl Host {
             self.put(id, &below.unwrap_or_default());
         }
         let now = self.clock.now();
+        let patience = match self.exit.as_ref().filter(|_| ended) {
+            Some(exit) if exit.cause == Cause::Stopped => STUCK_STOP_MS,
+            Some(_) => STUCK_END_MS,
+            None => STUCK_LEAVE_MS,
+        };
         let Some(client) = self.client_mut(id) else { return };
         if client.leaving {
             return;
@@ -304,7 +312,7 @@ impl Host {
         if ended && matches!(client.via, Via::Waiting) {
             return;
         }
-        client.goal = Some(Goal::Leave { why, message: message.map(str::to_owned) });
+        client.goal = Some(Goal::Leave { why, message: message.map(str::to_owned), patience });
         client.progress = (client.out.len(), now);
         if ended && matches!(client.via, Via::Released) {
             self.show_late(id);
@@ -358,7 +366,7 @@ impl Host {
         client.paused = None;
         client.via = Via::Released;
         let number = client.number;
-        let Goal::Leave { why, message } = goal else {
+        let Goal::Leave { why, message, .. } = goal else {
             connection.frame(tag::RELEASED, &[]);
             return;
         };

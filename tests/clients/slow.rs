@@ -29,6 +29,22 @@ fn a_stalled_leader_does_not_hold_up_the_others() {
     end(&world);
 }
 
+/// Somebody wants the end, and does not wait for a terminal that takes nothing; who sits there is told the program's end all the same.
+#[test]
+fn a_session_is_stopped_whose_terminal_takes_nothing() {
+    let world = world();
+    let mut first = run(&world, "echo begun; read x; exec yes");
+    first.wait_text("begun");
+    first.send("\r");
+    first.wait_for("the flood", |screen| screen.lines().iter().filter(|line| *line == "y").count() > 20);
+    first.stall(true);
+    assert!(world.hopty(&["stop", "proj"]).status.success());
+    support::wait_for("the host to be gone", || world.processes().iter().all(|(pid, _)| !support::is_host(*pid)).then_some(()));
+    first.stall(false);
+    assert_eq!(first.wait_exit(), 143);
+    world.assert_nothing_left();
+}
+
 /// What was on when it was set aside is taken off before it is drawn anew, whatever the program has turned off meanwhile.
 #[test]
 fn a_stalled_leader_is_left_with_nothing_that_was_turned_off() {
