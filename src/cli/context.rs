@@ -20,6 +20,7 @@ use crate::core::time::WallTime;
 use crate::fs::paths::Paths;
 use crate::fs::{session, transcript};
 use crate::io::clock::Clock;
+use crate::ipc::message::Code;
 
 /// How it is answered.
 #[derive(Clone, Copy, Debug)]
@@ -175,6 +176,7 @@ fn of_session(paths: &Paths, name: &SessionName, object: Value) -> Result<Answer
     }
     if object["agent"] != "claude" {
         return Err(Failed::new(1, "it has no context window: it does not run Claude")
+            .called(Code::NotFound)
             .about(name)
             .hint("`hopty status` shows what it runs"));
     }

@@ -250,6 +250,9 @@ fn a_program_that_is_no_agent_has_no_window() {
     let world = world();
     world.ask(&["run", "--detached", "--name", "plain", "--", "sleep", "1000"]);
     assert!(fails(&world, &["context", "plain"], 1).contains("does not run Claude"));
+    let output = world.hopty(&["context", "plain", "--json"]);
+    let told: serde_json::Value = serde_json::from_slice(&output.stdout).unwrap();
+    assert_eq!(told["error"]["code"], "not_found");
     world.ask(&["stop", "--kill", "plain"]);
     world.assert_nothing_left();
 }
