@@ -1,6 +1,7 @@
 //! Inside other programs that give a terminal: tmux, screen, script(1), ssh. What their window shows, what the program
 //! finds, and its exit code are as without hopty.
 
+use std::ffi::OsString;
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Stdio};
 
@@ -134,17 +135,59 @@ fn server(world: &World) -> Option<Server> {
     Some(server)
 }
 
+/// What is set on the other side: the world's own places.
+fn settings(world: &World, names: &[&str]) -> String {
+    let of = |(name, value): &(OsString, OsString)| format!("{}={}", name.display(), value.display());
+    world.env.iter().filter(|(name, _)| names.iter().any(|own| name == own)).map(of).collect::<Vec<_>>().join(" ")
+}
+
+/// Every verb that drives a session, from another machine, with no terminal there.
+#[test]
+fn verbs_over_ssh() {
+    let world = world();
+    let Some(server) = server(&world) else { return };
+    let env = settings(&world, &["HOME", "LANG", "XDG_STATE_HOME", "XDG_RUNTIME_DIR", "XDG_CONFIG_HOME"]);
+    let far = |words: &str| {
+        let mut ssh = Command::new("ssh");
+        ssh.args(["-F", "/dev/null", "-p", &server.port.to_string(), "-i"]).arg(&server.key).args([
+            "-oIdentitiesOnly=yes",
+            "-oIdentityAgent=none",
+            "-oStrictHostKeyChecking=no",
+            "-oUserKnownHostsFile=/dev/null",
+            "-oLogLevel=ERROR",
+            "127.0.0.1",
+        ]);
+        let hopty = super::support::claude::hopty();
+        let line = format!("cd '{}' && exec env {env} '{}' {words}", world.project.display(), hopty.display());
+        let output = ssh.arg(line).stdin(Stdio::null()).output().unwrap();
+        let said = String::from_utf8(output.stdout).unwrap();
+        assert!(output.status.success(), "{words}: {said} {}", String::from_utf8_lossy(&output.stderr));
+        said
+    };
+    let json = |words: &str| serde_json::from_str::<serde_json::Value>(&far(words)).unwrap();
+    assert_eq!(far("run --name far --detached -- sh -c 'echo up; exec cat'"), "far\n");
+    far("wait far text=up --timeout 20s");
+    assert_eq!(json("ls --json")[0]["name"], "far");
+    assert_eq!(json("status far --json")["state"], "unknown");
+    far("send far typed");
+    far("send far --keys enter");
+    far("wait far text=typed --timeout 20s");
+    assert!(far("screen far").starts_with("up\n") && json("screen far --json").is_object());
+    let events = far("events far");
+    assert!(events.lines().count() >= 2 && events.lines().all(|line| line.starts_with('{')), "{events}");
+    assert!(far("log far").contains("Run 1 was started") && far("why far").contains("started"));
+    far("detach far");
+    far("stop far");
+    assert_eq!(json("ls --json").as_array().map(Vec::len), Some(0));
+    world.assert_nothing_left();
+}
+
 #[test]
 fn ssh() {
     let mut world = world();
     let Some(server) = server(&world) else { return };
     world.set("PATH", "/usr/local/bin:/usr/bin:/bin");
-    let env: Vec<String> = world
-        .env
-        .iter()
-        .filter(|(name, _)| ["HOME", "PATH", "LANG"].iter().any(|own| name == own))
-        .map(|(name, value)| format!("{}={}", name.display(), value.display()))
-        .collect();
+    let env = settings(&world, &["HOME", "PATH", "LANG"]);
     let line = |file: &Path| {
         format!(
             "ssh -F /dev/null -p {} -i {} -o IdentitiesOnly=yes -o IdentityAgent=none -o StrictHostKeyChecking=no \
@@ -153,7 +196,7 @@ fn ssh() {
             server.port,
             server.key.display(),
             world.project.display(),
-            env.join(" "),
+            env,
             file.display()
         )
     };
