@@ -176,7 +176,6 @@ fn verbs_over_ssh() {
     let events = far("events far");
     assert!(events.lines().count() >= 2 && events.lines().all(|line| line.starts_with('{')), "{events}");
     assert!(far("log far").contains("Run 1 was started") && far("why far").ends_with(".\n"));
-    far("detach far");
     far("stop far");
     assert_eq!(json("ls --json").as_array().map(Vec::len), Some(0));
     world.assert_nothing_left();
