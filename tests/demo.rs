@@ -311,3 +311,19 @@ fn where_it_cannot_be_set_up_it_says_why() {
         "{errors}"
     );
 }
+
+/// A network name space of its own has a loopback device that is down: the demo says so, and does not wait for ever.
+#[test]
+fn a_machine_without_loopback_is_told() {
+    let room = Room::new();
+    let mut command = Command::new("unshare");
+    command.args(["-rn"]).arg(hopty()).arg("demo").env_clear().envs(room.env()).stdin(Stdio::null());
+    let output = command.output().unwrap();
+    let said = String::from_utf8_lossy(&output.stderr);
+    if said.contains("unshare") {
+        return support::claude::say("no network name space can be made: a case is left out");
+    }
+    assert_eq!(output.status.code(), Some(125), "{said}");
+    assert!(said.contains("cannot be reached") && said.contains("loopback"), "{said}");
+    assert_eq!(std::fs::read_dir(room.path()).unwrap().count(), 0, "nothing is left");
+}

@@ -47,14 +47,20 @@ struct Life {
     connections: Vec<(TcpStream, JoinHandle<()>)>,
 }
 
+/// How long a connection to oneself may take.
+const WAKE: Duration = Duration::from_secs(1);
+
 impl Api {
     /// Starts a server on a free port of 127.0.0.1.
     ///
     /// # Errors
-    /// No port could be bound, or no thread started.
+    /// No port could be bound or reached (a loopback device that is down), or no thread started.
     pub fn start(script: Script) -> io::Result<Api> {
         let listener = TcpListener::bind(("127.0.0.1", 0))?;
         let address = listener.local_addr()?;
+        // Who is told by nothing that his requests go nowhere waits for ever.
+        TcpStream::connect_timeout(&address, WAKE)
+            .map_err(|e| io::Error::new(e.kind(), format!("{address} cannot be reached: {e}")))?;
         let shared = Arc::new(Shared {
             script,
             log: Log::default(),
@@ -88,8 +94,8 @@ impl Drop for Api {
         self.shared.life().over = true;
         self.shared.ended.notify_all();
         // `accept` has no time-out: one more connection is what wakes it.
-        let _ = TcpStream::connect_timeout(&self.address, Duration::from_secs(1));
-        if let Some(thread) = self.acceptor.take() {
+        let woken = TcpStream::connect_timeout(&self.address, WAKE).is_ok();
+        if let Some(thread) = self.acceptor.take().filter(|_| woken) {
             let _ = thread.join();
         }
         let connections = std::mem::take(&mut self.shared.life().connections);
