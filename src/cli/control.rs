@@ -116,7 +116,14 @@ pub(super) fn bad_name(text: &str) -> Failed {
 }
 
 fn unknown(name: &SessionName) -> Failed {
-    Failed::new(3, "there is no such session").about(name).hint("`hopty ls` lists the sessions")
+    let failed = Failed::new(3, "there is no such session").about(name);
+    // As Claude names those that it runs in the background.
+    let claudes = name.as_str().len() == 8 && name.as_str().bytes().all(|byte| byte.is_ascii_hexdigit());
+    failed.hint(if claudes {
+        "`hopty ls` lists the sessions; Claude's own are behind `hopty -- attach`"
+    } else {
+        "`hopty ls` lists the sessions"
+    })
 }
 
 /// The session that is meant, ended ones included when they are named.

@@ -73,7 +73,11 @@ fn pending(paths: &Paths, dir: &Path) -> Option<String> {
         }
         Err(error) => visible(&error.to_string()),
     };
-    Some(format!("a handoff waits: {} ({age} old, {what}); `hopty --handoff` loads it", entry.id))
+    // Directories that have no channel of their own share one.
+    let made_in = Path::new(&entry.working_dir);
+    let elsewhere = !entry.working_dir.is_empty() && made_in.canonicalize().ok() != dir.canonicalize().ok();
+    let of = if elsewhere { format!(", of {}", visible(&entry.working_dir)) } else { String::new() };
+    Some(format!("a handoff waits: {} ({age} old, {what}{of}); `hopty --handoff` loads it", entry.id))
 }
 
 /// The sessions of Claude in this directory that no terminal shows: who closed a window and starts again may mean one of them.

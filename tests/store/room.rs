@@ -152,6 +152,7 @@ fn a_full_disk_of_sessions_ends_no_session_and_keeps_nobody_from_claude() {
     assert!(text(&check).contains("bad   sessions        the disk of "), "{}", text(&check));
     assert!(world.hopty(&["stop", "proj"]).status.success());
     term.wait_exit();
+    term.drained();
     let said = String::from_utf8_lossy(&term.bytes()).into_owned();
     assert_eq!(said.matches("The journal failed and is switched off; the session goes on without it.").count(), 1, "{said}");
     world.assert_nothing_left();

@@ -106,11 +106,14 @@ impl Manifest {
         self.current.iter_mut().chain(&mut self.also_active).chain(&mut self.history).find(|entry| entry.id == *id)
     }
 
-    /// Makes `entry` the current one. An active one of the same session is cleared: at most one of a channel and
-    /// session is active at a time (DESIGN 3.3).
+    /// Makes `entry` the current one. An active one that it replaces is cleared: at most one of a channel and session is active
+    /// at a time (DESIGN 3.3). Of those that were made outside of a session, directories tell which belong together, because
+    /// all that have no channel of their own share one.
     pub fn add(&mut self, entry: Entry) {
         for old in self.current.iter_mut().chain(&mut self.also_active) {
-            if old.status == Status::Active && old.hopty_session == entry.hopty_session {
+            let same = old.hopty_session == entry.hopty_session;
+            let here = entry.hopty_session.is_some() || old.working_dir == entry.working_dir;
+            if old.status == Status::Active && same && here {
                 old.status = Status::Cleared;
                 old.claim = None;
             }
@@ -368,6 +371,22 @@ mod tests {
         manifest.clear(&first).unwrap();
         assert_eq!(manifest.postpone_expiry(at(12_000), at(12_001)).len(), 1);
         assert_eq!(manifest.postpone_expiry(at(100_000), at(200_000)), []);
+    }
+
+    /// Two projects without channels of their own, and scripts that save in both.
+    #[test]
+    fn outside_of_sessions_each_directory_keeps_its_own() {
+        let made = |second, dir: &str| Entry { working_dir: dir.to_owned(), ..entry(second, None) };
+        let mut manifest = Manifest::new(Channel::global());
+        manifest.add(made(0, "/alpha"));
+        manifest.add(made(1, "/beta"));
+        let active = |manifest: &Manifest| {
+            let active = manifest.entries().filter(|entry| entry.status == Status::Active);
+            active.map(|entry| entry.id.clone()).collect::<Vec<_>>()
+        };
+        assert_eq!(active(&manifest), [made(1, "/beta").id, made(0, "/alpha").id]);
+        manifest.add(made(2, "/alpha"));
+        assert_eq!(active(&manifest), [made(2, "/alpha").id, made(1, "/beta").id], "the newer one of the same directory");
     }
 
     #[test]
