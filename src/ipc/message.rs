@@ -277,7 +277,8 @@ pub fn parse_request(line: &[u8]) -> Result<(u64, Request), (u64, Failure)> {
     let hint = "see docs/PROTOCOL.md";
     let value: Value =
         serde_json::from_slice(line).map_err(|e| (0, Failure::new(Code::BadRequest, format!("the line is no JSON: {e}"), hint)))?;
-    let id = value.get("id").and_then(Value::as_u64).unwrap_or(0);
+    let no_number = || (0, Failure::new(Code::BadRequest, "the request's `id` is no whole number", hint));
+    let id = value.get("id").map_or(Ok(0), |id| id.as_u64().ok_or_else(no_number))?;
     let Some(name) = value.get("do").and_then(Value::as_str) else {
         return Err((id, Failure::new(Code::BadRequest, "the request has no `do`", hint)));
     };
@@ -353,5 +354,7 @@ mod tests {
         assert_eq!(code(b"[]"), Code::BadRequest);
         assert_eq!(code(br#"{"id":1,"do":"fly"}"#), Code::UnknownRequest);
         assert_eq!(code(br#"{"id":1,"do":"attach"}"#), Code::BadRequest);
+        assert_eq!(code(br#"{"id":"x","do":"status"}"#), Code::BadRequest);
+        assert_eq!(parse_request(br#"{"do":"status"}"#).unwrap().0, 0, "without one the answer has 0");
     }
 }
