@@ -49,13 +49,11 @@ pub fn write(views: &[View], place: &Place, of: &Material, now: WallTime) -> Vec
             View::Acm => write_acm(place, of),
             View::Orchestrator => write_orchestrator(place, of),
             View::Pid => write_pid(place, of),
-            View::Memory => match &place.transcript {
-                Some(transcript) => match copy_for(&place.project, transcript, &Reason::Handoff, now, &[]) {
-                    Some(copy) => back_up(&place.project, transcript, &Reason::Handoff, now, &copy),
-                    None => Ok(()),
-                },
-                None => Ok(()),
-            },
+            View::Memory => {
+                let (project, reason) = (&place.project, Reason::Handoff);
+                let copies = place.transcript.as_ref().and_then(|from| Some((from, copy_for(project, from, &reason, now, &[])?)));
+                copies.map_or(Ok(()), |(from, to)| back_up(project, from, &reason, now, &to))
+            }
         };
         if let Err(error) = done {
             failed.push(format!("View {} could not be written: {error}", view.word()));

@@ -224,7 +224,7 @@ impl Host {
         let socket = paths.socket(&claim.name);
         let listener = address::bind(&socket).map_err(|e| {
             let hint = e.hint();
-            Ready::failed(125, format!("the control socket cannot be made: {e}"), &hint)
+            Ready::failed(125, format!("the control socket cannot be made: {e}"), hint)
         })?;
         let signals = Signals::catch(&[libc::SIGCHLD, libc::SIGTERM, libc::SIGUSR1]).map_err(|e| internal("signals", &e))?;
         let dir = std::env::current_dir().map_err(|e| internal("the working directory is gone", &e))?;

@@ -2,8 +2,8 @@
 //!
 //! The leader, the client whose person typed last, sets the size and gets the child's bytes as they are; its terminal alone
 //! is asked and heard when the child asks one. Every other client, and a leader whose terminal is of another size than the
-//! session (`terminal.size`) or can do less than the child was started for, gets pictures drawn from the model. A terminal that is slower than the child while others
-//! watch gets nothing until it has caught up, and then a picture: it slows nobody.
+//! session (`terminal.size`) or can do less than the child was started for, gets pictures drawn from the model. A terminal
+//! that is slower than the child while others watch gets nothing until it has caught up, and then a picture: it slows nobody.
 
 use super::Host;
 use super::connection::{Client, Connection, OUT_HIGH};

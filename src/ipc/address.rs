@@ -47,7 +47,7 @@ impl Unsafe {
             Unsafe::NoDirectory(path) | Unsafe::NoSocket(path) => format!("move {} out of the way", path.display()),
             Unsafe::Foreign(path) => format!("make it your own (chown) or move {} out of the way", path.display()),
             Unsafe::Open(path, _) => format!("close it: chmod 700 {}", path.display()),
-            Unsafe::Io(..) => String::new(),
+            Unsafe::Io(..) => "hopty keeps its sockets below XDG_STATE_HOME, or ~/.local/state".to_owned(),
         }
     }
 }

@@ -10,19 +10,24 @@ use super::{clients, end, run, sized, support, wait_clients, world};
 /// Writes without end, and says now and then how far it is.
 const FLOOD: &str = "echo begun; read x; seq 1 400000; echo the end; exec cat";
 
-#[test]
-fn a_stalled_leader_does_not_hold_up_the_others() {
-    let world = world();
-    let first = run(&world, FLOOD);
+/// Two terminals, of which the first, the leader's, takes nothing while the program writes; it is drawn anew when it does again.
+fn through_a_stall(world: &World, script: &str) -> (Term, Term) {
+    let first = run(world, script);
     first.wait_text("begun");
-    let second = sized(&world, &["attach"], (60, 20));
-    wait_clients(&world, 2);
+    let second = sized(world, &["attach"], (60, 20));
+    wait_clients(world, 2);
     first.send("\r");
     first.stall(true);
     second.wait_text("the end");
     first.stall(false);
-    // It is drawn anew when it takes bytes again.
     first.wait_text("the end");
+    (first, second)
+}
+
+#[test]
+fn a_stalled_leader_does_not_hold_up_the_others() {
+    let world = world();
+    let (first, _second) = through_a_stall(&world, FLOOD);
     first.wait_text("399999");
     first.send("typed\r");
     first.wait_text("typed");
@@ -51,15 +56,8 @@ fn a_stalled_leader_is_left_with_nothing_that_was_turned_off() {
     let world = world();
     let on = r"\033[>1u\033[?1000h\033[?1006h\033[?1049h";
     let off = r"\033[?1049l\033[?1006l\033[?1000l\033[<u";
-    let first = run(&world, &format!("echo begun; read x; printf '{on}'; seq 1 400000; printf '{off}'; echo the end; exec cat"));
-    first.wait_text("begun");
-    let second = sized(&world, &["attach"], (60, 20));
-    wait_clients(&world, 2);
-    first.send("\r");
-    first.stall(true);
-    second.wait_text("the end");
-    first.stall(false);
-    first.wait_text("the end");
+    let script = format!("echo begun; read x; printf '{on}'; seq 1 400000; printf '{off}'; echo the end; exec cat");
+    let (first, _second) = through_a_stall(&world, &script);
     let left = first.look(|screen| (screen.modes(), screen.alternate(), screen.keyboard_flags()));
     assert!(!left.0.iter().any(|mode| mode == "1000" || mode == "1006"), "{left:?}");
     assert_eq!((left.1, left.2), (false, 0));
