@@ -139,7 +139,7 @@ pub(super) enum Verb {
         #[arg(long)]
         json: bool,
     },
-    /// Hand off and start fresh at the next safe point
+    /// Hand off and start fresh at the next safe point; a program that is not Claude is stopped and started again at once
     Restart {
         /// The session
         name: Option<String>,

@@ -55,6 +55,11 @@ fn dir(given: Option<&Path>) -> Result<PathBuf, Failed> {
 
 pub(super) fn channel(path: Option<&Path>, as_json: bool) -> Result<u8, Failed> {
     let paths = paths()?;
+    // A word that is no directory is rather a verb that there is not.
+    if let Some(word) = path.filter(|path| path.components().count() == 1 && !path.is_absolute() && !path.exists()) {
+        let hint = "`hopty channel [PATH]` tells a directory's, `hopty channel set NAME` and `hopty channel list` are its verbs";
+        return Err(Failed::new(1, "there is no such directory").about(word.display()).hint(hint));
+    }
     let dir = dir(path)?;
     let registry = registry::read(&paths.claude).map_err(unusable)?;
     let found = registry.covering(&dir, registry::resolved);

@@ -77,10 +77,11 @@ pub(super) fn check(as_json: bool) -> Result<u8, Failed> {
     let paths = paths()?;
     let resolved = settings::resolved(Some(paths.config_file()), &[]);
     let mut found = claude(&paths, &resolved.config);
-    let wrong = resolved.problems.iter();
-    found.extend(
-        wrong.map(|problem| bad("configuration", problem.to_string(), "correct it: `hopty config show` has what is in force")),
-    );
+    for (n, problem) in (1..).zip(&resolved.problems) {
+        let finding = bad("configuration", problem.to_string(), "correct it: `hopty config show` has what is in force");
+        // What helps is told once, behind the last.
+        found.push(if n == resolved.problems.len() { finding } else { Finding { fix: None, ..finding } });
+    }
     if resolved.problems.is_empty() {
         found.push(good("configuration", how_many_set(&resolved)));
     }

@@ -172,6 +172,10 @@ pub(super) fn why(given: Option<&str>, as_json: bool) -> Result<u8, Failed> {
     if let Some(lost) = super::session::ended(&paths, &name).filter(|ended| gone && ended["exit"]["kind"] == "lost") {
         (sentence, because) = (lost["why"].as_str().unwrap_or_default().to_owned(), vec![seq]);
     }
+    // What it stands at is no decision, and what who asks wants to know.
+    if let Some(what) = (!gone).then(|| super::session::blocked_on(&paths, &name)).flatten() {
+        sentence = format!("{}; now it is blocked on {what}.", sentence.trim_end_matches('.'));
+    }
     if as_json {
         say(format_args!("{}", json!({"seq": seq, "sentence": sentence, "because": because})))?;
     } else {

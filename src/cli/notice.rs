@@ -43,14 +43,17 @@ pub(super) fn wrong(paths: &Paths, dir: &Path) -> Option<String> {
     };
     let store = Store::at(&paths.claude);
     let place = store.dir();
+    let writable = |dir: &Path| nix::unistd::access(dir, nix::unistd::AccessFlags::W_OK).is_ok();
+    let unwritable = |dir: &Path| format!("{} cannot be written", dir.display());
     if std::fs::symlink_metadata(place).is_err() {
-        return None;
+        let above = place.ancestors().find(|dir| dir.exists());
+        return above.filter(|dir| !writable(dir)).map(unwritable);
     }
     if let Err(error) = store.make() {
         return Some(error.to_string());
     }
-    if nix::unistd::access(place, nix::unistd::AccessFlags::W_OK).is_err() {
-        return Some(format!("{} cannot be written", place.display()));
+    if !writable(place) {
+        return Some(unwritable(place));
     }
     if let Some(full) = room::lack(place, room::FOR_HANDOFF) {
         return Some(full);
@@ -73,11 +76,15 @@ fn pending(paths: &Paths, dir: &Path) -> Option<String> {
         }
         Err(error) => visible(&error.to_string()),
     };
-    // Directories that have no channel of their own share one.
+    let of = of_elsewhere(&entry, dir);
+    Some(format!("a handoff waits: {} ({age} old, {what}{of}); `hopty --handoff` loads it", entry.id))
+}
+
+/// Whose it is, when it was made in another directory than `dir`: those that have no channel of their own share one.
+fn of_elsewhere(entry: &Entry, dir: &Path) -> String {
     let made_in = Path::new(&entry.working_dir);
     let elsewhere = !entry.working_dir.is_empty() && made_in.canonicalize().ok() != dir.canonicalize().ok();
-    let of = if elsewhere { format!(", of {}", visible(&entry.working_dir)) } else { String::new() };
-    Some(format!("a handoff waits: {} ({age} old, {what}{of}); `hopty --handoff` loads it", entry.id))
+    if elsewhere { format!(", of {}", visible(&entry.working_dir)) } else { String::new() }
 }
 
 /// The sessions of Claude in this directory that no terminal shows: who closed a window and starts again may mean one of them.
@@ -97,15 +104,17 @@ pub(super) fn without_terminal(paths: &Paths) -> Option<String> {
 /// What waits when a session has ended, of it or of nobody.
 pub(super) fn at_end(paths: &Paths, name: &SessionName) -> Option<String> {
     let session = ended(paths, name).filter(|session| session["agent"] == "claude")?;
-    let (store, entry) = waiting(paths, Path::new(session["dir"].as_str()?), Some(name))?;
+    let dir = Path::new(session["dir"].as_str()?);
+    let (store, entry) = waiting(paths, dir, Some(name))?;
     let path = store.record_dir(&entry.id).join("handoff.md");
-    Some(format!("a handoff waits at {}; `hopty --handoff` loads it", visible(&path.to_string_lossy())))
+    let of = of_elsewhere(&entry, dir);
+    Some(format!("a handoff waits at {}{of}; `hopty --handoff` loads it", visible(&path.to_string_lossy())))
 }
 
 fn waiting(paths: &Paths, dir: &Path, session: Option<&SessionName>) -> Option<(Store, Entry)> {
     let channel = registry::channel_of(&paths.claude, dir).unwrap_or_else(|_| Channel::global());
     let store = Store::at(&paths.claude);
     settle(paths, &store, Some(&channel));
-    let entry = store.pending(&channel, session, Clock::wall()).ok()??;
+    let entry = store.pending(&channel, session, dir, Clock::wall()).ok()??;
     Some((store, entry))
 }

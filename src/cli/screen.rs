@@ -4,13 +4,14 @@
 
 use std::io::{Read, Write};
 
-use serde_json::json;
+use serde_json::{Value, json};
 
 use super::args::PictureForm;
 use super::control::{Control, Rule, live, paths};
 use super::error::{Failed, stdout};
 use super::session::ANSWER;
 use crate::core::ids::SessionName;
+use crate::fs::paths::Paths;
 use crate::screen::{Lines, Screen};
 
 /// Most lines of history in a picture. A host sends fewer.
@@ -21,18 +22,38 @@ const PIECE: usize = 1 << 16;
 
 pub(super) fn screen(given: Option<&str>, history: bool, form: PictureForm) -> Result<u8, Failed> {
     let paths = paths()?;
-    let name = live(&paths, given, Rule::Any)?;
+    let name = match live(&paths, given, Rule::Any) {
+        Ok(name) => name,
+        Err(ended) => {
+            if let Some((name, last)) = given.filter(|_| !form.json).and_then(|name| last(&paths, name)) {
+                draw(&name, &last, Lines::Screen, form)?;
+            }
+            return Err(ended);
+        }
+    };
     let answer = Control::connect(&paths, &name, Some(ANSWER))?.ask(json!({"do": "screen", "history": history}))?;
+    draw(&name, &answer, if history { Lines::WithHistory } else { Lines::Screen }, form)
+}
+
+/// What an ended session left on its screen, where nobody saw it.
+fn last(paths: &Paths, name: &str) -> Option<(SessionName, Value)> {
+    let name = name.parse().ok()?;
+    let text = std::fs::read(paths.last_screen(&name)).ok()?;
+    Some((name, serde_json::from_slice(&text).ok()?))
+}
+
+/// The picture of what a host answers.
+fn draw(name: &SessionName, answer: &Value, lines: Lines, form: PictureForm) -> Result<u8, Failed> {
     if answer["degraded"] == json!(true) {
-        return Err(degraded(&name));
+        return Err(degraded(name));
     }
     let side = |key: &str| answer[key].as_u64().and_then(|side| u16::try_from(side).ok());
     let (Some(cols), Some(rows), Some(dump)) = (side("cols"), side("rows"), answer["dump"].as_str()) else {
-        return Err(Failed::new(125, "the answer has no screen").about(&name).hint("its host is of another version"));
+        return Err(Failed::new(125, "the answer has no screen").about(name).hint("its host is of another version"));
     };
     let mut screen = Screen::with_history(cols, rows, HISTORY_MAX);
     screen.feed(dump.as_bytes());
-    show(&screen, if history { Lines::WithHistory } else { Lines::Screen }, form)
+    show(&screen, lines, form)
 }
 
 /// The host has no screen any more.

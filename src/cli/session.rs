@@ -143,11 +143,17 @@ pub(super) fn restart(given: Option<&str>, now: bool, no_handoff: bool, wait: bo
     let paths = paths()?;
     let name = live(&paths, given, Rule::Any)?;
     let mut control = Control::connect(&paths, &name, if wait { None } else { Some(ANSWER) })?;
+    // Claude, which asks from its own turn, is not to be led to cut it short.
+    let inside = std::env::var("HOPTY_SESSION").is_ok_and(|own| own == name.as_str());
+    let held = held_up(&control.ask(json!({"do": "status"}))?).filter(|_| !now && !inside);
     let accepted = control.ask(json!({"do": "restart", "now": now, "no_handoff": no_handoff, "wait": wait}))?;
     if as_json {
         say(format_args!("{accepted}"))?;
     } else {
         say(format_args!("restart of {name} requested: waiting for a safe point"))?;
+        if let Some(what) = held {
+            eprintln!("hint: {what}; `hopty restart {name} --now` does not wait for that");
+        }
     }
     if wait {
         let done = control.answer()?;
@@ -162,6 +168,16 @@ pub(super) fn restart(given: Option<&str>, now: bool, no_handoff: bool, wait: bo
         }
     }
     Ok(0)
+}
+
+/// Why a restart that was asked for is not there at once, for people.
+fn held_up(session: &Value) -> Option<String> {
+    match (session["agent"].as_str(), session["state"].as_str(), session["waiting_for"].as_str()) {
+        (Some("plain"), ..) => None,
+        (_, Some("blocked"), Some(what)) => Some(format!("it is blocked on {}", visible(what))),
+        (_, Some("busy"), _) => Some("it is busy".to_owned()),
+        _ => None,
+    }
 }
 
 pub(super) fn stop(given: Option<&str>, kill: bool) -> Result<u8, Failed> {
@@ -279,6 +295,12 @@ pub(super) fn object(paths: &Paths, name: &SessionName) -> Result<Value, Failed>
     }
     ended(paths, name)
         .ok_or_else(|| Failed::new(3, "nothing is known of this session").about(name).hint("`hopty ls --all` lists ended ones"))
+}
+
+/// What the session waits for a person to answer, if it does.
+pub(super) fn blocked_on(paths: &Paths, name: &SessionName) -> Option<String> {
+    let object = object(paths, name).ok().filter(|object| object["state"] == "blocked")?;
+    object["waiting_for"].as_str().map(str::to_owned)
 }
 
 /// The last known state of a session whose host lives and does not answer.

@@ -54,7 +54,7 @@ pub(super) fn resolved(user_path: Option<PathBuf>, flags: &[FlagValue<'_>]) -> R
 /// The configuration of a verb that acts by it.
 ///
 /// # Errors
-/// Exit code 2 with all that is wrong in it.
+/// Exit code 2 with what is wrong in it.
 pub(super) fn valid(paths: &Paths, flags: &[FlagValue<'_>]) -> Result<Config, Failed> {
     let (config, problems) = load(paths, flags);
     all_right(&problems).map(|()| config)
@@ -63,13 +63,15 @@ pub(super) fn valid(paths: &Paths, flags: &[FlagValue<'_>]) -> Result<Config, Fa
 /// That nothing is wrong in it.
 ///
 /// # Errors
-/// Exit code 2 with all that is.
+/// Exit code 2 with the first thing that is, and how many more there are.
 pub(super) fn all_right(problems: &[Problem]) -> Result<(), Failed> {
-    if problems.is_empty() {
-        return Ok(());
-    }
-    let problems: Vec<String> = problems.iter().map(ToString::to_string).collect();
-    Err(Failed::new(2, problems.join("; ")).hint(HINT))
+    let Some((first, others)) = problems.split_first() else { return Ok(()) };
+    let failed = Failed::new(2, first.to_string());
+    Err(match others.len() {
+        0 => failed.hint(HINT),
+        1 => failed.also("1 more is wrong").hint("`hopty config check` shows both"),
+        n => failed.also(&format!("{n} more are wrong")).hint("`hopty config check` shows all of them"),
+    })
 }
 
 /// A configuration file; `None` where there is none. A device, to which a link leads, is none either, and keeps nobody waiting.

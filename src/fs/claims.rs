@@ -2,6 +2,8 @@
 //!
 //! The rules are those of the manifest (CONTRACT C8); here they are kept between processes, each move under the locks.
 
+use std::path::Path;
+
 use super::manifests::Locked;
 use super::process;
 use super::store::{Loaded, Store, StoreError};
@@ -12,13 +14,19 @@ use crate::core::time::WallTime;
 
 impl Store {
     /// The handoff that would be loaded now: the newest that waits of `session` or of no session, any session's when it
-    /// is none. Nothing is changed.
+    /// is none, of `dir` first where directories share a channel. Nothing is changed.
     ///
     /// # Errors
     /// When the manifest cannot be read.
-    pub fn pending(&self, channel: &Channel, session: Option<&SessionName>, now: WallTime) -> Result<Option<Entry>, StoreError> {
+    pub fn pending(
+        &self,
+        channel: &Channel,
+        session: Option<&SessionName>,
+        dir: &Path,
+        now: WallTime,
+    ) -> Result<Option<Entry>, StoreError> {
         let manifest = self.manifests.look(channel)?;
-        Ok(manifest.and_then(|manifest| manifest.pending(session, now, process::is_alive).cloned()))
+        Ok(manifest.and_then(|manifest| manifest.pending(session, &dir.to_string_lossy(), now, process::is_alive).cloned()))
     }
 
     /// Takes the claim on a handoff and gives its document. One caller at most wins until the claim is released,
@@ -160,8 +168,8 @@ mod tests {
         assert_eq!(std::fs::read_to_string(base.join("global-CURRENT.md")).unwrap(), text);
         assert!(saved.record_dir.join("state.json").is_file() && !base.join("global.lock.d").exists());
         let name = "proj".parse().unwrap();
-        assert_eq!(store.pending(&Channel::global(), Some(&name), at(1)).unwrap(), Some(saved.entry.clone()));
-        assert_eq!(store.pending(&Channel::global(), Some(&name), at(7200)).unwrap(), None);
+        assert_eq!(store.pending(&Channel::global(), Some(&name), Path::new(""), at(1)).unwrap(), Some(saved.entry.clone()));
+        assert_eq!(store.pending(&Channel::global(), Some(&name), Path::new(""), at(7200)).unwrap(), None);
         let loaded = store.claim(&saved.id, claim(1, at(1))).unwrap();
         assert_eq!((&loaded.text, &loaded.document), (&text, &saved.document));
         assert!(store.consume(&saved.id, &claim(2, at(1)).session_id, 7, at(2)).is_err());

@@ -85,6 +85,12 @@ impl Paths {
         self.claude.join("auto-session.log")
     }
 
+    /// What an ended session's program left on its screen.
+    #[must_use]
+    pub fn last_screen(&self, name: &SessionName) -> PathBuf {
+        self.session(name).join("screen.json")
+    }
+
     /// The file in which Claude says what it does, while it runs.
     #[must_use]
     pub fn claude_session(&self, pid: i32) -> PathBuf {

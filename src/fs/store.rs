@@ -363,7 +363,7 @@ pub(super) mod tests {
         let path = dir.path().join("c/handoff/global.manifest.json");
         for (second, text) in [(0, "{"), (1, ""), (2, "{\"channel\":\"other\"}"), (3, "[]")] {
             std::fs::write(&path, text).unwrap();
-            assert!(store.pending(&Channel::global(), None, at(0)).unwrap().is_none());
+            assert!(store.pending(&Channel::global(), None, Path::new(""), at(0)).unwrap().is_none());
             assert_eq!(std::fs::read_to_string(&path).unwrap(), text, "reading changes nothing");
             store.save(capture(None, second), Keeping::default()).unwrap();
             assert_eq!(store.list(None).unwrap().len(), 1);

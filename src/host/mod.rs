@@ -246,7 +246,6 @@ impl Host {
             submit_when_idle: launch.offers.submit_when_idle,
             config: launch.config.clone(),
         };
-        let journal = Journal::begin(&claim.dir.join("journal.jsonl"), launch.config.journal.max_bytes, launch.config.journal.files);
         let watching = Watching::new(&paths, &dir, &own, claude);
         let channel = registry::channel_of(&paths.claude, &dir).unwrap_or_else(|e| {
             log(format_args!("{e}; the channel is global"));
@@ -315,16 +314,12 @@ impl Host {
             goodbye: None,
             last_housekeeping: Stamp(0),
         });
-        let unwritten = match journal {
-            Ok(journal) => {
-                host.journal = Some(journal);
-                None
-            }
-            Err(e) => Some(e),
-        };
-        let open = host.recorder.open_line(Stamp(0), host.began, env!("CARGO_PKG_VERSION"));
-        host.write_journal(&open);
-        host.first_event()?;
+        if let Err(failed) = host.first_event() {
+            host.tidy();
+            return Err(failed);
+        }
+        // Only now: what fails before leaves the journal of an ended session of that name where it was.
+        let unwritten = host.begin_journal().err();
         host.settle();
         if let Some(e) = unwritten {
             // After the start, so that it is what `status` and `why` say.
@@ -383,6 +378,14 @@ impl Host {
                 self.perform(action);
             }
         }
+    }
+
+    fn begin_journal(&mut self) -> std::io::Result<()> {
+        let (path, limits) = (self.claim.dir.join("journal.jsonl"), &self.launch.config.journal);
+        self.journal = Some(Journal::begin(&path, limits.max_bytes, limits.files)?);
+        let open = self.recorder.open_line(Stamp(0), self.began, env!("CARGO_PKG_VERSION"));
+        self.write_journal(&open);
+        Ok(())
     }
 
     fn write_journal(&mut self, lines: &str) {

@@ -148,6 +148,7 @@ impl Host {
         }
         let message = self.last_word();
         let clients: Vec<u64> = self.connections.iter().filter(|(_, c)| c.client.is_some()).map(|(id, _)| *id).collect();
+        self.keep_last_screen(!clients.is_empty());
         for id in clients {
             self.say_bye(id, "ended", message.as_deref());
         }

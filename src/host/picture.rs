@@ -3,6 +3,8 @@
 use serde_json::{Value, json};
 
 use super::Host;
+use super::log::log;
+use crate::fs::atomic;
 use crate::ipc::message::{Code, Failure, MAX_LINE, error_line, ok_line};
 use crate::screen::Screen;
 
@@ -26,16 +28,7 @@ impl Host {
             _ => 0,
         };
         loop {
-            let answer = match &mut self.run {
-                None => picture(UNSTARTED, "", false),
-                Some(run) => {
-                    let dump = run.model.dump(lines);
-                    let size = run.model.size();
-                    let text = dump.as_ref().map(|dump| [&dump.history[..], &dump.screen].concat()).unwrap_or_default();
-                    picture(size, &String::from_utf8_lossy(&text), dump.is_none())
-                }
-            };
-            let line = ok_line(request, &answer);
+            let line = ok_line(request, &self.picture(lines));
             if line.len() <= MAX_LINE {
                 return self.send(id, &line);
             }
@@ -44,6 +37,25 @@ impl Host {
                 return self.send(id, &error_line(request, &failure));
             }
             lines /= 2;
+        }
+    }
+
+    /// The screen, with so many lines above it.
+    fn picture(&mut self, lines: usize) -> Value {
+        let Some(run) = &mut self.run else { return picture(UNSTARTED, "", false) };
+        let dump = run.model.dump(lines);
+        let size = run.model.size();
+        let text = dump.as_ref().map(|dump| [&dump.history[..], &dump.screen].concat()).unwrap_or_default();
+        picture(size, &String::from_utf8_lossy(&text), dump.is_none())
+    }
+
+    /// What a program left on a screen that nobody looked at any more is kept for `hopty screen`: often it says why it ended.
+    pub(super) fn keep_last_screen(&mut self, seen: bool) {
+        let path = self.paths.last_screen(&self.claim.name);
+        if seen {
+            let _ = std::fs::remove_file(path);
+        } else if let Err(e) = atomic::swap(&path, self.picture(0).to_string().as_bytes()) {
+            log(e);
         }
     }
 }

@@ -17,6 +17,7 @@ use crate::core::handoff::entry::{Claim, Kind};
 use crate::core::handoff::frame::{Budget, frame};
 use crate::core::handoff::note::Note;
 use crate::core::handoff::progress::Mark;
+use crate::core::handoff::text::safe_line;
 use crate::core::handoff::views::{Material, boxes};
 use crate::core::ids::{Channel, ConversationId, HandoffId};
 use crate::core::signal::current_session;
@@ -248,7 +249,7 @@ impl Host {
         let id: HandoffId = match id {
             Some(text) => text.parse().map_err(|e| Ready::failed(2, format!("{e}"), hint))?,
             None => {
-                let pending = store.pending(&self.channel, None, Clock::wall()).map_err(|e| refuse(e.to_string()))?;
+                let pending = store.pending(&self.channel, None, &self.dir, Clock::wall()).map_err(|e| refuse(e.to_string()))?;
                 pending.ok_or_else(|| refuse(format!("no handoff is waiting in channel {}", self.channel)))?.id
             }
         };
@@ -262,6 +263,9 @@ impl Host {
         tell(&mut loaded.document, &said);
         if !said.is_empty() {
             self.told = said.into_iter().chain([ADVICE.to_owned()]).collect();
+        }
+        if *loaded.entry.working_dir != *self.dir.to_string_lossy() {
+            self.told.push(format!("{id} was made in {}", safe_line(&loaded.entry.working_dir)));
         }
         self.frame = Some(Frame {
             text: frame(&loaded.document, &loaded.document_path.to_string_lossy(), self.budget()),

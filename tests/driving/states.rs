@@ -45,6 +45,14 @@ pub fn the_question_of_trust_blocks(kind: Kind) {
     let refused = world.hopty(&["send", "proj", "Go on.", "--submit"]);
     assert_eq!(String::from_utf8_lossy(&refused.stdout), "refused: Claude shows a dialog (trust)\n");
     assert_eq!(wait_state(&world, "blocked", 0)["state_since"], blocked["state_since"], "it is blocked as it was");
+    let why = world.ask(&["why", "proj"]);
+    assert!(why.ends_with("; now it is blocked on trust.\n") && why.lines().count() == 1, "{why}");
+    let restart = world.hopty(&["restart", "proj"]);
+    assert_eq!(String::from_utf8_lossy(&restart.stdout), "restart of proj requested: waiting for a safe point\n");
+    assert_eq!(
+        String::from_utf8_lossy(&restart.stderr),
+        "hint: it is blocked on trust; `hopty restart proj --now` does not wait for that\n"
+    );
     end(&world);
 }
 

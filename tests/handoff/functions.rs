@@ -144,4 +144,16 @@ fn the_session_file_leads_to_a_conversation_where_nothing_better_does() {
     std::fs::write(&elsewhere, "{}\n").unwrap();
     std::fs::write(&file, format!("{ID}:{}\n", elsewhere.display())).unwrap();
     assert_eq!(world.ask(&["handoff", "session"]), format!("{ID}:{}\n", elsewhere.display()));
+    // Another project's conversation is not this directory's; that of a directory above it is.
+    let above = world.dir.canonicalize().unwrap().parent().unwrap().to_path_buf();
+    for (dir, code) in [("/another/project".into(), 3), (above, 0)] {
+        let projects = world.claude_dir().join("projects").join(project_dir_name(&dir.to_string_lossy()));
+        std::fs::create_dir_all(&projects).unwrap();
+        let transcript = projects.join(format!("{ID}.jsonl"));
+        std::fs::write(&transcript, "{}\n").unwrap();
+        std::fs::write(&file, format!("{ID}:{}\n", transcript.display())).unwrap();
+        for verb in ["session", "recent"] {
+            assert_eq!(world.hopty(&["handoff", verb]).status.code(), Some(code), "{verb} {}", dir.display());
+        }
+    }
 }

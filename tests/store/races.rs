@@ -200,7 +200,7 @@ fn while_a_script_holds_its_lock_nothing_is_changed() {
         Ok(None) => Some(()),
         _ => None,
     });
-    assert!(store.pending(&Channel::global(), None, at(0)).unwrap().is_some(), "reading needs no lock");
+    assert!(store.pending(&Channel::global(), None, Path::new(""), at(0)).unwrap().is_some(), "reading needs no lock");
     assert_eq!(std::fs::read(&manifest).unwrap(), before);
     drop(holder.stdin.take());
     holder.wait().unwrap();

@@ -1,6 +1,6 @@
 //! What belongs to a handoff's source: which conversation this is, its file for scripts, and what was said last.
 
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 use serde_json::{Value, json};
 
@@ -10,6 +10,7 @@ use crate::cli::control::Rule;
 use crate::cli::conversation::{Meant, meant};
 use crate::cli::error::{Failed, say, visible};
 use crate::core::claude::facts::{Facts, Speaker};
+use crate::core::claude::place::project_dir_name;
 use crate::core::handoff::text::safe;
 use crate::core::ids::ConversationId;
 use crate::core::signal::{self, current_session};
@@ -37,13 +38,23 @@ fn current(place: &Place, which: Option<&str>) -> Result<Current, Failed> {
         .ok_or_else(|| Failed::new(1, "its conversation has no transcript yet").hint("Claude writes one with the first prompt"))
 }
 
-/// What `.current-session` says, when a transcript is where it says (checklist 20).
+/// What `.current-session` says, when a transcript is where it says (checklist 20). All sessions write this one file: that
+/// of another project is none of this directory's.
 fn on_file(place: &Place) -> Option<Current> {
     let bytes = atomic::read_own(&place.paths.current_session(), signal::MAX_BYTES as u64, 0o022).ok()??;
     let text = String::from_utf8(bytes).ok()?;
     let (id, path) = text.trim_end_matches('\n').split_once(':')?;
     let path = PathBuf::from(path);
-    Some(Current { id: id.parse().ok()?, transcript: path }).filter(|found| found.transcript.is_file())
+    Some(Current { id: id.parse().ok()?, transcript: path })
+        .filter(|found| found.transcript.is_file() && !is_elsewhere(place, &found.transcript))
+}
+
+/// Whether Claude keeps the transcript for a directory that is neither this one nor above it.
+fn is_elsewhere(place: &Place, transcript: &Path) -> bool {
+    let project = transcript.parent().filter(|dir| dir.parent() == Some(&place.paths.claude.join("projects")));
+    let Some(project) = project.and_then(Path::file_name) else { return false };
+    let here = std::env::current_dir().and_then(|dir| dir.canonicalize()).unwrap_or_default();
+    !here.ancestors().any(|dir| *project == *project_dir_name(&dir.to_string_lossy()))
 }
 
 pub(super) fn session(place: &Place, options: &SessionOptions) -> Result<u8, Failed> {

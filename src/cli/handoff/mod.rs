@@ -12,7 +12,7 @@ mod redactions;
 mod settle;
 mod show;
 
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 use serde_json::Value;
 
@@ -75,10 +75,13 @@ impl Place {
 
     /// The channel that is meant: the one that is named, else that of the session, else that of this directory.
     fn channel(&self, at: &Where) -> Channel {
-        at.channel.clone().unwrap_or_else(|| {
-            let own = self.session.as_ref().and_then(|name| dir_of(&self.paths, name));
-            channel_of(&self.paths, &own.or_else(|| std::env::current_dir().ok()).unwrap_or_default())
-        })
+        at.channel.clone().unwrap_or_else(|| channel_of(&self.paths, &self.dir()))
+    }
+
+    /// The session's directory, else the one that the command is run in.
+    fn dir(&self) -> PathBuf {
+        let own = self.session.as_ref().and_then(|name| dir_of(&self.paths, name));
+        own.or_else(|| std::env::current_dir().ok()).unwrap_or_default()
     }
 
     fn budget(&self) -> Budget {
@@ -108,7 +111,7 @@ impl Place {
     fn waiting(&self, at: &Where) -> Result<Entry, Failed> {
         let channel = self.channel(at);
         settle(&self.paths, &self.store, Some(&channel));
-        let pending = self.store.pending(&channel, self.session.as_ref(), Clock::wall()).map_err(store_failed)?;
+        let pending = self.store.pending(&channel, self.session.as_ref(), &self.dir(), Clock::wall()).map_err(store_failed)?;
         pending.ok_or_else(|| not_there(format!("no handoff waits in channel {channel}")))
     }
 

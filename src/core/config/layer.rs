@@ -9,13 +9,16 @@ use toml::{Table, Value};
 
 use super::keys::{KEYS, Key, ProjectMay};
 use super::level::Level;
-use super::problem::{Problem, ProblemKind, Source, nearest, quoted};
+use super::problem::{Problem, ProblemKind, Source, distance, nearest, quoted};
 use super::schema::{Config, Profile};
 
 /// Bytes of a configuration file that are looked at; a larger one is left out whole.
 const MAX_FILE: usize = 1 << 20;
 /// Problems kept from one source; what follows in a hostile file is dropped.
 const MAX_PROBLEMS: usize = 64;
+
+/// Edits between the name of a variable that is none and the key that it was meant for.
+const SLIP: usize = 2;
 
 /// A configuration file that was read.
 #[derive(Clone, Copy, Debug)]
@@ -186,11 +189,16 @@ impl Layers {
         let Some((section, key)) = rest.split_once('_') else { return };
         let section = section.to_ascii_lowercase();
         // HOPTY_SESSION, HOPTY_SOCKET and the like are hopty's own marks for the child, not configuration.
+        let (path, at) = (format!("{section}.{}", key.to_ascii_lowercase()), Source::Variable(name.chars().take(80).collect()));
         if KEYS.iter().all(|key| key.section != section) {
+            // A section that is misspelt or was left out is still meant for it.
+            let bare = rest.to_ascii_lowercase();
+            let path = if KEYS.iter().any(|key| key.name == bare) { bare } else { path };
+            if KEYS.iter().any(|key| key.name == path || distance(&key.path(), &path) <= SLIP) {
+                self.report(&at, ProblemKind::UnknownKey { key: quoted(&path), nearest: nearest(&path) });
+            }
             return;
         }
-        let at = Source::Variable(name.chars().take(80).collect());
-        let path = format!("{section}.{}", key.to_ascii_lowercase());
         self.text(&path, text, &at, Origin::Environment(at.clone()));
     }
 

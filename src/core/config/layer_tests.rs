@@ -170,6 +170,10 @@ fn marks_of_a_session_are_not_configuration() {
         assert_eq!(says(&env(name, "x")), "", "{name}");
     }
     assert!(says(&env("HOPTY_RESTART_GRACES", "9s")).contains("nearest known key is restart.grace"));
+    for (name, meant) in [("HOPTY_RESTAT_GRACE", "restart.grace"), ("HOPTY_MAX_RESTARTS", "restart.max_restarts")] {
+        let said = says(&env(name, "9"));
+        assert!(said.starts_with(&format!("{name}: unknown key")) && said.ends_with(meant), "{said}");
+    }
 }
 
 #[test]

@@ -136,12 +136,22 @@ impl Manifest {
     }
 
     /// The newest handoff that waits and that nobody is loading: of `session` or of no session; any session's when
-    /// `session` is none.
-    pub fn pending(&self, session: Option<&SessionName>, now: WallTime, alive: impl Fn(u32, u64) -> bool) -> Option<&Entry> {
-        self.current.iter().chain(&self.also_active).find(|entry| {
+    /// `session` is none. On the channel that unrelated directories share, one that was made in `dir` goes before.
+    pub fn pending(
+        &self,
+        session: Option<&SessionName>,
+        dir: &str,
+        now: WallTime,
+        alive: impl Fn(u32, u64) -> bool,
+    ) -> Option<&Entry> {
+        let waits = |entry: &&Entry| {
             let mine = session.is_none() || entry.hopty_session.is_none() || entry.hopty_session.as_ref() == session;
             mine && entry.is_pending(now) && entry.held(now, &alive).is_none()
-        })
+        };
+        let waiting = || self.current.iter().chain(&self.also_active).filter(waits);
+        let of_here = || waiting().find(|entry| entry.working_dir == dir);
+        let shared = self.channel == Channel::global();
+        shared.then(of_here).flatten().or_else(|| waiting().next())
     }
 
     /// Gives the handoff to `claim`; one caller at most gets it until the claim lapses.
@@ -316,12 +326,12 @@ mod tests {
             let other = manifest.claim(&id, claim(pid, now.after(600_000)), |_, _| true);
             assert!(matches!(other, Err(NotClaimed::Held { holder, .. }) if holder.by_pid == 1));
         }
-        assert!(manifest.pending(None, now, |_, _| true).is_none());
+        assert!(manifest.pending(None, "", now, |_, _| true).is_none());
         assert!(manifest.claim(&id, claim(2, now.after(600_001)), |_, _| true).is_ok());
         assert!(manifest.claim(&id, claim(3, now), |_, _| false).is_ok());
         let holder = claim(3, now).session_id;
         assert!(!manifest.release(&id, &claim(2, now).session_id) && manifest.release(&id, &holder));
-        assert!(manifest.pending(None, now, |_, _| true).is_some());
+        assert!(manifest.pending(None, "", now, |_, _| true).is_some());
     }
 
     #[test]
@@ -397,12 +407,28 @@ mod tests {
         let now = entry(1, None).created_at;
         let of = |name: Option<&str>| {
             let name = name.map(|name| name.parse().unwrap());
-            manifest.pending(name.as_ref(), now, |_, _| true).map(|e| e.hopty_session.clone().unwrap().to_string())
+            manifest.pending(name.as_ref(), "", now, |_, _| true).map(|e| e.hopty_session.clone().unwrap().to_string())
         };
         assert_eq!(of(Some("a")).as_deref(), Some("a"));
         assert_eq!(of(Some("b")).as_deref(), Some("b"));
         assert_eq!(of(Some("c")), None);
         assert_eq!(of(None).as_deref(), Some("b"));
+    }
+
+    #[test]
+    fn on_a_shared_channel_the_one_of_this_directory_goes_before() {
+        let of = |channel: &str, dir: &str| {
+            let mut manifest = Manifest::new(channel.parse().unwrap());
+            for (second, dir) in ["/alpha", "/beta"].into_iter().enumerate() {
+                manifest.add(Entry { working_dir: dir.to_owned(), ..entry(second as i64, Some(&dir[1..])) });
+            }
+            let now = entry(1, None).created_at;
+            manifest.pending(None, dir, now, |_, _| true).map(|e| e.working_dir.clone()).unwrap()
+        };
+        assert_eq!(of("global", "/alpha"), "/alpha");
+        assert_eq!(of("global", "/beta"), "/beta");
+        assert_eq!(of("global", "/gamma"), "/beta", "else the newest");
+        assert_eq!(of("project", "/alpha"), "/beta", "a channel of their own makes directories one");
     }
 
     proptest! {

@@ -106,6 +106,9 @@ impl Supervisor {
                     self.set_step(Step::Echo { pasted: now });
                 }
             }
+            Step::Enter { again, .. } if submit.command && self.command_is_gone(now, again) => {
+                self.settle_submit(SendResult::Unknown, out);
+            }
             // A dialog came: a person must be able to answer it.
             _ if self.obstacle().is_some() => self.pass_keys(out),
             Step::Echo { pasted } => {
@@ -114,10 +117,7 @@ impl Supervisor {
                 }
             }
             Step::Enter { pasted, again, .. } => {
-                let empty = self.screen.prompt == PromptBox::Empty && !self.screen.unread;
-                if submit.command && empty {
-                    self.settle_submit(SendResult::Unknown, out);
-                } else if now >= again && self.stands_alone() && !self.enter_may_answer() {
+                if now >= again && self.stands_alone() && !self.enter_may_answer() {
                     self.press(now, pasted, out);
                 }
             }
@@ -162,6 +162,12 @@ impl Supervisor {
     /// All that an Enter needs: our text in the live box, no dialog, nothing unread.
     fn stands_alone(&self) -> bool {
         !self.stopped && self.screen.prompt == PromptBox::Ours && self.obstacle().is_none() && !self.screen.unread
+    }
+
+    /// Whether a slash command has left the box: it is empty, or a panel has stood in its place for a while.
+    fn command_is_gone(&self, now: Stamp, again: Stamp) -> bool {
+        let panel = now >= again && self.screen.prompt != PromptBox::Ours;
+        !self.screen.unread && (panel || self.screen.prompt == PromptBox::Empty)
     }
 
     /// Whether an Enter could answer a dialog that is not drawn yet.

@@ -12,6 +12,8 @@ fn secrets_are_replaced_by_their_kind() {
         ("export DB_PASSWORD='hunter22'", "export DB_PASSWORD='[redacted: password]'"),
         ("Authorization: Bearer abcd.efg1", "Authorization: Bearer [redacted: authorization]"),
         ("{\"api_key\": \"0123456789\"}", "{\"api_key\": \"[redacted: secret]\"}"),
+        ("Pass \"after_first_write\" when it is done.", "Pass \"after_first_write\" when it is done."),
+        ("user admin, pass \"Tr0ub4dor_3\"", "user admin, pass \"[redacted: secret]\""),
         ("a\n-----BEGIN RSA PRIVATE KEY-----\nxx\n-----END RSA PRIVATE KEY-----\nb\n", "a\n[redacted: private key]\nb\n"),
     ] {
         assert_eq!(redact(text), shown);

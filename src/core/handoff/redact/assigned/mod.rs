@@ -170,6 +170,12 @@ impl Finder<'_> {
             }
             (quote, _) if spaced > closed && matches!(quote, b'"' | b'\'' | b'`' | b'\\') => {
                 let mut value = self.quoted(spaced)?;
+                // `Pass "the_name" to it.`: a verb, and a name of a program.
+                let given = &self.text[value.from..value.to];
+                let named = given.contains('_') && given.bytes().all(|b| b == b'_' || b.is_ascii_alphabetic());
+                if named && self.bytes[from..to].eq_ignore_ascii_case(b"pass") {
+                    return None;
+                }
                 let sql = shell || self.bytes[from..to].to_ascii_lowercase().ends_with(b"by");
                 value.how.place = if sql { Place::Inside } else { Place::Talk };
                 Some(value)
