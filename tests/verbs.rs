@@ -181,6 +181,8 @@ fn the_configuration_says_where_each_value_came_from() {
         assert_eq!(code, Some(2), "{err}");
         assert!((out + &err).contains("config.toml:2: unknown key \"restart.mod\"; the nearest known key is restart.mode"));
     }
+    let said = ask(&["config"]).2;
+    assert!(said.contains(", and 2 more are wrong\nhint: `hopty config check` shows all of them\n"), "{said}");
 }
 
 #[test]

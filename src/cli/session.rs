@@ -151,7 +151,8 @@ pub(super) fn restart(given: Option<&str>, now: bool, no_handoff: bool, wait: bo
         say(format_args!("{accepted}"))?;
     } else {
         say(format_args!("restart of {name} requested: waiting for a safe point"))?;
-        if let Some(what) = held {
+        // For scripts it is neither an answer nor an error.
+        if let Some(what) = held.filter(|_| std::io::stderr().is_terminal()) {
             eprintln!("hint: {what}; `hopty restart {name} --now` does not wait for that");
         }
     }

@@ -3,7 +3,6 @@
 use std::ffi::OsString;
 
 use super::Host;
-use super::lacks::Kind;
 use crate::core::claude::args::{NextRun, for_launch, for_next_run, for_resume, with_settings};
 use crate::core::claude::environment::{Additions, of_child};
 use crate::core::ids::ConversationId;
@@ -58,10 +57,9 @@ impl Host {
         self.settings.as_ref().map_or(args.clone(), |settings| with_settings(&args, settings))
     }
 
-    /// The terminal that a run is started for: as its TERM says.
-    pub(super) fn child_kind(&self) -> Kind {
-        let own = || std::env::var("TERM").unwrap_or_default();
-        Kind::of(&self.lent_env.get("TERM").cloned().unwrap_or_else(own))
+    /// The terminal that a run is started for: its `TERM`.
+    pub(super) fn child_term(&self) -> String {
+        self.lent_env.get("TERM").cloned().unwrap_or_else(|| std::env::var("TERM").unwrap_or_default())
     }
 
     /// The environment of a run (CONTRACT C14).

@@ -55,6 +55,11 @@ impl Kind {
     }
 }
 
+/// Whether the terminals of that name take `ESC k` for a window's name: GNU screen, and tmux.
+pub(super) fn takes_names(term: &str) -> bool {
+    matches!(term.split(['-', '.', '+']).next(), Some("screen" | "tmux"))
+}
+
 /// What a leader's terminal is shown.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Shown {
@@ -114,6 +119,11 @@ mod tests {
             ("dumb", Kind::Dumb),
         ] {
             assert_eq!(Kind::of(term), kind, "{term}");
+        }
+        for (term, takes) in
+            [("screen-256color", true), ("tmux-256color", true), ("tmux", true), ("xterm-256color", false), ("", false)]
+        {
+            assert_eq!(takes_names(term), takes, "{term}");
         }
     }
 

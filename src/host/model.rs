@@ -85,6 +85,16 @@ impl Model {
         }
     }
 
+    /// One for a run: so many lines of history, and whether its terminal takes names for windows.
+    pub fn of_run(size: Size, history: usize, takes_names: bool) -> Self {
+        let mut model = Self::new(size);
+        model.change(|screen| {
+            screen.set_history_limit(history);
+            screen.set_takes_names(takes_names);
+        });
+        model
+    }
+
     /// Begins with a blank screen below these lines, which are its history then.
     pub fn begin_below(&mut self, lines: &[u8]) {
         // So many scroll what stands there away, and no empty row with it.

@@ -2,7 +2,7 @@
 
 use std::path::PathBuf;
 
-use super::lacks::Kind;
+use super::lacks::{self, Kind};
 use super::model::Model;
 use super::seen::Seen;
 use super::terminals::Via;
@@ -134,9 +134,8 @@ impl Host {
         let leftovers = old.map(|old| old.leftovers).unwrap_or_default();
         match self.try_spawn(number, start, conversation, size) {
             Ok((pty, pid)) => {
-                let mut model = Model::new(size);
                 let lines = self.launch.config.terminal.scrollback_lines as usize;
-                model.change(|screen| screen.set_history_limit(lines));
+                let mut model = Model::of_run(size, lines, lacks::takes_names(&self.child_term()));
                 model.begin_below(&above);
                 model.change(|screen| {
                     screen.set_former(former);
@@ -152,7 +151,7 @@ impl Host {
                     input: OutBuf::default(),
                     model,
                     size,
-                    kind: self.child_kind(),
+                    kind: Kind::of(&self.child_term()),
                     at_end: false,
                     away: None,
                     ended: None,

@@ -133,12 +133,13 @@ impl Terminal {
         }
     }
 
-    /// What DECRQM answers for a number. Margins at the sides and widths by grapheme cluster are denied: a program that asks once and is
-    /// told of them uses them for good (Neovim, vaxis), and the terminal that attaches later may have none (kitty, alacritty).
+    /// What DECRQM answers for a number. Margins at the sides, widths by grapheme cluster, sizes in band, pastes as events and keys as
+    /// Windows has them are denied: a program that asks once and is told of them uses them for good (Neovim, vaxis), and the terminal that
+    /// attaches later may have none (kitty, alacritty).
     pub(super) fn mode_state(&self, space: ModeSpace, number: u16) -> ModeState {
         let on = match (space, number) {
             (ModeSpace::Private, 47 | 1047 | 1049) => self.alternate.is_some(),
-            (ModeSpace::Private, 69 | 2027) => return ModeState::Unknown,
+            (ModeSpace::Private, 69 | 2027 | 2048 | 5522 | 9001) => return ModeState::Unknown,
             _ => match Mode::from_number(space, number) {
                 Some(mode) => self.is_on(mode),
                 None => return ModeState::Unknown,

@@ -35,7 +35,7 @@ pub(super) struct Input {
     inside: bool,
     /// Bytes since the parser last reported anything: it is inside a string.
     silent: usize,
-    /// The string was too long; its end is awaited.
+    /// The string was too long, or is a name that nobody shows; its end is awaited.
     skipping: bool,
 }
 
@@ -125,6 +125,10 @@ impl Input {
         self.silent = if terminal.heard { 0 } else { self.silent + done };
         if terminal.grounded {
             self.inside = false;
+            if std::mem::take(&mut terminal.names) {
+                // To the parser it is text.
+                self.skipping = true;
+            }
             if long {
                 // The room that a long string took is given back.
                 self.parser = Parser::default();
@@ -198,6 +202,22 @@ fn part_length(bytes: &[u8], first: usize) -> usize {
 mod tests {
     use super::super::Screen;
     use super::*;
+
+    #[test]
+    fn a_name_for_the_window_is_no_text_where_terminals_take_names() {
+        let bytes = b"\x1bk~/proj\x1b\\$ \x1bk\xe2\x9c\x93";
+        for cut in 0..=bytes.len() {
+            for (names, shown) in [(true, "$"), (false, "~/proj$ \u{2713}")] {
+                let mut screen = Screen::new(20, 1);
+                screen.set_takes_names(names);
+                let (one, other) = bytes.split_at(cut);
+                screen.feed(b"\x1bc");
+                screen.feed(one);
+                screen.feed(other);
+                assert_eq!(screen.lines(), [shown], "cut at {cut}");
+            }
+        }
+    }
 
     #[test]
     fn a_control_string_ends_where_terminals_end_it() {

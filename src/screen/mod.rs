@@ -187,6 +187,11 @@ impl Screen {
         self.begun.feed(bytes, if self.input.is_inside() { self.open } else { Open::Nothing });
     }
 
+    /// Whether `ESC k NAME ESC \` names the window, as in GNU screen and tmux; elsewhere the name is text.
+    pub fn set_takes_names(&mut self, takes: bool) {
+        self.terminal.takes_names = takes;
+    }
+
     /// Changes the size of both screens, cut as in [`Screen::new`]. Lines of the primary screen and of the history that ran over
     /// are joined and cut anew, and lines go to the history or come back from it; the alternate screen is cropped or extended.
     pub fn resize(&mut self, cols: u16, rows: u16) {

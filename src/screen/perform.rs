@@ -120,6 +120,7 @@ impl Perform for Terminal {
             ([], b'o') => self.caret.charsets.shift(3),
             ([], b'V') => self.protect_always(),
             ([], b'W') => self.caret.look.protect(false),
+            ([], b'k') => self.names = self.takes_names,
             ([], b'<') => self.extras.vt52 = false,
             ([b' '], b'F') => self.extras.eight_bit = false,
             ([b' '], b'G') => self.extras.eight_bit = true,

@@ -81,6 +81,10 @@ pub(super) struct Terminal {
     pub(super) request: Option<Vec<u8>>,
     /// The parser is in a device control string.
     pub(super) hooked: bool,
+    /// `ESC k` begins a name for the window, as in GNU screen and tmux.
+    pub(super) takes_names: bool,
+    /// One has just begun.
+    pub(super) names: bool,
     /// The cursor's form, where the child has set one.
     pub(super) shape: Option<CursorShape>,
     /// Title and saved titles.
@@ -130,6 +134,8 @@ impl Terminal {
             former: Former::default(),
             request: None,
             hooked: false,
+            takes_names: false,
+            names: false,
             shape: None,
             titles: Titles::default(),
             directory: String::new(),
@@ -238,6 +244,7 @@ impl Terminal {
         self.lose_former();
         self.heard = old.heard;
         self.grounded = old.grounded;
+        self.takes_names = old.takes_names;
         self.touched = true;
         self.changed = true;
     }

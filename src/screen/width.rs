@@ -1,5 +1,6 @@
-//! How many columns a character takes: that of each alone (`unicode-width`), as in xterm and in tmux without mode 2027. An
-//! emoji joined from several stands in several cells.
+//! How many columns a character takes: that of each alone (`unicode-width`), as in alacritty, and for all but a few signs in xterm and in
+//! tmux without mode 2027. An emoji joined from several stands in several cells. Those few: a soft hyphen and some vowel signs of Indic
+//! scripts take no column here and one in xterm, VTE and the C library.
 
 use unicode_width::UnicodeWidthChar;
 

@@ -36,6 +36,8 @@ fn item_054_the_channel_of_a_path_or_of_this_directory() {
     for (path, name) in [(".", "bridge"), ("deep", "tunnel"), ("deep/er", "tunnel"), ("deep/not-there", "tunnel"), ("..", "global")] {
         assert_eq!(world.ask(&["channel", path]), format!("{name}\n"), "{path}");
     }
+    let typo = world.hopty(&["channel", "lst"]);
+    assert_eq!((typo.status.code(), typo.stdout.is_empty()), (Some(1), true), "a word that is no directory");
     let beside = world.project.with_file_name("proj2");
     std::fs::create_dir(&beside).unwrap();
     assert_eq!(channel_in(&world, &beside), "global", "proj2 is not below proj");

@@ -2,6 +2,7 @@
 
 use std::os::unix::fs::PermissionsExt;
 
+use hopty::core::claude::place::project_dir_name;
 use serde_json::{Value, json};
 
 use super::steps::*;
@@ -145,7 +146,7 @@ fn the_session_file_leads_to_a_conversation_where_nothing_better_does() {
     std::fs::write(&file, format!("{ID}:{}\n", elsewhere.display())).unwrap();
     assert_eq!(world.ask(&["handoff", "session"]), format!("{ID}:{}\n", elsewhere.display()));
     // Another project's conversation is not this directory's; that of a directory above it is.
-    let above = world.dir.canonicalize().unwrap().parent().unwrap().to_path_buf();
+    let above = world.project.canonicalize().unwrap().parent().unwrap().to_path_buf();
     for (dir, code) in [("/another/project".into(), 3), (above, 0)] {
         let projects = world.claude_dir().join("projects").join(project_dir_name(&dir.to_string_lossy()));
         std::fs::create_dir_all(&projects).unwrap();

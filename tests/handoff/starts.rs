@@ -1,11 +1,12 @@
 //! What a start says and does when a handoff waits, and the small files that a session writes for scripts.
 
-use serde_json::json;
+use std::process::Command;
 
 use hopty::standin::script::{Reply, Script};
+use serde_json::json;
 
 use super::steps::*;
-use super::support::claude::Kind;
+use super::support::claude::{Kind, hopty};
 use super::support::world::World;
 use super::support::{kill, wait_for};
 
@@ -211,7 +212,13 @@ fn item_051_a_start_loads_only_what_waits_is_young_and_is_nobody_else_s() {
         assert!(code == Some(1) && said.contains(why) && said.contains("hint: "), "{args:?}: {code:?} {said}");
         assert!(world.hopty(&["ls"]).stdout.is_empty(), "nothing was started");
     };
+    // What is known of an ended session of that name stays known.
+    world.ask(&["run", "--detached", "--", "sh", "-c", "exit 7"]);
+    world.ask(&["wait", "proj", "exit"]);
+    let log = world.ask(&["log", "proj"]);
+    assert!(log.contains("code 7"), "{log}");
     refused(&["--handoff"], "no handoff is waiting in channel global");
+    assert_eq!(world.ask(&["log", "proj"]), log);
     let id = create(&world);
     let mut loader = Holder::new();
     world.ask(&["handoff", "load", &id, "--pid", &loader.pid().to_string()]);
@@ -366,5 +373,30 @@ fn a_start_tells_of_a_session_that_no_terminal_shows() {
         world.ask(&["stop", "--kill", name]);
     }
     second.wait_exit();
+    world.assert_nothing_left();
+}
+
+/// Directories without a channel of their own share one.
+#[test]
+fn a_start_loads_what_was_made_in_its_directory_before_anything_newer() {
+    let world = world();
+    let here = create(&world);
+    let other = world.project.with_file_name("other");
+    std::fs::create_dir(&other).unwrap();
+    let there = |args: &[&str]| {
+        let command = Command::new(hopty()).args(args).env_clear().envs(world.env.clone()).current_dir(&other).output();
+        text(&command.unwrap().stdout).trim().to_owned()
+    };
+    let lines = exchange(&world, OTHER, "Dig the tunnel.", "It is dug.", 50_000).into_iter().map(|mut line| {
+        line["cwd"] = json!(other);
+        line
+    });
+    let transcript = transcript(&world, OTHER, &lines.collect::<Vec<_>>());
+    let newer = there(&["handoff", "create", "--transcript", transcript.to_str().unwrap()]);
+    assert_eq!((world.ask(&["handoff", "id"]).trim(), there(&["handoff", "id"])), (here.as_str(), newer));
+    let said = text(&world.hopty(&["--detached", "--handoff"]).stderr);
+    assert!(!said.contains("was made in"), "{said}");
+    assert_eq!(world.wait_decision("handoff.consumed", 1)["handoff"], here.as_str());
+    world.ask(&["stop", "--kill", "proj"]);
     world.assert_nothing_left();
 }

@@ -148,3 +148,39 @@ fn ask_screen(world: &World) -> Value {
     lines.next().unwrap().unwrap();
     serde_json::from_str::<Value>(&lines.next().unwrap().unwrap()).unwrap()["ok"].clone()
 }
+
+/// A start that fails at once says why on a screen that nobody is there to see.
+#[test]
+fn the_last_screen_of_a_session_that_nobody_saw_is_kept() {
+    let world = world();
+    let last = |words: &str| {
+        detached(&world, "one", &["sh", "-c", words]);
+        world.ask(&["wait", "one", "exit"]);
+        assert!(world.hopty(&["why", "one"]).status.success());
+        world.hopty(&["screen", "one"])
+    };
+    let said = last("echo unknown option --wat; exit 3");
+    assert_eq!(text(&said.stdout).trim_end(), "unknown option --wat");
+    assert_fails(&said, 1, "the session has ended");
+    assert!(text(&world.hopty(&["screen", "one", "--svg"]).stdout).starts_with("<svg "));
+    let json: Value = serde_json::from_slice(&world.hopty(&["screen", "one", "--json"]).stdout).unwrap();
+    assert_eq!(json["error"]["code"], "ended", "one object, and no picture");
+    assert_eq!(text(&last("echo another").stdout).trim_end(), "another", "that of the last one by this name");
+    // Whoever is attached at the end has seen it.
+    let mut term = world.terminal(&["run", "--name", "one", "--", "echo", "seen"]);
+    assert_eq!(term.wait_exit(), 0);
+    assert_eq!(text(&world.hopty(&["screen", "one"]).stdout), "");
+    world.assert_nothing_left();
+}
+
+#[test]
+fn a_name_for_the_window_is_on_no_screen_where_terminals_take_names() {
+    let mut world = world();
+    for (term, shown) in [("tmux-256color", "$ ready"), ("xterm-256color", "proj$ ready")] {
+        world.set("TERM", term);
+        detached(&world, "one", &["sh", "-c", "printf '\\033kproj\\033\\\\$ ready'; exec sleep 1000"]);
+        wait_text(&world, "one", "ready");
+        assert_eq!(world.ask(&["screen", "one"]).trim_end(), shown, "{term}");
+        end_all(&world);
+    }
+}
