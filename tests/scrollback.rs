@@ -76,7 +76,7 @@ fn hand_over(kind: Kind, full_screen: bool) {
     world.wait_state("idle");
     let shown = tmux.history();
     assert!(world.hopty(&["stop", "proj"]).status.success());
-    tmux.term.wait_text("hopty stopped the program as asked.");
+    tmux.term.wait_text("stopped the program as asked.");
     let history = tmux.history();
     if full_screen {
         // What was on the alternate screen is in no history, so its last lines stand on the primary one.

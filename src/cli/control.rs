@@ -8,6 +8,7 @@ use std::time::{Duration, Instant};
 use serde_json::{Value, json};
 
 use super::error::Failed;
+use crate::core::config::distance;
 use crate::core::ids::SessionName;
 use crate::fs::paths::Paths;
 use crate::fs::session;
@@ -54,7 +55,7 @@ pub(super) fn live(paths: &Paths, given: Option<&str>, rule: Rule) -> Result<Ses
             let on = on.map(|id| format!("; `hopty --resume {id}` goes on with its conversation")).unwrap_or_default();
             Err(Failed::new(1, "the session has ended").about(&name).hint(format!("`hopty why {name}` says how{on}")))
         } else {
-            Err(unknown(&name))
+            Err(unknown(paths, &name))
         };
     }
     let all = session::list(paths);
@@ -115,22 +116,28 @@ pub(super) fn bad_name(text: &str) -> Failed {
         .hint("names have 1 to 48 lower-case letters, digits, `.`, `_` and `-`, a letter or digit first")
 }
 
-fn unknown(name: &SessionName) -> Failed {
+/// Edits between a name that no session has and the one that may be meant.
+const SLIP: usize = 2;
+
+fn unknown(paths: &Paths, name: &SessionName) -> Failed {
     let failed = Failed::new(3, "there is no such session").about(name);
     // As Claude names those that it runs in the background.
     let claudes = name.as_str().len() == 8 && name.as_str().bytes().all(|byte| byte.is_ascii_hexdigit());
-    failed.hint(if claudes {
-        "`hopty ls` lists the sessions; Claude's own are behind `hopty -- attach`"
-    } else {
-        "`hopty ls` lists the sessions"
-    })
+    if claudes {
+        return failed.hint("`hopty ls` lists the sessions; Claude's own are behind `hopty -- attach`");
+    }
+    let near = session::list(paths).into_iter().map(|(known, _)| (distance(known.as_str(), name.as_str()), known));
+    match near.min().filter(|(edits, _)| *edits <= SLIP) {
+        Some((_, near)) => failed.hint(format!("the nearest is {near}; `hopty ls` lists the sessions")),
+        None => failed.hint("`hopty ls` lists the sessions"),
+    }
 }
 
 /// The session that is meant, ended ones included when they are named.
 pub(super) fn any(paths: &Paths, given: Option<&str>) -> Result<SessionName, Failed> {
     let Some(text) = given else { return live(paths, None, Rule::Any) };
     let name = named(text)?;
-    if paths.session(&name).is_dir() { Ok(name) } else { Err(unknown(&name)) }
+    if paths.session(&name).is_dir() { Ok(name) } else { Err(unknown(paths, &name)) }
 }
 
 /// A conversation with one host.

@@ -73,7 +73,8 @@ pub(super) fn join(
 ) -> Result<u8, Failed> {
     // A terminal that is gone must not turn these words into a panic.
     let tell = |text: &str| {
-        let _ = writeln!(std::io::stderr(), "hopty: {text}");
+        // A sentence about hopty needs its name once.
+        let _ = writeln!(std::io::stderr(), "hopty: {}", text.strip_prefix("hopty ").unwrap_or(text));
     };
     let attached = catch_unwind(AssertUnwindSafe(|| client::attach(socket, greeting, options, hold)));
     let Ok(left) = attached else { return Err(failed_client(paths, name)) };

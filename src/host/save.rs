@@ -16,6 +16,7 @@ use crate::core::handoff::drift::{ADVICE, tell};
 use crate::core::handoff::entry::{Claim, Kind};
 use crate::core::handoff::frame::{Budget, frame};
 use crate::core::handoff::note::Note;
+use crate::core::handoff::pick::{NotPicked, pick};
 use crate::core::handoff::progress::Mark;
 use crate::core::handoff::text::safe_line;
 use crate::core::handoff::views::{Material, boxes};
@@ -247,7 +248,13 @@ impl Host {
         let refuse = |what: String| Ready::failed(1, what, hint);
         let store = Store::open(&self.paths.claude).map_err(|e| refuse(e.to_string()))?;
         let id: HandoffId = match id {
-            Some(text) => text.parse().map_err(|e| Ready::failed(2, format!("{e}"), hint))?,
+            Some(text) => {
+                let known = store.list(None).map_err(|e| refuse(e.to_string()))?;
+                pick(text, known.iter().map(|(_, entry)| &entry.id)).map_err(|why| match why {
+                    NotPicked::Unknown(_) => refuse(why.to_string()),
+                    NotPicked::BadId(_) | NotPicked::Several(_) => Ready::failed(2, why.to_string(), hint),
+                })?
+            }
             None => {
                 let pending = store.pending(&self.channel, None, &self.dir, Clock::wall()).map_err(|e| refuse(e.to_string()))?;
                 pending.ok_or_else(|| refuse(format!("no handoff is waiting in channel {}", self.channel)))?.id

@@ -158,13 +158,17 @@ fn summary(from: &Path) -> Result<String, Failed> {
     } else {
         std::fs::File::open(from).and_then(|file| file.take(SUMMARY_CAP + 1).read_to_end(&mut bytes))
     };
-    read.map_err(|e| Failed::new(1, format!("the summary cannot be read: {e}")).about(from.display()))?;
+    read.map_err(|e| {
+        let failed = Failed::new(1, format!("the summary cannot be read: {e}")).about(from.display());
+        failed.hint("`--summary-file` names a file, or `-` for standard input")
+    })?;
     if bytes.len() as u64 > SUMMARY_CAP {
         return Err(Failed::new(2, format!("the summary is longer than {SUMMARY_CAP} bytes"))
             .about(from.display())
             .hint("a summary is short; what is long belongs into files that it names"));
     }
-    String::from_utf8(bytes).map_err(|_| Failed::new(2, "the summary is no text (UTF-8)").about(from.display()))
+    String::from_utf8(bytes)
+        .map_err(|_| Failed::new(2, "the summary is no text (UTF-8)").about(from.display()).hint("write it as UTF-8, or leave it out"))
 }
 
 /// The id that a handoff made now would have (checklist 16, 33).
