@@ -25,6 +25,7 @@ impl Supervisor {
         }
         due.extend(self.held_deadline());
         due.extend(self.idle_settles());
+        due.extend(self.mute_deadline());
         self.submit_deadlines(&mut due);
         self.halt_deadlines(&mut due);
         due.into_iter().filter(|at| *at > self.ticked).min()

@@ -70,6 +70,9 @@ pub(super) struct Entered {
 /// How long after its start a Claude that was given hooks may take to call the first one, in ms.
 const HOOKS_MS: u64 = 10_000;
 
+/// How long after its start a program of which nothing speaks is taken for one that is starting, in ms.
+const MUTE_MS: u64 = 30_000;
+
 impl Supervisor {
     /// Number of the last journal line: that of the last event plus its actions.
     #[must_use]
@@ -212,8 +215,21 @@ impl Supervisor {
         match (self.screen.title_busy, self.screen.busy) {
             (Some(busy), _) => known(busy, Evidence::Title),
             (None, Some(busy)) => known(busy, Evidence::Screen),
-            (None, None) => Standing { state: State::Starting, from: Evidence::None, waiting_for: None },
+            (None, None) => {
+                let state = if self.ticked < self.must_have_spoken() { State::Starting } else { State::Unknown };
+                Standing { state, from: Evidence::None, waiting_for: None }
+            }
         }
+    }
+
+    fn must_have_spoken(&self) -> Stamp {
+        self.run_started.after(MUTE_MS)
+    }
+
+    /// When a program of which nothing speaks is no longer taken for one that is starting.
+    pub(super) fn mute_deadline(&self) -> Option<Stamp> {
+        let starts = matches!(self.phase, Phase::Running) && self.state().state == State::Starting;
+        starts.then(|| self.must_have_spoken())
     }
 
     /// Who says that a person is asked something, and for what.

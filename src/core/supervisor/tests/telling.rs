@@ -114,6 +114,18 @@ fn where_nothing_else_speaks_title_and_screen_do() {
     assert_eq!(looks(Some(false), None), (State::Idle, Evidence::Screen));
 }
 
+/// Claude without hooks, sessions file and title, of a version whose screen is not known.
+#[test]
+fn what_nothing_speaks_of_is_unknown_in_the_end() {
+    let mut s = Session::started(Policy { hooks: false, ..claude() });
+    assert_eq!(s.sup.state().state, State::Starting);
+    s.tick();
+    assert_eq!((s.sup.state().state, s.sup.entered().0), (State::Unknown, s.now));
+    assert_eq!(s.sup.next_deadline(), None, "nobody is woken for it again");
+    s.feed(Event::Screen { facts: ScreenFacts { busy: Some(false), ..ScreenFacts::default() } });
+    assert_eq!(s.sup.state().state, State::Idle);
+}
+
 #[test]
 fn every_decision_is_a_sentence_with_reasons_that_exist() {
     let stories = [Session::cooling(claude()), Session::delivering(claude()), {
