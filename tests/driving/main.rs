@@ -51,6 +51,11 @@ mod real_only {
     }
 
     #[test]
+    fn a_command_that_opens_a_panel_is_answered_at_once() {
+        super::a_command_that_opens_a_panel_is_answered_at_once();
+    }
+
+    #[test]
     fn a_plan_that_waits_for_approval_blocks() {
         super::a_plan_that_waits_for_approval_blocks();
     }

@@ -88,6 +88,22 @@ pub fn commands_make_it_busy_and_idle_again(kind: Kind) {
     end(&world);
 }
 
+/// A panel stands in the place of the prompt box then. The stand-in has none.
+pub fn a_command_that_opens_a_panel_is_answered_at_once() {
+    let Some(world) = World::new(Kind::Real, quick()) else { return };
+    start(&world, &[]);
+    for panel in ["/help", "/cost"] {
+        let began = std::time::Instant::now();
+        command(&world, panel);
+        let took = began.elapsed();
+        assert!(took.as_secs() < 20, "{panel} after {took:?}, which is when all hope is given up\n{}", world.ask(&["screen", "proj"]));
+        world.ask(&["send", "proj", "--keys", "escape"]);
+        wait_for("an empty box", || (submit(&world, "Once more.").0 == "submitted").then_some(()));
+        world.wait_state("idle");
+    }
+    end(&world);
+}
+
 pub fn a_stopped_claude_is_stopped_until_somebody_attaches(kind: Kind) {
     let Some(world) = World::new(kind, quick()) else { return };
     start(&world, &[]);
