@@ -53,7 +53,9 @@ pub(super) fn live(paths: &Paths, given: Option<&str>, rule: Rule) -> Result<Ses
         } else if paths.session(&name).is_dir() {
             let on = super::session::ended(paths, &name).and_then(|object| super::session::resumable(&object));
             let on = on.map(|id| format!("; `hopty --resume {id}` goes on with its conversation")).unwrap_or_default();
-            Err(Failed::new(1, "the session has ended").about(&name).hint(format!("`hopty why {name}` says how{on}")))
+            let left = paths.last_screen(&name).exists();
+            let left = if left { format!(", `hopty screen {name}` what was on its screen") } else { String::new() };
+            Err(Failed::new(1, "the session has ended").about(&name).hint(format!("`hopty why {name}` says how{left}{on}")))
         } else {
             Err(unknown(paths, &name))
         };
