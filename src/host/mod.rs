@@ -381,8 +381,8 @@ impl Host {
     }
 
     fn begin_journal(&mut self) -> std::io::Result<()> {
-        let (path, limits) = (self.claim.dir.join("journal.jsonl"), &self.launch.config.journal);
-        self.journal = Some(Journal::begin(&path, limits.max_bytes, limits.files)?);
+        let limits = &self.launch.config.journal;
+        self.journal = Some(Journal::begin(&self.claim.dir.join("journal.jsonl"), limits.max_bytes, limits.files)?);
         let open = self.recorder.open_line(Stamp(0), self.began, env!("CARGO_PKG_VERSION"));
         self.write_journal(&open);
         Ok(())
