@@ -60,6 +60,7 @@ pub(super) fn live(paths: &Paths, given: Option<&str>, rule: Rule) -> Result<Ses
             Err(unknown(paths, &name))
         };
     }
+    readable(paths)?;
     let all = session::list(paths);
     let alive: Vec<SessionName> = all.iter().filter(|(_, alive)| *alive).map(|(name, _)| name.clone()).collect();
     if let Some(name) = std::env::var("HOPTY_SESSION").ok().and_then(|name| name.parse().ok())
@@ -121,7 +122,18 @@ pub(super) fn bad_name(text: &str) -> Failed {
 /// Edits between a name that no session has and the one that may be meant.
 const SLIP: usize = 2;
 
+/// That sessions can be looked for at all.
+pub(super) fn readable(paths: &Paths) -> Result<(), Failed> {
+    session::readable(paths).map_err(|e| {
+        let failed = Failed::new(125, e.to_string()).about(paths.sessions().display());
+        failed.hint("see to its permissions: `hopty check` looks at every place that hopty needs")
+    })
+}
+
 fn unknown(paths: &Paths, name: &SessionName) -> Failed {
+    if let Err(failed) = readable(paths) {
+        return failed;
+    }
     let failed = Failed::new(3, "there is no such session").about(name);
     // As Claude names those that it runs in the background.
     let claudes = name.as_str().len() == 8 && name.as_str().bytes().all(|byte| byte.is_ascii_hexdigit());

@@ -20,6 +20,7 @@ pub(super) const PATIENCE: Duration = Duration::from_millis(200);
 
 pub(super) fn ls(as_json: bool, all: bool) -> Result<u8, Failed> {
     let paths = paths()?;
+    super::control::readable(&paths)?;
     // All hosts are asked at once, so that a slow one costs its own time only.
     let known = crate::fs::session::list(&paths);
     let ended = !all && !known.is_empty();

@@ -59,7 +59,7 @@ pub(super) fn drop_in(args: Vec<OsString>) -> Result<u8, Failed> {
         }
         None => failed,
     })?;
-    if let (Some(_), Some((word, verb))) = (&host, near) {
+    if let Some((word, verb)) = near {
         let _ = writeln!(
             std::io::stderr(),
             "hopty: `{word}` is no verb and goes to Claude as a prompt (the nearest verb is `hopty {verb}`)"

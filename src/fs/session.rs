@@ -238,6 +238,17 @@ pub fn sweep(paths: &Paths, days: u32) {
     }
 }
 
+/// That the sessions can be listed, or are none yet.
+///
+/// # Errors
+/// When their directory is there and cannot be read.
+pub fn readable(paths: &Paths) -> io::Result<()> {
+    match std::fs::read_dir(paths.sessions()) {
+        Err(e) if e.kind() != io::ErrorKind::NotFound => Err(e),
+        _ => Ok(()),
+    }
+}
+
 /// Every session that has a directory, with whether its host lives, by name.
 #[must_use]
 pub fn list(paths: &Paths) -> Vec<(SessionName, bool)> {

@@ -213,6 +213,8 @@ pub struct Host {
     reached_deep: bool,
     /// When the session's file is to be written.
     session_file_at: Option<Stamp>,
+    /// The line of the journal at which the state that it tells of began.
+    session_file_of: u64,
     goodbye: Option<Stamp>,
     /// When it was last looked at what is due by time.
     last_housekeeping: Stamp,
@@ -311,6 +313,7 @@ impl Host {
             settled: None,
             reached_deep: false,
             session_file_at: None,
+            session_file_of: 0,
             goodbye: None,
             last_housekeeping: Stamp(0),
         });
@@ -378,6 +381,7 @@ impl Host {
                 self.perform(action);
             }
         }
+        self.note_turn();
     }
 
     fn begin_journal(&mut self) -> std::io::Result<()> {

@@ -34,7 +34,10 @@ impl Host {
             Action::PassKeys => self.pass_keys(),
             Action::ReleaseKeys { draft } => self.release_keys(draft),
             Action::Type { typing } => self.type_for_supervisor(&typing),
-            Action::Follow { conversation, transcript } => {
+            Action::Follow { conversation, transcript, anew } => {
+                if anew {
+                    self.watching.goal = None;
+                }
                 self.follow(&conversation, transcript.as_deref());
                 self.recall_ask(&conversation);
             }

@@ -8,6 +8,7 @@ use super::Host;
 use super::log::log;
 use crate::core::process::ProcessEnd;
 use crate::core::supervisor::phase::Cause;
+use crate::core::supervisor::state::State;
 use crate::core::time::WallTime;
 use crate::fs::atomic;
 
@@ -77,6 +78,17 @@ impl Host {
     /// The same in a moment: a terminal waits for the first bytes.
     pub(super) fn write_session_file_soon(&mut self) {
         self.session_file_at = Some(self.clock.now().after(SOON_MS));
+    }
+
+    /// Where a turn is over its figures are written down, for who comes when the host is gone.
+    pub(super) fn note_turn(&mut self) {
+        let entered = self.recorder.supervisor.entered().1;
+        if entered != self.session_file_of {
+            self.session_file_of = entered;
+            if self.recorder.supervisor.state().state == State::Idle {
+                self.write_session_file_soon();
+            }
+        }
     }
 
     pub(super) fn write_session_file_when_due(&mut self) {

@@ -43,6 +43,7 @@ pub fn item_002_clear_begins_another_conversation_and_it_is_followed(kind: Kind)
     let submitted = world.wait_decision("delivery.submitted", 1);
     let first = main_requests(&world, &text_of(&submitted, "conversation")).into_iter().next().unwrap();
     assert!(first.contains(&format!("Previous Session: {new}")), "the handoff is of the conversation that asked");
+    assert!(first.contains("Say hello to me, newly.") && !first.contains("Say hello to me."), "the goal is what came after `/clear`");
     world.leave(term);
 }
 

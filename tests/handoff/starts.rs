@@ -394,7 +394,19 @@ fn a_start_loads_what_was_made_in_its_directory_before_anything_newer() {
     });
     let transcript = transcript(&world, OTHER, &lines.collect::<Vec<_>>());
     let newer = there(&["handoff", "create", "--transcript", transcript.to_str().unwrap()]);
-    assert_eq!((world.ask(&["handoff", "id"]).trim(), there(&["handoff", "id"])), (here.as_str(), newer));
+    assert_eq!((world.ask(&["handoff", "id"]).trim(), there(&["handoff", "id"])), (here.as_str(), newer.clone()));
+    // What is over is shown where it was made, and is nobody's path.
+    there(&["handoff", "clear", &newer]);
+    world.ask(&["handoff", "clear", &here]);
+    assert!(there(&["handoff", "show"]).contains(&newer) && world.ask(&["handoff", "show"]).contains(&here));
+    let empty = world.project.with_file_name("empty");
+    std::fs::create_dir(&empty).unwrap();
+    for verb in ["show", "path"] {
+        let nothing = Command::new(hopty()).args(["handoff", verb]).env_clear().envs(world.env.clone()).current_dir(&empty).output();
+        assert_eq!(nothing.unwrap().status.code(), Some(1), "{verb}");
+    }
+    assert_eq!(world.hopty(&["handoff", "path"]).status.code(), Some(1));
+    let here = create(&world);
     let said = text(&world.hopty(&["--detached", "--handoff"]).stderr);
     assert!(!said.contains("was made in"), "{said}");
     assert_eq!(world.wait_decision("handoff.consumed", 1)["handoff"], here.as_str());

@@ -11,14 +11,18 @@ use crate::core::handoff::text::safe;
 use crate::core::ids::{Channel, HandoffId};
 use crate::io::clock::Clock;
 
-/// The handoff that `show` and `path` are about: by its id, the one that waits here, else the newest.
+/// The handoff that `show` is about: by its id, the one that waits here, else the last one of here that is over.
 fn meant(place: &Place, which: &Which) -> Result<HandoffId, Failed> {
     let missing = match place.find(which) {
         Ok(id) => return Ok(id),
         Err(failed) if which.id.is_some() => return Err(failed),
         Err(failed) => failed,
     };
-    let newest = place.store.list(Some(&place.channel(&which.at))).map_err(store_failed)?.into_iter().next();
+    let channel = place.channel(&which.at);
+    let known = place.store.list(Some(&channel)).map_err(store_failed)?;
+    // Unrelated directories share one channel, unless that was asked for by its name.
+    let (shared, here) = (which.at.channel.is_none() && channel == Channel::global(), place.dir());
+    let newest = known.into_iter().find(|(_, entry)| !shared || *entry.working_dir == *here.to_string_lossy());
     newest.map(|(_, entry)| entry.id).ok_or(missing)
 }
 
@@ -90,7 +94,7 @@ pub(in crate::cli) fn age(ms: i64) -> String {
 }
 
 pub(super) fn path(place: &Place, which: &Which, record: bool) -> Result<u8, Failed> {
-    let id = meant(place, which)?;
+    let id = place.find(which)?;
     let dir = place.store.record_dir(&id);
     let document = dir.join("handoff.md");
     let shown = if record { &dir } else { &document };

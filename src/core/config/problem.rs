@@ -40,13 +40,13 @@ impl fmt::Display for Source {
 #[derive(Clone, Debug, PartialEq, Eq, Error)]
 pub enum ProblemKind {
     /// The file is no TOML; all of it is left out.
-    #[error("not valid TOML, the file is ignored: {0}")]
+    #[error("not valid TOML, so none of the file counts: {0}")]
     Syntax(String),
     /// The file is larger than a configuration can be; all of it is left out.
-    #[error("the file is larger than {0} bytes and is ignored")]
+    #[error("the file is larger than {0} bytes, and none of it counts")]
     TooLarge(usize),
     /// The file is there and cannot be read, or is none; all of it is left out.
-    #[error("the file cannot be read and is ignored: {0}")]
+    #[error("the file cannot be read: {0}")]
     Unreadable(String),
     /// No such key.
     #[error("unknown key {key}; the nearest known key is {nearest}")]

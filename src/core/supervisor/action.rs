@@ -232,6 +232,9 @@ pub enum Action {
         conversation: ConversationId,
         /// Its file, when a hook named it.
         transcript: Option<String>,
+        /// A person began other work with it (`/clear`, `/resume`): the goal of the conversations before is not its own.
+        #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+        anew: bool,
     },
     /// Remove the signal file that was obeyed.
     ConsumeSignal {

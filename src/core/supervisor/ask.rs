@@ -8,7 +8,7 @@ use serde::{Deserialize, Serialize};
 
 use super::action::{Action, DecisionKind, HookAnswer, RestartBy, Told};
 use super::phase::{Phase, Request};
-use super::{Agent, Supervisor};
+use super::{Agent, Supervisor, Turn};
 use crate::core::config::{AskDefault, RestartMode};
 use crate::core::context::Level;
 use crate::core::time::Stamp;
@@ -68,6 +68,18 @@ impl Supervisor {
         // Clients are told, and Claude shows it with the answer of the next hook.
         self.word = Some(format!("hopty: {text}"));
         out.push(Action::Notice { about: DecisionKind::LevelCrossed, text });
+    }
+
+    /// The window is all but full. In the middle of a turn no question can be put before Claude compacts: what a time-out does
+    /// is done now.
+    pub(super) fn ask_late(&mut self, now: Stamp, out: &mut Vec<Action>) {
+        let unasked = matches!(self.ask, Ask::Silent | Ask::Due { .. }) && self.phase == Phase::Running;
+        if unasked && self.turn == Turn::Busy && self.policy.config.restart.ask_default == AskDefault::Handoff {
+            self.ask = Ask::Silent;
+            self.level_request(now, Level::Hard, out);
+        } else {
+            self.ask_is_due(now, out);
+        }
     }
 
     /// A person has typed a prompt, and is there: the answer to this hook may carry the question.

@@ -12,6 +12,10 @@ use crate::core::time::Stamp;
 
 impl Supervisor {
     pub(super) fn change_conversation(&mut self, id: ConversationId, transcript: Option<String>, why: &str, out: &mut Vec<Action>) {
+        self.follow(id, transcript, why, false, out);
+    }
+
+    fn follow(&mut self, id: ConversationId, transcript: Option<String>, why: &str, anew: bool, out: &mut Vec<Action>) {
         if !self.is_current(&id) {
             let sentence = format!("Conversation {id} is followed from now on: {why}.");
             let named = id.clone();
@@ -27,7 +31,7 @@ impl Supervisor {
             self.halts.forget();
             self.progress = Progress::default();
         }
-        out.push(Action::Follow { conversation: id, transcript });
+        out.push(Action::Follow { conversation: id, transcript, anew });
     }
 
     pub(super) fn session_start(&mut self, now: Stamp, id: u64, hook: &Hook, out: &mut Vec<Action>) {
@@ -42,7 +46,9 @@ impl Supervisor {
             _ => "Claude began it",
         };
         let other = !self.is_current(&named);
-        self.change_conversation(named, hook.transcript.clone(), why, out);
+        // An old Claude that is resumed after a crash begins a conversation of its own, too; that is a run's first.
+        let by_person = hook.source == Some(Source::Clear) || hook.source == Some(Source::Resume) && self.turn != Turn::Unknown;
+        self.follow(named, hook.transcript.clone(), why, other && by_person, out);
         self.spoken |= hook.source == Some(Source::Resume);
         if self.turn == Turn::Unknown || other {
             self.set_turn(now, Turn::Idle);

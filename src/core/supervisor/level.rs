@@ -45,6 +45,7 @@ impl Supervisor {
         }
         match self.policy.config.restart.mode {
             RestartMode::Auto if level >= Level::Handoff => self.level_request(now, level, out),
+            RestartMode::Ask if level == Level::Hard => self.ask_late(now, out),
             RestartMode::Ask => self.ask_is_due(now, out),
             RestartMode::Auto | RestartMode::Manual => {}
         }

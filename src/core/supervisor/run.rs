@@ -94,7 +94,7 @@ impl Supervisor {
             return;
         }
         if let Some(id) = self.conversation.clone() {
-            out.push(Action::Follow { conversation: id, transcript: None });
+            out.push(Action::Follow { conversation: id, transcript: None, anew: false });
         }
         match plan.handoff.clone() {
             Some(handoff) if self.policy.agent == Agent::Claude => {

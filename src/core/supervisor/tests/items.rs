@@ -33,7 +33,7 @@ fn item_009_the_file_that_is_followed_is_the_one_that_claude_names() {
         .all
         .iter()
         .filter_map(|action| match action {
-            Action::Follow { conversation, transcript } => Some((conversation.clone(), transcript.as_deref())),
+            Action::Follow { conversation, transcript, .. } => Some((conversation.clone(), transcript.as_deref())),
             _ => None,
         })
         .collect();

@@ -50,6 +50,22 @@ fn without_an_answer_it_acts_as_configured() {
     assert_eq!(s.prompt(PromptOf::Person), "let 3 go", "once");
 }
 
+/// A turn that runs from below `ask` to the window's end lets nobody be asked.
+#[test]
+fn in_the_middle_of_a_turn_level_hard_does_not_wait_to_be_asked() {
+    let mut s = Session::busy(asking());
+    assert_eq!(s.usage(85), "level.crossed, notice");
+    assert!(s.usage(92).starts_with("level.crossed, restart.requested, wait"), "{}", s.sentences());
+    let mut s = Session::idle(asking());
+    assert_eq!(s.usage(92), "level.crossed, notice", "no request is on its way, and the next prompt carries the question");
+    assert!(s.prompt(PromptOf::Person).starts_with("tell Ask"));
+    let mut s = Session::put();
+    assert_eq!(s.usage(92), "level.crossed", "it is being asked");
+    let mut policy = asking();
+    policy.config.restart.ask_default = AskDefault::Nothing;
+    assert_eq!(Session::busy(policy).usage(92), "level.crossed, notice");
+}
+
 #[test]
 fn yes_hands_over_at_once() {
     let mut s = Session::put();
