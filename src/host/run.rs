@@ -10,6 +10,7 @@ use super::unread::Unread;
 use super::{Host, repaint};
 use crate::core::ids::ConversationId;
 use crate::core::process::{ProcessEnd, Signal};
+use crate::core::supervisor::Agent;
 use crate::core::supervisor::event::Event;
 use crate::core::supervisor::phase::{Phase, StartKind, StopFor};
 use crate::core::supervisor::shown::ScreenFacts;
@@ -20,7 +21,7 @@ use crate::io::fd::read_some;
 use crate::io::memory;
 use crate::io::outbuf::OutBuf;
 use crate::io::poll::Ready as Readiness;
-use crate::io::process::{Process, own_children};
+use crate::io::process::{Process, ignores, own_children};
 use crate::pty::open::Pty;
 use crate::pty::spawn::{SpawnError, spawn};
 use crate::pty::{ahead, child};
@@ -373,11 +374,11 @@ impl Host {
         if signal == Signal::TERM && matches!(self.phase(), Phase::Stopping { why: StopFor::Restart { .. }, .. }) {
             self.mute();
         }
-        if let Some(run) = &self.run
-            && run.ended.is_none()
-            && run.end.is_none()
-        {
-            let _ = child::signal(run.pid, signal, group);
+        let Some(run) = self.run.as_ref().filter(|run| run.ended.is_none() && run.end.is_none()) else { return };
+        let _ = child::signal(run.pid, signal, group);
+        // A shell at its prompt ignores SIGTERM, and ends as it does when its window is closed.
+        if signal == Signal::TERM && self.launch.agent == Agent::Plain && ignores(run.pid, signal) {
+            let _ = child::signal(run.pid, Signal::HUP, group);
         }
     }
 

@@ -257,6 +257,22 @@ fn nothing_decided_yet_is_said() {
     assert_fails(&world.hopty(&["why", "empty"]), 1, "nothing was decided yet");
 }
 
+/// A shell at its prompt ignores SIGTERM.
+#[test]
+fn stop_ends_a_shell_as_the_closing_of_its_window_does() {
+    let mut world = world();
+    let history = world.home.join("history");
+    world.set("HISTFILE", history.to_str().unwrap());
+    detached(&world, "one", &["bash", "--norc", "-i"]);
+    world.ask(&["send", "one", "echo remember this\n"]);
+    world.ask(&["wait", "one", "text=^remember this"]);
+    world.ask(&["stop", "one"]);
+    assert!(std::fs::read_to_string(&history).unwrap().contains("echo remember this"));
+    let log = world.ask(&["log", "one"]);
+    assert!(log.contains("SIGHUP") && !log.contains("stop.killed"), "{log}");
+    world.assert_nothing_left();
+}
+
 #[test]
 fn stop_returns_when_nothing_is_left() {
     let world = world();
