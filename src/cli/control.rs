@@ -2,7 +2,7 @@
 
 use std::io::{BufRead, BufReader, Write};
 use std::os::unix::net::UnixStream;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
 
 use serde_json::{Value, json};
@@ -83,7 +83,11 @@ pub(super) fn live(paths: &Paths, given: Option<&str>, rule: Rule) -> Result<Ses
     match (nearest.as_slice(), alive.as_slice(), rule) {
         ([one], _, _) => Ok((*one).clone()),
         ([], [one], Rule::Any) => Ok(one.clone()),
-        ([], [], _) => Err(Failed::new(3, "no session is running").hint(none_runs(!all.is_empty()))),
+        ([], [], _) => {
+            let last = last_of(paths, all.iter().map(|(name, _)| name), &here);
+            let last = last.map_or_else(String::new, |name| format!("; the last one here was {name}: `hopty why {name}`"));
+            Err(Failed::new(3, "no session is running").hint(none_runs(!all.is_empty()) + &last))
+        }
         ([], several, Rule::Careful) => {
             let names: Vec<&str> = several.iter().map(SessionName::as_str).collect();
             Err(Failed::new(3, "no session runs in this directory")
@@ -95,6 +99,13 @@ pub(super) fn live(paths: &Paths, given: Option<&str>, rule: Rule) -> Result<Ses
             Err(Failed::new(3, "several may be meant").about(names.join(", ")).hint("give the session's name"))
         }
     }
+}
+
+/// The session of a directory that was written down last.
+fn last_of<'a>(paths: &Paths, names: impl Iterator<Item = &'a SessionName>, dir: &Path) -> Option<&'a SessionName> {
+    let written =
+        |name: &SessionName| std::fs::metadata(paths.session(name).join("session.json")).and_then(|meta| meta.modified()).ok();
+    names.filter(|name| dir_of(paths, name).as_deref() == Some(dir)).max_by_key(|name| written(name))
 }
 
 /// What can be done where no session runs; `ended`: one has ended, of which `why` and others can still tell.

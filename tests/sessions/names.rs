@@ -54,6 +54,10 @@ fn inside_then_nearest_directory_then_the_only_one() {
     assert_eq!(name_of(&at(&world, &inner, &status, Some("gone"))), "inner");
     assert_eq!(name_of(&at(&world, &inner, &status, Some("../etc"))), "inner");
     end_all(&world);
+    // None is guessed that is over, but the last one of here is named.
+    let output = at(&world, &inner, &["why"], None);
+    assert_fails(&output, 3, "no session is running");
+    assert!(text(&output.stderr).contains("; the last one here was inner: `hopty why inner`"), "{output:?}");
 }
 
 #[test]
