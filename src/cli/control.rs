@@ -21,6 +21,9 @@ pub(super) const CONNECT: Duration = Duration::from_secs(5);
 /// How long it gets to make its socket again.
 const REBIND: Duration = Duration::from_millis(500);
 
+/// Edits between a name that no session has and the one that may be meant.
+const SLIP: usize = 2;
+
 /// How the one session that a verb is about is found.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Rule {
@@ -129,9 +132,6 @@ pub(super) fn bad_name(text: &str) -> Failed {
         .about(shown)
         .hint("names have 1 to 48 lower-case letters, digits, `.`, `_` and `-`, a letter or digit first")
 }
-
-/// Edits between a name that no session has and the one that may be meant.
-const SLIP: usize = 2;
 
 /// That sessions can be looked for at all.
 pub(super) fn readable(paths: &Paths) -> Result<(), Failed> {

@@ -39,7 +39,8 @@ pub(super) fn screen(given: Option<&str>, history: bool, form: PictureForm) -> R
 fn last(paths: &Paths, name: &str) -> Option<(SessionName, Value)> {
     let name = name.parse().ok()?;
     let text = std::fs::read(paths.last_screen(&name)).ok()?;
-    Some((name, serde_json::from_slice(&text).ok()?))
+    let last: Value = serde_json::from_slice(&text).ok()?;
+    (last["degraded"] == json!(false)).then_some((name, last))
 }
 
 /// The picture of what a host answers.

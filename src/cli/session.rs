@@ -144,16 +144,15 @@ pub(super) fn restart(given: Option<&str>, now: bool, no_handoff: bool, wait: bo
     let paths = paths()?;
     let name = live(&paths, given, Rule::Any)?;
     let mut control = Control::connect(&paths, &name, if wait { None } else { Some(ANSWER) })?;
-    // Claude, which asks from its own turn, is not to be led to cut it short.
-    let inside = std::env::var("HOPTY_SESSION").is_ok_and(|own| own == name.as_str());
-    let held = held_up(&control.ask(json!({"do": "status"}))?).filter(|_| !now && !inside);
+    // For people: to scripts it is neither an answer nor an error, and Claude is not to be led to cut its own turn short.
+    let told = !now && !as_json && std::io::stderr().is_terminal();
+    let held = if told { held_up(&control.ask(json!({"do": "status"}))?) } else { None };
     let accepted = control.ask(json!({"do": "restart", "now": now, "no_handoff": no_handoff, "wait": wait}))?;
     if as_json {
         say(format_args!("{accepted}"))?;
     } else {
         say(format_args!("restart of {name} requested: waiting for a safe point"))?;
-        // For scripts it is neither an answer nor an error.
-        if let Some(what) = held.filter(|_| std::io::stderr().is_terminal()) {
+        if let Some(what) = held {
             eprintln!("hint: {what}; `hopty restart {name} --now` does not wait for that");
         }
     }

@@ -29,15 +29,6 @@ pub struct Stat {
     pub start: u64,
 }
 
-/// Whether a process ignores a signal (`SigIgn` of Linux's `/proc/PID/status`); `false` where that is not told.
-#[must_use]
-pub fn ignores(pid: i32, signal: Signal) -> bool {
-    let status = std::fs::read_to_string(format!("/proc/{pid}/status")).unwrap_or_default();
-    let ignored = status.lines().find_map(|line| u64::from_str_radix(line.strip_prefix("SigIgn:")?.trim(), 16).ok());
-    let bit = u32::try_from(signal.0 - 1).ok().and_then(|bit| 1u64.checked_shl(bit));
-    ignored.zip(bit).is_some_and(|(ignored, bit)| ignored & bit != 0)
-}
-
 impl Stat {
     /// Reads it; `None` when there is no such process.
     #[must_use]
@@ -239,6 +230,15 @@ pub fn call_oneself(name: &CStr) {
 pub fn become_subreaper() {
     // SAFETY: prctl with constants.
     unsafe { libc::prctl(libc::PR_SET_CHILD_SUBREAPER, 1, 0, 0, 0) };
+}
+
+/// Whether a process ignores a signal (`SigIgn` of Linux's `/proc/PID/status`); `false` where that is not told.
+#[must_use]
+pub fn ignores(pid: i32, signal: Signal) -> bool {
+    let status = std::fs::read_to_string(format!("/proc/{pid}/status")).unwrap_or_default();
+    let ignored = status.lines().find_map(|line| u64::from_str_radix(line.strip_prefix("SigIgn:")?.trim(), 16).ok());
+    let bit = u32::try_from(signal.0 - 1).ok().and_then(|bit| 1u64.checked_shl(bit));
+    ignored.zip(bit).is_some_and(|(ignored, bit)| ignored & bit != 0)
 }
 
 #[cfg(test)]

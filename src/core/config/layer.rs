@@ -188,10 +188,10 @@ impl Layers {
         let Some(rest) = name.strip_prefix("HOPTY_") else { return };
         let Some((section, key)) = rest.split_once('_') else { return };
         let section = section.to_ascii_lowercase();
-        // HOPTY_SESSION, HOPTY_SOCKET and the like are hopty's own marks for the child, not configuration.
         let (path, at) = (format!("{section}.{}", key.to_ascii_lowercase()), Source::Variable(name.chars().take(80).collect()));
         if KEYS.iter().all(|key| key.section != section) {
-            // A section that is misspelt or was left out is still meant for it.
+            // HOPTY_SESSION, HOPTY_SOCKET and the like are hopty's own marks for the child, not configuration. A section that is
+            // misspelt or was left out is still meant for it.
             let bare = rest.to_ascii_lowercase();
             let path = if KEYS.iter().any(|key| key.name == bare) { bare } else { path };
             if KEYS.iter().any(|key| key.name == path || distance(&key.path(), &path) <= SLIP) {

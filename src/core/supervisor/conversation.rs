@@ -11,11 +11,15 @@ use crate::core::ids::ConversationId;
 use crate::core::time::Stamp;
 
 impl Supervisor {
-    pub(super) fn change_conversation(&mut self, id: ConversationId, transcript: Option<String>, why: &str, out: &mut Vec<Action>) {
-        self.follow(id, transcript, why, false, out);
-    }
-
-    fn follow(&mut self, id: ConversationId, transcript: Option<String>, why: &str, anew: bool, out: &mut Vec<Action>) {
+    /// `anew`: a person began other work with it.
+    pub(super) fn change_conversation(
+        &mut self,
+        id: ConversationId,
+        transcript: Option<String>,
+        why: &str,
+        anew: bool,
+        out: &mut Vec<Action>,
+    ) {
         if !self.is_current(&id) {
             let sentence = format!("Conversation {id} is followed from now on: {why}.");
             let named = id.clone();
@@ -48,7 +52,7 @@ impl Supervisor {
         let other = !self.is_current(&named);
         // An old Claude that is resumed after a crash begins a conversation of its own, too; that is a run's first.
         let by_person = hook.source == Some(Source::Clear) || hook.source == Some(Source::Resume) && self.turn != Turn::Unknown;
-        self.follow(named, hook.transcript.clone(), why, other && by_person, out);
+        self.change_conversation(named, hook.transcript.clone(), why, other && by_person, out);
         self.spoken |= hook.source == Some(Source::Resume);
         if self.turn == Turn::Unknown || other {
             self.set_turn(now, Turn::Idle);

@@ -271,7 +271,7 @@ impl Supervisor {
             && !self.is_current(id)
             && self.pid.is_some()
         {
-            self.change_conversation(id.clone(), None, "its sessions file names it", out);
+            self.change_conversation(id.clone(), None, "its sessions file names it", false, out);
         }
         self.settle_on_status(now, out);
     }

@@ -262,7 +262,7 @@ pub(super) fn is_random(value: &str) -> bool {
     let letters = value.bytes().filter(u8::is_ascii_alphabetic).count();
     let parts = || value.split(['-', '_', '.', '/', ':', '+', '=']);
     let first = value.split('-').next().unwrap_or_default().len();
-    // `XXXXX-XXXXX-XXXXX`
+    // Groups of one length, as keys of licences have them.
     if first >= 4 && digits >= 3 && letters >= 1 && value.split('-').count() >= 3 && value.split('-').all(|part| part.len() == first) {
         return true;
     }
