@@ -27,6 +27,7 @@ pub(super) fn screen(given: Option<&str>, history: bool, form: PictureForm) -> R
         Err(ended) => {
             if let Some((name, last)) = given.filter(|_| !form.json).and_then(|name| last(&paths, name)) {
                 draw(&name, &last, Lines::Screen, form)?;
+                return Err(ended.hint(format!("this is what it left on its screen; `hopty why {name}` says how it ended")));
             }
             return Err(ended);
         }

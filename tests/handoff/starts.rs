@@ -3,7 +3,7 @@
 use std::process::Command;
 
 use hopty::standin::script::{Reply, Script};
-use serde_json::json;
+use serde_json::{Value, json};
 
 use super::steps::*;
 use super::support::claude::{Kind, hopty};
@@ -412,4 +412,19 @@ fn a_start_loads_what_was_made_in_its_directory_before_anything_newer() {
     assert_eq!(world.wait_decision("handoff.consumed", 1)["handoff"], here.as_str());
     world.ask(&["stop", "--kill", "proj"]);
     world.assert_nothing_left();
+}
+
+/// Whoever comes when the host is gone reads them there.
+#[test]
+fn the_figures_of_a_turn_that_is_over_are_written_down() {
+    let world = world();
+    let term = greeted(&world);
+    world.wait_state("idle");
+    let tokens = world.status()["context"]["tokens"].clone();
+    assert_eq!(tokens.as_u64().map(|tokens| tokens >= 3000), Some(true), "{tokens}");
+    wait_for("the figure", || {
+        let session: Value = serde_json::from_slice(&std::fs::read(world.session_dir().join("session.json")).ok()?).ok()?;
+        (session["context"]["tokens"] == tokens && session["state"] == "idle").then_some(())
+    });
+    world.leave(term);
 }
