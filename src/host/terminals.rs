@@ -134,7 +134,9 @@ impl Host {
         if self.run.as_ref().is_some_and(|run| run.end.is_none() && Stat::of(run.pid).is_some_and(|stat| stat.state == b'T')) {
             self.suspend_leader();
         }
+        // The program ended before its first client was here.
         if self.exit.is_some() {
+            self.keep_last_screen(true);
             let message = self.last_word();
             self.say_bye(id, "ended", message.as_deref());
         }
