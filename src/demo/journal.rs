@@ -114,13 +114,13 @@ impl Journal {
     }
 
     fn line(&mut self, line: &Value) {
+        // One clock for all lines, or what was read and what was decided on it change places.
         let t = line["t"].as_u64().unwrap_or(0);
-        let at = line["at"].as_str().and_then(WallTime::parse);
+        let at = self.begun.after(t);
         if line.get("open").is_some() {
-            let t = i64::try_from(t).unwrap_or(0);
-            self.begun = WallTime(at.unwrap_or_default().0 - t);
+            let opened = line["at"].as_str().and_then(WallTime::parse).unwrap_or_default();
+            self.begun = WallTime(opened.0 - i64::try_from(t).unwrap_or(0));
         } else if let Some(decision) = line.get("decision") {
-            let at = at.unwrap_or_else(|| self.begun.after(t));
             let text = |key: &str| text(&decision[key]);
             self.decisions.push(Decision {
                 at,
@@ -135,17 +135,12 @@ impl Journal {
             match event["kind"].as_str() {
                 Some("usage") => {
                     let number = |key: &str| event[key].as_u64().unwrap_or(0);
-                    self.usages.push(Usage {
-                        at: self.begun.after(t),
-                        conversation,
-                        tokens: number("tokens"),
-                        window: number("window"),
-                    });
+                    self.usages.push(Usage { at, conversation, tokens: number("tokens"), window: number("window") });
                 }
                 Some("hook") => {
                     let hook = &event["hook"];
                     let (event, conversation) = (text(&hook["event"]), text(&hook["conversation"]));
-                    self.hooks.push(Hook { at: self.begun.after(t), event, conversation });
+                    self.hooks.push(Hook { at, event, conversation });
                 }
                 _ => {}
             }
@@ -210,11 +205,13 @@ mod tests {
         writeln!(file, "no json").unwrap();
         writeln!(file, r#"{{"seq":4,"t":31,"action":{{"kind":"type","typing":{{"what":"enter"}}}}}}"#).unwrap();
         let decision = r#"{"kind":"handoff.saved","handoff":"HO-1","sentence":"Saved."}"#;
-        writeln!(file, r#"{{"seq":5,"t":40,"at":"2026-11-20T14:00:00.040Z","decision":{decision}}}"#).unwrap();
+        // Rounded down where what it was decided on was rounded up.
+        writeln!(file, r#"{{"seq":5,"t":40,"at":"2026-11-20T14:00:00.039Z","decision":{decision}}}"#).unwrap();
         assert!(journal.read());
         assert_eq!(journal.hooks[0].at.rfc3339_ms(), "2026-11-20T14:00:00.030Z");
         assert_eq!(journal.enters, 1);
-        assert_eq!(journal.first("handoff.saved").unwrap().handoff, "HO-1");
+        let saved = journal.first("handoff.saved").unwrap();
+        assert_eq!((saved.handoff.as_str(), saved.at.rfc3339_ms().as_str()), ("HO-1", "2026-11-20T14:00:00.040Z"));
         assert_eq!(journal.first("delivery.started"), None);
     }
 }
