@@ -173,6 +173,16 @@ fn the_configuration_says_where_each_value_came_from() {
     let mode = json.as_array().unwrap().iter().find(|key| key["key"] == "restart.mode").unwrap();
     assert_eq!((&mode["value"], &mode["default"], &mode["from"]), (&"ask".into(), &"auto".into(), &"user".into()));
     assert_eq!(ask(&["config", "check"]).1, "the configuration is right: 4 keys are set\n");
+    let conf = home.0.path().join(".claude/claudikins-acm.conf");
+    std::fs::create_dir_all(conf.parent().unwrap()).unwrap();
+    std::fs::write(&conf, "SNOOZE_DURATION=60\nTHRESHOLD=45\n").unwrap();
+    let shown = ask(&["config"]).1;
+    let line = shown.lines().find(|line| line.starts_with("ask = { percent = 45 }")).unwrap();
+    assert!(line.ends_with("/.claude/claudikins-acm.conf:2"), "{line}");
+    std::fs::write(&conf, "THRESHOLD=much\n").unwrap();
+    let told = ask(&["config", "check"]);
+    assert!(told.0 == Some(2) && told.1.contains("/.claude/claudikins-acm.conf:1: context.ask: must be"), "{told:?}");
+    std::fs::remove_file(conf).unwrap();
     std::fs::write(&file, "[restart]\nmod = 1\n[context]\nhart = 2\nask = 3\n").unwrap();
     let lines: Vec<String> = ask(&["config", "check"]).1.lines().map(|l| l.split(": ").next().unwrap().to_owned()).collect();
     assert!(lines.len() == 3 && lines.iter().zip([2, 4, 5]).all(|(at, line)| at.ends_with(&format!(".toml:{line}"))), "{lines:?}");

@@ -75,7 +75,7 @@ fn bad(about: &'static str, found: impl Into<String>, fix: impl Into<String>) ->
 
 pub(super) fn check(as_json: bool) -> Result<u8, Failed> {
     let paths = paths()?;
-    let resolved = settings::resolved(Some(paths.config_file()), &[]);
+    let resolved = settings::resolved(Some(&paths), &[]);
     let mut found = claude(&paths, &resolved.config);
     for (n, problem) in (1..).zip(&resolved.problems) {
         let finding = bad("configuration", problem.to_string(), "correct it: `hopty config show` has what is in force");

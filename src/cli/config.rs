@@ -53,7 +53,7 @@ pub(super) fn verb(verb: &ConfigVerb) -> Result<u8, Failed> {
 }
 
 fn show(paths: &Paths, as_json: bool) -> Result<u8, Failed> {
-    let resolved = settings::resolved(Some(paths.config_file()), &[]);
+    let resolved = settings::resolved(Some(paths), &[]);
     let values = table(&resolved.config)?;
     if as_json {
         let defaults = table(&Config::default())?;
@@ -76,7 +76,7 @@ fn show(paths: &Paths, as_json: bool) -> Result<u8, Failed> {
 }
 
 fn check(paths: &Paths) -> Result<u8, Failed> {
-    let resolved = settings::resolved(Some(paths.config_file()), &[]);
+    let resolved = settings::resolved(Some(paths), &[]);
     if resolved.problems.is_empty() {
         say(format_args!("the configuration is right: {}", how_many_set(&resolved)))?;
         return Ok(0);
@@ -90,7 +90,11 @@ fn check(paths: &Paths) -> Result<u8, Failed> {
 
 /// How much of it is not as it comes.
 pub(super) fn how_many_set(resolved: &Resolved) -> String {
-    match KEYS.iter().filter(|key| !matches!(origin(key, resolved), Origin::Default | Origin::Profile(_))).count() {
+    match KEYS
+        .iter()
+        .filter(|key| !matches!(origin(key, resolved), Origin::Default | Origin::Profile(_) | Origin::ProfileFile(_)))
+        .count()
+    {
         0 => "every key has its default".to_owned(),
         1 => "1 key is set".to_owned(),
         n => format!("{n} keys are set"),
@@ -166,7 +170,9 @@ fn from(key: &Key, resolved: &Resolved) -> String {
     match origin(key, resolved) {
         Origin::Default => "default".to_owned(),
         Origin::Profile(name) => format!("profile {name}"),
-        Origin::User(at) | Origin::Project(at) | Origin::Environment(at) | Origin::Flag(at) => visible(&at.to_string()),
+        Origin::ProfileFile(at) | Origin::User(at) | Origin::Project(at) | Origin::Environment(at) | Origin::Flag(at) => {
+            visible(&at.to_string())
+        }
     }
 }
 
@@ -175,6 +181,7 @@ fn object(key: &Key, values: &Table, defaults: &Table, resolved: &Resolved) -> V
     let (from, at) = match origin(key, resolved) {
         Origin::Default => ("default", None),
         Origin::Profile(name) => ("profile", Some(name.clone())),
+        Origin::ProfileFile(at) => ("profile", Some(at.to_string())),
         Origin::User(at) => ("user", Some(at.to_string())),
         Origin::Project(at) => ("project", Some(at.to_string())),
         Origin::Environment(at) => ("environment", Some(at.to_string())),

@@ -2,7 +2,7 @@
 
 use std::io::ErrorKind;
 use std::os::unix::fs::FileTypeExt;
-use std::path::{Path, PathBuf};
+use std::path::Path;
 
 use super::error::Failed;
 use crate::core::config::{Config, File, FlagValue, Problem, ProblemKind, Resolved, Source, Sources, resolve};
@@ -16,7 +16,7 @@ pub(super) const HINT: &str = "docs/CONFIG.md has every key and its values, `hop
 
 /// The configuration, and what is wrong with its pieces.
 pub(super) fn load(paths: &Paths, flags: &[FlagValue<'_>]) -> (Config, Vec<Problem>) {
-    let resolved = resolved(Some(paths.config_file()), flags);
+    let resolved = resolved(Some(paths), flags);
     (resolved.config, resolved.problems)
 }
 
@@ -25,9 +25,11 @@ pub(super) fn load_homeless() -> Config {
     resolved(None, &[]).config
 }
 
-/// The configuration with its history; `user_path` is the file of the user's.
-pub(super) fn resolved(user_path: Option<PathBuf>, flags: &[FlagValue<'_>]) -> Resolved {
-    let project_path = std::env::current_dir().unwrap_or_default().join(".hopty.toml");
+/// The configuration with its history.
+pub(super) fn resolved(paths: Option<&Paths>, flags: &[FlagValue<'_>]) -> Resolved {
+    let user_path = paths.map(Paths::config_file);
+    let project = std::env::current_dir().unwrap_or_default();
+    let project_path = project.join(".hopty.toml");
     let mut unreadable = Vec::new();
     let mut text_of = |path: &Path| {
         read(path).unwrap_or_else(|kind| {
@@ -35,17 +37,27 @@ pub(super) fn resolved(user_path: Option<PathBuf>, flags: &[FlagValue<'_>]) -> R
             None
         })
     };
-    let (user, project) = (user_path.as_deref().and_then(&mut text_of), text_of(&project_path));
+    let (user, own) = (user_path.as_deref().and_then(&mut text_of), text_of(&project_path));
     let user_path = user_path.unwrap_or_default();
     let env: Vec<(String, String)> =
         std::env::vars_os().filter_map(|(n, v)| Some((n.into_string().ok()?, v.into_string().ok()?))).collect();
     let (user_name, project_name) = (user_path.display().to_string(), project_path.display().to_string());
-    let mut resolved = resolve(&Sources {
+    let mut sources = Sources {
         user: user.as_deref().map(|text| File { path: &user_name, text }),
-        project: project.as_deref().map(|text| File { path: &project_name, text }),
+        project: own.as_deref().map(|text| File { path: &project_name, text }),
         env: &env,
         flags,
-    });
+        document: None,
+    };
+    let mut resolved = resolve(&sources);
+    // Few have chosen a profile whose document has a file, and every client asks.
+    let document_path = paths.and_then(|paths| paths.profile_file(resolved.config.context.profile, &project));
+    let document = document_path.as_deref().and_then(&mut text_of);
+    let document_name = document_path.unwrap_or_default().display().to_string();
+    if let Some(text) = &document {
+        sources.document = Some(File { path: &document_name, text });
+        resolved = resolve(&sources);
+    }
     unreadable.append(&mut resolved.problems);
     resolved.problems = unreadable;
     resolved

@@ -2,6 +2,7 @@
 
 use std::path::{Path, PathBuf};
 
+use crate::core::config::Profile;
 use crate::core::ids::{ConversationId, SessionName};
 
 /// The directories that everything else is below.
@@ -29,6 +30,16 @@ impl Paths {
             claude: absolute("CLAUDE_CONFIG_DIR").unwrap_or_else(|| home.join(".claude")),
             home,
         })
+    }
+
+    /// Where the source document of a profile has its configuration, if it has one.
+    #[must_use]
+    pub fn profile_file(&self, profile: Profile, project: &Path) -> Option<PathBuf> {
+        match profile {
+            Profile::S2 => Some(project.join(".claude/config.yaml")),
+            Profile::S3 => Some(self.claude.join("claudikins-acm.conf")),
+            Profile::Default | Profile::S0 | Profile::S1 | Profile::S4 | Profile::Test => None,
+        }
     }
 
     /// Directory of all sessions.

@@ -102,7 +102,7 @@ impl Records {
         atomic::private_dir(&self.dir)?;
         let dir = self.make_dir(capture)?;
         if let Some(before) = capture.origin.predecessor.as_ref().and_then(|id| self.state(id)) {
-            capture.inherit(before.goal.as_deref(), &before.done);
+            before.pass_on(capture);
         }
         let text = Document::of(capture).render();
         atomic::write(&dir.join("handoff.md"), text.as_bytes())?;

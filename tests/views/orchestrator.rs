@@ -252,18 +252,21 @@ fn item_100_what_config_yaml_sets_has_its_key_and_acts() {
 }
 
 #[test]
-fn the_configuration_of_another_program_is_not_read() {
+fn the_configuration_of_another_program_counts_for_who_chose_its_profile() {
     let config = Config::default();
     let s2 = Profile::S2.levels();
     // threshold, warning_threshold, orchestrator.auto_continue; max_tokens is what the model has unless it is set.
     assert_eq!((s2.handoff.percent, s2.warn.percent), (Some(80.0), Some(70.0)));
     assert_eq!((config.restart.mode.word(), config.context.window), ("auto", 0));
-    let world = world("");
-    std::fs::create_dir_all(below(&world, ".claude")).unwrap();
-    std::fs::write(below(&world, ".claude/config.yaml"), "handoff:\n  threshold: 0.01\n").unwrap();
-    let (term, _) = talk(&world);
-    assert!(!kinds(&world).iter().any(|kind| kind == "level.crossed"));
-    world.leave(term);
+    for (profile, crossed) in [("default", false), ("s2", true)] {
+        let mut world = world("");
+        world.set("HOPTY_CONTEXT_PROFILE", profile);
+        std::fs::create_dir_all(below(&world, ".claude")).unwrap();
+        std::fs::write(below(&world, ".claude/config.yaml"), "handoff:\n  warning_threshold: 0.0001\n").unwrap();
+        let (term, _) = talk(&world);
+        assert_eq!(kinds(&world).iter().any(|kind| kind == "level.crossed"), crossed, "{profile}");
+        world.leave(term);
+    }
 }
 
 fn git(world: &World, args: &[&str]) {

@@ -1,4 +1,4 @@
-//! Layers: defaults < user file < project file < environment < flags, key by key.
+//! Layers: defaults < profile < user file < project file < environment < flags, key by key.
 
 use std::collections::BTreeMap;
 use std::ops::Range;
@@ -7,6 +7,7 @@ use serde::{Deserialize, Serialize};
 use toml::de::{DeTable, DeValue};
 use toml::{Table, Value};
 
+use super::document;
 use super::keys::{KEYS, Key, ProjectMay};
 use super::level::Level;
 use super::problem::{Problem, ProblemKind, Source, distance, nearest, quoted};
@@ -51,6 +52,8 @@ pub struct Sources<'a> {
     pub env: &'a [(String, String)],
     /// Flags; of two for one key the last counts.
     pub flags: &'a [FlagValue<'a>],
+    /// The configuration file of the source document whose profile is chosen, which comes before all of these.
+    pub document: Option<File<'a>>,
 }
 
 /// Where a value came from.
@@ -61,6 +64,8 @@ pub enum Origin {
     Default,
     /// `context.profile`.
     Profile(String),
+    /// The configuration file of the source document whose profile it is.
+    ProfileFile(Source),
     /// The user's file.
     User(Source),
     /// The project's file.
@@ -98,6 +103,9 @@ pub fn resolve(sources: &Sources<'_>) -> Resolved {
     for flag in sources.flags {
         let at = Source::Flag(flag.flag.to_owned());
         layers.text(flag.key, flag.value, &at, Origin::Flag(at.clone()));
+    }
+    if let Some(file) = sources.document {
+        layers.document(file);
     }
     layers.finish()
 }
@@ -224,6 +232,19 @@ impl Layers {
         }
     }
 
+    /// What the file of the profile's source document sets and nobody set otherwise.
+    fn document(&mut self, file: File<'_>) {
+        let profile = self.merged.get("context").and_then(|context| context.get("profile"));
+        let Some(Ok(profile)) = profile.cloned().map(Value::try_into) else { return };
+        for setting in document::settings(profile, file.text) {
+            let by_name = self.origins.get(setting.key).is_some_and(|origin| !matches!(origin, Origin::ProfileFile(_)));
+            if !by_name {
+                let at = Source::File { path: file.path.to_owned(), line: Some(setting.line) };
+                self.text(setting.key, &setting.value, &at, Origin::ProfileFile(at.clone()));
+            }
+        }
+    }
+
     fn finish(mut self) -> Resolved {
         // Each value passed its own check, so this cannot fail; if it ever does, the defaults are a working configuration.
         // Most have set nothing, and every client asks.
@@ -244,6 +265,12 @@ impl Layers {
                     *level = value;
                     self.origins.insert(path.to_owned(), Origin::Profile(profile.word().to_owned()));
                 }
+            }
+            if let Some(mode) = profile.mode()
+                && !self.origins.contains_key("restart.mode")
+            {
+                config.restart.mode = mode;
+                self.origins.insert("restart.mode".to_owned(), Origin::Profile(profile.word().to_owned()));
             }
         }
         Resolved { config, origins: self.origins, problems: self.problems }

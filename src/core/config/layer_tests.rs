@@ -98,7 +98,7 @@ fn each_layer_beats_the_one_below_and_is_named() {
     let project = File { path: "p", text: "[context]\nrearm = 2\nwindow = 2\n[restart]\nmode = \"ask\"" };
     let env = [("HOPTY_CONTEXT_REARM".to_owned(), "3".to_owned()), ("HOPTY_RESTART_MAX_RESTARTS".to_owned(), "7".to_owned())];
     let flags = [FlagValue { flag: "--max-restarts", key: "restart.max_restarts", value: "4" }];
-    let read = resolve(&Sources { user: Some(user), project: Some(project), env: &env, flags: &flags });
+    let read = resolve(&Sources { user: Some(user), project: Some(project), env: &env, flags: &flags, document: None });
     assert_eq!(says(&read), "");
     assert_eq!((read.config.context.rearm, read.config.context.window), (3, 2));
     assert_eq!(read.config.restart.mode, RestartMode::Ask);

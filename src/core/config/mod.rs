@@ -7,6 +7,7 @@
 //! What it does not do: it reads no file and no environment, it prints nothing, and it does not decide whether a problem
 //! is fatal. A verb exits 2 on any [`Problem`]; the drop-in form prints one line and goes on.
 
+mod document;
 mod duration;
 mod keys;
 mod layer;

@@ -1,9 +1,15 @@
-//! Profiles: the levels that each of the source documents worked with (checklist 24, 48 and K2).
+//! Profiles: the levels and the mode that each of the source documents worked with (checklist 24, 48 and K2).
 
 use super::level::{Level, Levels};
-use super::schema::Profile;
+use super::schema::{Profile, RestartMode};
 
 impl Profile {
+    /// The mode this profile puts in the place of the default: who worked by the third document was asked.
+    #[must_use]
+    pub fn mode(self) -> Option<RestartMode> {
+        (self == Profile::S3).then_some(RestartMode::Ask)
+    }
+
     /// The levels this profile puts in the place of the defaults. A level that any layer sets by name keeps its own value.
     #[must_use]
     pub fn levels(self) -> Levels {

@@ -17,6 +17,8 @@ use crate::core::time::WallTime;
 
 /// How many finished things are told.
 const DONE_CAP: usize = 50;
+/// Files of earlier conversations that are told.
+const FILES_CAP: usize = 20;
 
 /// Where a handoff comes from.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -145,6 +147,19 @@ impl Default for Lists {
     }
 }
 
+/// What the handoff before this one says of the conversations before this one.
+#[derive(Clone, Copy, Debug)]
+pub struct Before<'a> {
+    /// The goal.
+    pub goal: Option<&'a str>,
+    /// What was finished, newest first.
+    pub done: &'a [String],
+    /// Files that tools wrote, the last touched first; in two lists, the newer first.
+    pub files: [&'a [String]; 2],
+    /// Questions and answers, newest first.
+    pub decisions: &'a [Decision],
+}
+
 /// Everything that a handoff is made from.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Capture {
@@ -166,6 +181,8 @@ pub struct Capture {
     pub checks: Vec<Check>,
     /// What was finished in the conversations before this one; see [`Capture::inherit`].
     pub done_before: Vec<String>,
+    /// Files that tools wrote in the conversations before this one and not in it, the last touched first.
+    pub files_before: Vec<String>,
     /// How many files were touched in all.
     pub files_count: u64,
     /// Questions and answers, oldest first.
@@ -238,6 +255,7 @@ impl Capture {
             files,
             checks: facts.work().checks().cloned().collect(),
             done_before: Vec::new(),
+            files_before: Vec::new(),
             files_count: facts.files().count(),
             decisions: facts.decisions().cloned().collect(),
             errors: facts.errors().cloned().collect(),
@@ -250,12 +268,24 @@ impl Capture {
     }
 
     /// Takes from the handoff before this one what no transcript of this conversation says: the goal, where this one has
-    /// none of its own, and what was finished. The older is linked by its id and never embedded.
-    pub fn inherit(&mut self, goal: Option<&str>, done: &[String]) {
+    /// none of its own, what was finished, decided and written. The older is linked by its id and never embedded.
+    pub fn inherit(&mut self, before: &Before<'_>) {
+        let line = |text: &String| cut_chars(&safe_line(text), 500);
         if self.goal.as_deref().is_none_or(|goal| goal.trim().is_empty()) {
-            self.goal = goal.map(str::to_owned);
+            self.goal = before.goal.map(str::to_owned);
         }
-        self.done_before = done.iter().take(DONE_CAP).map(|done| cut_chars(&safe_line(done), 500)).collect();
+        self.done_before = before.done.iter().take(DONE_CAP).map(line).collect();
+        self.files_before.clear();
+        for file in before.files.concat() {
+            let file = line(&file);
+            if self.files_before.len() < FILES_CAP && !self.files_before.contains(&file) && !self.files.contains(&file) {
+                self.files_before.push(file);
+            }
+        }
+        let asked_again = |earlier: &Decision| self.decisions.iter().any(|decision| decision.question == earlier.question);
+        let mut decisions: Vec<Decision> = before.decisions.iter().rev().filter(|one| !asked_again(one)).cloned().collect();
+        decisions.append(&mut self.decisions);
+        self.decisions = decisions;
     }
 
     /// What is finished in the whole chain, newest first, each once, at most 50.

@@ -369,7 +369,7 @@ fn twenty_hand_overs_in_a_row_keep_the_goal_and_do_not_grow() {
         let mut next = Capture::new(capture.origin, &facts(&lines));
         if let Some((state, _)) = &before {
             assert_eq!(next.goal, None, "nothing of the frame is taken for a prompt");
-            next.inherit(state.goal.as_deref(), &state.done);
+            state.pass_on(&mut next);
         }
         let (state, document) = (State::of(&next), Document::of(&next));
         let shown = frame(&document, "/r/handoff.md", Budget::default());
@@ -377,14 +377,45 @@ fn twenty_hand_overs_in_a_row_keep_the_goal_and_do_not_grow() {
         assert!(shown.contains(&goal));
         let count = usize::try_from(n).unwrap() + 1;
         assert_eq!((state.done.len(), state.done[0].as_str()), (count, format!("part {n}").as_str()));
+        let earlier: Vec<String> = (0..n).rev().map(|n| format!("/p/part_{n:02}.rs")).collect();
+        assert_eq!(state.files_before, earlier);
         sizes.push((document.render().len(), state.render().len(), shown.encode_utf16().count()));
         before = Some((state, shown));
     }
-    // What grows is the list of what is done, by a line a hand-over, and it ends at 50.
+    // What grows are the lists of what is done and of files, by a line a hand-over; they end at 50 and at 20.
     for pair in sizes[1..].windows(2) {
-        assert!(pair[1].0 <= pair[0].0 + 20 && pair[1].1 <= pair[0].1 + 60, "{sizes:?}");
+        assert!(pair[1].0 <= pair[0].0 + 50 && pair[1].1 <= pair[0].1 + 90, "{sizes:?}");
     }
     assert!(sizes.iter().all(|size| size.2 <= Budget::default().frame), "{sizes:?}");
+}
+
+#[test]
+fn what_was_written_and_decided_in_the_first_conversation_is_told_to_the_third() {
+    let conversation = |file: &str, question: &str, chosen: &str| {
+        captured(&[
+            prompt("Port the engine."),
+            call("w", "Write", json!({"file_path": file})),
+            answer("w", "ok", json!({"type": "create"})),
+            call("q", "AskUserQuestion", json!({"questions": [{"question": question}]})),
+            answer("q", "ok", json!({"questions": [], "answers": {question: chosen}})),
+        ])
+    };
+    let first = State::of(&conversation("/p/lexer.rs", "Which corpus?", "the large one"));
+    let mut second = conversation("/p/parser.rs", "Break the API?", "no");
+    first.pass_on(&mut second);
+    let mut third = conversation("/p/parser.rs", "Which corpus?", "the small one");
+    State::of(&second).pass_on(&mut third);
+    let shown = frame(&Document::of(&third), "/r/handoff.md", Budget::default());
+    let files = "- /p/parser.rs (new)\n\nBefore this conversation:\n\n- /p/lexer.rs\n";
+    assert!(shown.contains(files), "{shown}");
+    assert!(shown.contains("Break the API?") && shown.contains("the small one"), "{shown}");
+    assert!(!shown.contains("the large one"), "asked again, and answered otherwise: {shown}");
+    // A conversation that writes nothing.
+    let mut fourth = captured(&[prompt("Look at it.")]);
+    State::of(&third).pass_on(&mut fourth);
+    let shown = frame(&Document::of(&fourth), "/r/handoff.md", Budget::default());
+    assert!(shown.contains("Before this conversation:\n\n- /p/parser.rs\n- /p/lexer.rs\n"), "{shown}");
+    assert!(shown.contains("the small one"), "{shown}");
 }
 
 #[test]
@@ -398,6 +429,7 @@ fn nothing_that_is_captured_can_make_the_files_large() {
     capture.situation.background = vec![long[..5000].to_owned(); 64];
     capture.files = (0..2000).map(|n| format!("{n}{}", "a/".repeat(2000))).collect();
     capture.done_before = vec![long[..5000].to_owned(); 50];
+    capture.files_before = vec![long[..5000].to_owned(); 20];
     capture.git = Some(GitState {
         changed: (0..2000).map(|n| (".M".to_owned(), format!("{n}{}", "b/".repeat(2000)))).collect(),
         staged: vec![b'x'; 128 << 10],

@@ -232,9 +232,15 @@ fn errors(of: &Capture) -> String {
 }
 
 fn files(of: &Capture) -> String {
-    if of.files.is_empty() {
-        return String::new();
+    let mut text = if of.files.is_empty() { String::new() } else { files_here(of) };
+    if !of.files_before.is_empty() {
+        text.push_str(if text.is_empty() { "Before this conversation:\n\n" } else { "\nBefore this conversation:\n\n" });
+        text.push_str(&list(&of.files_before));
     }
+    text
+}
+
+fn files_here(of: &Capture) -> String {
     let created: std::collections::HashSet<&str> = of.created.iter().map(String::as_str).collect();
     let line = |path: &String| if created.contains(path.as_str()) { format!("{path} (new)") } else { path.clone() };
     let lines: Vec<String> = of.files.iter().take(LISTED).map(line).collect();

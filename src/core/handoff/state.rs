@@ -3,7 +3,7 @@
 use serde::{Deserialize, Serialize};
 
 use super::activity;
-use super::capture::{Capture, GitState};
+use super::capture::{Before, Capture, GitState};
 use super::checkpoint::Checkpoint;
 use super::sections::next_steps;
 use super::text::{cut_bytes, cut_chars, cut_words, safe, safe_line};
@@ -158,6 +158,9 @@ pub struct State {
     /// What is finished in the whole chain, newest first, at most 50.
     #[serde(default)]
     pub done: Vec<String>,
+    /// What was written in the conversations before this one and not in it, the last touched first, at most 20.
+    #[serde(default)]
+    pub files_before: Vec<String>,
     /// The checkpoint of the second source document.
     #[serde(default)]
     pub checkpoint: Checkpoint,
@@ -196,6 +199,18 @@ impl Git {
 }
 
 impl State {
+    /// Gives the handoff after this one what its transcript does not say.
+    pub fn pass_on(&self, next: &mut Capture) {
+        let decided = |row: &DecisionRow| Decision { question: row.question.clone(), answer: row.answer.clone() };
+        let decisions: Vec<Decision> = self.context.recent_decisions.iter().map(decided).collect();
+        next.inherit(&Before {
+            goal: self.goal.as_deref(),
+            done: &self.done,
+            files: [&self.context.key_files_modified, &self.files_before],
+            decisions: &decisions,
+        });
+    }
+
     /// The file's content for what was captured.
     #[must_use]
     pub fn of(capture: &Capture) -> Self {
@@ -255,6 +270,7 @@ impl State {
             draft: situation.draft.as_deref().map(long),
             open_questions: situation.asked.iter().map(|question| line(question)).collect(),
             done: capture.done(),
+            files_before: capture.files_before.iter().map(|path| line(path)).collect(),
             checkpoint: Checkpoint::of(capture),
             transcript: TranscriptCopy::Pending,
         }

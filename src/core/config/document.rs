@@ -1,0 +1,183 @@
+//! The configuration files of the source documents, which count for who chose their profile (checklist 100 and 108).
+//!
+//! They belong to other programs: what else stands in them is passed over, and they are never written.
+
+use super::schema::Profile;
+
+/// A value that stands in one of these files, in hopty's own terms.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(super) struct Setting {
+    /// The key that it sets: `context.ask`.
+    pub(super) key: &'static str,
+    /// Its value, in the form of an environment variable; what is no such value is left as it stands, for the message.
+    pub(super) value: String,
+    /// Its line, from 1.
+    pub(super) line: u32,
+}
+
+/// What `text`, the file of `profile`, sets.
+pub(super) fn settings(profile: Profile, text: &str) -> Vec<Setting> {
+    match profile {
+        Profile::S2 => of_the_orchestrator(text),
+        Profile::S3 => of_the_question(text),
+        Profile::Default | Profile::S0 | Profile::S1 | Profile::S4 | Profile::Test => Vec::new(),
+    }
+}
+
+/// `NAME=VALUE`, as a shell reads it.
+fn of_the_question(text: &str) -> Vec<Setting> {
+    let assigned = text.lines().zip(1..).filter_map(|(line, number)| {
+        let line = line.trim();
+        let (name, value) = line.strip_prefix("export ").unwrap_or(line).split_once('=')?;
+        let value = plain(value);
+        let (key, value) = match name.trim_start() {
+            "THRESHOLD" => ("context.ask", format!("{{ percent = {value} }}")),
+            "SNOOZE_DURATION" => ("restart.snooze", format!("{value}s")),
+            _ => return None,
+        };
+        Some(Setting { key, value, line: number })
+    });
+    assigned.collect()
+}
+
+/// The mapping `handoff:` of a YAML file.
+fn of_the_orchestrator(text: &str) -> Vec<Setting> {
+    let entries = entries(text);
+    let of = |path: &[&str]| entries.iter().rev().find(|entry| entry.path == path);
+    // Thresholds are parts of this many tokens, where it is given.
+    let budget = of(&["handoff", "max_tokens"]).and_then(|entry| entry.value.replace('_', "").parse::<f64>().ok());
+    let level = |part: f64| match budget {
+        Some(tokens) => format!("{{ tokens = {:.0} }}", part * tokens),
+        None => format!("{{ percent = {} }}", part * 100.0),
+    };
+    let mut found = Vec::new();
+    let mut set = |key, value: String, line| found.push(Setting { key, value, line });
+    for (key, name, usual) in [("context.warn", "warning_threshold", 0.7), ("context.handoff", "threshold", 0.8)] {
+        match of(&["handoff", name]) {
+            Some(entry) => set(key, entry.value.parse().map_or_else(|_| entry.value.to_owned(), level), entry.line),
+            None if budget.is_some() => set(key, level(usual), of(&["handoff", "max_tokens"]).map_or(0, |entry| entry.line)),
+            None => {}
+        }
+    }
+    for (key, name) in
+        [("handoff.decisions", "max_decisions"), ("handoff.gotchas", "max_gotchas"), ("handoff.diff", "include_git_diff")]
+    {
+        if let Some(entry) = of(&["handoff", "context_summary", name]) {
+            set(key, entry.value.to_owned(), entry.line);
+        }
+    }
+    let off = |name| of(&["handoff", "orchestrator", name]).filter(|entry| entry.value == "false");
+    if let Some(entry) = off("enabled").or_else(|| off("auto_continue")) {
+        set("restart.mode", "manual".to_owned(), entry.line);
+    }
+    found
+}
+
+/// `key: value` with the keys that it stands under.
+struct Entry<'a> {
+    path: Vec<&'a str>,
+    value: &'a str,
+    line: u32,
+}
+
+/// The entries of nested mappings; what has another form (lists, several documents, values over several lines) is none.
+fn entries(text: &str) -> Vec<Entry<'_>> {
+    let mut above: Vec<(usize, &str)> = Vec::new();
+    let mut entries = Vec::new();
+    for (line, number) in text.lines().zip(1..) {
+        let words = line.trim_start();
+        let indent = line.len() - words.len();
+        let Some((key, value)) = words.split_once(':').filter(|_| !words.starts_with(['#', '-'])) else { continue };
+        above.retain(|(column, _)| *column < indent);
+        if above.len() >= DEPTH {
+            continue;
+        }
+        above.push((indent, plain(key)));
+        let value = plain(value);
+        if !value.is_empty() {
+            entries.push(Entry { path: above.iter().map(|(_, key)| *key).collect(), value, line: number });
+        }
+    }
+    entries
+}
+
+/// Mappings within each other that are followed; those that are read are three deep.
+const DEPTH: usize = 8;
+
+/// A word without its quotes and the comment behind it.
+fn plain(text: &str) -> &str {
+    let text = text.trim();
+    match text.as_bytes() {
+        [quote @ (b'"' | b'\''), ..] => text[1..].split(char::from(*quote)).next().unwrap_or_default(),
+        [b'#', ..] => "",
+        _ => text.split(" #").next().unwrap_or_default().trim_end(),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::{Config, File, Level, Origin, Resolved, RestartMode, Sources, resolve};
+
+    const CONF: &str = "# mine\nexport THRESHOLD=45 # early\nSNOOZE_DURATION=\"120\"\nOTHER=$(reboot)\n";
+    const YAML: &str = "version: 1\nhandoff:\n  threshold: 0.9   # of max tokens\n  warning_threshold: 0.5\n\n  context_summary:\n    \
+                        max_decisions: 7\n    max_gotchas: 2\n    include_git_diff: false\n\n  orchestrator:\n    enabled: true\n    \
+                        auto_continue: false\nother:\n  threshold: 0.1\n";
+
+    fn read(own: &str, document: &str) -> Resolved {
+        let file = |path, text| Some(File { path, text });
+        resolve(&Sources { user: file("config.toml", own), document: file("theirs", document), ..Sources::default() })
+    }
+
+    #[test]
+    fn item_108_the_file_of_who_is_asked_counts_with_its_profile() {
+        let with = read("context.profile = 's3'", CONF);
+        assert_eq!(with.problems, []);
+        let Config { context, restart, .. } = &with.config;
+        assert_eq!((context.ask, context.handoff), (Level::percent(45.0), Level::NEVER));
+        assert_eq!((restart.snooze.ms(), restart.mode), (120_000, RestartMode::Ask));
+        assert!(matches!(&with.origins["context.ask"], Origin::ProfileFile(at) if at.to_string() == "theirs:2"));
+        assert_eq!(read("", CONF).config, Config::default(), "not without it");
+        assert_eq!(read("context.profile = 's1'", CONF).config.context.ask, Level::kb(4096), "nor with another");
+        let own = read("[context]\nprofile = 's3'\nask = { percent = 70 }\n[restart]\nmode = 'auto'", CONF);
+        assert_eq!(
+            (own.config.context.ask, own.config.restart.mode),
+            (Level::percent(70.0), RestartMode::Auto),
+            "what is set here wins"
+        );
+    }
+
+    #[test]
+    fn item_100_the_orchestrator_s_file_counts_with_its_profile() {
+        let with = read("context.profile = 's2'", YAML);
+        assert_eq!(with.problems, []);
+        let Config { context, restart, handoff, .. } = &with.config;
+        assert_eq!((context.warn, context.handoff), (Level::percent(50.0), Level::percent(90.0)));
+        assert_eq!((handoff.decisions, handoff.gotchas, handoff.diff), (7, 2, false));
+        assert_eq!(restart.mode, RestartMode::Manual, "it does not go on by itself");
+        assert_eq!(read("", YAML).config, Config::default(), "not without it");
+        // As the document has it: parts of a number of tokens.
+        let sample = "handoff:\n  threshold: 0.80        # 80% of max tokens\n  max_tokens: 100_000\n";
+        let Config { context, .. } = read("context.profile = 's2'", sample).config;
+        assert_eq!((context.warn.tokens, context.handoff.tokens), (Some(70_000), Some(80_000)));
+        assert_eq!((context.handoff.percent, context.window), (None, 0), "the window is the model's");
+    }
+
+    #[test]
+    fn what_is_no_value_is_told_with_its_place_and_left_out() {
+        let with = read("context.profile = 's3'", "THRESHOLD=$((3*20))\nSNOOZE_DURATION=-1\n");
+        let told: Vec<String> = with.problems.iter().map(ToString::to_string).collect();
+        assert!(told[0].starts_with("theirs:1: context.ask: must be a table of percent"), "{told:?}");
+        assert!(told[1].starts_with("theirs:2: restart.snooze: "), "{told:?}");
+        assert_eq!(with.config.context.ask, Level::percent(60.0));
+        let with = read("context.profile = 's2'", "handoff:\n  threshold: 80\n  warning_threshold: much\n");
+        assert_eq!(with.problems.len(), 2, "{:?}", with.problems);
+        assert_eq!(with.config.context.handoff, Level::percent(80.0));
+    }
+
+    proptest::proptest! {
+        #[test]
+        fn any_file_is_a_configuration(own in "context.profile = 's[23]'", text in "(handoff:|THRESHOLD=|  threshold: |[ \"':#=\\n-]|.){0,40}") {
+            read(&own, &text);
+        }
+    }
+}
