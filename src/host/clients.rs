@@ -154,6 +154,7 @@ impl Host {
                 asked: None,
                 goal: None,
                 progress: (0, now),
+                stalled: None,
                 redo: None,
                 returns: false,
                 leaving: false,

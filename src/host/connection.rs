@@ -70,6 +70,8 @@ pub(super) struct Client {
     pub goal: Option<Goal>,
     /// How many bytes waited, and since when it is that many.
     pub progress: (usize, Stamp),
+    /// It takes nothing and holds the program up: the bytes that it had taken by then, and since when.
+    pub stalled: Option<(u64, Stamp)>,
     /// The run that it was suspended from, and what turns on again what was turned off; none where only a picture can.
     pub redo: Option<(u32, Vec<u8>)>,
     /// It was here before and comes back from a suspension.

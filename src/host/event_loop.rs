@@ -184,6 +184,7 @@ impl Host {
         self.pump_sends();
         self.end_leftovers();
         self.expire_connections();
+        self.set_stalled_apart();
         self.rebind_when_due();
         self.write_session_file_when_due();
         self.answer_queries();

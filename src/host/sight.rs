@@ -4,6 +4,8 @@
 //! is asked and heard when the child asks one. Every other client, and a leader whose terminal is of another size than the
 //! session (`terminal.size`) or can do less than the child was started for, gets pictures drawn from the model. A terminal
 //! that is slower than the child while others watch gets nothing until it has caught up, and then a picture: it slows nobody.
+//! One that is alone slows the child, as it would without hopty, unless it takes nothing at all: behind a connection that
+//! hangs, nobody may look for hours.
 
 use super::Host;
 use super::connection::{Client, Connection, OUT_HIGH};
@@ -15,6 +17,10 @@ use crate::core::process::Signal;
 use crate::core::terminal::Size;
 use crate::core::time::Stamp;
 use crate::screen::{Former, Screen};
+
+/// How long the only terminal may take nothing before the child goes on without it, in ms: longer than a poor connection pauses,
+/// and nothing against the hours that a broken one can hang.
+pub(super) const STALL_MS: u64 = 10_000;
 
 /// What stands on a terminal that would get pictures when there is no model to draw them from.
 /// Short lines, for a small terminal.
@@ -297,10 +303,43 @@ impl Host {
         };
         let slow: Vec<u64> = self.connections.iter().filter(|(_, c)| waits(c)).map(|(id, _)| *id).collect();
         for id in slow {
-            let undo = self.undo();
-            if let Some(client) = self.client_mut(id) {
-                client.sight = Sight::Apart { undo, until: Until::CaughtUp };
+            self.set_apart(id);
+        }
+    }
+
+    /// Sets the only terminal aside when it has taken nothing for long, or when its client is stopped and much waits for it.
+    pub(super) fn set_stalled_apart(&mut self) {
+        let now = self.clock.now();
+        let alone = self.exit.is_none() && self.watchers() == 1;
+        let mut stuck = None;
+        for (id, connection) in &mut self.connections {
+            let holds_up = alone && connection.watches() && !connection.has_room();
+            let stream = connection.stream.written();
+            let Some(client) = &mut connection.client else { continue };
+            let written = client.out.written() + stream;
+            let before = client.stalled.filter(|(taken, _)| *taken == written);
+            client.stalled = holds_up.then(|| before.unwrap_or((written, now)));
+            let over = client.stalled.is_some_and(|(_, since)| now >= since.after(STALL_MS));
+            if over || holds_up && client.paused.is_some() {
+                client.stalled = None;
+                stuck = Some(*id);
             }
+        }
+        if let Some(id) = stuck {
+            self.set_apart(id);
+        }
+    }
+
+    /// Shows a terminal nothing more until it has taken what waits for it.
+    fn set_apart(&mut self, id: u64) {
+        let window = self.client_mut(id).and_then(|client| client.window.clone());
+        let undo = self.undo();
+        let Some(run) = &mut self.run else { return };
+        if let Some(total) = run.model.look(Screen::history_total) {
+            self.seen.saw(window.as_ref(), total);
+        }
+        if let Some(client) = self.client_mut(id) {
+            client.sight = Sight::Apart { undo, until: Until::CaughtUp };
         }
     }
 

@@ -6,7 +6,7 @@
 
 use super::connection::Client;
 use super::run::Run;
-use super::sight::Sight;
+use super::sight::{STALL_MS, Sight};
 use super::{Host, repaint, report};
 use crate::core::process::Signal;
 use crate::core::supervisor::phase::Cause;
@@ -72,7 +72,8 @@ impl Client {
     pub fn deadline(&self) -> Option<Stamp> {
         let goal = self.goal.as_ref().map(|goal| self.progress.1.after(stuck_limit(goal)));
         let asked = self.asked.filter(|_| self.goal.is_some());
-        [self.paused.map(|(at, _)| at), self.typing.deadline(), goal, asked, self.undo_at].into_iter().flatten().min()
+        let stalled = self.stalled.map(|(_, since)| since.after(STALL_MS));
+        [self.paused.map(|(at, _)| at), self.typing.deadline(), goal, asked, self.undo_at, stalled].into_iter().flatten().min()
     }
 
     /// The program has ended and the last bytes are on their way.

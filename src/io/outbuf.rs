@@ -10,6 +10,7 @@ use super::fd::write_some;
 #[derive(Debug, Default)]
 pub struct OutBuf {
     bytes: VecDeque<u8>,
+    written: u64,
 }
 
 impl OutBuf {
@@ -22,6 +23,12 @@ impl OutBuf {
     #[must_use]
     pub fn len(&self) -> usize {
         self.bytes.len()
+    }
+
+    /// Bytes that the descriptor has taken.
+    #[must_use]
+    pub fn written(&self) -> u64 {
+        self.written
     }
 
     /// Whether nothing waits.
@@ -53,6 +60,7 @@ impl OutBuf {
                 break;
             }
             self.bytes.drain(..n);
+            self.written += n as u64;
         }
         Ok(())
     }
@@ -71,6 +79,7 @@ impl OutBuf {
                 }
                 done += n;
             }
+            self.written += done as u64;
         }
         self.push(&bytes[done..]);
         if done == 0 { self.flush(fd) } else { Ok(()) }
@@ -102,5 +111,6 @@ mod tests {
             out.flush(&near).unwrap();
         }
         assert_eq!(got, data);
+        assert_eq!(out.written(), data.len() as u64);
     }
 }

@@ -28,6 +28,7 @@ pub struct Stream {
     taken: usize,
     fds: VecDeque<OwnedFd>,
     output: VecDeque<u8>,
+    written: u64,
 }
 
 impl Stream {
@@ -37,7 +38,7 @@ impl Stream {
     /// When that fails.
     pub fn new(socket: UnixStream) -> io::Result<Self> {
         socket.set_nonblocking(true)?;
-        Ok(Stream { socket, input: Vec::new(), taken: 0, fds: VecDeque::new(), output: VecDeque::new() })
+        Ok(Stream { socket, input: Vec::new(), taken: 0, fds: VecDeque::new(), output: VecDeque::new(), written: 0 })
     }
 
     /// The peer's process id and user id, as the kernel knows them.
@@ -186,6 +187,7 @@ impl Stream {
             match nix::sys::socket::send(self.socket.as_raw_fd(), front, MsgFlags::MSG_NOSIGNAL) {
                 Ok(n) => {
                     self.output.drain(..n);
+                    self.written += n as u64;
                 }
                 Err(nix::errno::Errno::EINTR) => {}
                 Err(nix::errno::Errno::EAGAIN) => return Life::Open,
@@ -193,6 +195,12 @@ impl Stream {
             }
         }
         Life::Open
+    }
+
+    /// Bytes that the peer's end of the socket has taken.
+    #[must_use]
+    pub fn written(&self) -> u64 {
+        self.written
     }
 
     /// Bytes that wait to be written.

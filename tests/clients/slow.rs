@@ -2,6 +2,8 @@
 
 use std::time::{Duration, Instant};
 
+use hopty::screen::Screen;
+
 use super::support::term::Term;
 use super::support::wait::wait_within;
 use super::support::world::World;
@@ -32,6 +34,49 @@ fn a_stalled_leader_does_not_hold_up_the_others() {
     first.send("typed\r");
     first.wait_text("typed");
     end(&world);
+}
+
+/// The numbers that a terminal shows and has in its history, in their order.
+fn numbers(term: &Term) -> Vec<u32> {
+    let mut screen = Screen::with_history(120, 40, 500_000);
+    screen.feed(&term.bytes());
+    let above = (0..screen.history_len()).map(|line| screen.history_row_runs(line).iter().map(|run| run.text.as_str()).collect());
+    above.chain(screen.lines()).filter_map(|line: String| line.trim().parse().ok()).collect()
+}
+
+/// A connection that hangs, or a client that somebody has stopped, and nobody else there: the program goes on without it. When the terminal
+/// takes something again it has what it missed, as far as the history goes, and nothing twice.
+fn alone(stop: impl Fn(&Term, bool)) {
+    let world = world();
+    let first = run(&world, FLOOD);
+    first.wait_text("begun");
+    first.send("\r");
+    first.wait_for("the flood", |screen| screen.lines().iter().any(|line| line.parse::<u32>().is_ok()));
+    stop(&first, true);
+    let waited = world.hopty(&["wait", "proj", "text=the end", "--timeout", "60s"]);
+    assert!(waited.status.success(), "{waited:?}");
+    stop(&first, false);
+    first.wait_text("the end");
+    let shown = numbers(&first);
+    assert!(shown.is_sorted_by(|a, b| a < b), "nothing comes twice");
+    assert_eq!(shown.last(), Some(&400_000));
+    assert!(shown.len() > 1000, "the history that it missed is there: {}", shown.len());
+    first.send("typed\r");
+    first.wait_text("typed");
+    end(&world);
+}
+
+#[test]
+fn a_program_goes_on_whose_only_terminal_takes_nothing_any_more() {
+    alone(Term::stall);
+}
+
+#[test]
+fn a_program_goes_on_whose_only_client_is_stopped() {
+    alone(|term, stopped| {
+        let pid = i32::try_from(term.child.id()).unwrap();
+        support::kill(pid, if stopped { nix::libc::SIGSTOP } else { nix::libc::SIGCONT });
+    });
 }
 
 /// Somebody wants the end, and does not wait for a terminal that takes nothing; who sits there is told the program's end all the same.

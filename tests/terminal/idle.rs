@@ -68,13 +68,15 @@ fn after_a_hang_up_that_the_client_ignores() {
 }
 
 #[test]
-fn while_the_client_is_stopped_and_the_program_writes() {
+fn while_the_client_is_stopped_and_what_the_program_wrote_waits() {
     let world = world();
-    let mut term = run(&world, "echo u$((1))p; read x; exec yes");
+    let script = "echo u$((1))p; while [ ! -e go ]; do sleep 0.05; done; yes | head -c 200000; touch done; exec sleep 1000";
+    let mut term = run(&world, script);
     term.wait_text("u1p");
     let client = super::client(&world);
     support::kill(client, nix::libc::SIGSTOP);
-    term.send("\r");
+    std::fs::write(world.project.join("go"), "").unwrap();
+    support::wait_for("all of it", || world.project.join("done").exists().then_some(()));
     assert_idle(&world, "with a stopped client");
     support::kill(client, nix::libc::SIGCONT);
     term.wait_for("the output", |s| s.lines().iter().filter(|l| **l == "y").count() > 10);

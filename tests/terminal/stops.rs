@@ -391,6 +391,11 @@ fn the_agent_comes_back(kind: Kind) {
     world.wait_state("idle");
     comes_back(&term, &world, |term| {
         term.wait_box();
+        // It asks its terminal when it begins and when it goes on; what is answered to a client that is stopped from outside is the shell's.
+        term.send("x");
+        term.wait_text("❯\u{a0}x");
+        term.send("\x7f");
+        term.wait_for("an empty box", |screen| !screen.lines().iter().any(|line| line.starts_with("❯\u{a0}x")));
         support::wait_for("the agent", || (!stat(child(&world)).is_stopped()).then_some(()));
     });
     term.submit("/exit");
