@@ -23,6 +23,8 @@ const BURST: usize = 1 << 14;
 const LARGE: usize = 1 << 20;
 /// How long the child must be quiet before the model is fed, in ms.
 const QUIET_MS: u64 = 2;
+/// The same where much waits: in the middle of a burst the child may be off its processor for some ms, and the model would take it.
+const PAUSE_MS: u64 = 10;
 /// How long bytes may wait while it is not quiet, in ms.
 const OLD_MS: u64 = 100;
 /// How long the model is fed at a time, in microseconds: a key that is typed meanwhile waits as long.
@@ -145,7 +147,7 @@ impl Model {
     /// When the model is to be fed, or its failure to be told; `None` when nothing waits.
     pub fn due(&self) -> Option<Stamp> {
         let soon = self.is_urgent(self.latest) || self.catching_up || self.has_failed();
-        let at = if soon { Stamp(0) } else { self.latest.after(QUIET_MS) };
+        let at = if soon { Stamp(0) } else { self.latest.after(if self.is_behind() { PAUSE_MS } else { QUIET_MS }) };
         (self.waiting > 0 || self.has_failed()).then_some(at)
     }
 
@@ -390,6 +392,9 @@ mod tests {
         assert_eq!(model.due(), Some(Stamp(5 + QUIET_MS)));
         write(&mut model, b"b", Stamp(5 + OLD_MS - 1));
         assert_eq!(model.due(), Some(Stamp(5 + OLD_MS - 1 + QUIET_MS)));
+        let mut burst = Model::new(Size::cells(10, 2));
+        write(&mut burst, &[b'a'; BURST], Stamp(5));
+        assert_eq!(burst.due(), Some(Stamp(5 + PAUSE_MS)));
         write(&mut model, b"c", Stamp(5 + OLD_MS));
         assert_eq!(model.due(), Some(Stamp(0)));
         model.feed_when_due(&clock);

@@ -40,6 +40,7 @@ fn what_cannot_be_waited_for_is_said_at_once() {
     for (args, exit, words) in [
         (&["wait", "one", "tired"][..], 2, "tired: not something to wait for"),
         (&["wait", "one", "text=("], 2, "text=("),
+        (&["wait", "one", "text="], 2, "no text is named"),
         (&["wait", "one", "idle", "--timeout", "soon"], 2, "not a duration"),
         (&["wait", "one", "idle"], 2, "it is no agent"),
         (&["wait", "one", "blocked"], 2, "it is no agent"),
