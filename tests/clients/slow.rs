@@ -36,31 +36,37 @@ fn a_stalled_leader_does_not_hold_up_the_others() {
     end(&world);
 }
 
-/// The numbers that a terminal shows and has in its history, in their order.
+/// The numbers at the beginnings of lines that a terminal shows and has in its history, in their order.
 fn numbers(term: &Term) -> Vec<u32> {
     let mut screen = Screen::with_history(120, 40, 500_000);
     screen.feed(&term.bytes());
     let above = (0..screen.history_len()).map(|line| screen.history_row_runs(line).iter().map(|run| run.text.as_str()).collect());
-    above.chain(screen.lines()).filter_map(|line: String| line.trim().parse().ok()).collect()
+    above.chain(screen.lines()).filter_map(|line: String| line.split_once(' ')?.0.parse().ok()).collect()
 }
 
 /// A connection that hangs, or a client that somebody has stopped, and nobody else there: the program goes on without it. When the terminal
-/// takes something again it has what it missed, as far as the history goes, and nothing twice.
-fn alone(stop: impl Fn(&Term, bool)) {
-    let world = world();
-    let first = run(&world, FLOOD);
+/// takes something again it has everything that the history has of what it missed, and that alone.
+fn alone(within: &str, stop: impl Fn(&Term, bool)) {
+    let mut world = world();
+    world.set("HOPTY_TERMINAL_SCROLLBACK_LINES", "20000");
+    let first = run(&world, "echo begun; read x; seq -f \"%.0f $(printf %0300d 0)\" 1 4000; echo the end; exec cat");
     first.wait_text("begun");
     first.send("\r");
-    first.wait_for("the flood", |screen| screen.lines().iter().any(|line| line.parse::<u32>().is_ok()));
+    first.wait_for("the flood", |screen| screen.lines().iter().any(|line| line.starts_with(|c: char| ('1'..='9').contains(&c))));
     stop(&first, true);
-    let waited = world.hopty(&["wait", "proj", "text=the end", "--timeout", "60s"]);
+    let waited = world.hopty(&["wait", "proj", "text=the end", "--timeout", within]);
     assert!(waited.status.success(), "{waited:?}");
     stop(&first, false);
     first.wait_text("the end");
     let shown = numbers(&first);
-    assert!(shown.is_sorted_by(|a, b| a < b), "nothing comes twice");
-    assert_eq!(shown.last(), Some(&400_000));
-    assert!(shown.len() > 1000, "the history that it missed is there: {}", shown.len());
+    let turn = shown.windows(2).position(|pair| pair[1] <= pair[0]).map_or(shown.len(), |at| at + 1);
+    let (before, after) = shown.split_at(turn);
+    assert!(before.iter().copied().eq(1..=u32::try_from(turn).unwrap()), "{before:?}");
+    // What was on its screen stays above, and is in the history by now, too: 40 rows of lines of three.
+    let again = after.first().map_or(0, |first| before.len() + 1 - usize::try_from(*first).unwrap());
+    assert!(again <= 14, "{again} lines are shown again");
+    assert!(after.iter().rev().copied().eq((1..=4000).rev().take(after.len())), "{after:?}");
+    assert_eq!(shown.len(), 4000 + again);
     first.send("typed\r");
     first.wait_text("typed");
     end(&world);
@@ -68,12 +74,13 @@ fn alone(stop: impl Fn(&Term, bool)) {
 
 #[test]
 fn a_program_goes_on_whose_only_terminal_takes_nothing_any_more() {
-    alone(Term::stall);
+    alone("60s", Term::stall);
 }
 
 #[test]
 fn a_program_goes_on_whose_only_client_is_stopped() {
-    alone(|term, stopped| {
+    // At once, and not as late as one that takes nothing.
+    alone("9s", |term, stopped| {
         let pid = i32::try_from(term.child.id()).unwrap();
         support::kill(pid, if stopped { nix::libc::SIGSTOP } else { nix::libc::SIGCONT });
     });
