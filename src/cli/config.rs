@@ -90,11 +90,8 @@ fn check(paths: &Paths) -> Result<u8, Failed> {
 
 /// How much of it is not as it comes.
 pub(super) fn how_many_set(resolved: &Resolved) -> String {
-    match KEYS
-        .iter()
-        .filter(|key| !matches!(origin(key, resolved), Origin::Default | Origin::Profile(_) | Origin::ProfileFile(_)))
-        .count()
-    {
+    let by_name = |key: &&Key| !matches!(origin(key, resolved), Origin::Default | Origin::Profile(_) | Origin::ProfileFile(_));
+    match KEYS.iter().filter(by_name).count() {
         0 => "every key has its default".to_owned(),
         1 => "1 key is set".to_owned(),
         n => format!("{n} keys are set"),

@@ -175,6 +175,7 @@ impl Stream {
             None,
         )?;
         self.socket.set_nonblocking(true)?;
+        self.written += n as u64;
         self.output.extend(&bytes[n..]);
         self.flush();
         Ok(())

@@ -45,18 +45,19 @@ fn of_the_orchestrator(text: &str) -> Vec<Setting> {
     let entries = entries(text);
     let of = |path: &[&str]| entries.iter().rev().find(|entry| entry.path == path);
     // Thresholds are parts of this many tokens, where it is given.
-    let budget = of(&["handoff", "max_tokens"]).and_then(|entry| entry.value.replace('_', "").parse::<f64>().ok());
-    let level = |part: f64| match budget {
-        Some(tokens) => format!("{{ tokens = {:.0} }}", part * tokens),
+    let budget = of(&["handoff", "max_tokens"]);
+    let level = |part: f64| match budget.map(|entry| (entry.value, entry.value.replace('_', "").parse::<f64>())) {
+        Some((_, Ok(tokens))) => format!("{{ tokens = {:.0} }}", part * tokens),
+        Some((no_number, Err(_))) => no_number.to_owned(),
         None => format!("{{ percent = {} }}", part * 100.0),
     };
     let mut found = Vec::new();
     let mut set = |key, value: String, line| found.push(Setting { key, value, line });
     for (key, name, usual) in [("context.warn", "warning_threshold", 0.7), ("context.handoff", "threshold", 0.8)] {
-        match of(&["handoff", name]) {
-            Some(entry) => set(key, entry.value.parse().map_or_else(|_| entry.value.to_owned(), level), entry.line),
-            None if budget.is_some() => set(key, level(usual), of(&["handoff", "max_tokens"]).map_or(0, |entry| entry.line)),
-            None => {}
+        match (of(&["handoff", name]), budget) {
+            (Some(entry), _) => set(key, entry.value.parse().map_or_else(|_| entry.value.to_owned(), level), entry.line),
+            (None, Some(entry)) => set(key, level(usual), entry.line),
+            (None, None) => {}
         }
     }
     for (key, name) in
@@ -66,7 +67,8 @@ fn of_the_orchestrator(text: &str) -> Vec<Setting> {
             set(key, entry.value.to_owned(), entry.line);
         }
     }
-    let off = |name| of(&["handoff", "orchestrator", name]).filter(|entry| entry.value == "false");
+    let no = |value: &str| ["false", "no", "off"].iter().any(|word| value.eq_ignore_ascii_case(word));
+    let off = |name| of(&["handoff", "orchestrator", name]).filter(|entry| no(entry.value));
     if let Some(entry) = off("enabled").or_else(|| off("auto_continue")) {
         set("restart.mode", "manual".to_owned(), entry.line);
     }
@@ -121,7 +123,7 @@ mod tests {
     const CONF: &str = "# mine\nexport THRESHOLD=45 # early\nSNOOZE_DURATION=\"120\"\nOTHER=$(reboot)\n";
     const YAML: &str = "version: 1\nhandoff:\n  threshold: 0.9   # of max tokens\n  warning_threshold: 0.5\n\n  context_summary:\n    \
                         max_decisions: 7\n    max_gotchas: 2\n    include_git_diff: false\n\n  orchestrator:\n    enabled: true\n    \
-                        auto_continue: false\nother:\n  threshold: 0.1\n";
+                        auto_continue: No\nother:\n  threshold: 0.1\n";
 
     fn read(own: &str, document: &str) -> Resolved {
         let file = |path, text| Some(File { path, text });
@@ -172,6 +174,8 @@ mod tests {
         let with = read("context.profile = 's2'", "handoff:\n  threshold: 80\n  warning_threshold: much\n");
         assert_eq!(with.problems.len(), 2, "{:?}", with.problems);
         assert_eq!(with.config.context.handoff, Level::percent(80.0));
+        let with = read("context.profile = 's2'", "handoff:\n  threshold: 0.9\n  max_tokens: lots\n");
+        assert_eq!(with.problems.len(), 2, "it is not taken for one without: {:?}", with.problems);
     }
 
     proptest::proptest! {

@@ -134,7 +134,7 @@ ANTHROPIC_API_KEY=sk-ant-...
 OPENAI_API_KEY=sk-xxxxxxxxxxxxxxxxxxxxxxxx
 OPENAI_API_KEY=sk-your-key-here
 export GITHUB_TOKEN=ghp_xxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxx
-glpat-XXXXXXXXXXXXXXXXXXXX
+glpat-XxXxXxXxXxXxXxXxXxXx
 SECRET_KEY=***
 secret: [hidden]
 client_secret: <redacted>
