@@ -7,10 +7,6 @@ default:
 demo:
     cargo run -- demo
 
-# The program without shared libraries, in target/static/release: it starts faster and runs on any Linux of its kind.
-static:
-    cargo rustc --release --locked --bin hopty --target-dir target/static -- -C target-feature=+crt-static
-
 # Everything that CI runs.
 ci:
     bash .ci/run

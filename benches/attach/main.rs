@@ -4,7 +4,6 @@
 //! ```sh
 //! cargo bench --bench attach                                        # 41 rounds
 //! cargo bench --bench attach -- --rounds 9 --peers hopty,tmux
-//! HOPTY_BENCH_STATIC=target/static/release/hopty cargo bench --bench attach    # and the program that `just static` makes
 //! HOPTY_BENCH_SHPOOL=/opt/bin/shpool cargo bench --bench attach     # a peer that is not on PATH
 //! ```
 //!

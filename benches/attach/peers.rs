@@ -6,7 +6,7 @@
 use std::ffi::OsString;
 use std::path::{Path, PathBuf};
 
-use crate::support::{find, hoptys};
+use crate::support::{find, installed_hopty};
 
 /// Something that keeps a program for who comes back.
 #[derive(Clone, Debug)]
@@ -93,14 +93,14 @@ const ALL: [How; 7] = [
 pub fn all() -> (Vec<Peer>, Vec<&'static str>) {
     let (mut here, mut missing) = (Vec::new(), Vec::new());
     for how in &ALL {
-        let programs = match how.name {
-            "hopty" => hoptys(),
-            name => find(name).map(|program| (name, program)).into_iter().collect(),
+        let program = match how.name {
+            "hopty" => installed_hopty().ok(),
+            name => find(name),
         };
-        if programs.is_empty() {
-            missing.push(how.name);
+        match program {
+            Some(program) => here.push(Peer { name: how.name, program, how }),
+            None => missing.push(how.name),
         }
-        here.extend(programs.into_iter().map(|(name, program)| Peer { name, program, how }));
     }
     (here, missing)
 }

@@ -122,18 +122,27 @@ struct Emulator {
 }
 
 impl Emulator {
+    /// Starts one that has drawn already: memory that is used for the first time is made ready by the kernel, which lets nobody
+    /// else run meanwhile.
     fn start(master: Arc<OwnedFd>) -> Emulator {
         let (pieces, read) = mpsc::channel::<Vec<u8>>();
+        let (ready, is_ready) = mpsc::channel();
         let answer = move || {
-            tty::run_when_idle();
             let mut window = Window::new();
+            window.feed(painter::painting("picture").as_bytes());
+            window.feed(b"\x1bc");
+            window.take_answers();
+            tty::run_when_idle();
+            let _ = ready.send(());
             for bytes in read {
                 window.feed(&bytes);
                 tty::write_all(master.as_fd(), &window.take_answers())?;
             }
             Ok(())
         };
-        Emulator { pieces, thread: thread::spawn(answer) }
+        let thread = thread::spawn(answer);
+        let _ = is_ready.recv();
+        Emulator { pieces, thread }
     }
 }
 

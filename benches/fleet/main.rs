@@ -3,7 +3,6 @@
 //! ```sh
 //! cargo bench --bench fleet
 //! HOPTY_BENCH_SESSIONS=50 cargo bench --bench fleet
-//! HOPTY_BENCH_STATIC=target/static/release/hopty cargo bench --bench fleet    # then those of the program of `just static`
 //! ```
 //!
 //! Every session runs `sleep`, each with a host of its own, in a place of their own. They are started one after the other
@@ -21,7 +20,7 @@ use std::time::{Duration, Instant};
 
 use hopty::fs::paths::Paths;
 use serde_json::Value;
-use support::hoptys;
+use support::installed_hopty;
 use support::place::Place;
 use support::processes::{self, Usage};
 use support::stats::{cell, quantile, table};
@@ -52,12 +51,8 @@ fn main() -> ExitCode {
 }
 
 fn measure(wanted: usize, interrupted: &AtomicBool) -> io::Result<()> {
-    hoptys().iter().try_for_each(|(name, program)| fleet(wanted, name, program, interrupted))
-}
-
-fn fleet(wanted: usize, name: &str, program: &Path, interrupted: &AtomicBool) -> io::Result<()> {
-    let place = Place::new()?;
-    let hopty = |args: &[&str]| hopty(&place, program, args);
+    let (place, program) = (Place::new()?, installed_hopty()?);
+    let hopty = |args: &[&str]| hopty(&place, &program, args);
     let go_on = || match interrupted.load(Ordering::Relaxed) {
         true => Err(io::Error::other("interrupted: every session is ended")),
         false => Ok(()),
@@ -102,7 +97,7 @@ fn fleet(wanted: usize, name: &str, program: &Path, interrupted: &AtomicBool) ->
     let row = |what: &str, found: String, target: String| vec![what.to_owned(), found, target];
     let at_most = |limit: f64, value: f64| Target::AtMost(limit).judge(value);
     table(
-        &[&format!("{} idle sessions of {name}", hosts.len()), "median (least to most)", "target"],
+        &[&format!("{} idle sessions", hosts.len()), "median (least to most)", "target"],
         &[
             row("started one after the other, s", cell(started.as_secs_f64(), 1), String::new()),
             row("context switches of all hosts in 10 s", used.switches.to_string(), at_most(0.0, used.switches as f64)),

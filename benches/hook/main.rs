@@ -3,7 +3,6 @@
 //!
 //! ```sh
 //! cargo bench --bench hook -- 300          # rounds
-//! HOPTY_BENCH_STATIC=target/static/release/hopty cargo bench --bench hook    # beside the program that `just static` makes
 //! ```
 //!
 //! Each round starts every program once, in turn, with the same payload on its input, and waits for its end. `/bin/true` is
@@ -20,7 +19,7 @@ use std::process::{Command, Stdio};
 use std::time::Instant;
 
 use nix::libc;
-use support::hoptys;
+use support::installed_hopty;
 
 const ID: &str = "c74cc080-94b9-4841-b82f-a62cfb8efdc0";
 const SCRIPTS: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/benches/hook/scripts/");
@@ -73,8 +72,8 @@ fn main() {
 }
 
 fn rows() -> Vec<Row> {
-    let hoptys = hoptys();
-    let hopty = hoptys[0].1.to_str().expect("a path of text");
+    let installed = installed_hopty().expect("room");
+    let hopty = installed.to_str().expect("a path of text");
     let shell = format!("'{hopty}' hook PostToolBatch || :");
     let row = |name, words: &[&str], input: &[u8], host| Row {
         name,
@@ -85,7 +84,7 @@ fn rows() -> Vec<Row> {
     };
     let (small, large) = (payload(1), payload(200));
     let script = |name, file: &str| row(name, &["/bin/bash", &format!("{SCRIPTS}{file}")], &small, false);
-    let mut rows = vec![
+    vec![
         row("`/bin/true`", &["/bin/true"], &small, true),
         row("the hook, answered", &[hopty, "hook", "PostToolBatch"], &small, true),
         row("the hook, answered, payload of 200 KB", &[hopty, "hook", "PostToolBatch"], &large, true),
@@ -96,12 +95,7 @@ fn rows() -> Vec<Row> {
         script("003: `user-prompt-submit.sh`, nothing to say", "user-prompt-submit.sh"),
         script("004: `on-session-start.sh`, nothing waits", "on-session-start.sh"),
         row("`bash -c :`", &["/bin/bash", "-c", ":"], &small, false),
-    ];
-    if let Some((_, linked)) = hoptys.get(1) {
-        let words = [linked.to_str().expect("a path of text"), "hook", "PostToolBatch"];
-        rows.insert(2, row("the hook, answered; the static program", &words, &small, true));
-    }
-    rows
+    ]
 }
 
 /// The home that the scripts look at.

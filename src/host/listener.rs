@@ -74,6 +74,17 @@ impl Host {
             self.next_id += 1;
             self.connections.insert(id, Box::new(Connection::new(stream, pid, self.clock.now())));
             self.connection_ready(id, Readiness { read: true, ..Readiness::default() });
+            self.look_up_who_is_silent(id);
+        }
+    }
+
+    /// Who has come and not spoken yet is looked up while it makes its terminal ready, so that it need not wait for that later.
+    fn look_up_who_is_silent(&mut self, id: u64) {
+        if self.connections.get(&id).is_some_and(|connection| !connection.greeted) {
+            let asker = self.asker(id);
+            if let Some(connection) = self.connections.get_mut(&id) {
+                connection.asker = Some(asker);
+            }
         }
     }
 }

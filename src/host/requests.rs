@@ -100,7 +100,7 @@ impl Host {
     }
 
     /// Whether the peer is a person or hangs on the session's child.
-    fn asker(&self, id: u64) -> Asker {
+    pub(super) fn asker(&self, id: u64) -> Asker {
         if let Some(known) = self.connections.get(&id).and_then(|c| c.asker) {
             return known;
         }

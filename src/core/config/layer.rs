@@ -202,7 +202,8 @@ impl Layers {
             // misspelt or was left out is still meant for it.
             let bare = rest.to_ascii_lowercase();
             let path = if KEYS.iter().any(|key| key.name == bare) { bare } else { path };
-            if KEYS.iter().any(|key| key.name == path || distance(&key.path(), &path) <= SLIP) {
+            let is_near = |key: &str| key.len().abs_diff(path.len()) <= SLIP && distance(key, &path) <= SLIP;
+            if KEYS.iter().any(|key| key.name == path || is_near(&key.path())) {
                 self.report(&at, ProblemKind::UnknownKey { key: quoted(&path), nearest: nearest(&path) });
             }
             return;
