@@ -167,8 +167,9 @@ impl Connection {
         }
     }
 
-    pub fn deadline(&self) -> Option<Stamp> {
-        if self.more {
+    pub fn deadline(&self, typing_waits: bool) -> Option<Stamp> {
+        // More of who is not heard is not due before it is heard again.
+        if self.more && !self.is_deaf(typing_waits) {
             return Some(Stamp(0));
         }
         let hello = (!self.greeted).then(|| self.opened.after(HELLO_MS));

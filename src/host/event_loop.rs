@@ -110,6 +110,7 @@ impl Host {
     /// When something is due although nothing is ready.
     fn deadline(&self, now: Stamp) -> Option<Stamp> {
         let more = if self.watching.has_more() { Some(now) } else { None };
+        let typing_waits = self.typing_waits();
         let deadlines = [
             self.recorder.supervisor.next_deadline(),
             self.kept.deadline(),
@@ -121,7 +122,7 @@ impl Host {
             self.waits_deadline(now),
             self.sends_deadline(now),
             self.run.as_ref().and_then(|run| run.deadline(now)),
-            self.connections.values().filter_map(|connection| connection.deadline()).min(),
+            self.connections.values().filter_map(|connection| connection.deadline(typing_waits)).min(),
             self.goodbye.filter(|at| *at > now),
             self.goodbye.and_then(|_| self.connections.values().filter_map(|c| c.asks).filter(|at| *at > now).min()),
             self.rebind_at,
