@@ -72,7 +72,7 @@ fn main() {
 }
 
 fn rows() -> Vec<Row> {
-    let installed = installed_hopty().expect("room");
+    let installed = installed_hopty().expect("room for a copy of hopty");
     let hopty = installed.to_str().expect("a path of text");
     let shell = format!("'{hopty}' hook PostToolBatch || :");
     let row = |name, words: &[&str], input: &[u8], host| Row {

@@ -41,8 +41,6 @@ impl Host {
         }
         let mut life = if ready.read || ready.gone { connection.stream.fill() } else { Life::Open };
         (connection.more, connection.held) = (false, false);
-        // Answers go out together, after what they are about: a terminal that attaches is drawn first.
-        connection.stream.cork();
         for n in 0.. {
             let typing_waits = self.typing_waits();
             let Some(connection) = self.connections.get_mut(&id) else { return };
@@ -69,9 +67,6 @@ impl Host {
                     break;
                 }
             }
-        }
-        if let Some(connection) = self.connections.get_mut(&id) {
-            connection.stream.uncork();
         }
         // Who is gone altogether is not waited for until its turn comes: that may be never.
         let waits = self.connections.get(&id).is_some_and(|c| c.more || (c.held && !ready.gone));

@@ -28,7 +28,6 @@ pub struct Stream {
     taken: usize,
     fds: VecDeque<OwnedFd>,
     output: VecDeque<u8>,
-    corked: bool,
     written: u64,
 }
 
@@ -39,7 +38,7 @@ impl Stream {
     /// When that fails.
     pub fn new(socket: UnixStream) -> io::Result<Self> {
         socket.set_nonblocking(true)?;
-        Ok(Stream { socket, input: Vec::new(), taken: 0, fds: VecDeque::new(), output: VecDeque::new(), corked: false, written: 0 })
+        Ok(Stream { socket, input: Vec::new(), taken: 0, fds: VecDeque::new(), output: VecDeque::new(), written: 0 })
     }
 
     /// The peer's process id and user id, as the kernel knows them.
@@ -150,21 +149,9 @@ impl Stream {
         self.fds.pop_front()
     }
 
-    /// Writes, at once where possible and not corked.
+    /// Writes, at once where possible.
     pub fn send(&mut self, bytes: &[u8]) -> Life {
         self.output.extend(bytes);
-        if self.corked { Life::Open } else { self.flush() }
-    }
-
-    /// Keeps what is sent from now on, to write it together: every message wakes the peer, which the kernel likes to let run
-    /// at once, in this process's place.
-    pub fn cork(&mut self) {
-        self.corked = true;
-    }
-
-    /// Writes what was kept, and writes at once again.
-    pub fn uncork(&mut self) -> Life {
-        self.corked = false;
         self.flush()
     }
 
@@ -224,13 +211,6 @@ impl Stream {
     }
 }
 
-/// What was kept is written before the connection closes, as far as it fits.
-impl Drop for Stream {
-    fn drop(&mut self) {
-        self.flush();
-    }
-}
-
 impl AsFd for Stream {
     fn as_fd(&self) -> BorrowedFd<'_> {
         self.socket.as_fd()
@@ -239,7 +219,7 @@ impl AsFd for Stream {
 
 #[cfg(test)]
 mod tests {
-    use std::io::{Read, Write};
+    use std::io::Write;
 
     use super::*;
 
@@ -279,25 +259,6 @@ mod tests {
         assert_eq!(near.frame_but(2).unwrap(), None);
         let rest: Vec<Vec<u8>> = std::iter::from_fn(|| near.frame().unwrap()).map(|frame| frame.payload).collect();
         assert_eq!(rest, [b"one", b"two", b"end"]);
-    }
-
-    #[test]
-    fn what_is_sent_while_corked_comes_in_one_piece_and_is_not_lost_with_the_connection() {
-        let (mut far, mut near) = pair();
-        let mut buf = [0; 64];
-        near.cork();
-        near.send(b"hello ");
-        near.send(b"answer\n");
-        far.set_nonblocking(true).unwrap();
-        assert_eq!(far.read(&mut buf).unwrap_err().kind(), io::ErrorKind::WouldBlock);
-        near.uncork();
-        assert_eq!(far.read(&mut buf).unwrap(), 13);
-        near.send(b"at once");
-        assert_eq!(far.read(&mut buf).unwrap(), 7);
-        near.cork();
-        near.send(b"bye");
-        drop(near);
-        assert_eq!(far.read(&mut buf).unwrap(), 3);
     }
 
     #[test]
