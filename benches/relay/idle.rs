@@ -15,6 +15,8 @@ use crate::tty;
 const OUTPUT: u32 = 100;
 /// How long that may take, in ns.
 const LONGEST: u64 = 30_000_000_000;
+/// How long after it memory is looked at: what is kept for more output for a moment (hopty: 1 s) is not held.
+const REST: Duration = Duration::from_secs(2);
 
 /// Measures and prints.
 pub fn run(options: &Options) -> io::Result<()> {
@@ -83,6 +85,7 @@ fn output(session: &mut Session) -> io::Result<bool> {
         if written {
             session.answer("written")?;
             session.settle();
+            std::thread::sleep(REST);
             return Ok(true);
         }
         if tty::now() > until {

@@ -24,6 +24,9 @@ use crate::tty;
 pub const LIMIT: Duration = Duration::from_secs(10);
 /// How long a contender is waited for until it has nothing more to do, in ns.
 const SETTLED: u64 = 500_000_000;
+/// How long one must have done nothing to be at rest, in ms: longer than anybody puts work off that a burst left (hopty: 10), which the
+/// next contender would pay for.
+const REST: i32 = 15;
 
 /// A running contender.
 pub struct Session {
@@ -148,14 +151,14 @@ impl Session {
         let mut used = u64::MAX;
         while tty::now() < until {
             let mut quiet = true;
-            while let [(true, _)] = tty::wait(&[(self.master.as_fd(), true, false)], 3) {
+            while let [(true, _)] = tty::wait(&[(self.master.as_fd(), true, false)], REST) {
                 quiet = false;
                 if !matches!(tty::read(self.master.as_fd(), &mut buf), Ok(Some(1..))) || tty::now() > until {
                     return;
                 }
             }
             let now = self.usage().cpu;
-            // A contender that wakes by a clock is never at rest: what it does in 3 ms is little.
+            // A contender that wakes by a clock is never at rest: what it does in that time is little.
             if quiet && now.saturating_sub(used) < 300_000 && used != u64::MAX {
                 return;
             }
