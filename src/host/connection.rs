@@ -13,15 +13,18 @@ use crate::core::supervisor::event::Asker;
 use crate::core::terminal::{Modes, Size};
 use crate::core::time::Stamp;
 use crate::io::outbuf::OutBuf;
-use crate::io::poll::{Interest, PollSet};
+use crate::io::poll::{Interest, PollSet, is_readable};
 use crate::io::process::StatFile;
 use crate::ipc::frame::{Frame, tag};
 use crate::ipc::stream::Stream;
 use crate::screen::Open;
 
 /// Bytes waiting for a relay, or for a client that is stopped, above which the child is not read: it is throttled, not the
-/// keyboard. For a terminal that takes bytes, none may wait: what is queued before it makes its keys slow.
+/// keyboard.
 pub(super) const OUT_HIGH: usize = 1 << 18;
+/// The same for a terminal that takes bytes: enough for the child to go on while somebody else has that one's processor, and little to
+/// wait for behind Ctrl+C.
+const AHEAD: usize = 1 << 14;
 /// Bytes waiting for a peer that does not read its answers above which its requests are not read either.
 const ANSWERS_HIGH: usize = 1 << 20;
 /// Until when the first line must have come, in ms (CONTRACT C12).
@@ -125,7 +128,7 @@ impl Connection {
     /// Whether more output may be read for it.
     pub fn has_room(&self) -> bool {
         self.client.as_ref().is_none_or(|client| {
-            let limit = if client.paused.is_some() { OUT_HIGH } else { 1 };
+            let limit = if client.paused.is_some() { OUT_HIGH } else { AHEAD };
             client.leaving || !client.gets_bytes() || (client.out.len() < limit && self.stream.waiting() < OUT_HIGH)
         })
     }
@@ -204,7 +207,35 @@ impl Connection {
         }
     }
 
+    /// Whether its person has typed what was not read yet.
+    pub fn has_typed(&self) -> bool {
+        self.client.as_ref().is_some_and(|client| match &client.via {
+            Via::Terminal(terminal) => client.paused.is_none() && is_readable(terminal.as_fd()),
+            Via::Relay(_) => is_readable(self.stream.as_fd()),
+            Via::Waiting | Via::Released => false,
+        })
+    }
+
     pub fn frame(&mut self, tag: u8, payload: &[u8]) {
         self.stream.send(&Frame::new(tag, payload).encode());
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::os::unix::net::UnixStream;
+
+    use super::*;
+
+    #[test]
+    fn more_of_who_reads_no_answers_is_not_due() {
+        let (_far, near) = UnixStream::pair().unwrap();
+        let mut connection = Connection::new(Stream::new(near).unwrap(), 1, Stamp(0));
+        (connection.greeted, connection.more) = (true, true);
+        assert_eq!(connection.deadline(false), Some(Stamp(0)));
+        // What the socket does not take, waits.
+        connection.stream.send(&vec![b'x'; 8 * ANSWERS_HIGH]);
+        assert!(connection.is_deaf(false));
+        assert_eq!(connection.deadline(false), None);
     }
 }

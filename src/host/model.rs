@@ -6,7 +6,7 @@
 
 use std::collections::VecDeque;
 
-use super::chunk::{CHUNK, Chunk, FLOOD_CHUNK};
+use super::chunk::{CHUNK, Chunk};
 use super::guard::Guarded;
 use crate::core::terminal::Size;
 use crate::core::time::Stamp;
@@ -19,8 +19,12 @@ use crate::tty::raw::END_OF_ANYTHING;
 const WAITING_MAX: usize = (4 << 20) + (1 << 18);
 /// Bytes that wait in the middle of a burst: four reads of a master.
 const BURST: usize = 1 << 14;
-/// Bytes that have waited above which their memory is worth giving back.
-const LARGE: usize = 1 << 20;
+/// Bytes that wait above which more come into memory for a flood: a large page is made ready as a whole, which takes as long as that
+/// of so many bytes in small ones.
+const FLOOD: usize = 1 << 18;
+/// How long that memory is kept for the next flood, in ms: they come in a row, and the system makes new memory ready at a twentieth of
+/// what a flood takes to pass.
+const KEPT_MS: u64 = 1000;
 /// How long the child must be quiet before the model is fed, in ms.
 const QUIET_MS: u64 = 2;
 /// The same where much waits: in the middle of a burst the child may be off its processor for some ms, and the model would take it.
@@ -48,13 +52,15 @@ fn next_step(step: usize, fed: usize, took: u64, whole: bool) -> usize {
 pub(super) struct Model {
     screen: Guarded,
     chunks: VecDeque<Chunk>,
+    /// Those that were fed, to be read into again.
+    spares: Vec<Chunk>,
     /// How much of the first chunk the screen has seen.
     fed: usize,
     /// Bytes that take about half a slice, as far as is known.
     step: usize,
     waiting: usize,
-    /// The most that has waited since it was last given back.
-    most: usize,
+    /// When a flood was here, until its memory is given back.
+    flooded: Option<Stamp>,
     /// Since when bytes wait.
     since: Stamp,
     /// When the last ones came.
@@ -74,10 +80,11 @@ impl Model {
         Model {
             screen: Guarded::new(size.drawn()),
             chunks: VecDeque::new(),
+            spares: Vec::new(),
             fed: 0,
             step: STEP,
             waiting: 0,
-            most: 0,
+            flooded: None,
             since: Stamp(0),
             latest: Stamp(0),
             catching_up: false,
@@ -112,7 +119,9 @@ impl Model {
     pub fn chunk(&mut self) -> Chunk {
         self.lent = true;
         let last = if self.chunks.back().is_some_and(Chunk::has_room) { self.chunks.pop_back() } else { None };
-        last.unwrap_or_else(|| Chunk::new(if self.waiting < CHUNK { CHUNK } else { FLOOD_CHUNK }))
+        let flood = self.waiting >= FLOOD;
+        let spare = |spares: &mut Vec<Chunk>| spares.iter().position(|chunk| chunk.is_of_flood() == flood).map(|at| spares.remove(at));
+        last.or_else(|| spare(&mut self.spares)).unwrap_or_else(if flood { Chunk::of_flood } else { Chunk::new })
     }
 
     /// Takes a chunk back with `new` more bytes at its end.
@@ -133,22 +142,26 @@ impl Model {
             self.catching_up = false;
         }
         self.waiting += new;
-        self.most = self.most.max(self.waiting);
+        if self.waiting >= FLOOD {
+            self.flooded = Some(now);
+        }
         self.chunks.push_back(chunk);
     }
 
     /// Nothing is fed to a screen that failed.
     fn forget(&mut self) {
         self.chunks.clear();
+        self.spares.clear();
         self.heard = Vec::new();
         (self.fed, self.waiting) = (0, 0);
     }
 
-    /// When the model is to be fed, or its failure to be told; `None` when nothing waits.
+    /// When the model is to be fed, its failure to be told, or a flood's memory to be given back; `None` when there is none of it.
     pub fn due(&self) -> Option<Stamp> {
         let soon = self.is_urgent(self.latest) || self.catching_up || self.has_failed();
         let at = if soon { Stamp(0) } else { self.latest.after(if self.is_behind() { PAUSE_MS } else { QUIET_MS }) };
-        (self.waiting > 0 || self.has_failed()).then_some(at)
+        let relief = self.flooded.map(|at| at.after(KEPT_MS));
+        if self.waiting > 0 || self.has_failed() { Some(at) } else { relief }
     }
 
     fn has_failed(&self) -> bool {
@@ -169,10 +182,10 @@ impl Model {
         self.waiting >= WAITING_MAX || now.since(self.since) >= OLD_MS
     }
 
-    /// Feeds a slice if it is time to.
-    pub fn feed_when_due(&mut self, clock: &Clock) {
+    /// Feeds a slice if it is time to, and says whether it was.
+    pub fn feed_when_due(&mut self, clock: &Clock) -> bool {
         if self.due().is_none_or(|at| at > clock.now()) {
-            return;
+            return false;
         }
         let begun = clock.micros();
         let mut at = begun;
@@ -183,13 +196,14 @@ impl Model {
             self.step = next_step(self.step, fed, took, whole);
         }
         self.catching_up = self.waiting > 0 && !self.is_urgent(self.latest);
+        true
     }
 
     /// Feeds the next bytes, and says how many and whether those were a whole step; `None` when there are none.
     fn step(&mut self) -> Option<(usize, bool)> {
         debug_assert!(!self.lent, "what is being read is not known yet");
         let first = self.chunks.front()?;
-        let rest = &first.bytes[self.fed..first.filled];
+        let rest = &first.bytes()[self.fed..];
         // What a flood scrolls away is passed over, once for each chunk: it is looked for in all of it.
         let skipped = if self.fed == 0 { self.screen.change(|screen| screen.skip(rest)).unwrap_or(0) } else { 0 };
         let length = if skipped > 0 { skipped } else { rest.len().min(self.step) };
@@ -200,8 +214,11 @@ impl Model {
         self.fed += length;
         self.waiting -= length;
         if self.fed == first.filled {
-            self.chunks.pop_front();
+            self.spares.extend(self.chunks.pop_front().map(Chunk::emptied));
             self.fed = 0;
+            if self.waiting == 0 && self.flooded.is_none() {
+                self.spares.truncate(1);
+            }
         }
         if self.waiting == 0 && !self.heard.is_empty() {
             let heard = std::mem::take(&mut self.heard);
@@ -215,11 +232,12 @@ impl Model {
         self.screen.switch_off();
     }
 
-    /// Whether much had waited, and nothing does any more. Says so once.
-    pub fn take_relief(&mut self) -> bool {
-        let relieved = self.waiting == 0 && self.most >= LARGE;
+    /// Whether a flood has been over for long: its memory is nobody's any more. Says so once.
+    pub fn take_relief(&mut self, now: Stamp) -> bool {
+        let relieved = self.waiting == 0 && self.flooded.is_some_and(|at| now >= at.after(KEPT_MS));
         if relieved {
-            self.most = 0;
+            self.flooded = None;
+            self.spares.clear();
         }
         relieved
     }
@@ -339,108 +357,5 @@ impl Model {
 }
 
 #[cfg(test)]
-mod tests {
-    use super::*;
-
-    fn write(model: &mut Model, bytes: &[u8], now: Stamp) {
-        let mut chunk = model.chunk();
-        chunk.room()[..bytes.len()].copy_from_slice(bytes);
-        assert_eq!(chunk.took(bytes.len()), bytes);
-        model.put(chunk, bytes.len(), now);
-    }
-
-    #[test]
-    fn who_looks_sees_everything() {
-        let mut model = Model::new(Size::cells(10, 2));
-        write(&mut model, b"ab", Stamp(5));
-        write(&mut model, b"c\x1b[5n", Stamp(5));
-        assert_eq!(model.look_so_far(|screen| screen.lines()[0].clone()).as_deref(), Some(""));
-        assert_eq!(model.look(|screen| screen.lines()[0].clone()).as_deref(), Some("abc"));
-        assert_eq!((model.waiting, model.due()), (0, None));
-        assert_eq!(model.take_queries().map(|queries| queries.len()), Some(1));
-    }
-
-    #[test]
-    fn an_answer_is_heard_behind_its_question() {
-        let mut model = Model::new(Size::cells(10, 2));
-        write(&mut model, b"\x1b[?2004$p", Stamp(5));
-        model.learn(b"\x1b[?2004;1$y");
-        write(&mut model, b"\x1b[?2004l\x1b[?25", Stamp(5));
-        assert_eq!(model.undo_so_far(), b"");
-        assert_eq!(model.undo(), b"\x18\x1b[?2004h");
-        assert_eq!(model.undo_so_far(), b"\x1b[?2004h");
-    }
-
-    #[test]
-    fn a_model_that_failed_knows_what_was_on() {
-        let mut model = Model::new(Size::cells(10, 2));
-        write(&mut model, b"\x1b[?2004h", Stamp(5));
-        assert_eq!(model.look(|_| -> u8 { panic!("wanted") }), None);
-        write(&mut model, b"\x1b[?1049h", Stamp(5));
-        assert_eq!((model.undo(), model.undo_so_far()), (b"\x18\x1b\\\x1b[?2004l".to_vec(), b"\x1b[?2004l".to_vec()));
-        // Nothing else may happen to wake the host, and it is told once.
-        assert_eq!((model.due(), model.take_failure()), (Some(Stamp(0)), true));
-        assert_eq!((model.due(), model.take_failure()), (None, false));
-    }
-
-    #[test]
-    fn quiet_comes_first_but_not_for_ever() {
-        let clock = Clock::start();
-        let mut model = Model::new(Size::cells(10, 2));
-        assert_eq!(model.due(), None);
-        write(&mut model, b"a", Stamp(5));
-        assert_eq!(model.due(), Some(Stamp(5 + QUIET_MS)));
-        write(&mut model, b"b", Stamp(5 + OLD_MS - 1));
-        assert_eq!(model.due(), Some(Stamp(5 + OLD_MS - 1 + QUIET_MS)));
-        write(&mut model, b"c", Stamp(5 + OLD_MS));
-        assert_eq!(model.due(), Some(Stamp(0)));
-        model.feed_when_due(&clock);
-        assert_eq!(model.look_so_far(|screen| screen.lines()[0].clone()).as_deref(), Some("abc"));
-        assert_eq!(model.due(), None);
-        write(&mut model, &[b'a'; BURST], Stamp(500));
-        assert_eq!(model.due(), Some(Stamp(500 + PAUSE_MS)), "in a burst a pause is longer");
-    }
-
-    #[test]
-    fn steps_grow_slowly_and_shrink_at_once() {
-        assert_eq!(next_step(STEP, STEP, 25, true), 2 * STEP, "five times as much would fit");
-        assert_eq!(next_step(2 * STEP, 2 * STEP, 1, true), CHUNK / 2, "never more");
-        assert_eq!(next_step(CHUNK / 2, CHUNK / 2, 500, true), STEP, "what is slow");
-        assert_eq!(next_step(STEP, STEP, 100_000, true), STEP_MIN, "never less");
-        assert_eq!(next_step(STEP_MIN, STEP_MIN, 1, true), 2 * STEP_MIN);
-        assert_eq!(next_step(2 * STEP, FLOOD_CHUNK, 200, false), 2 * STEP, "what was passed over");
-        assert_eq!(next_step(2 * STEP, 100, 2, false), 2 * STEP, "the end of a chunk");
-        assert_eq!(next_step(2 * STEP, 100, 5000, false), STEP_MIN, "a slow end of a chunk");
-    }
-
-    #[test]
-    fn a_flood_is_passed_over() {
-        let mut model = Model::new(Size::cells(20, 4));
-        model.change(|screen| screen.set_history_limit(10));
-        write(&mut model, b"\n\n\n\n", Stamp(5));
-        model.look(|_| ());
-        write(&mut model, &b"a line of text\r\n".repeat(2000), Stamp(5));
-        assert_eq!(model.step(), Some((16 * 1986, false)));
-        assert_eq!(model.look(|screen| (screen.history_len(), screen.lines()[2].clone())), Some((10, "a line of text".to_owned())));
-    }
-
-    #[test]
-    fn too_much_is_fed_at_once_in_slices() {
-        let clock = Clock::start();
-        let mut model = Model::new(Size::cells(10, 2));
-        let mut written = 0;
-        while model.due() != Some(Stamp(0)) {
-            write(&mut model, &[b'x'; 4096], Stamp(5));
-            written += 4096;
-        }
-        assert!((WAITING_MAX..WAITING_MAX + 8192).contains(&written));
-        model.feed_when_due(&clock);
-        assert!(model.waiting < written && model.waiting > 0, "a slice, not all");
-        let room: usize = model.chunks.iter().map(|chunk| chunk.bytes.len()).sum();
-        assert!(room <= model.waiting + 2 * FLOOD_CHUNK, "chunks are filled");
-        assert!(!model.take_relief());
-        model.look(|_| ());
-        assert!(model.chunks.is_empty());
-        assert!(model.take_relief() && !model.take_relief());
-    }
-}
+#[path = "model_tests.rs"]
+mod tests;

@@ -33,8 +33,8 @@ use crate::tty::raw::END_OF_ANYTHING;
 pub(super) const INPUT_HIGH: usize = 1 << 18;
 /// How long after its death a child's output is still waited for while somebody else holds the terminal, in ms.
 const DRAIN_MS: u64 = 100;
-/// Most reads of a master in a turn: a key that is typed meanwhile waits as long.
-const READS: u32 = 4;
+/// Most reads of a master in a turn, of some 30 us each: everybody but who types waits as long.
+const READS: u32 = 8;
 /// How many reads of output follow a child's death at most.
 const DRAIN_READS: u32 = 256;
 /// How often a terminal that nobody has open is looked at again, in ms.
@@ -209,11 +209,8 @@ impl Host {
         if ready.write && run.input.flush(&run.pty).is_err() {
             run.input.clear();
         }
-        // In a burst the next bytes are there when these are taken, and a `poll` for them costs as much as the read.
-        let mut reads = if ready.read { READS } else { 0 };
-        while reads > 0 && self.read_output() && self.has_room() {
-            reads = if self.run.as_ref().is_some_and(|run| run.model.is_bursting()) { reads - 1 } else { 0 };
-        }
+        let reads = if ready.read { READS } else { 0 };
+        let _ = (0..reads).all(|_| self.read_output() && self.goes_on());
     }
 
     pub(super) fn read_output(&mut self) -> bool {
@@ -248,8 +245,10 @@ impl Host {
     /// Feeds the screen model if it is time to, and looks at what came of it.
     pub(super) fn feed_model(&mut self) {
         let Some(run) = &mut self.run else { return };
-        run.model.feed_when_due(&self.clock);
-        if run.model.take_relief() {
+        if !run.model.feed_when_due(&self.clock) && run.model.is_bursting() {
+            return;
+        }
+        if run.model.take_relief(self.clock.now()) {
             memory::give_back();
         }
         if run.model.take_failure() {

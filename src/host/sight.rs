@@ -74,6 +74,12 @@ impl Host {
         !self.is_kept_full() && (self.watchers() > 1 || self.connections.values().all(|connection| connection.has_room()))
     }
 
+    /// Whether the next read follows at once: in a burst more is there when this is taken, and only a key is looked for between.
+    pub(super) fn goes_on(&self) -> bool {
+        let bursts = self.run.as_ref().is_some_and(|run| run.model.is_bursting());
+        bursts && self.has_room() && (self.typing_waits() || !self.connections.values().any(|c| c.has_typed()))
+    }
+
     /// This client's person typed last.
     pub(super) fn lead(&mut self, id: u64) {
         if self.leader != Some(id) && self.client_mut(id).is_some_and(|client| !client.read_only) {

@@ -72,13 +72,7 @@ impl OutBuf {
     pub fn send(&mut self, fd: &impl AsFd, bytes: &[u8]) -> io::Result<()> {
         let mut done = 0;
         if self.bytes.is_empty() {
-            while done < bytes.len() {
-                let n = write_some(fd, &bytes[done..])?;
-                if n == 0 {
-                    break;
-                }
-                done += n;
-            }
+            done = write_some(fd, bytes)?;
             self.written += done as u64;
         }
         self.push(&bytes[done..]);

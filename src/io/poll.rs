@@ -94,6 +94,12 @@ pub fn timeout(now: Stamp, deadlines: impl IntoIterator<Item = Option<Stamp>>) -
     deadlines.into_iter().flatten().min().map(|at| at.since(now))
 }
 
+/// Whether there is something to read now, the end included.
+#[must_use]
+pub fn is_readable(fd: BorrowedFd<'_>) -> bool {
+    poll(&mut [PollFd::new(fd, PollFlags::POLLIN)], PollTimeout::ZERO).is_ok_and(|ready| ready > 0)
+}
+
 /// Waits for one descriptor. False when the time passed first.
 ///
 /// # Errors
@@ -102,4 +108,23 @@ pub fn wait_for(fd: &(impl AsFd + AsRawFd), interest: Interest, timeout_ms: u64)
     let mut set = PollSet::default();
     set.add((), fd.as_fd(), interest);
     Ok(!set.wait(Some(timeout_ms))?.is_empty())
+}
+
+#[cfg(test)]
+mod tests {
+    use std::io::Write;
+    use std::os::unix::net::UnixStream;
+
+    use super::*;
+
+    #[test]
+    fn readable_is_what_has_bytes_or_has_ended() {
+        let (mut far, near) = UnixStream::pair().unwrap();
+        assert!(!is_readable(near.as_fd()));
+        far.write_all(b"x").unwrap();
+        assert!(is_readable(near.as_fd()));
+        let (far, near) = UnixStream::pair().unwrap();
+        drop(far);
+        assert!(is_readable(near.as_fd()));
+    }
 }

@@ -112,13 +112,38 @@ fn while_the_terminal_takes_nothing() {
     term.stall(true);
     term.send("\r");
     assert_idle(&world, "with a full queue");
-    let size = std::fs::read_to_string(format!("/proc/{}/status", world.status()["host_pid"])).unwrap();
-    let peak: u64 = size.lines().find_map(|l| l.strip_prefix("VmHWM:")).unwrap().trim().trim_end_matches(" kB").parse().unwrap();
+    let peak = host_memory(&world, "VmHWM:");
     assert!(peak < 64 << 10, "{peak} KiB");
     term.stall(false);
     support::kill(child(&world), nix::libc::SIGKILL);
     assert_eq!(term.wait_exit(), 137);
     world.assert_nothing_left();
+}
+
+/// In KiB: one of the lines of `/proc/PID/status` of the host.
+fn host_memory(world: &World, line: &str) -> u64 {
+    let status = std::fs::read_to_string(format!("/proc/{}/status", world.status()["host_pid"])).unwrap();
+    let value = status.lines().find_map(|l| l.strip_prefix(line)).expect("a line of that name");
+    value.trim().trim_end_matches(" kB").parse().unwrap()
+}
+
+/// What a flood took is kept for a second, for the next one.
+#[test]
+fn after_a_flood_whose_memory_is_given_back() {
+    let world = world();
+    let mut term = run(&world, "echo u$((1))p; for n in 1 2; do read x; seq 1 500000; echo d$((n))ne; done; exec sleep 1000");
+    term.wait_text("u1p");
+    let before = host_memory(&world, "RssAnon:");
+    for done in ["d1ne", "d2ne"] {
+        term.send("\r");
+        term.wait_text(done);
+        // Its history is larger now; the least that waited for the screen model is a large page.
+        support::wait_for("the memory to be given back", || (host_memory(&world, "RssAnon:") < before + 2000).then_some(()));
+        assert_idle(&world, "after a flood");
+    }
+    let peak = host_memory(&world, "VmHWM:");
+    assert!(peak < 64 << 10, "{peak} KiB");
+    end(&world);
 }
 
 #[test]

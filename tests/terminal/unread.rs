@@ -39,6 +39,10 @@ fn after(with: bool, script: &str, ready: &str, (typed, later): (&str, &str), la
         // What the host wrote, and what it had no room for, is there when it answers.
         world.status();
     }
+    if !script.contains("-echo") {
+        let last = typed.trim_end_matches('\r').rsplit('\r').next().unwrap();
+        term.wait_for("its echo", |s| s.lines().iter().any(|line| line == last));
+    }
     std::fs::write(world.project.join("go"), "\n").unwrap();
     term.wait_for("what it says", |s| s.lines().iter().any(|line| line.starts_with("got=")));
     if !later.is_empty() {
