@@ -131,7 +131,7 @@ fn host_memory(world: &World, line: &str) -> u64 {
 #[test]
 fn after_a_flood_whose_memory_is_given_back() {
     let world = world();
-    let mut term = run(&world, "echo u$((1))p; for n in 1 2; do read x; seq 1 500000; echo d$((n))ne; done; exec sleep 1000");
+    let term = run(&world, "echo u$((1))p; for n in 1 2; do read x; seq 1 500000; echo d$((n))ne; done; exec sleep 1000");
     term.wait_text("u1p");
     let before = host_memory(&world, "RssAnon:");
     for done in ["d1ne", "d2ne"] {
