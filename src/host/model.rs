@@ -19,12 +19,13 @@ use crate::tty::raw::END_OF_ANYTHING;
 const WAITING_MAX: usize = (4 << 20) + (1 << 18);
 /// Bytes that wait in the middle of a burst: four reads of a master.
 const BURST: usize = 1 << 14;
-/// Bytes that wait above which more come into memory for a flood: a large page is made ready as a whole, which takes as long as that
-/// of so many bytes in small ones.
+/// Bytes that wait above which more come into memory for a flood: a large page is made ready as a whole, which less is not worth.
 const FLOOD: usize = 1 << 18;
 /// How long that memory is kept for the next flood, in ms: they come in a row, and the system makes new memory ready at a twentieth of
 /// what a flood takes to pass.
 const KEPT_MS: u64 = 1000;
+/// How many chunks are kept at most: more than a flood fills, where there was memory for large ones.
+const SPARES_MAX: usize = 16;
 /// How long the child must be quiet before the model is fed, in ms.
 const QUIET_MS: u64 = 2;
 /// The same where much waits: in the middle of a burst the child may be off its processor for some ms, and the model would take it.
@@ -216,9 +217,7 @@ impl Model {
         if self.fed == first.filled {
             self.spares.extend(self.chunks.pop_front().map(Chunk::emptied));
             self.fed = 0;
-            if self.waiting == 0 && self.flooded.is_none() {
-                self.spares.truncate(1);
-            }
+            self.spares.truncate(if self.waiting == 0 && self.flooded.is_none() { 1 } else { SPARES_MAX });
         }
         if self.waiting == 0 && !self.heard.is_empty() {
             let heard = std::mem::take(&mut self.heard);

@@ -26,6 +26,13 @@ fn assert_idle(world: &World, when: &str) {
     panic!("{when}: {used} ticks in a second");
 }
 
+/// In KiB: one of the lines of `/proc/PID/status` of the host.
+fn host_memory(world: &World, line: &str) -> u64 {
+    let status = std::fs::read_to_string(format!("/proc/{}/status", world.status()["host_pid"])).unwrap();
+    let value = status.lines().find_map(|l| l.strip_prefix(line)).expect("a line of that name");
+    value.trim().trim_end_matches(" kB").parse().unwrap()
+}
+
 fn end(world: &World) {
     support::kill(child(world), nix::libc::SIGKILL);
     world.assert_nothing_left();
@@ -118,13 +125,6 @@ fn while_the_terminal_takes_nothing() {
     support::kill(child(&world), nix::libc::SIGKILL);
     assert_eq!(term.wait_exit(), 137);
     world.assert_nothing_left();
-}
-
-/// In KiB: one of the lines of `/proc/PID/status` of the host.
-fn host_memory(world: &World, line: &str) -> u64 {
-    let status = std::fs::read_to_string(format!("/proc/{}/status", world.status()["host_pid"])).unwrap();
-    let value = status.lines().find_map(|l| l.strip_prefix(line)).expect("a line of that name");
-    value.trim().trim_end_matches(" kB").parse().unwrap()
 }
 
 /// What a flood took is kept for a second, for the next one.
