@@ -9,18 +9,20 @@
 use std::io::Read;
 use std::path::PathBuf;
 
+use anyhow::Context;
 use hopty::standin::{api::Api, home, script::Script};
 
 const KEY: &str = "sk-ant-test-0123456789-abcdefghijklmnopqrst";
 
-fn main() -> std::io::Result<()> {
+fn main() -> anyhow::Result<()> {
     let root = PathBuf::from(std::env::args().nth(1).unwrap_or_else(|| "standin-world".to_owned()));
     let (home_dir, project) = (root.join("home"), root.join("proj"));
-    std::fs::create_dir_all(&project)?;
-    std::fs::create_dir_all(&home_dir)?;
+    for dir in [&project, &home_dir] {
+        std::fs::create_dir_all(dir).with_context(|| format!("cannot make the directory {}", dir.display()))?;
+    }
     let (home_dir, project) = (home_dir.canonicalize()?, project.canonicalize()?);
-    home::seed(&home_dir, &project, KEY)?;
-    let api = Api::start(Script::filling_loop("echo one more step; sleep 0.5", 30_000))?;
+    home::seed(&home_dir, &project, KEY).context("cannot write the home directory")?;
+    let api = Api::start(Script::filling_loop("echo one more step; sleep 0.5", 30_000)).context("cannot start the API")?;
     for (name, value) in home::environment(&home_dir, &api.url(), KEY) {
         println!("export {name}='{value}'");
     }

@@ -26,12 +26,13 @@
 //!                      |
 //!                      v
 //!         { pty tty ipc fs git io claude }           edges: one outside thing each, no decisions
-//!                      |
-//!                      v
-//!               { core, screen }                     pure: no I/O, no clock, no environment
+//!                 |            \
+//!                 v             v
+//!          { core, screen }   { safe_file }          pure: no I/O, no clock, no environment; the one way to open a file
 //! ```
 //!
 //! `core` and `screen` do not know each other: the host reads facts from the screen and gives them to the core as events.
+//! `safe_file` is the one edge that the other edges use too: each of them reads files that somebody else may have put there.
 //! `tests/architecture.rs` reads the `use` lines and holds these arrows.
 //!
 //! | module | what it knows |
@@ -41,6 +42,7 @@
 //! | [`pty`] [`tty`] | the child's terminal; the person's terminal |
 //! | [`ipc`] | the control socket: lines of JSON, frames of bytes |
 //! | [`fs`] [`git`] [`claude`] | files, the work tree, Claude as a program on this machine |
+//! | [`safe_file`] | opening a file that may not be what it should be |
 //! | [`io`] | descriptors, signals, clocks, processes, the worker thread |
 //! | [`host`] [`client`] [`cli`] | the two processes, the verbs |
 //! | [`dashboard`] | all sessions on one screen |
@@ -59,6 +61,7 @@ pub mod host;
 pub mod io;
 pub mod ipc;
 pub mod pty;
+pub mod safe_file;
 pub mod screen;
 pub mod standin;
 pub mod tty;

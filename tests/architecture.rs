@@ -3,13 +3,19 @@
 
 #![allow(clippy::unwrap_used, reason = "a test may")]
 
+#[allow(dead_code)]
+#[path = "support/skip.rs"]
+mod skip;
 mod source;
 
 use source::{Names, Source, sources, text};
 
 /// The layers, by top folder or file of `src`.
 const PURE: &[&str] = &["core", "screen"];
-const EDGES: &[&str] = &["pty", "tty", "ipc", "fs", "git", "io", "claude"];
+const EDGES: &[&str] = &["pty", "tty", "ipc", "fs", "git", "io", "claude", "safe_file"];
+/// The edge that the others may use besides core: each of them reads files that somebody else may have put there, and a second way
+/// to open one would be the way in.
+const COMMON: &str = "safe_file";
 /// The shell, each with what of the shell it may use besides itself.
 const SHELL: &[(&str, &[&str])] = &[
     ("host", &[]),
@@ -56,6 +62,20 @@ const HOMES: &[(&str, &[&str])] = &[
     ("vte", &["screen"]),
 ];
 
+/// Who may open files for reading in another way than `safe_file`, and why.
+const OPENERS: &[(&str, &str)] = &[
+    ("src/cli/handoff/create.rs", "a summary that a person names may come through a pipe"),
+    ("src/cli/handoff/load.rs", "/proc"),
+    ("src/cli/replay.rs", "a journal that a person names may come through a pipe"),
+    ("src/fs/atomic.rs", "a directory that is synced"),
+    ("src/fs/process.rs", "/proc"),
+    ("src/host/event_loop.rs", "tests only"),
+    ("src/io/process.rs", "/proc"),
+    ("src/pty/spawn.rs", "a program that was just found to be one"),
+];
+/// Calls that open a file by its name and read whatever it is.
+const OPENS: &[&str] = &["fs::read(", "fs::read_to_string(", "File::open(", "fs::copy("];
+
 /// Lines of a file, tests included.
 const LONGEST: usize = 450;
 
@@ -100,8 +120,8 @@ fn nothing_is_used_against_the_arrows() {
             || match SHELL.iter().find(|(shell, _)| *shell == own) {
                 Some(("lib", _)) => true,
                 Some((_, others)) => below(to) || others.contains(&to),
-                // An edge may use core, and neither another edge nor the screen; core and screen do not know each other.
-                None => EDGES.contains(&own) && to == "core",
+                // An edge may use core and the common edge, and no other edge nor the screen; core and screen do not know each other.
+                None => EDGES.contains(&own) && (to == "core" || to == COMMON),
             };
         if !allowed {
             wrong.push(format!("{}: {}", source.file, path.join("::")));
@@ -158,6 +178,30 @@ fn each_outside_crate_has_one_home() {
 }
 
 #[test]
+fn files_are_read_in_one_way() {
+    let mut wrong = Vec::new();
+    for source in sources() {
+        let own = folder(&source);
+        // The stand-ins are programs of their own, which read what they wrote.
+        if ["standin", "demo"].contains(&own) || source.file.ends_with("_tests.rs") || source.file.ends_with("/tests.rs") {
+            continue;
+        }
+        let whole = text(&source.file);
+        let tests = ["#[cfg(test)]\nmod ", "#[cfg(test)]\npub(super) mod "].iter().find_map(|begin| whole.find(begin));
+        let code = &whole[..tests.unwrap_or(whole.len())];
+        let called = |call: &str| code.match_indices(call).any(|(at, _)| !code[..at].ends_with(char::is_alphanumeric));
+        let opens = OPENS.iter().any(|call| called(call));
+        let may = OPENERS.iter().any(|(file, _)| *file == source.file);
+        if opens && !may {
+            wrong.push(format!("{}: use safe_file", source.file));
+        } else if may && !opens {
+            wrong.push(format!("{}: take it out of OPENERS", source.file));
+        }
+    }
+    none(&wrong, "a file may be a FIFO, a device or endless by the time it is opened");
+}
+
+#[test]
 fn every_dependency_is_used() {
     let sources = sources();
     let paths = uses(&sources);
@@ -210,4 +254,18 @@ fn the_reader_of_source_sees_what_it_must() {
     let want =
         ["crate::fs::a", "crate::fs::b", "crate::git", "crate::io::clock::*", "crate::io::fd::x", "crate::tty", "std::fs::read"];
     assert_eq!(paths, want);
+}
+
+#[test]
+fn a_skipped_test_is_noted_by_name() {
+    let dir = tempfile::tempdir().unwrap();
+    let file = dir.path().join("notes");
+    assert_eq!(skip::listed(&file), Vec::<String>::new());
+    for (test, reason) in [("b two", "not root"), ("a one", "no\nmounts"), ("b two", "not root")] {
+        skip::note(&file, test, reason);
+    }
+    assert_eq!(skip::listed(&file), ["a one: no mounts", "b two: not root"]);
+    assert_eq!(skip::test_name(), "architecture a_skipped_test_is_noted_by_name");
+    let unnamed = std::thread::spawn(skip::test_name).join().unwrap();
+    assert!(unnamed.starts_with("architecture "), "{unnamed}");
 }

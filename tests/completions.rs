@@ -5,7 +5,6 @@
 
 mod support;
 
-use std::path::Path;
 use std::process::Command;
 
 use hopty::standin::script::Script;
@@ -41,15 +40,6 @@ fn says(world: &World, shell: &str, args: &[&str]) -> String {
     let done = command.output().unwrap();
     assert_eq!(String::from_utf8_lossy(&done.stderr), "", "{args:?}");
     String::from_utf8(done.stdout).unwrap()
-}
-
-fn is_here(shell: &str) -> bool {
-    let here = ["/usr/bin", "/bin", "/usr/local/bin"].iter().any(|dir| Path::new(dir).join(shell).exists());
-    if !here {
-        assert!(std::env::var("HOPTY_TEST_PROGRAMS").as_deref() != Ok("required"), "{shell} is not installed");
-        eprintln!("{shell} is not installed: what it completes is not tried");
-    }
-    here
 }
 
 /// Words, and what may stand in the place of the last one.
@@ -110,9 +100,7 @@ fn bash_completes_the_names_of_sessions() {
 
 #[test]
 fn fish_completes_the_names_of_sessions() {
-    if !is_here("fish") {
-        return;
-    }
+    let Some(_) = support::needs("fish") else { return };
     let world = world();
     let script = r#"hopty completions fish | source; for line in $argv; echo (complete -C "hopty $line" | string replace -r '\t.*' '' | sort); end"#;
     let args: Vec<&str> = ["--no-config", "-c", script].into_iter().chain(CASES.iter().map(|(line, _)| *line)).collect();
@@ -126,9 +114,7 @@ fn fish_completes_the_names_of_sessions() {
 
 #[test]
 fn zsh_completes_the_names_of_sessions() {
-    if !is_here("zsh") {
-        return;
-    }
+    let Some(_) = support::needs("zsh") else { return };
     let world = world();
     let mut term = Term::start("/usr/bin/zsh".as_ref(), &["-f", "-i"], &world.env, &world.project, (100, 30));
     term.wait_for("the prompt", |screen| screen.lines()[0] == "$");

@@ -81,7 +81,10 @@ fn every_key_of_the_configuration_is_there() {
         let project = match key.project {
             ProjectMay::NotSet => "no".to_owned(),
             ProjectMay::Set => "yes".to_owned(),
-            ProjectMay::SetOnly(words) => words.iter().map(|w| format!("\"{w}\"")).collect::<Vec<_>>().join(", "),
+            ProjectMay::SetAbove(floor) => floor.to_string(),
+            ProjectMay::SetOnly(words) | ProjectMay::Tighten(words) => {
+                words.iter().map(|w| format!("\"{w}\"")).collect::<Vec<_>>().join(", ")
+            }
         };
         let want = [key.path(), inline(default), key.kind.allowed().trim_start_matches("must be ").to_owned(), project];
         match rows.iter().find(|row| row[0] == want[0]) {
@@ -241,12 +244,7 @@ fn every_variable_is_there() {
     let removed: Vec<String> =
         quoted(&section("Taken away")).into_iter().filter(|name| name.chars().all(|c| c.is_uppercase() || c == '_')).collect();
     assert_eq!(removed, environment::REMOVED);
-    let add = environment::Additions {
-        claude: true,
-        task_list: Some(String::new()),
-        no_flicker: Some("1"),
-        ..environment::Additions::default()
-    };
+    let add = environment::Additions { claude: true, no_flicker: Some("1"), ..environment::Additions::default() };
     let made: Vec<String> = environment::of_child([], &add).into_iter().map(|(name, _)| name.into_string().unwrap()).collect();
     let written: Vec<String> = table("docs/TERMINAL.md", "variable").into_iter().map(|row| row[0].clone()).collect();
     assert_eq!(written, made);
@@ -385,11 +383,29 @@ fn what_documents_point_to_exists() {
 }
 
 #[test]
-fn ci_runs_the_test_command_of_the_readme() {
+fn ci_runs_every_test_of_the_readmes_command() {
     let readme = text("README.md");
     let commands = blocks(&readme, "sh");
     for command in ["cargo run -- demo", "cargo test"] {
         assert!(commands.iter().any(|line| line.starts_with(command)), "README has no `{command}`");
     }
-    assert!(text(".ci/run").lines().any(|line| line.ends_with("cargo test")), "`.ci/run` does not run it");
+    // In two streams: the units, every binary that there is, and the documentation.
+    let ci = text(".ci/run");
+    for part in ["others=(--lib)", "for path in tests/*.rs tests/*/main.rs; do", "cargo test --locked --doc"] {
+        assert!(ci.contains(part), "`.ci/run` lacks {part:?}");
+    }
+}
+
+#[test]
+fn every_attack_of_the_security_page_names_tests_that_exist() {
+    let code: String = files("tests/attacks", ".rs").iter().map(|file| text(file)).collect();
+    let page = text("docs/SECURITY.md");
+    let rows: Vec<&str> =
+        page.lines().skip_while(|line| !line.starts_with("| attack |")).take_while(|line| line.starts_with('|')).collect();
+    assert!(rows.len() > 30, "{} rows", rows.len());
+    for row in &rows[2..] {
+        let names = quoted(row.trim_matches('|').rsplit(" | ").next().unwrap_or_default());
+        let missing: Vec<&String> = names.iter().filter(|name| !code.contains(&format!("fn {name}("))).collect();
+        assert!(!names.is_empty() && missing.is_empty(), "{row}: there is no test {missing:?}");
+    }
 }

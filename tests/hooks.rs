@@ -249,3 +249,28 @@ fn item_115_the_persons_own_hooks_go_on_working_and_no_file_of_theirs_is_touched
     assert_eq!(files, files_before, "there is nothing of hopty's that somebody would have to clean up");
     world.leave(term);
 }
+
+/// Claude gives a hook its input and closes it. Where nobody does, the hook is silent in time all the same.
+#[test]
+fn a_hook_whose_input_stays_open_ends_in_time() {
+    let world = World::new(Kind::StandIn, Script::list([])).unwrap();
+    world.ask(&["run", "--name", "one", "--detached", "--", "cat"]);
+    for input in ["", "{\"session_id\":"] {
+        let mut hook = std::process::Command::new(support::claude::hopty());
+        hook.args(["hook", "Stop", "200"]).env_clear().envs(world.env.iter().cloned());
+        hook.env("HOPTY_SOCKET", world.state_dir().join("run/one.sock"));
+        let piped = std::process::Stdio::piped;
+        let mut hook = hook.stdin(piped()).stdout(piped()).stderr(piped()).spawn().unwrap();
+        std::io::Write::write_all(hook.stdin.as_mut().unwrap(), input.as_bytes()).unwrap();
+        // Its input is still held here.
+        let end = support::wait::end_of(&mut hook, std::time::Duration::from_secs(20));
+        let Some(end) = end else {
+            hook.kill().unwrap();
+            hook.wait().unwrap();
+            panic!("it waits for {input:?} to go on");
+        };
+        assert!(end.success());
+    }
+    world.ask(&["stop", "one", "--kill"]);
+    world.assert_nothing_left();
+}

@@ -8,7 +8,7 @@ mod support;
 use std::process::Command;
 
 use hopty::standin::script::{Reply, Script};
-use support::claude::{Kind, hopty, say};
+use support::claude::{Kind, hopty};
 use support::term::Term;
 use support::world::World;
 
@@ -53,10 +53,7 @@ fn at(history: &[String], text: &str) -> usize {
 }
 
 fn hand_over(kind: Kind, full_screen: bool) {
-    if !std::path::Path::new(TMUX).exists() {
-        say("tmux is not installed: its case is left out");
-        return;
-    }
+    let Some(_) = support::needs("tmux") else { return };
     let script = Script::each(|request, _| match request.continued_handoff() {
         Some(id) => Reply::text(format!("Continuing from handoff {id}.")).filling(2000),
         None => Reply::text("The first answer.\n\nIts second line.\n\nIts last line.").filling(2000),

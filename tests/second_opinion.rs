@@ -47,6 +47,35 @@ fn undone(before: &str, bytes: &str) -> (Other, Vec<u8>) {
     (other, undo)
 }
 
+/// Where a sequence without measure ends, both agree, and what follows is text.
+#[test]
+fn what_follows_a_long_sequence_is_text() {
+    let long = |text: &str| text.repeat((200 << 10) / text.len());
+    for (begin, middle, end) in [
+        ("\x1b[", long("1;"), "m"),
+        ("\x1b[?", long("9"), "l"),
+        ("\x1b[", long("1\n"), "m"),
+        ("\x1b(", long("("), "B"),
+        ("\x1bPq", long("A"), "\x1b\\"),
+        ("\x1b_G", long("A\x07"), "\x1b\\"),
+        ("\x1b^", long("\x07"), "\x1b\\"),
+        ("\x1bX", long("x"), "\x1b\\"),
+        ("\x1b]52;c;", long("A"), "\x07"),
+    ] {
+        let bytes = [begin, &middle, end, "after"].concat();
+        for size in [bytes.len(), 1000] {
+            let (mut screen, mut other) = (Screen::new(20, 6), Other::new());
+            bytes.as_bytes().chunks(size).for_each(|piece| {
+                screen.feed(piece);
+                other.feed(piece);
+            });
+            let rows: Vec<String> = (0..6).map(|row| other.row(row)).collect();
+            assert_eq!(screen.lines(), rows, "{begin:?} {end:?}");
+            assert!(rows.iter().any(|row| row.ends_with("after")), "{begin:?} {end:?}: {rows:?}");
+        }
+    }
+}
+
 #[test]
 fn nothing_is_left_on() {
     let fresh = *Other::new().term.mode();

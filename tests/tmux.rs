@@ -6,11 +6,10 @@
 mod source;
 mod support;
 
-use std::path::Path;
 use std::process::Command;
 
 use hopty::standin::script::Script;
-use support::claude::{Kind, hopty, say};
+use support::claude::{Kind, hopty};
 use support::term::Term;
 use support::wait_for;
 use support::world::World;
@@ -35,10 +34,7 @@ struct Tmux {
 impl Tmux {
     /// `None` where there is no tmux.
     fn start() -> Option<Tmux> {
-        if !Path::new(TMUX).exists() {
-            say("tmux is not installed: its cases are left out");
-            return None;
-        }
+        support::needs("tmux")?;
         let mut world = World::new(Kind::StandIn, Script::list([])).expect("the stand-in is always there");
         let dir = world.root.path().display().to_string();
         world.set("TMUX_TMPDIR", &dir);

@@ -2,6 +2,10 @@
 
 #![allow(clippy::unwrap_used, reason = "a test may")]
 
+#[allow(dead_code)]
+#[path = "support/skip.rs"]
+mod skip;
+
 use std::collections::BTreeSet;
 use std::os::unix::fs::PermissionsExt;
 use std::path::Path;
@@ -63,6 +67,13 @@ impl Home {
         std::fs::write(&claude, format!("#!/bin/sh\necho \"$*\" >> '{}'\n", home.trace().display())).unwrap();
         std::fs::set_permissions(&claude, std::fs::Permissions::from_mode(0o755)).unwrap();
         home
+    }
+
+    /// A person has accepted Claude's trust question here.
+    fn trust(&self) {
+        let here = self.0.path().canonicalize().unwrap().display().to_string();
+        let state = serde_json::json!({"projects": {here: {"hasTrustDialogAccepted": true}}});
+        std::fs::write(self.0.path().join(".claude.json"), state.to_string()).unwrap();
     }
 
     fn trace(&self) -> std::path::PathBuf {
@@ -160,6 +171,10 @@ fn the_configuration_says_where_each_value_came_from() {
     std::fs::write(&file, "[restart]\nmode = \"ask\"\n\n[context]\nprofile = \"s3\"\n").unwrap();
     std::fs::write(home.0.path().join(".hopty.toml"), "[context]\nrearm = 7\n").unwrap();
     let shown = ask(&["config"]);
+    assert!(shown.1.contains("rearm = 5") && shown.2.contains("/.hopty.toml does not count: Claude does not trust"), "{shown:?}");
+    assert!(shown.2.contains("\nhint: accept Claude's trust question here"), "{shown:?}");
+    home.trust();
+    let shown = ask(&["config"]);
     assert_eq!((shown.0, shown.2.as_str()), (Some(0), ""), "{shown:?}");
     let remark = |line: &str| shown.1.lines().find(|l| l.starts_with(line)).and_then(|l| l.split_once("# ")).unwrap().1.to_owned();
     assert!(remark("mode = \"ask\"").ends_with("/.config/hopty/config.toml:2"), "{}", shown.1);
@@ -210,6 +225,7 @@ fn check_names_what_is_wrong_and_what_helps() {
         assert!(said.lines().any(|line| line.starts_with(&format!("ok    {about} "))), "{about}: {said}");
     }
     std::fs::set_permissions(home.0.path().join(".local/state/hopty/run"), std::fs::Permissions::from_mode(0o755)).unwrap();
+    home.trust();
     std::fs::write(home.0.path().join(".hopty.toml"), "[restart]\ngrace = \"1s\"\n").unwrap();
     std::fs::create_dir(home.0.path().join(".claude")).unwrap();
     std::fs::write(home.0.path().join(".claude/settings.json"), r#"{"disableAllHooks": true}"#).unwrap();
@@ -278,7 +294,57 @@ fn a_word_near_a_verb_is_told_where_claude_is_missing() {
     let hint = lines.next().unwrap_or_default();
     let begin = "hint: `lss` is no verb (the nearest is `hopty ls`), and Claude is not there: ";
     assert!(hint.starts_with(begin) && hint.contains("program.claude"), "{near}");
-    assert!(said("explain").lines().all(|line| !line.contains("no verb")));
+    // Neither a prompt that is no verb, nor what Claude does not take as a prompt.
+    for word in ["explain", "--help", "-h", "--version", "logs", "agents", "--last"] {
+        assert!(said(word).lines().all(|line| !line.contains("no verb")), "{word}");
+    }
+}
+
+/// With a terminal as without one: an option is an option, and Claude's subcommands are no prompts.
+#[test]
+fn only_a_prompt_is_called_a_prompt() {
+    let Some(_) = skip::needs("script") else { return };
+    let home = Home::new();
+    let said = |args: &[&str]| {
+        let line = format!("'{}' {}", env!("CARGO_BIN_EXE_hopty"), args.join(" "));
+        let mut script = Command::new("script");
+        script.args(["-qec", &line, "/dev/null"]).env_clear().env("HOME", home.0.path()).env("PATH", "/usr/bin:/bin");
+        script.env("HOPTY_PROGRAM_CLAUDE", home.0.path().join("claude")).current_dir(home.0.path()).stdin(Stdio::null());
+        String::from_utf8_lossy(&script.output().unwrap().stdout).into_owned()
+    };
+    for args in [&["--help"][..], &["-h"], &["--version"], &["agents"], &["logs", "1"]] {
+        let said = said(args);
+        assert!(!said.contains("prompt"), "{args:?}: {said}");
+        assert!(std::fs::read_to_string(home.trace()).unwrap().ends_with(&format!("{}\n", args.join(" "))), "{args:?}");
+    }
+}
+
+/// What stands before the program is an option of `run`, or a mistake that is named.
+#[test]
+fn an_option_that_run_does_not_take_is_named() {
+    let home = Home::new();
+    for (args, hint) in [
+        (&["run", "--size", "80x24", "--", "true"][..], "`hopty run --help` shows what it takes"),
+        (&["run", "--size=80x24", "true"], "`hopty run --help` shows what it takes"),
+        (&["run", "--nam", "x", "--", "true"], "a similar argument exists: '--name'"),
+        (&["run", "--read-only", "true"], "--read-only is an option of `hopty attach`"),
+        (&["run", "--keep", "true"], "--keep is an option of `hopty demo`"),
+        (&["run", "-x", "true"], "`hopty run --help` shows what it takes"),
+    ] {
+        let done = home.hopty(args);
+        let said = String::from_utf8(done.stderr).unwrap();
+        let option = args[1].split('=').next().unwrap();
+        assert_eq!(done.status.code(), Some(2), "{args:?}: {said}");
+        assert_eq!(said, format!("hopty: run: unexpected argument '{option}' found\nhint: {hint}\n"), "{args:?}");
+    }
+    // Behind the program, and behind two dashes, everything is the program's.
+    for args in
+        [&["run", "sh", "-c", "exit 7"][..], &["run", "--", "sh", "-c", "exit 7"], &["run", "--name", "x", "sh", "-c", "exit 7"]]
+    {
+        assert_eq!(home.hopty(args).status.code(), Some(7), "{args:?}");
+    }
+    let done = home.hopty(&["run", "--", "--size"]);
+    assert_eq!(String::from_utf8(done.stderr).unwrap(), "hopty: run: --size: no such program\nhint: check the name and PATH\n");
 }
 
 #[test]

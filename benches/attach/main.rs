@@ -28,6 +28,7 @@ use std::process::ExitCode;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant};
 
+use anyhow::{Context, Result, bail};
 use judge::{Judge, MODES, Picture, Verdict};
 use peers::Peer;
 use session::{Sent, Session, Visit};
@@ -58,27 +59,27 @@ fn main() -> ExitCode {
     match options(&words).and_then(|(rounds, peers)| measure(rounds, &peers)) {
         Ok(()) => ExitCode::SUCCESS,
         Err(error) => {
-            eprintln!("{error}");
+            eprintln!("{error:#}");
             ExitCode::FAILURE
         }
     }
 }
 
 /// The number of rounds, and who is measured.
-fn options(words: &[String]) -> io::Result<(usize, Vec<Peer>)> {
+fn options(words: &[String]) -> Result<(usize, Vec<Peer>)> {
     let (mut peers, missing) = peers::all();
     let mut rounds = ROUNDS;
     let mut words = words.iter();
     while let Some(word) = words.next() {
-        let mut value = || words.next().ok_or_else(|| io::Error::other(format!("{word} needs a value")));
+        let mut value = || words.next().with_context(|| format!("{word} needs a value"));
         match word.as_str() {
             "--bench" => {}
-            "--rounds" => rounds = value()?.parse().map_err(|_| io::Error::other("--rounds needs a number"))?,
+            "--rounds" => rounds = value()?.parse().context("--rounds needs a number")?,
             "--peers" => {
                 let names: Vec<&str> = value()?.split(',').collect();
                 peers.retain(|peer| names.contains(&peer.name));
             }
-            other => return Err(io::Error::other(format!("unknown option {other}"))),
+            other => bail!("unknown option {other}"),
         }
     }
     if !missing.is_empty() {
@@ -102,7 +103,7 @@ struct Found {
     lines: Option<usize>,
 }
 
-fn measure(rounds: usize, peers: &[Peer]) -> io::Result<()> {
+fn measure(rounds: usize, peers: &[Peer]) -> Result<()> {
     let interrupted = support::interrupts()?;
     let go_on = |flag: &AtomicBool| !flag.load(Ordering::Relaxed);
     let mut wanted = Judge::new();

@@ -12,12 +12,13 @@
 mod support;
 
 use std::ffi::OsString;
-use std::io;
+
 use std::path::Path;
 use std::process::ExitCode;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant};
 
+use anyhow::{Context, Result, bail};
 use hopty::fs::paths::Paths;
 use serde_json::Value;
 use support::installed_hopty;
@@ -41,20 +42,20 @@ const GONE: Duration = Duration::from_secs(2);
 fn main() -> ExitCode {
     support::adopt_orphans();
     let wanted = std::env::var("HOPTY_BENCH_SESSIONS").ok().and_then(|n| n.parse().ok()).unwrap_or(SESSIONS);
-    match support::interrupts().and_then(|interrupted| measure(wanted, &interrupted)) {
+    match support::interrupts().context("signals").and_then(|interrupted| measure(wanted, &interrupted)) {
         Ok(()) => ExitCode::SUCCESS,
         Err(error) => {
-            eprintln!("{error}");
+            eprintln!("{error:#}");
             ExitCode::FAILURE
         }
     }
 }
 
-fn measure(wanted: usize, interrupted: &AtomicBool) -> io::Result<()> {
+fn measure(wanted: usize, interrupted: &AtomicBool) -> Result<()> {
     let (place, program) = (Place::new()?, installed_hopty()?);
     let hopty = |args: &[&str]| hopty(&place, &program, args);
     let go_on = || match interrupted.load(Ordering::Relaxed) {
-        true => Err(io::Error::other("interrupted: every session is ended")),
+        true => bail!("interrupted: every session is ended"),
         false => Ok(()),
     };
     let names: Vec<String> = (0..wanted).map(|n| format!("s{n:03}")).collect();
@@ -72,10 +73,10 @@ fn measure(wanted: usize, interrupted: &AtomicBool) -> io::Result<()> {
     let memory = [processes::private, processes::pss].map(|of| hosts.iter().map(|pid| of(&[*pid]) as f64).collect::<Vec<_>>());
     eprintln!("{} hosts at rest: {} s of nothing", hosts.len(), LOOK.as_secs());
     let used = during(&hosts, LOOK, &go_on)?;
-    let listings = (0..LISTINGS).map(|_| timed(&hopty).map(|(ms, _)| ms)).collect::<io::Result<Vec<_>>>()?;
+    let listings = (0..LISTINGS).map(|_| timed(&hopty).map(|(ms, _)| ms)).collect::<Result<Vec<_>>>()?;
     let environment = place.environment();
     let var = |name: &str| environment.iter().find(|(known, _)| known == name).map(|(_, value)| value.clone());
-    let run = Paths::from_env(var).map(|paths| paths.run()).ok_or_else(|| io::Error::other("the place has no home"))?;
+    let run = Paths::from_env(var).map(|paths| paths.run()).context("the place has no home")?;
     std::fs::remove_dir_all(run)?;
     let (after, found) = timed(&hopty)?;
     let begun = Instant::now();
@@ -115,17 +116,17 @@ fn measure(wanted: usize, interrupted: &AtomicBool) -> io::Result<()> {
 }
 
 /// What a verb prints, which must succeed.
-fn hopty(place: &Place, program: &Path, args: &[&str]) -> io::Result<Vec<u8>> {
+fn hopty(place: &Place, program: &Path, args: &[&str]) -> Result<Vec<u8>> {
     let words: Vec<OsString> = std::iter::once(program.into()).chain(args.iter().map(OsString::from)).collect();
     let output = place.command(&words).output()?;
     match output.status.success() {
         true => Ok(output.stdout),
-        false => Err(io::Error::other(format!("hopty {}: {}", args.join(" "), String::from_utf8_lossy(&output.stderr)))),
+        false => bail!("hopty {}: {}", args.join(" "), String::from_utf8_lossy(&output.stderr)),
     }
 }
 
 /// How long one `ls` took, in ms, and how many sessions it found that answered.
-fn timed(hopty: &dyn Fn(&[&str]) -> io::Result<Vec<u8>>) -> io::Result<(f64, usize)> {
+fn timed(hopty: &dyn Fn(&[&str]) -> Result<Vec<u8>>) -> Result<(f64, usize)> {
     let begun = Instant::now();
     let text = hopty(&["ls"])?;
     let took = begun.elapsed().as_secs_f64() * 1000.0;
@@ -134,7 +135,7 @@ fn timed(hopty: &dyn Fn(&[&str]) -> io::Result<Vec<u8>>) -> io::Result<(f64, usi
 }
 
 /// Waits until the hosts have done nothing for a while.
-fn rest(hosts: &[i32], go_on: &impl Fn() -> io::Result<()>) -> io::Result<bool> {
+fn rest(hosts: &[i32], go_on: &impl Fn() -> Result<()>) -> Result<bool> {
     let until = Instant::now() + REST.0;
     while Instant::now() < until {
         if during(hosts, REST.1, go_on)?.switches == 0 {
@@ -145,7 +146,7 @@ fn rest(hosts: &[i32], go_on: &impl Fn() -> io::Result<()>) -> io::Result<bool> 
 }
 
 /// What the hosts use in such a time.
-fn during(hosts: &[i32], time: Duration, go_on: &impl Fn() -> io::Result<()>) -> io::Result<Usage> {
+fn during(hosts: &[i32], time: Duration, go_on: &impl Fn() -> Result<()>) -> Result<Usage> {
     let before = processes::usage(hosts);
     std::thread::sleep(time);
     go_on()?;

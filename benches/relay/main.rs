@@ -27,10 +27,10 @@ mod throughput;
 mod workload;
 
 use std::ffi::OsString;
-use std::io;
 use std::path::Path;
 use std::process::ExitCode;
 
+use anyhow::{Result, bail};
 use support::{processes, stats, target, tty};
 
 /// What can be measured; `all` has the cost in the tables of `throughput`.
@@ -50,21 +50,21 @@ fn main() -> ExitCode {
     }
     support::adopt_orphans();
     let words: Vec<String> = words.iter().map(|word| word.to_string_lossy().into_owned()).collect();
-    let done = run::Options::read(&words).map_err(io::Error::other).and_then(|options| measure(&options));
+    let done = run::Options::read(&words).and_then(|options| measure(&options));
     match done {
         Ok(()) => ExitCode::SUCCESS,
         Err(error) => {
-            eprintln!("{error}");
+            eprintln!("{error:#}");
             ExitCode::FAILURE
         }
     }
 }
 
-fn measure(options: &run::Options) -> io::Result<()> {
+fn measure(options: &run::Options) -> Result<()> {
     let all = options.what == "all";
     let is = |what: &str| all || options.what == what;
     if !WHAT.contains(&options.what.as_str()) {
-        return Err(io::Error::other(format!("nothing is called {}; there is {}", options.what, WHAT.join(", "))));
+        bail!("nothing is called {}; there is {}", options.what, WHAT.join(", "));
     }
     if is("throughput") {
         throughput::run(options, throughput::Tables::Throughput)?;

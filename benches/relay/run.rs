@@ -4,6 +4,8 @@ use std::io;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 
+use anyhow::{Context, Result, bail};
+
 use crate::peers::{self, Peer};
 use crate::session::Session;
 use crate::support;
@@ -25,27 +27,27 @@ pub struct Options {
 
 impl Options {
     /// Reads the words; says what is wrong with them.
-    pub fn read(words: &[String]) -> Result<Options, String> {
+    pub fn read(words: &[String]) -> Result<Options> {
         let (mut peers, missing) = peers::all();
-        let interrupted = support::interrupts().map_err(|error| error.to_string())?;
+        let interrupted = support::interrupts()?;
         let mut options = Options { what: "all".to_owned(), rounds: 11, seconds: 10, peers: Vec::new(), interrupted };
         let mut words = words.iter();
         while let Some(word) = words.next() {
-            let mut value = || words.next().ok_or_else(|| format!("{word} needs a value"));
+            let mut value = || words.next().with_context(|| format!("{word} needs a value"));
             match word.as_str() {
                 "--bench" => {}
-                "--rounds" => options.rounds = value()?.parse().map_err(|_| "--rounds needs a number".to_owned())?,
-                "--seconds" => options.seconds = value()?.parse().map_err(|_| "--seconds needs a number".to_owned())?,
+                "--rounds" => options.rounds = value()?.parse().context("--rounds needs a number")?,
+                "--seconds" => options.seconds = value()?.parse().context("--seconds needs a number")?,
                 "--peers" => {
                     let names: Vec<&str> = value()?.split(',').collect();
                     if let Some(name) = names.iter().find(|name| peers.iter().all(|peer| peer.name != **name)) {
-                        return Err(format!("there is no {name} here"));
+                        bail!("there is no {name} here");
                     }
                     // What everything is compared with always runs.
                     peers.retain(|peer| peer.name == "hop1" || names.contains(&peer.name));
                 }
                 what if !what.starts_with('-') => options.what = what.to_owned(),
-                other => return Err(format!("unknown option {other}")),
+                other => bail!("unknown option {other}"),
             }
         }
         if !missing.is_empty() {

@@ -24,6 +24,8 @@ use nix::unistd::{AccessFlags, Pid, access};
 use serde::Deserialize;
 use thiserror::Error;
 
+use crate::safe_file::{self, FileRule};
+
 /// The name of the program that is looked for.
 const PROGRAM: &str = "claude";
 /// Where it is looked for between the home directory and PATH (checklist 44).
@@ -235,8 +237,7 @@ pub fn may_lead_back(path: &Path) -> bool {
 
 fn read_at_most(path: &Path, most: u64) -> Option<Vec<u8>> {
     let mut bytes = Vec::new();
-    // A regular file: opening a FIFO would wait for a writer.
-    let file = fs::metadata(path).ok().filter(fs::Metadata::is_file).and_then(|_| fs::File::open(path).ok())?;
+    let file = safe_file::open(path, FileRule::of_claude(u64::MAX)).ok()??;
     file.take(most).read_to_end(&mut bytes).ok()?;
     Some(bytes)
 }

@@ -4,3 +4,4 @@ pub mod find;
 pub mod plugin;
 pub mod sessions_file;
 pub mod settings;
+pub mod start_code;

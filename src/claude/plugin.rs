@@ -59,20 +59,22 @@ pub fn this_binary() -> PathBuf {
     text.strip_suffix(" (deleted)").map_or(path.clone(), PathBuf::from)
 }
 
-/// The hook command: quoted for the shell, and with exit code 0 also when the binary is gone. How long it waits for the
+/// The hook command: quoted for the shell, and with exit code 0 also when the binary is gone. The shell becomes hopty: one that
+/// cannot fork ends with 2, which Claude takes for a hook that blocks. How long it waits for the
 /// host's first word stands in it, in ms, where that is not the default: a hook has no time to read a configuration.
 #[must_use]
 pub fn command(binary: &Path, event: &str, ack: Span) -> String {
     let quoted = binary.to_string_lossy().replace('\'', r"'\''");
     let ack = if ack == Hooks::default().ack { String::new() } else { format!(" {}", ack.ms()) };
-    format!("'{quoted}' hook {event}{ack} || :")
+    format!("[ -x '{quoted}' ] && exec '{quoted}' hook {event}{ack} || :")
 }
 
-/// The status-line command, quoted for the shell, and silent when the binary is gone.
+/// The status-line command, quoted for the shell, and silent when the binary is gone. The person's own one stands in it: a file
+/// that names it could be rewritten while Claude runs.
 #[must_use]
-pub fn statusline_command(binary: &Path) -> String {
-    let quoted = binary.to_string_lossy().replace('\'', r"'\''");
-    format!("'{quoted}' statusline || :")
+pub fn statusline_command(binary: &Path, own: &str) -> String {
+    let quote = |text: &str| text.replace('\'', r"'\''");
+    format!("'{}' statusline '{}' || :", quote(&binary.to_string_lossy()), quote(own))
 }
 
 /// The content of `hooks.json`.
@@ -88,13 +90,16 @@ pub fn hooks_json(binary: &Path, set: HookSet, ack: Span) -> Value {
     json!({"description": "hopty follows this session", "hooks": hooks})
 }
 
-/// Writes the directory below `session_dir` and gives its path.
+/// Writes the directory below `session_dir` afresh and gives its path. Whatever stands there is removed first, a symbolic link
+/// without what it leads to.
 ///
 /// # Errors
-/// When a file cannot be written.
+/// When a file cannot be written, or the old directory cannot be removed.
 pub fn write(session_dir: &Path, binary: &Path, set: HookSet, ack: Span) -> io::Result<PathBuf> {
     let root = session_dir.join("plugin");
-    let dir = |path: &Path| std::fs::DirBuilder::new().recursive(true).mode(0o700).create(path);
+    remove(&root)?;
+    let dir = |path: &Path| std::fs::DirBuilder::new().mode(0o700).create(path);
+    dir(&root)?;
     dir(&root.join(".claude-plugin"))?;
     dir(&root.join("hooks"))?;
     let manifest = json!({"name": NAME, "version": env!("CARGO_PKG_VERSION"), "description": "hopty follows this session"});
@@ -103,9 +108,22 @@ pub fn write(session_dir: &Path, binary: &Path, set: HookSet, ack: Span) -> io::
     Ok(root)
 }
 
+/// Removes a file or a directory with all that is in it, and no more: nothing is followed.
+///
+/// # Errors
+/// When it is there and cannot be removed.
+pub fn remove(path: &Path) -> io::Result<()> {
+    match std::fs::symlink_metadata(path) {
+        Err(e) if e.kind() == io::ErrorKind::NotFound => Ok(()),
+        Err(e) => Err(e),
+        Ok(meta) if meta.is_dir() => std::fs::remove_dir_all(path),
+        Ok(_) => std::fs::remove_file(path),
+    }
+}
+
 fn put(path: &Path, value: &Value) -> io::Result<()> {
     use std::io::Write;
-    let mut file = std::fs::File::options().write(true).create(true).truncate(true).mode(0o600).open(path)?;
+    let mut file = std::fs::File::options().write(true).create_new(true).mode(0o600).open(path)?;
     writeln!(file, "{value:#}")
 }
 
@@ -130,6 +148,42 @@ mod tests {
     }
 
     #[test]
+    fn the_directory_is_made_afresh_and_no_link_is_followed() {
+        let dir = tempfile::tempdir().unwrap();
+        let (session, elsewhere) = (dir.path().join("session"), dir.path().join("elsewhere"));
+        std::fs::create_dir(&session).unwrap();
+        std::fs::create_dir_all(elsewhere.join("hooks")).unwrap();
+        std::fs::write(elsewhere.join("hooks/hooks.json"), "theirs").unwrap();
+        let root = session.join("plugin");
+        let make = || write(&session, Path::new("/bin/hopty"), HookSet::Full, ACK);
+        for plant in [
+            (|_, _| ()) as fn(&Path, &Path),
+            |root, _| std::fs::write(root.join(".mcp.json"), "{}").unwrap(),
+            |root, _| std::fs::remove_dir_all(root).unwrap(),
+            |root, to| {
+                std::fs::remove_dir_all(root).unwrap();
+                std::os::unix::fs::symlink(to, root).unwrap();
+            },
+            |root, to| {
+                std::fs::remove_dir_all(root.join("hooks")).unwrap();
+                std::os::unix::fs::symlink(to.join("hooks"), root.join("hooks")).unwrap();
+            },
+            |root, _| {
+                std::fs::remove_dir_all(root).unwrap();
+                std::fs::write(root, "").unwrap();
+            },
+        ] {
+            make().unwrap();
+            plant(&root, &elsewhere);
+            make().unwrap();
+            assert!(!root.is_symlink() && !root.join("hooks").is_symlink());
+            assert_eq!(std::fs::read_dir(&root).unwrap().count(), 2);
+            assert!(std::fs::read_to_string(root.join("hooks/hooks.json")).unwrap().contains("hook Stop"));
+            assert_eq!(std::fs::read_to_string(elsewhere.join("hooks/hooks.json")).unwrap(), "theirs");
+        }
+    }
+
+    #[test]
     fn item_056_one_launch_is_given_a_directory_of_hooks_with_their_time_outs() {
         let dir = tempfile::tempdir().unwrap();
         let events = |set| {
@@ -150,7 +204,7 @@ mod tests {
         let dir = tempfile::tempdir().unwrap();
         let binary = dir.path().join("a $HOME \"b\" `c`; d");
         for set in [HookSet::Full, HookSet::Old] {
-            std::fs::write(&binary, "#!/bin/sh\necho \"$*\"\nexit 3\n").unwrap();
+            std::fs::write(&binary, "#!/bin/sh\necho \"$*\"\n").unwrap();
             std::fs::set_permissions(&binary, std::os::unix::fs::PermissionsExt::from_mode(0o755)).unwrap();
             let root = write(dir.path(), &binary, set, ACK).unwrap();
             let written: Value = serde_json::from_slice(&std::fs::read(root.join("hooks/hooks.json")).unwrap()).unwrap();

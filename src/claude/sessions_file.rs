@@ -6,6 +6,8 @@ use serde::Deserialize;
 
 use crate::core::ids::ConversationId;
 use crate::core::supervisor::event::AgentStatus;
+use crate::core::visible::is_hidden;
+use crate::safe_file::{self, FileRule};
 
 /// The largest such file that is read, in bytes.
 const MAX_BYTES: u64 = 1 << 16;
@@ -71,17 +73,13 @@ pub fn living(dir: &Path) -> Vec<Living> {
 }
 
 fn content(path: &Path) -> Option<Vec<u8>> {
-    let meta = std::fs::symlink_metadata(path).ok()?;
-    if !meta.is_file() || meta.len() > MAX_BYTES {
-        return None;
-    }
-    std::fs::read(path).ok()
+    safe_file::read(path, FileRule::own(MAX_BYTES)).ok().flatten()
 }
 
 /// Reads it; `None` when it is not there, torn or not Claude's.
 #[must_use]
 pub fn read(path: &Path) -> Option<Said> {
     let raw: Raw = serde_json::from_slice(&content(path)?).ok()?;
-    let waiting_for = raw.waiting_for.map(|words| words.chars().filter(|c| !c.is_control()).take(40).collect());
+    let waiting_for = raw.waiting_for.map(|words| words.chars().filter(|c| !is_hidden(*c)).take(40).collect());
     Some(Said { status: raw.status, conversation: raw.session_id.and_then(|id| id.parse().ok()), waiting_for })
 }

@@ -3,6 +3,7 @@
 use std::path::{Path, PathBuf};
 
 use crate::core::claude::settings::{Given, given, hooks_disabled};
+use crate::safe_file::{self, FileRule};
 
 /// Where an administrator's settings lie; they outrank all others.
 const MANAGED: &str = "/etc/claude-code/managed-settings.json";
@@ -29,11 +30,7 @@ fn hooks_off_with(files: &[PathBuf; 3], sources: Option<&str>, flag: Option<&str
 }
 
 fn read(path: &Path) -> Option<String> {
-    let meta = std::fs::metadata(path).ok()?;
-    if !meta.is_file() || meta.len() > MAX_BYTES {
-        return None;
-    }
-    std::fs::read_to_string(path).ok()
+    safe_file::read_text(path, FileRule::of_claude(MAX_BYTES)).ok().flatten()
 }
 
 #[cfg(test)]

@@ -6,7 +6,7 @@ use clap::Subcommand;
 use serde_json::{Value, json};
 
 use super::control::paths;
-use super::error::{Failed, say, visible};
+use super::error::{Failed, note, say, visible};
 use super::table;
 use crate::core::ids::Channel;
 use crate::fs::registry::{self, RegistryError};
@@ -111,7 +111,7 @@ pub(super) fn verb(verb: &ChannelVerb) -> Result<u8, Failed> {
                 rows.push([visible(&text(name)) + note, visible(dir)]);
             }
             if rows.len() == 1 {
-                eprintln!("no directory has a channel; everything is in global");
+                note(format_args!("no directory has a channel; everything is in global"));
             } else {
                 table::print(&rows)?;
             }

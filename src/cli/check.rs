@@ -11,7 +11,7 @@ use nix::unistd::{AccessFlags, access};
 use serde_json::{Value, json};
 
 use super::config::how_many_set;
-use super::control::{Control, paths};
+use super::control::Control;
 use super::error::{Failed, say, visible};
 use super::list::PATIENCE;
 use super::prose::fit;
@@ -74,7 +74,7 @@ fn bad(about: &'static str, found: impl Into<String>, fix: impl Into<String>) ->
 }
 
 pub(super) fn check(as_json: bool) -> Result<u8, Failed> {
-    let paths = paths()?;
+    let paths = run::any_paths();
     let resolved = settings::resolved(Some(&paths), &[]);
     let mut found = claude(&paths, &resolved.config);
     for (n, problem) in (1..).zip(&resolved.problems) {
@@ -133,6 +133,9 @@ fn claude(paths: &Paths, config: &Config) -> Vec<Finding> {
 /// Where sessions are kept.
 fn place(paths: &Paths) -> Finding {
     let shown = paths.state.display();
+    if !paths.is_known() {
+        return bad("sessions", "HOME is not set to an absolute path", "set it: until then no session can be found again");
+    }
     if let Err(error) = session::prepare(paths) {
         return bad("sessions", error.to_string(), error.hint());
     }
@@ -237,10 +240,10 @@ fn tmux() -> Vec<Finding> {
 }
 
 fn git() -> Finding {
-    let asked = Command::new("git").arg("--version").stdin(Stdio::null()).stderr(Stdio::null()).output();
-    match asked.ok().filter(|answer| answer.status.success()) {
-        Some(answer) => good("git", String::from_utf8_lossy(&answer.stdout).trim().trim_start_matches("git version ")),
-        None => note("git", "it is not there", "install it: a handoff then has branch, status and changes"),
+    let project = std::env::current_dir().unwrap_or_else(|_| "/".into());
+    match crate::git::state::version(&project, Duration::from_secs(5)) {
+        Ok(version) => good("git", version),
+        Err(error) => note("git", error.to_string(), "with git 2.32 or later, a handoff has branch, status and changes"),
     }
 }
 

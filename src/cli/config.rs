@@ -54,6 +54,7 @@ pub(super) fn verb(verb: &ConfigVerb) -> Result<u8, Failed> {
 
 fn show(paths: &Paths, as_json: bool) -> Result<u8, Failed> {
     let resolved = settings::resolved(Some(paths), &[]);
+    tell_untrusted(&resolved);
     let values = table(&resolved.config)?;
     if as_json {
         let defaults = table(&Config::default())?;
@@ -77,6 +78,7 @@ fn show(paths: &Paths, as_json: bool) -> Result<u8, Failed> {
 
 fn check(paths: &Paths) -> Result<u8, Failed> {
     let resolved = settings::resolved(Some(paths), &[]);
+    tell_untrusted(&resolved);
     if resolved.problems.is_empty() {
         say(format_args!("the configuration is right: {}", how_many_set(&resolved)))?;
         return Ok(0);
@@ -86,6 +88,12 @@ fn check(paths: &Paths) -> Result<u8, Failed> {
     }
     let many = if resolved.problems.len() == 1 { "1 piece is" } else { &format!("{} pieces are", resolved.problems.len()) };
     Err(Failed::new(2, format!("{many} wrong and left out")).hint(settings::HINT))
+}
+
+fn tell_untrusted(resolved: &Resolved) {
+    for line in settings::untrusted(resolved) {
+        let _ = writeln!(std::io::stderr(), "hopty: {line}");
+    }
 }
 
 /// How much of it is not as it comes.

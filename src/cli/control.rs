@@ -7,7 +7,7 @@ use std::time::{Duration, Instant};
 
 use serde_json::{Value, json};
 
-use super::error::Failed;
+use super::error::{Failed, visible};
 use crate::core::config::distance;
 use crate::core::ids::SessionName;
 use crate::fs::paths::Paths;
@@ -42,9 +42,7 @@ pub(super) fn paths() -> Result<Paths, Failed> {
 
 /// The directory that a session runs in, from its file.
 pub(super) fn dir_of(paths: &Paths, name: &SessionName) -> Option<PathBuf> {
-    let text = std::fs::read(paths.session(name).join("session.json")).ok()?;
-    let value: Value = serde_json::from_slice(&text).ok()?;
-    Some(PathBuf::from(value.get("dir")?.as_str()?))
+    Some(PathBuf::from(session::object(&paths.session(name)).ok()??.get("dir")?.as_str()?))
 }
 
 /// The live session that is meant.
@@ -185,11 +183,12 @@ impl Control {
         let (writer, reader) = (socket.try_clone()?, BufReader::new(socket));
         let mut control = Control { writer, reader, next: 1, name: name.clone(), paths: paths.clone() };
         let hello = ClientHello { hopty: PROTOCOL, version: env!("CARGO_PKG_VERSION").to_owned(), role: "control".to_owned() };
-        control.write(&json!(hello)).map_err(|e| unreachable(&e))?;
+        // A host that closes at once has said why before.
+        let _ = control.write(&json!(hello));
         let line = control.line().map_err(|e| unreachable(&e))?;
         let theirs: Value = serde_json::from_str(&line).unwrap_or_default();
         if theirs["hopty"] != json!(PROTOCOL) {
-            let what = format!("its host speaks protocol {}, this hopty {PROTOCOL}", theirs["hopty"]);
+            let what = format!("its host speaks protocol {}, this hopty {PROTOCOL}", visible(&theirs["hopty"].to_string()));
             let hint = "it was started by another version of hopty: use that one, or end the session";
             return Err(Failed::from(Failure::new(Code::Version, what, hint)).about(name));
         }

@@ -1,11 +1,12 @@
 //! What a person is told when something did not work: what failed, with what name, why, and a hint (CONTRACT C4).
 
-use std::fmt::{self, Write as _};
+use std::fmt;
 use std::io::{self, Write as _};
 
 use serde_json::{Value, json};
 
 use crate::core::handoff::redact::redact;
+use crate::core::visible;
 use crate::io::inherited;
 use crate::ipc::message::{Code, Failure};
 
@@ -51,6 +52,11 @@ impl Failed {
         self
     }
 
+    /// Whether there is no session that runs.
+    pub fn finds_none(&self) -> bool {
+        matches!(self.code, 1 | 3)
+    }
+
     /// What went wrong, without its name.
     pub fn cause(&self) -> &str {
         &self.cause
@@ -93,7 +99,7 @@ impl Failed {
             let message: Vec<&str> = [what, &self.name, &self.cause].into_iter().filter(|part| !part.is_empty()).collect();
             let (message, hint) = (redact(&message.join(": ")), redact(&self.hint));
             let error = json!({"error": {"code": self.word(), "message": message, "hint": hint}});
-            let _ = writeln!(io::stdout(), "{error}");
+            let _ = writeln!(io::stdout(), "{}", visible::escaped(&error.to_string()));
         }
         self.code
     }
@@ -112,12 +118,18 @@ impl From<io::Error> for Failed {
     }
 }
 
-/// A line on standard output.
+/// A line on standard error. Where that is closed or gone nobody reads it, and nothing else fails.
+pub(super) fn note(text: fmt::Arguments<'_>) {
+    let _ = writeln!(io::stderr(), "{text}");
+}
+
+/// A line on standard output. No hidden character gets there as it is: in JSON it is written as JSON does, and what is for people had
+/// it made visible before.
 ///
 /// # Errors
 /// When it cannot be written.
 pub(super) fn say(text: fmt::Arguments<'_>) -> io::Result<()> {
-    writeln!(stdout()?, "{text}")
+    writeln!(stdout()?, "{}", visible::escaped(&fmt::format(text)))
 }
 
 /// Standard output.
@@ -130,16 +142,7 @@ pub(super) fn stdout() -> io::Result<io::Stdout> {
 
 /// Text from files and peers, with everything that a terminal would act on made visible, and without secrets.
 pub(super) fn visible(text: &str) -> String {
-    let mut out = String::with_capacity(text.len());
-    for c in redact(text).chars() {
-        let bidi = matches!(c, '\u{200e}' | '\u{200f}' | '\u{202a}'..='\u{202e}' | '\u{2066}'..='\u{2069}');
-        if c.is_control() || bidi {
-            let _ = write!(out, "{}", c.escape_unicode());
-        } else {
-            out.push(c);
-        }
-    }
-    out
+    visible::visible(&redact(text))
 }
 
 #[cfg(test)]

@@ -12,13 +12,20 @@ use serde_json::{Value, json};
 use super::control::{any, paths};
 use super::error::{Failed, say, stdout, visible};
 use super::prose::fit;
-use crate::core::journal::{decisions, last_explained, last_session};
+use crate::core::journal::{decisions, last_explained, last_session, session_begins};
 use crate::core::time::WallTime;
+use crate::core::visible::escaped;
 use crate::fs::watch::{POLL_MS, Watcher};
 use crate::fs::{journal, session};
 use crate::io::clock::local;
 use crate::io::poll::{Interest, PollSet};
 use crate::io::process::Process;
+use crate::safe_file::{self, SafeFileError};
+
+/// Bytes of a followed journal that are read at a time.
+const PIECE: u64 = 4 << 20;
+/// The longest line that is kept until its end comes, in bytes.
+const LONGEST_LINE: u64 = 64 << 20;
 
 fn journal_of(given: Option<&str>) -> Result<(PathBuf, PathBuf), Failed> {
     let paths = paths()?;
@@ -28,18 +35,24 @@ fn journal_of(given: Option<&str>) -> Result<(PathBuf, PathBuf), Failed> {
 }
 
 fn read(path: &Path) -> Result<String, Failed> {
-    let whole = journal::read_all(path).map_err(|e| unreadable(path, &e))?;
+    let whole = journal::read_back(path, session_begins).map_err(|e| unreadable(path, &e))?;
     Ok(last_session(&whole).to_owned())
 }
 
-fn unreadable(path: &Path, error: &dyn std::fmt::Display) -> Failed {
-    Failed::new(1, format!("the journal cannot be read: {error}"))
-        .about(path.display())
-        .hint("a session whose disk is full keeps none")
+fn unreadable(path: &Path, error: &SafeFileError) -> Failed {
+    let missing = matches!(error, SafeFileError::Io { source, .. } if source.kind() == std::io::ErrorKind::NotFound);
+    let hint = if missing { "a session whose disk is full keeps none".to_owned() } else { error.hint() };
+    Failed::new(1, format!("the journal cannot be read: {error}")).about(path.display()).hint(hint)
+}
+
+/// A journal that is followed.
+fn followed(path: &Path) -> Result<File, SafeFileError> {
+    let missing = || SafeFileError::Io { doing: "open", path: path.to_owned(), source: std::io::ErrorKind::NotFound.into() };
+    safe_file::open(path, journal::RULE)?.ok_or_else(missing)
 }
 
 pub(super) fn events(given: Option<&str>, follow: bool) -> Result<u8, Failed> {
-    each(given, follow, |line| line.to_owned())
+    each(given, follow, escaped)
 }
 
 pub(super) fn log(given: Option<&str>, follow: bool) -> Result<u8, Failed> {
@@ -57,7 +70,7 @@ fn each(given: Option<&str>, follow: bool, form: impl Fn(&str) -> String) -> Res
     let (path, dir) = journal_of(given)?;
     let mut changes = Changes::of(&dir);
     // Opened first: what is written while the older part is read is found here.
-    let mut file = File::open(&path).map_err(|e| unreadable(&path, &e))?;
+    let mut file = followed(&path).map_err(|e| unreadable(&path, &e))?;
     let mut out = stdout()?.lock();
     let mut printed = 0;
     print_new(&read(&path)?, &form, &mut printed, &mut out)?;
@@ -68,15 +81,22 @@ fn each(given: Option<&str>, follow: bool, form: impl Fn(&str) -> String) -> Res
     let mut first = true;
     loop {
         let alive = changes.may_come() && session::is_alive(&dir);
-        let new = file.read_to_end(&mut rest)?;
+        let new = (&mut file).take(PIECE).read_to_end(&mut rest)? as u64;
         if let Some(end) = rest.iter().rposition(|b| *b == b'\n') {
             let whole: Vec<u8> = rest.drain(..=end).collect();
             let whole = String::from_utf8_lossy(&whole);
             let whole = if std::mem::take(&mut first) { last_session(&whole) } else { &whole };
             print_new(whole, &form, &mut printed, &mut out)?;
         }
+        if new == PIECE {
+            // A line of that length is none of hopty's.
+            if rest.len() as u64 > LONGEST_LINE {
+                rest.clear();
+            }
+            continue;
+        }
         // While it is being rotated there is none for a moment.
-        let there = File::open(&path).ok().filter(|there| is_another(there, &file));
+        let there = followed(&path).ok().filter(|there| is_another(there, &file));
         if let Some(new) = there {
             // All of the old one has been read, but between the two there may have been more.
             file = new;

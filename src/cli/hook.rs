@@ -1,13 +1,15 @@
 //! `hopty hook EVENT [MS]`: what Claude calls. It must never break Claude: without the host's word within `hooks.ack` it is
 //! silent.
 
-use std::io::{BufRead, BufReader, Read, Write};
+use std::io::{BufRead, BufReader, Write};
 use std::os::unix::net::UnixStream;
 use std::path::Path;
 use std::time::{Duration, Instant};
 
 use serde_json::Value;
 
+use crate::io::fd::read_some;
+use crate::io::poll::{Interest, wait_for};
 use crate::ipc::address;
 use crate::ipc::message::hook_lines;
 
@@ -15,6 +17,8 @@ use crate::ipc::message::hook_lines;
 const ACK: Duration = Duration::from_millis(300);
 /// How long a held hook waits at most: below Claude's own limit for the event that is held longest.
 const HOLD: Duration = Duration::from_secs(85);
+/// The most that is read, in bytes.
+const MAX_INPUT: usize = 64 << 20;
 /// The largest payload that is passed on, in bytes; a larger one is cut to the facts.
 const MAX_PAYLOAD: usize = 900_000;
 
@@ -22,15 +26,14 @@ const MAX_PAYLOAD: usize = 900_000;
 pub(super) fn main(event: Option<&str>, ack: Option<&str>) -> u8 {
     let ack = ack.and_then(|ms| ms.parse().ok()).map_or(ACK, Duration::from_millis).min(HOLD);
     if let Some(event) = event {
-        let _ = call(event, ack);
+        let _ = std::panic::catch_unwind(|| call(event, ack));
     }
     0
 }
 
 fn call(event: &str, ack: Duration) -> Option<()> {
     let begun = Instant::now();
-    let mut payload = Vec::new();
-    std::io::stdin().take(64 << 20).read_to_end(&mut payload).ok()?;
+    let payload = payload(begun + ack)?;
     let socket = std::env::var_os("HOPTY_SOCKET")?;
     let mut stream: UnixStream = address::connect(Path::new(&socket), ack.checked_sub(begun.elapsed())?).ok()?;
     let payload = if payload.len() > MAX_PAYLOAD { facts_of(&payload) } else { payload };
@@ -62,6 +65,21 @@ fn call(event: &str, ack: Duration) -> Option<()> {
         ok.get("hold")?;
         reader.get_ref().set_read_timeout(Some(left(HOLD)?)).ok()?;
     }
+}
+
+/// What Claude wrote on standard input; `None` where that is not closed in time.
+fn payload(until: Instant) -> Option<Vec<u8>> {
+    let (stdin, mut payload, mut buf) = (std::io::stdin(), Vec::new(), vec![0; 1 << 16]);
+    while payload.len() < MAX_INPUT {
+        let left = until.checked_duration_since(Instant::now())?;
+        if wait_for(&stdin, Interest::Read, u64::try_from(left.as_millis()).ok()?.max(1)).ok()? {
+            match read_some(&stdin, &mut buf).ok()? {
+                Some(0) => break,
+                read => payload.extend_from_slice(&buf[..read.unwrap_or(0)]),
+            }
+        }
+    }
+    Some(payload)
 }
 
 /// The facts of a payload that is too large for a line: long texts are dropped, names and ids stay.

@@ -104,7 +104,8 @@ fn text(value: &Value) -> String {
     match value {
         Value::String(text) => visible(text),
         Value::Null => "-".to_owned(),
-        other => other.to_string(),
+        // A number, or whatever else a damaged file has in its place.
+        other => visible(&other.to_string()),
     }
 }
 
@@ -115,7 +116,7 @@ fn state(session: &Value) -> String {
 
 fn context(session: &Value) -> String {
     let context = &session["context"];
-    if context["tokens_from"] == "none" || context.is_null() { "-".to_owned() } else { format!("{} %", context["percent"]) }
+    if context["tokens_from"] == "none" || context.is_null() { "-".to_owned() } else { format!("{} %", text(&context["percent"])) }
 }
 
 /// The exit code, or the signal's name; `lost` where the host died and nobody knows.

@@ -6,12 +6,14 @@
 //! | file | what |
 //! |---|---|
 //! | `args`, `usage`, `settings` | the words as clap reads them, what is said of others, and the configuration as it is found |
-//! | `run`, `session`, `list` | starting; attach, detach, restart, stop and status; `ls` |
+//! | `run`, `held`, `session`, `list` | starting, and what is running already; attach, detach, restart, stop and status; `ls` |
 //! | `control`, `conversation` | which session or conversation is meant, and talking to its host |
 //! | `send`, `wait`, `screen`, `events`, `replay`, `context`, `handoff`, `channel`, `config`, `check`, `dash`, `demo` | verbs |
 //! | `completions`, `man` | what is made from the tree of verbs |
 //! | `hook`, `statusline` | what Claude calls |
 //! | `error`, `notice`, `prose`, `table` | words for people: failures, what is told unasked, sentences, rows |
+
+#![deny(clippy::print_stderr, reason = "it panics where standard error is closed")]
 
 mod args;
 mod channel;
@@ -26,6 +28,7 @@ mod demo;
 mod error;
 mod events;
 mod handoff;
+mod held;
 mod hook;
 mod list;
 mod man;
@@ -105,7 +108,7 @@ pub fn main(args: Vec<OsString>) -> u8 {
             return Failed::new(2, "it is called by Claude, with JSON on standard input").hint(hint).print(verb, false);
         }
         // Run after every tool call: nothing else comes before them.
-        Some("statusline") => return statusline::main(),
+        Some("statusline") => return statusline::main(args.get(1).and_then(|own| own.to_str())),
         Some("hook") => return hook::main(args.get(1).and_then(|event| event.to_str()), args.get(2).and_then(|ms| ms.to_str())),
         Some(word) if LATER.contains(&word) => {
             let failed = Failed::new(2, format!("{word} is not in this version"))
@@ -119,10 +122,7 @@ pub fn main(args: Vec<OsString>) -> u8 {
     let json = asks_json(&args);
     let host = if first == Some("run") {
         // Before anything is parsed, so that the host carries nothing of that.
-        match Forked::new() {
-            Ok(host) => Some(host),
-            Err(error) => return Failed::from(error).print("run", json),
-        }
+        Some(Forked::new())
     } else {
         default_sigpipe();
         None
@@ -142,9 +142,9 @@ fn asks_json(args: &[OsString]) -> bool {
     args.iter().take_while(|arg| *arg != "--").any(|arg| arg == "--json")
 }
 
-fn verb(verb: Verb, host: Option<Forked>) -> Result<u8, Failed> {
+fn verb(verb: Verb, host: Option<std::io::Result<Forked>>) -> Result<u8, Failed> {
     match verb {
-        Verb::Run(options) => run::program(options, host.map_or_else(Forked::new, Ok)?),
+        Verb::Run(options) => run::program(options, host.unwrap_or_else(Forked::new)),
         Verb::Ls { all, names: true, .. } => list::names(all),
         Verb::Ls { json, all, .. } => list::ls(json, all),
         Verb::Attach(options) => session::attach(options.name.as_deref(), options.read_only),

@@ -15,6 +15,7 @@ use crate::core::handoff::sections::Section;
 use crate::core::handoff::text::{cut_chars, safe_line};
 use crate::core::ids::{Channel, SessionName};
 use crate::fs::paths::Paths;
+use crate::fs::process::is_alive;
 use crate::fs::store::Store;
 use crate::fs::{registry, room, session};
 use crate::io::clock::Clock;
@@ -77,7 +78,19 @@ fn pending(paths: &Paths, dir: &Path) -> Option<String> {
         Err(error) => visible(&error.to_string()),
     };
     let of = of_elsewhere(&entry, dir);
-    Some(format!("a handoff waits: {} ({age} old, {what}{of}); `hopty --handoff` loads it", entry.id))
+    let newest = format!("a handoff waits: {} ({age} old, {what}{of}); `hopty --handoff` loads it", entry.id);
+    // The store was listed a moment ago: what fails now has been told.
+    let channel = channel_of(paths, dir);
+    let all = store.list(Some(&channel)).unwrap_or_default();
+    let now = Clock::wall();
+    // Directories that have no channel of their own share one, and what is theirs is no news here.
+    let here = |other: &Entry| channel != Channel::global() || other.working_dir == entry.working_dir;
+    let waits = |other: &Entry| here(other) && other.is_pending(now) && other.held(now, is_alive).is_none();
+    Some(match all.iter().filter(|(_, other)| waits(other)).count() {
+        0 | 1 => newest,
+        2 => format!("{newest}\nhopty: 1 more handoff waits here; `hopty handoff list` shows both"),
+        n => format!("{newest}\nhopty: {} more handoffs wait here; `hopty handoff list` shows all", n - 1),
+    })
 }
 
 /// Whose it is, when it was made in another directory than `dir`: those that have no channel of their own share one.
@@ -111,8 +124,12 @@ pub(super) fn at_end(paths: &Paths, name: &SessionName) -> Option<String> {
     Some(format!("a handoff waits at {}{of}; `hopty --handoff` loads it", visible(&path.to_string_lossy())))
 }
 
+fn channel_of(paths: &Paths, dir: &Path) -> Channel {
+    registry::channel_of(&paths.claude, dir).unwrap_or_else(|_| Channel::global())
+}
+
 fn waiting(paths: &Paths, dir: &Path, session: Option<&SessionName>) -> Option<(Store, Entry)> {
-    let channel = registry::channel_of(&paths.claude, dir).unwrap_or_else(|_| Channel::global());
+    let channel = channel_of(paths, dir);
     let store = Store::at(&paths.claude);
     settle(paths, &store, Some(&channel));
     let entry = store.pending(&channel, session, dir, Clock::wall()).ok()??;

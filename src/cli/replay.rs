@@ -1,5 +1,7 @@
 //! `hopty replay JOURNAL`.
 
+use std::fs::File;
+use std::io::Read;
 use std::path::Path;
 
 use serde_json::json;
@@ -10,15 +12,27 @@ use crate::core::journal::{Replay, replay as run};
 /// Where one finds what is to be given.
 const WHERE: &str = "a session's journal is ~/.local/state/hopty/sessions/NAME/journal.jsonl";
 
+/// The longest journal that is replayed, in bytes: the longest that one file of a session's can be.
+const LONGEST: u64 = 1 << 30;
+
+/// A journal that a person names may come through a pipe.
+fn read(path: &Path) -> std::io::Result<String> {
+    let mut text = String::new();
+    let length = File::open(path)?.take(LONGEST + 1).read_to_string(&mut text)? as u64;
+    if length > LONGEST { Err(std::io::Error::other(format!("it is longer than {LONGEST} bytes"))) } else { Ok(text) }
+}
+
 pub(super) fn replay(path: &Path, as_json: bool) -> Result<u8, Failed> {
-    let text = std::fs::read_to_string(path)
-        .map_err(|e| Failed::new(2, format!("it cannot be read: {e}")).about(path.display()).hint(WHERE))?;
+    let text = read(path).map_err(|e| Failed::new(2, format!("it cannot be read: {e}")).about(path.display()).hint(WHERE))?;
     let found = run(&text).map_err(|e| Failed::new(2, format!("it cannot be replayed: {e}")).about(path.display()).hint(WHERE))?;
     match found {
-        Replay::Same { events, actions } if as_json => {
-            say(format_args!("{}", json!({"same": true, "events": events, "actions": actions})))?
+        Replay::Same { events, actions, missing } if as_json => {
+            say(format_args!("{}", json!({"same": true, "events": events, "actions": actions, "missing": missing})))?
         }
-        Replay::Same { events, actions } => say(format_args!("the same: {events} events gave the same {actions} actions"))?,
+        Replay::Same { events, actions, missing } => {
+            let lacks = if missing == 0 { String::new() } else { format!("; {missing} lines of the journal are missing") };
+            say(format_args!("the same: {events} events gave the same {actions} actions{lacks}"))?
+        }
         Replay::Differs { seq, recorded, replayed } => {
             if as_json {
                 say(format_args!("{}", json!({"same": false, "seq": seq, "recorded": recorded, "replayed": replayed})))?;

@@ -1,27 +1,28 @@
 //! Starting: the drop-in form (`hopty [CLAUDE ARGS]`) and `hopty run`.
 
 use std::ffi::{OsStr, OsString};
-use std::io::{IsTerminal, Write};
+use std::io::{self, IsTerminal, Write};
 use std::os::unix::process::CommandExt;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
 use super::args::RunOptions;
 use super::control::{named, paths};
-use super::error::{Failed, say, visible};
-use super::{notice, session, settings, usage};
+use super::error::{Failed, note, say, visible};
+use super::{held, notice, session, settings, usage};
 use crate::claude::find::{self, FileId, FindError, Search, find, next_depth};
 use crate::claude::settings as hooks;
 use crate::client::start::{Forked, Greeting};
 use crate::client::{Hold, Options};
 use crate::core::claude::args::{Grammar, Invocation, Piece, Stream, classify, facts};
 use crate::core::claude::offers::{Off, Offers, offers};
-use crate::core::config::{Config, FlagValue};
+use crate::core::config::{Config, FlagValue, Problem, ProblemKind};
 use crate::core::ids::SessionName;
+use crate::core::inherited::SignalState;
 use crate::core::supervisor::Agent;
 use crate::core::terminal::{Ahead, Size};
 use crate::fs::paths::Paths;
-use crate::fs::room;
+use crate::fs::session::prepare_with_room;
 use crate::host::start::{Begin, Launch, Ready};
 use crate::io::inherited;
 use crate::tty::raw;
@@ -35,23 +36,33 @@ struct Wish {
     no_inject: bool,
 }
 
+impl Wish {
+    /// Whether it asks for what only a session can give; the program alone would be something else.
+    fn needs_hopty(&self) -> bool {
+        self.detached || self.handoff != Begin::Fresh
+    }
+}
+
 /// `hopty [CLAUDE ARGS...]`.
 pub(super) fn drop_in(args: Vec<OsString>) -> Result<u8, Failed> {
     let (wish, args) = take_options(args);
-    let Ok(paths) = paths() else {
-        if is_session(&wish, &args) {
-            let _ = writeln!(std::io::stderr(), "hopty: HOME is not set to an absolute path; Claude runs without hopty");
-        }
-        return Err(exec(&find_claude(None, &settings::load_homeless())?, &args));
-    };
-    let host = if is_session(&wish, &args) { Some(Forked::new()?) } else { None };
-    let (config, problems) = settings::load(&paths, &[]);
+    let paths = any_paths();
+    let host = if is_session(&wish, &args) { Some(Forked::new()) } else { None };
+    let resolved = settings::resolved(Some(&paths), &[]);
+    let untrusted = settings::untrusted(&resolved);
+    let (config, problems) = (resolved.config, resolved.problems);
     // A bad file must not keep anyone from Claude, and adds nothing to what a script gets that runs Claude alone.
-    for problem in problems.iter().filter(|_| host.is_some()) {
+    let unplaced = if host.is_some() && !wish.needs_hopty() { no_place(&paths) } else { None };
+    // In such a home it is one more thing that cannot be had.
+    let of_home = |kind: &ProblemKind| unplaced.is_some() && matches!(kind, ProblemKind::Unreadable(_));
+    let to_say = |problem: &&Problem| host.is_some() && !of_home(&problem.kind);
+    for problem in problems.iter().filter(to_say) {
         let _ = writeln!(std::io::stderr(), "hopty: {problem}; going on with the default");
     }
-    // It may well be a prompt, and what is no verb is Claude's.
-    let near = args.first().and_then(|word| word.to_str()).and_then(|word| Some((word, usage::mistyped(word)?)));
+    for line in untrusted.iter().filter(|_| host.is_some()) {
+        let _ = writeln!(std::io::stderr(), "hopty: {line}");
+    }
+    let near = mistyped_verb(&args);
     let program = find_claude(Some(&paths.home), &config).map_err(|failed| match near {
         Some((word, verb)) => {
             let hint = format!("`{word}` is no verb (the nearest is `hopty {verb}`), and Claude is not there: {}", failed.help());
@@ -65,7 +76,7 @@ pub(super) fn drop_in(args: Vec<OsString>) -> Result<u8, Failed> {
             "hopty: `{word}` is no verb and goes to Claude as a prompt (the nearest verb is `hopty {verb}`)"
         );
     }
-    claude(&paths, config, wish, program, args, host)
+    claude(&paths, config, wish, (program, args), host, unplaced)
 }
 
 /// Whether hopty has a part in what Claude is started for.
@@ -75,6 +86,15 @@ fn is_session(wish: &Wish, args: &[OsString]) -> bool {
         let (stdin, stdout) = (stream(std::io::stdin().is_terminal()), stream(std::io::stdout().is_terminal()));
         classify(&words, stdin, stdout) == Invocation::Interactive
     })
+}
+
+/// The first word and the verb that it may have been meant for, if Claude would take it as a prompt.
+fn mistyped_verb(args: &[OsString]) -> Option<(&str, &'static str)> {
+    let word = args.first()?.to_str()?;
+    let verb = usage::mistyped(word)?;
+    // Claude's own subcommands and options are no mistakes, whatever they look like.
+    let is_prompt = classify(&words(args)?, Stream::Terminal, Stream::Terminal) == Invocation::Interactive;
+    is_prompt.then_some((word, verb))
 }
 
 /// The arguments as text; `None` where one is no UTF-8.
@@ -109,19 +129,22 @@ fn claude(
     paths: &Paths,
     mut config: Config,
     wish: Wish,
-    program: PathBuf,
-    args: Vec<OsString>,
-    host: Option<Forked>,
+    (program, args): (PathBuf, Vec<OsString>),
+    host: Option<io::Result<Forked>>,
+    unplaced: Option<String>,
 ) -> Result<u8, Failed> {
-    let Some(host) = host else { return Err(exec(&program, &args)) };
-    if !wish.detached
-        && wish.handoff == Begin::Fresh
-        && let Some(e) = no_place(paths)
-    {
-        // No place for a session is no reason to keep anyone from Claude.
-        let _ = writeln!(std::io::stderr(), "hopty: there is no place for a session ({e}); Claude runs without hopty");
+    let host = match host {
+        None => return Err(exec(&program, &args, None)),
+        Some(Err(error)) if wish.needs_hopty() => return Err(error.into()),
+        Some(Err(error)) => {
+            tell_alone("Claude", &error);
+            return Err(exec(&program, &args, None));
+        }
+        Some(Ok(host)) => host,
+    };
+    if let Err(failed) = held::refuse(paths, &words(&args).unwrap_or_default()) {
         host.dismiss();
-        return Err(exec(&program, &args));
+        return Err(failed);
     }
     config.hooks.inject &= !wish.no_inject;
     let version = find::version_on_disk(&program);
@@ -130,38 +153,55 @@ fn claude(
         let _ = writeln!(std::io::stderr(), "hopty: {limited}");
     }
     if !wish.detached
+        && unplaced.is_none()
         && let Some(alone) = notice::without_terminal(paths)
     {
         let _ = writeln!(std::io::stderr(), "hopty: {alone}");
     }
-    if wish.handoff == Begin::Fresh {
+    // Where there is no place for a session, that is what there is to say.
+    if wish.handoff == Begin::Fresh && unplaced.is_none() {
         for told in notice::at_start(paths) {
             let _ = writeln!(std::io::stderr(), "hopty: {told}");
         }
     }
-    begin(paths, config, wish, Chosen { agent: Agent::Claude, program, called: "claude".to_owned(), version, offers, args }, host)
+    let called = "claude".to_owned();
+    begin(paths, config, wish, Chosen { agent: Agent::Claude, program, called, version, offers, args, unplaced }, host)
 }
 
 /// Why no session can be kept.
 fn no_place(paths: &Paths) -> Option<String> {
-    let refused = crate::fs::session::prepare(paths).err().map(|e| e.to_string());
-    refused.or_else(|| room::lack(&paths.state, room::FOR_SESSION))
+    if !paths.is_known() {
+        return Some("HOME is not set to an absolute path".to_owned());
+    }
+    prepare_with_room(paths).err().map(|e| e.to_string())
+}
+
+/// hopty's directories, where there is no home ones that nothing is in.
+pub(super) fn any_paths() -> Paths {
+    let var = |name: &str| std::env::var_os(name);
+    Paths::from_env(var).unwrap_or_else(|| Paths::nowhere(var))
+}
+
+/// That a program runs as it would without hopty, and why.
+fn tell_alone(called: &str, why: &dyn std::fmt::Display) {
+    let why = visible(&why.to_string());
+    let _ = writeln!(std::io::stderr(), "hopty: {why}: {called} runs without hopty");
 }
 
 /// Claude takes hopty's place; comes back only when that failed. Nothing is changed, but that a shell script which may
 /// lead back here is counted.
-fn exec(program: &Path, args: &[OsString]) -> Failed {
+fn exec(program: &Path, args: &[OsString], signals: Option<SignalState>) -> Failed {
     let mut command = Command::new(program);
     command.args(args);
     if let (true, Ok(depth)) = (find::may_lead_back(program), next_depth(std::env::var("HOPTY_DEPTH").ok().as_deref())) {
         command.env("HOPTY_DEPTH", depth.to_string());
     }
-    become_it(command, program, "check its permissions and its interpreter, or install Claude again")
+    become_it(command, program, signals, "check its permissions and its interpreter, or install Claude again")
 }
 
 /// The program takes hopty's place; comes back only when that failed.
-fn become_it(mut command: Command, program: &Path, hint: &str) -> Failed {
-    inherited::pass_on(&mut command);
+fn become_it(mut command: Command, program: &Path, signals: Option<SignalState>, hint: &str) -> Failed {
+    inherited::pass_on(&mut command, signals);
     let error = command.exec();
     let failed = match error.kind() {
         std::io::ErrorKind::NotFound if !program.exists() => Failed::new(127, "no such program"),
@@ -211,12 +251,17 @@ pub(super) fn find_claude(home: Option<&Path>, config: &Config) -> Result<PathBu
 }
 
 /// `hopty run -- PROGRAM ARGS`.
-pub(super) fn program(options: RunOptions, host: Forked) -> Result<u8, Failed> {
-    let paths = paths()?;
+pub(super) fn program(options: RunOptions, host: io::Result<Forked>) -> Result<u8, Failed> {
+    let paths = if options.detached { paths()? } else { any_paths() };
     let limit = options.max_restarts.map(|n| n.to_string());
     let flags: Vec<FlagValue<'_>> =
         limit.iter().map(|value| FlagValue { flag: "--max-restarts", key: "restart.max_restarts", value }).collect();
-    let config = settings::valid(&paths, &flags)?;
+    let resolved = settings::resolved(Some(&paths), &flags);
+    settings::all_right(&resolved.problems)?;
+    for line in settings::untrusted(&resolved) {
+        let _ = writeln!(std::io::stderr(), "hopty: {line}");
+    }
+    let config = resolved.config;
     // Also where it will not be needed, so that a script that works without a terminal works in one.
     let name = options.name.as_deref().map(named).transpose()?;
     let mut words = options.program.into_iter();
@@ -227,29 +272,31 @@ pub(super) fn program(options: RunOptions, host: Forked) -> Result<u8, Failed> {
         let host = if is_session(&wish, &args) {
             Some(host)
         } else {
-            host.dismiss();
+            let _ = host.map(Forked::dismiss);
             None
         };
         let program = find_claude(Some(&paths.home), &config)?;
-        return claude(&paths, config, wish, program, args, host);
+        let unplaced = if host.is_some() && !wish.needs_hopty() { no_place(&paths) } else { None };
+        return claude(&paths, config, wish, (program, args), host, unplaced);
     }
     next_depth(std::env::var("HOPTY_DEPTH").ok().as_deref())
         .map_err(|e| Failed::new(125, e.to_string()).hint("something starts hopty again and again"))?;
     let shown = called.to_string_lossy().into_owned();
-    let program = in_path(&called).ok_or_else(|| {
-        let hint = match shown.starts_with('-') {
-            true => "it is no option either: `hopty run --help` lists those, and the program stands behind them",
-            false => "check the name and PATH",
-        };
-        Failed::new(127, "no such program").about(&shown).hint(hint)
-    })?;
+    let program = in_path(&called).ok_or_else(|| Failed::new(127, "no such program").about(&shown).hint("check the name and PATH"))?;
+    let unplaced = no_place(&paths).filter(|_| !wish.needs_hopty());
+    let (offers, version) = (Offers::default(), None);
+    let chosen = Chosen { agent: Agent::Plain, program, called: shown, version, offers, args, unplaced };
     if !wish.detached && !in_terminal() {
-        let mut command = Command::new(&program);
-        command.arg0(&called).args(&args);
-        return Err(become_it(command, &program, "check that it is a program, its permissions and its interpreter"));
+        return Err(chosen.alone(None));
     }
-    let chosen = Chosen { agent: Agent::Plain, program, called: shown, version: None, offers: Offers::default(), args };
-    begin(&paths, config, wish, chosen, host)
+    match host {
+        Ok(host) => begin(&paths, config, wish, chosen, host),
+        Err(error) if wish.needs_hopty() => Err(error.into()),
+        Err(error) => {
+            tell_alone(&chosen.called, &error);
+            Err(chosen.alone(None))
+        }
+    }
 }
 
 /// Where a name leads, as execvp looks for it.
@@ -271,45 +318,77 @@ struct Chosen {
     version: Option<String>,
     offers: Offers,
     args: Vec<OsString>,
+    /// Why no session can be kept.
+    unplaced: Option<String>,
+}
+
+impl Chosen {
+    /// It takes hopty's place; comes back only when that failed.
+    fn alone(&self, signals: Option<SignalState>) -> Failed {
+        if self.agent == Agent::Claude {
+            return exec(&self.program, &self.args, signals);
+        }
+        let mut command = Command::new(&self.program);
+        command.arg0(&self.called).args(&self.args);
+        become_it(command, &self.program, signals, "check that it is a program, its permissions and its interpreter")
+    }
 }
 
 fn begin(paths: &Paths, config: Config, wish: Wish, chosen: Chosen, host: Forked) -> Result<u8, Failed> {
-    let Chosen { agent, program, called, version, offers, args } = chosen;
-    let here = std::env::current_dir()
-        .map_err(|e| Failed::new(125, format!("the working directory is gone: {e}")).hint("change to one that exists"))?;
+    let here = std::env::current_dir().unwrap_or_default();
     let last = here.file_name().map(|name| name.to_string_lossy().into_owned()).unwrap_or_default();
     let numbered = wish.name.is_none();
-    let name = wish.name.unwrap_or_else(|| SessionName::for_directory(&last));
+    let name = wish.name.clone().unwrap_or_else(|| SessionName::for_directory(&last));
     let signals = inherited::signals();
+    let alone = |why: &dyn std::fmt::Display| {
+        tell_alone(if chosen.agent == Agent::Claude { "Claude" } else { &chosen.called }, why);
+        chosen.alone(Some(signals))
+    };
     // Held from here on: what is typed until the program has its terminal must not be shown by both.
-    let (mut hold, ahead) =
-        if wish.detached { (None, Ahead::default()) } else { Hold::take_with_ahead().map(|(h, a)| (Some(h), a))? };
+    let held = if wish.detached { Ok((None, Ahead::default())) } else { Hold::take_with_ahead().map(|(h, a)| (Some(h), a)) };
+    let (mut hold, ahead) = match held {
+        Ok(held) => held,
+        Err(error) => {
+            host.dismiss();
+            return Err(alone(&error));
+        }
+    };
     let fixed = config.terminal.detached_size;
     let size = if wish.detached { Size::cells(fixed.cols, fixed.rows) } else { raw::size() };
     let termios = hold.as_ref().map(|hold| hold.found().clone());
     let launch = Launch {
         name,
         numbered,
-        agent,
-        program,
-        called,
-        version,
-        offers,
+        agent: chosen.agent,
+        program: chosen.program.clone(),
+        called: chosen.called.clone(),
+        version: chosen.version.clone(),
+        offers: chosen.offers.clone(),
         config,
         size,
         termios,
         ahead,
-        handoff: wish.handoff,
+        handoff: wish.handoff.clone(),
         detached: wish.detached,
         signals,
         errors: inherited::error_output(),
+        unplaced: chosen.unplaced.clone(),
     };
     let pid = host.pid();
-    let (ready, socket) = host.launch(&launch, &args, hold.as_mut())?;
+    let (ready, socket) = host.launch(&launch, &chosen.args, hold.as_mut())?;
+    let mut paths = paths.clone();
     let name = match ready {
-        Ready::Up { name, told } => {
-            told.iter().for_each(|line| eprintln!("hopty: {}", visible(line)));
+        Ready::Up { name, told, state } => {
+            for line in told {
+                note(format_args!("hopty: {}", visible(&line)));
+            }
+            paths.state = state.map_or(paths.state, PathBuf::from);
             name
+        }
+        // hopty itself failed, and the program did not run.
+        Ready::Failed { code: 125, message, .. } if !wish.needs_hopty() => {
+            drop((hold, socket));
+            return Err(alone(&message));
         }
         Ready::Failed { code, message, hint } => return Err(Failed::new(code, message).hint(hint)),
     };
@@ -318,7 +397,7 @@ fn begin(paths: &Paths, config: Config, wish: Wish, chosen: Chosen, host: Forked
         let _ = say(format_args!("{name}"));
         return Ok(0);
     }
-    session::join(paths, &name, socket, Greeting::Done { host: pid }, Options::default(), hold)
+    session::join(&paths, &name, socket, Greeting::Done { host: pid }, Options::default(), hold)
 }
 
 #[cfg(test)]

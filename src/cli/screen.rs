@@ -11,8 +11,13 @@ use super::control::{Control, Rule, live, paths};
 use super::error::{Failed, stdout};
 use super::session::ANSWER;
 use crate::core::ids::SessionName;
+use crate::core::visible::escaped;
 use crate::fs::paths::Paths;
+use crate::safe_file::{self, FileRule};
 use crate::screen::{Lines, Screen};
+
+/// The longest picture of an ended session that is read, in bytes.
+const PICTURE_CAP: u64 = 64 << 20;
 
 /// Most lines of history in a picture. A host sends fewer.
 const HISTORY_MAX: usize = 1 << 20;
@@ -39,7 +44,7 @@ pub(super) fn screen(given: Option<&str>, history: bool, form: PictureForm) -> R
 /// What an ended session left on its screen, where nobody saw it.
 fn last(paths: &Paths, name: &str) -> Option<(SessionName, Value)> {
     let name = name.parse().ok()?;
-    let text = std::fs::read(paths.last_screen(&name)).ok()?;
+    let text = safe_file::read(&paths.last_screen(&name), FileRule::own(PICTURE_CAP)).ok()??;
     let last: Value = serde_json::from_slice(&text).ok()?;
     (last["degraded"] == json!(false)).then_some((name, last))
 }
@@ -86,7 +91,7 @@ pub(super) fn dump((cols, rows): (u16, u16), form: PictureForm) -> Result<u8, Fa
 
 fn show(screen: &Screen, lines: Lines, form: PictureForm) -> Result<u8, Failed> {
     let picture = match form {
-        PictureForm { json: true, .. } => format!("{}\n", screen.json(lines)),
+        PictureForm { json: true, .. } => escaped(&format!("{}\n", screen.json(lines))),
         PictureForm { ansi: true, .. } => screen.ansi(lines),
         PictureForm { svg: true, .. } => screen.svg(lines),
         _ => screen.text(lines),

@@ -8,11 +8,12 @@ use std::time::Duration;
 use serde_json::{Value, json};
 
 use super::control::{CONNECT, Control, Rule, any, dial, live, paths, unanswered};
-use super::error::{Failed, say, visible};
+use super::error::{Failed, note, say, visible};
 use super::notice;
 use super::prose::fit;
 use crate::client::start::Greeting;
 use crate::client::{self, Hold, Left, Options, Stay};
+use crate::core::handoff::redact::redact_words;
 use crate::core::ids::SessionName;
 use crate::core::process::Signal;
 use crate::core::time::WallTime;
@@ -104,6 +105,7 @@ pub(super) fn join(
         Left::Refused(failure) => Err(Failed::from(failure).about(name)),
         Left::HostDied => {
             crate::fs::session::remove_stale_socket(paths, name);
+            crate::host::orphan::end(paths, name);
             Err(Failed::new(125, "the session's host died, and the program with it").about(name).hint(how_to_go_on(paths, name)))
         }
     }
@@ -126,8 +128,7 @@ fn failed_client(paths: &Paths, name: &SessionName) -> Failed {
 
 /// After a host's death nothing is lost that is in the transcript; Claude writes one from the first prompt on.
 fn how_to_go_on(paths: &Paths, name: &SessionName) -> String {
-    let file = std::fs::read(paths.session(name).join("session.json")).unwrap_or_default();
-    let value: Value = serde_json::from_slice(&file).unwrap_or_default();
+    let value = crate::fs::session::object(&paths.session(name)).ok().flatten().unwrap_or_default();
     match resumable(&value) {
         Some(id) => format!("nothing is lost: `hopty --resume {id}` goes on; if the terminal looks odd: `stty sane; reset`"),
         None => "if the terminal looks odd: `stty sane; reset`".to_owned(),
@@ -153,7 +154,7 @@ pub(super) fn restart(given: Option<&str>, now: bool, no_handoff: bool, wait: bo
     } else {
         say(format_args!("restart of {name} requested: waiting for a safe point"))?;
         if let Some(what) = held {
-            eprintln!("hint: {what}; `hopty restart {name} --now` does not wait for that");
+            note(format_args!("hint: {what}; `hopty restart {name} --now` does not wait for that"));
         }
     }
     if wait {
@@ -206,12 +207,12 @@ pub(super) fn status(given: Option<&str>, as_json: bool) -> Result<u8, Failed> {
 
 /// A session in full, for people.
 fn print(object: &Value) -> std::io::Result<()> {
-    let text = |value: &Value| value.as_str().map_or_else(|| value.to_string(), visible);
+    let text = |value: &Value| value.as_str().map_or_else(|| visible(&value.to_string()), visible);
     let line = |label: &str, what: &str| say(format_args!("{}", fit(&format!("  {label:<12}  {what}"), 16)));
     let words: Vec<String> = object["command"].as_array().into_iter().flatten().map(&text).collect();
     say(format_args!("{}  {}  {}", text(&object["name"]), text(&object["state"]), text(&object["dir"])))?;
-    let restarts = if object["restarts"] == 1 { "1 restart".to_owned() } else { format!("{} restarts", object["restarts"]) };
-    line("command", &format!("{} (run {}, {restarts})", words.join(" "), object["run"]))?;
+    let restarts = if object["restarts"] == 1 { "1 restart".to_owned() } else { format!("{} restarts", text(&object["restarts"])) };
+    line("command", &format!("{} (run {}, {restarts})", words.join(" "), text(&object["run"])))?;
     let on = object["waiting_for"].as_str().map_or_else(String::new, |what| format!(" on {}", visible(what)));
     let from = match object["state_from"].as_str().unwrap_or_default() {
         "hook" => "; so says a hook",
@@ -232,6 +233,7 @@ fn print(object: &Value) -> std::io::Result<()> {
             line("goes on by", &format!("hopty --resume {id}"))?;
         }
         line("context", &super::context::line(&object["context"]))?;
+        line("", "of the whole window; Claude's screen counts up to where it compacts (`hopty context --explain`)")?;
     }
     if let Some(limits) = limits(&object["limits"]) {
         line("limits", &limits)?;
@@ -294,8 +296,12 @@ pub(super) fn object(paths: &Paths, name: &SessionName) -> Result<Value, Failed>
         let answer = Control::connect(paths, name, Some(STATUS)).and_then(|mut control| control.ask(json!({"do": "status"})));
         return answer.or_else(|failed| unresponsive(paths, name).ok_or(failed));
     }
-    ended(paths, name)
-        .ok_or_else(|| Failed::new(3, "nothing is known of this session").about(name).hint("`hopty ls --all` lists ended ones"))
+    let unknown =
+        |cause: &str, hint: String| Failed::new(3, format!("nothing is known of this session{cause}")).about(name).hint(hint);
+    ended(paths, name).ok_or_else(|| match crate::fs::session::object(&paths.session(name)) {
+        Err(error) => unknown(&format!(": {error}"), error.hint()),
+        Ok(_) => unknown("", "`hopty ls --all` lists ended ones".to_owned()),
+    })
 }
 
 /// What the session waits for a person to answer, if it does.
@@ -304,10 +310,17 @@ pub(super) fn blocked_on(paths: &Paths, name: &SessionName) -> Option<String> {
     object["waiting_for"].as_str().map(str::to_owned)
 }
 
+/// What a session's host wrote last. A host of an older version wrote the command line with the secrets in it.
+fn last_written(paths: &Paths, name: &SessionName) -> Option<Value> {
+    let mut value = crate::fs::session::object(&paths.session(name)).ok().flatten().filter(Value::is_object)?;
+    let words = value["command"].as_array().into_iter().flatten().filter_map(Value::as_str).map(str::to_owned);
+    value["command"] = json!(redact_words(&words.collect::<Vec<_>>()));
+    Some(value)
+}
+
 /// The last known state of a session whose host lives and does not answer.
 pub(super) fn unresponsive(paths: &Paths, name: &SessionName) -> Option<Value> {
-    let text = std::fs::read(paths.session(name).join("session.json")).ok()?;
-    let mut value: Value = serde_json::from_slice(&text).ok()?;
+    let mut value = last_written(paths, name)?;
     value["state"] = json!("unresponsive");
     value["state_from"] = json!("none");
     Some(value)
@@ -315,8 +328,7 @@ pub(super) fn unresponsive(paths: &Paths, name: &SessionName) -> Option<Value> {
 
 /// The last state of a session whose host is gone.
 pub(super) fn ended(paths: &Paths, name: &SessionName) -> Option<Value> {
-    let text = std::fs::read(paths.session(name).join("session.json")).ok()?;
-    let mut value: Value = serde_json::from_slice(&text).ok()?;
+    let mut value = last_written(paths, name)?;
     value["state"] = json!("ended");
     value["clients"] = json!([]);
     // When a host died without a word is not known; one of an older version said it by its last state alone.

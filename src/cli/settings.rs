@@ -1,12 +1,14 @@
 //! The configuration as this process finds it: files, environment, flags.
 
-use std::io::ErrorKind;
+use std::cell::LazyCell;
 use std::os::unix::fs::FileTypeExt;
 use std::path::Path;
 
-use super::error::Failed;
+use super::error::{Failed, visible};
 use crate::core::config::{Config, File, FlagValue, Problem, ProblemKind, Resolved, Source, Sources, resolve};
 use crate::fs::paths::Paths;
+use crate::fs::trust;
+use crate::safe_file::{self, FileRule, SafeFileError};
 
 /// Bytes of a file that a person writes, at most.
 const MAX_FILE: u64 = 1 << 20;
@@ -18,11 +20,6 @@ pub(super) const HINT: &str = "docs/CONFIG.md has every key and its values, `hop
 pub(super) fn load(paths: &Paths, flags: &[FlagValue<'_>]) -> (Config, Vec<Problem>) {
     let resolved = resolved(Some(paths), flags);
     (resolved.config, resolved.problems)
-}
-
-/// The same where there is no home, and so no file of the user's.
-pub(super) fn load_homeless() -> Config {
-    resolved(None, &[]).config
 }
 
 /// The configuration with its history.
@@ -37,7 +34,17 @@ pub(super) fn resolved(paths: Option<&Paths>, flags: &[FlagValue<'_>]) -> Resolv
             None
         })
     };
-    let (user, own) = (user_path.as_deref().and_then(&mut text_of), text_of(&project_path));
+    let is_trusted = LazyCell::new(|| paths.is_some_and(|paths| trust::is_trusted(paths, &project)));
+    let mut untrusted = Vec::new();
+    let mut counts = |path: &Path| {
+        let counts = !path.starts_with(&project) || path.symlink_metadata().is_err() || *is_trusted;
+        if !counts {
+            untrusted.push(path.display().to_string());
+        }
+        counts
+    };
+    let user = user_path.as_deref().and_then(&mut text_of);
+    let own = if counts(&project_path) { text_of(&project_path) } else { None };
     let user_path = user_path.unwrap_or_default();
     let ours = std::env::vars_os().filter(|(name, _)| name.as_encoded_bytes().starts_with(b"HOPTY_"));
     let env: Vec<(String, String)> = ours.filter_map(|(n, v)| Some((n.into_string().ok()?, v.into_string().ok()?))).collect();
@@ -52,7 +59,7 @@ pub(super) fn resolved(paths: Option<&Paths>, flags: &[FlagValue<'_>]) -> Resolv
     let mut resolved = resolve(&sources);
     // Few have chosen a profile whose document has a file, and every client asks.
     let document_path = paths.and_then(|paths| paths.profile_file(resolved.config.context.profile, &project));
-    let document = document_path.as_deref().and_then(&mut text_of);
+    let document = document_path.as_deref().filter(|path| counts(path)).and_then(&mut text_of);
     let document_name = document_path.unwrap_or_default().display().to_string();
     if let Some(text) = &document {
         sources.document = Some(File { path: &document_name, text });
@@ -60,7 +67,19 @@ pub(super) fn resolved(paths: Option<&Paths>, flags: &[FlagValue<'_>]) -> Resolv
     }
     unreadable.append(&mut resolved.problems);
     resolved.problems = unreadable;
+    resolved.untrusted = untrusted;
     resolved
+}
+
+/// That files of the project do not count, as lines for a person.
+pub(super) fn untrusted(resolved: &Resolved) -> Vec<String> {
+    let line = |path: &String| {
+        format!(
+            "{} does not count: Claude does not trust this directory\nhint: accept Claude's trust question here; the file counts from the next start on",
+            visible(path)
+        )
+    };
+    resolved.untrusted.iter().map(line).collect()
 }
 
 /// The configuration of a verb that acts by it.
@@ -86,18 +105,25 @@ pub(super) fn all_right(problems: &[Problem]) -> Result<(), Failed> {
     })
 }
 
-/// A configuration file; `None` where there is none. A device, to which a link leads, is none either, and keeps nobody waiting.
+/// A configuration file; `None` where there is none. A device, to which a link leads, is none either, and keeps nobody waiting. A
+/// pipe is refused: client and host each read the file, and a pipe can be read once.
 fn read(path: &Path) -> Result<Option<String>, ProblemKind> {
-    let unreadable = |error: std::io::Error| ProblemKind::Unreadable(error.to_string());
-    let meta = match std::fs::metadata(path) {
-        Ok(meta) => meta,
-        Err(error) if matches!(error.kind(), ErrorKind::NotFound | ErrorKind::NotADirectory) => return Ok(None),
-        Err(error) => return Err(unreadable(error)),
-    };
-    match meta.file_type() {
-        kind if kind.is_char_device() => Ok(None),
-        kind if !kind.is_file() => Err(ProblemKind::Unreadable("it is no file".to_owned())),
-        _ if meta.len() > MAX_FILE => Err(ProblemKind::TooLarge(usize::try_from(MAX_FILE).unwrap_or(usize::MAX))),
-        _ => std::fs::read_to_string(path).map(Some).map_err(unreadable),
+    if std::fs::metadata(path).is_ok_and(|meta| meta.file_type().is_char_device()) {
+        return Ok(None);
     }
+    safe_file::read(path, FileRule::configuration(MAX_FILE)).map_or_else(
+        |error| {
+            Err(match error {
+                SafeFileError::Io { source, .. } => ProblemKind::Unreadable(source.to_string()),
+                SafeFileError::TooLong { cap, .. } => ProblemKind::TooLarge(usize::try_from(cap).unwrap_or(usize::MAX)),
+                SafeFileError::Foreign(_) => ProblemKind::Unreadable("it belongs to another user".to_owned()),
+                SafeFileError::Kind { found, .. } => ProblemKind::Unreadable(format!("it is {found}, not a file")),
+                other => ProblemKind::Unreadable(other.to_string()),
+            })
+        },
+        |bytes| {
+            let text = |bytes| String::from_utf8(bytes).map_err(|_| ProblemKind::Unreadable("it is not UTF-8".to_owned()));
+            bytes.map(text).transpose()
+        },
+    )
 }

@@ -7,10 +7,7 @@ use std::path::Path;
 use std::process::{Command, Stdio};
 use std::time::Duration;
 
-use serde_json::Value;
-
-use super::control::paths;
-use crate::core::ids::SessionName;
+use crate::io::inherited;
 use crate::ipc::address;
 use crate::ipc::message::hook_lines;
 
@@ -19,14 +16,15 @@ const PATIENCE: Duration = Duration::from_millis(300);
 /// The largest payload that is read, in bytes.
 const MAX_PAYLOAD: u64 = 1 << 20;
 
-/// The exit code of the person's own status line, 0 without one.
-pub(super) fn main() -> u8 {
+/// The exit code of the person's own status line, 0 without one. Its command is the only argument: no file names it, which a program
+/// below Claude could rewrite.
+pub(super) fn main(own: Option<&str>) -> u8 {
     let mut payload = String::new();
     if std::io::stdin().take(MAX_PAYLOAD).read_to_string(&mut payload).is_err() {
         return 0;
     }
     let _ = feed(&payload);
-    own_command().and_then(|command| run(&command, &payload)).unwrap_or(0)
+    own.filter(|command| !command.is_empty()).and_then(|command| run(command, &payload)).unwrap_or(0)
 }
 
 fn feed(payload: &str) -> Option<()> {
@@ -37,17 +35,11 @@ fn feed(payload: &str) -> Option<()> {
     stream.write_all(hook_lines("StatusLine", run, payload)?.as_bytes()).ok()
 }
 
-/// The person's own status line, as the host found it when the session began.
-fn own_command() -> Option<String> {
-    let name: SessionName = std::env::var("HOPTY_SESSION").ok()?.parse().ok()?;
-    let text = std::fs::read(paths().ok()?.session(&name).join("statusline.json")).ok()?;
-    let own: Value = serde_json::from_slice(&text).ok()?;
-    own.get("command")?.as_str().map(str::to_owned)
-}
-
 /// Runs it as Claude would: by the shell, with the payload on its input.
 fn run(command: &str, payload: &str) -> Option<u8> {
-    let mut child = Command::new("/bin/sh").args(["-c", command]).stdin(Stdio::piped()).spawn().ok()?;
+    let mut shell = Command::new("/bin/sh");
+    inherited::pass_on(&mut shell, None);
+    let mut child = shell.args(["-c", command]).stdin(Stdio::piped()).spawn().ok()?;
     if let Some(mut input) = child.stdin.take() {
         let _ = input.write_all(payload.as_bytes());
     }

@@ -31,23 +31,37 @@ pub(super) fn misused(error: &clap::Error, asked: &str) -> Failed {
     let cause = parts.next().unwrap_or_default();
     let cause = cause.strip_prefix("error: ").unwrap_or(&cause);
     let cause = cause.replace("subcommand", "verb").replace("invalid digit found in string", "not a whole number");
-    let nearest = parts.find_map(|part| part.strip_prefix("tip: a similar ").map(|tip| format!("a similar {tip}")));
+    let nearest = parts.find_map(|part| {
+        let tips = part.strip_prefix("tip: a similar ")?;
+        Some(format!("a similar {}", tips.split(" tip: ").next()?))
+    });
     let known = error.get(ContextKind::InvalidSubcommand).map(|_| match asked {
         "help" => "`hopty help` lists the verbs".to_owned(),
         _ => format!("one of {}", offered(asked).join(", ")),
     });
-    Failed::new(2, cause).hint(nearest.map(|tip| tip.replace("subcommand", "verb")).or(known).unwrap_or(help))
+    let elsewhere = error.get(ContextKind::InvalidArg).and_then(|option| takers(&option.to_string(), asked));
+    Failed::new(2, cause).hint(nearest.map(|tip| tip.replace("subcommand", "verb")).or(known).or(elsewhere).unwrap_or(help))
 }
 
 /// The verb that a word which is none may have been meant for: a letter or two away, by its length.
 pub(super) fn mistyped(word: &str) -> Option<&'static str> {
     let letters = word.len();
-    if letters > 16 || !word.bytes().all(|b| b.is_ascii_lowercase() || b == b'-') {
+    if letters > 16 || word.starts_with('-') || !word.bytes().all(|b| b.is_ascii_lowercase() || b == b'-') {
         return None;
     }
-    let near = super::NOW.iter().map(|verb| (distance(verb, word), *verb)).min()?;
+    // Nobody types `hook`: Claude calls it.
+    let near = super::NOW.iter().filter(|verb| **verb != "hook").map(|verb| (distance(verb, word), *verb)).min()?;
     let most = if letters < 6 { 1 } else { 2 };
     (near.0 > 0 && near.0 <= most).then_some(near.1)
+}
+
+/// Which other verbs take an option, in a sentence; `None` when none does.
+fn takers(option: &str, asked: &str) -> Option<String> {
+    let name = option.strip_prefix("--")?.split('=').next()?;
+    let tree = tree();
+    let takes = |verb: &&Command| verb.get_name() != asked && verb.get_arguments().any(|own| own.get_long() == Some(name));
+    let verbs: Vec<String> = tree.get_subcommands().filter(takes).map(|verb| format!("`hopty {}`", verb.get_name())).collect();
+    (!verbs.is_empty() && name != "help").then(|| format!("--{name} is an option of {}", verbs.join(", ")))
 }
 
 /// The verbs below a verb.
@@ -74,7 +88,23 @@ mod tests {
         {
             assert_eq!(mistyped(word), Some(verb), "{word}");
         }
-        for word in ["", "ls", "fix", "hello", "list", "fix the build", "Lss", "l\u{e9}", "-h", "explain", &"s".repeat(4000)] {
+        for word in [
+            "",
+            "ls",
+            "fix",
+            "hello",
+            "list",
+            "fix the build",
+            "Lss",
+            "l\u{e9}",
+            "-h",
+            "--help",
+            "--ls",
+            "-stop",
+            "hooks",
+            "explain",
+            &"s".repeat(4000),
+        ] {
             assert_eq!(mistyped(word), None, "{word}");
         }
     }

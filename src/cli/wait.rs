@@ -25,6 +25,10 @@ const FAREWELL: Duration = Duration::from_secs(5);
 const LET_IN: Duration = Duration::from_millis(900);
 /// How long after the limit its word that the limit has passed may take. It keeps the time; one that is stopped keeps none.
 const WORD: Duration = Duration::from_millis(900);
+/// How long a session that is named may take to appear.
+const STARTING: Duration = Duration::from_secs(2);
+/// How often it is looked for meanwhile.
+const LOOK: Duration = Duration::from_millis(5);
 /// How long a host whose connections broke may take to be gone.
 const DYING: Duration = Duration::from_millis(500);
 
@@ -52,15 +56,27 @@ pub(super) fn wait(wish: &Wish<'_>) -> Result<u8, Failed> {
         None => failed,
     })?;
     let paths = paths()?;
-    let name = if wanted == WaitFor::Exit { any(&paths, given)? } else { live(&paths, given, Rule::Any)? };
+    let limit = Duration::from_millis(wish.timeout.ms());
+    let begun = Instant::now();
+    let may_start = || given.is_some() && begun.elapsed() < limit.min(STARTING);
+    let name = loop {
+        let found = if wanted == WaitFor::Exit { any(&paths, given) } else { live(&paths, given, Rule::Any) };
+        match found {
+            // It may be just starting: its host takes the name before it listens, and a name may have been used before.
+            Err(failed) if wanted != WaitFor::Exit && failed.finds_none() && may_start() => std::thread::sleep(LOOK),
+            found => break found?,
+        }
+    };
     if wanted == WaitFor::Exit && !session::is_alive(&paths.session(&name)) {
         return over(&paths, &name, wish.as_json);
     }
-    let limit = Duration::from_millis(wish.timeout.ms());
-    let control = match Control::connect(&paths, &name, Some(limit.clamp(LET_IN, ANSWER))) {
-        // It ended meanwhile.
-        Err(_) if wanted == WaitFor::Exit && is_gone(&paths, &name) => return over(&paths, &name, wish.as_json),
-        connected => connected?,
+    let control = loop {
+        match Control::connect(&paths, &name, Some(limit.clamp(LET_IN, ANSWER))) {
+            // It ended meanwhile.
+            Err(_) if wanted == WaitFor::Exit && is_gone(&paths, &name) => return over(&paths, &name, wish.as_json),
+            Err(_) if wanted != WaitFor::Exit && may_start() => std::thread::sleep(LOOK),
+            connected => break connected?,
+        }
     };
     let mut asked = Asked { control, until: Instant::now().checked_add(limit) };
     let answer = match &pattern {

@@ -25,7 +25,7 @@ use serde_json::json;
 
 use crate::io::fd::{is_terminal, read_some};
 use crate::io::poll::{Interest, PollSet};
-use crate::io::process::Stat;
+use crate::io::process::{self, Stat};
 use crate::io::signals::Signals;
 use crate::ipc::frame::{Frame, tag};
 use crate::ipc::message::{Answer, Attach, ClientHello, PROTOCOL};
@@ -66,7 +66,9 @@ struct Client {
     typing_waits: bool,
     /// It was continued before it had stopped: it does not stop.
     continued: bool,
-    /// A signal that ends programs came and was passed on.
+    /// It types nothing, and passes no signal on.
+    read_only: bool,
+    /// A signal that ends programs came and was passed on, or makes this client leave.
     told_to_end: bool,
     /// The terminal is gone: until when the host is waited for.
     hung_up: Option<Instant>,
@@ -97,6 +99,8 @@ pub struct Options {
 /// # Errors
 /// When the terminal cannot be made raw.
 pub fn attach(socket: UnixStream, greeting: Greeting, options: Options, hold: Option<Hold>) -> io::Result<Stay> {
+    // This connection is a person's keyboard.
+    process::close_to_others();
     let stream = Stream::new(socket)?;
     let host = match greeting {
         Greeting::Done { host } => host,
@@ -138,6 +142,7 @@ pub fn attach(socket: UnixStream, greeting: Greeting, options: Options, hold: Op
         suspending: false,
         typing_waits: false,
         continued: false,
+        read_only: options.read_only,
         told_to_end: false,
         hung_up: None,
     };

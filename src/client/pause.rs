@@ -59,8 +59,13 @@ impl Client {
                 self.output.end(signal, &[raw::END_OF_ANYTHING, &self.undo].concat());
             }
         }
-        let number = u8::try_from(signal).unwrap_or(0);
-        self.stream.send(&Frame::new(tag::SIGNAL, &[number]).encode());
+        if !self.read_only {
+            let number = u8::try_from(signal).unwrap_or(0);
+            self.stream.send(&Frame::new(tag::SIGNAL, &[number]).encode());
+        } else if self.told_to_end {
+            // A host of an older version would end the program.
+            self.stream.send(&Frame::new(tag::DETACH, &[]).encode());
+        }
     }
 
     /// The terminal is gone, or is about to be: the host lets go of it and the session goes on.

@@ -113,6 +113,12 @@ impl Fill {
             .map_or(Level::Ok, |(level, _)| level)
     }
 
+    /// Whether it is the transcript's size, and not its tokens, that reaches the level.
+    #[must_use]
+    pub fn is_by_size(&self, levels: &Levels) -> bool {
+        Fill { bytes: 0, ..*self }.level(levels) < self.level(levels)
+    }
+
     /// `STATUS:SIZE`, the line of `.context-status` (checklist 21, 50).
     #[must_use]
     pub fn status_line(&self, levels: &Levels) -> String {

@@ -45,7 +45,8 @@ impl Draft {
                 Class::Submit if self.kept.last() == Some(&b'\\') => self.keep(&part),
                 Class::Submit | Class::Interrupt => self.clear(),
                 // Ctrl+Z leaves the box as it is; what the terminal says was never in it.
-                Class::Suspend | Class::Report | Class::Prefix => {}
+                // The permission mode is passed on by itself: typed again it would be changed once more.
+                Class::Suspend | Class::Report | Class::Mode | Class::Prefix => {}
             }
         }
     }
@@ -181,6 +182,7 @@ mod tests {
     #[test]
     fn reports_are_no_part_of_it_however_they_are_cut() {
         assert_eq!(draft(&[b"a\x1b", b"[", b"Ib\x1b]11;rgb:0/0", b"/0\x07c\x1a"]).bytes(), b"abc");
+        assert_eq!(draft(&[b"a\x1b[Zb\x1b[9;2uc"]).bytes(), b"abc", "a mode is not chosen twice");
     }
 
     #[test]

@@ -7,6 +7,7 @@ use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
 use thiserror::Error;
 
+use super::handoff::text::{cut_chars, safe_line};
 use super::supervisor::action::{Action, Decision};
 use super::supervisor::event::Event;
 use super::supervisor::{Agent, CORE, Policy, Supervisor};
@@ -38,6 +39,15 @@ impl Chain {
     }
 }
 
+/// What could not be written before an `open` line.
+#[derive(Clone, Copy, Debug, Deserialize, Eq, PartialEq, Serialize)]
+pub struct Missing {
+    /// How many lines.
+    pub lines: u64,
+    /// From the session's beginning on.
+    pub start: bool,
+}
+
 /// A supervisor together with the lines that it leaves behind.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Recorder {
@@ -55,14 +65,27 @@ impl Recorder {
 
     /// The line that begins a journal file: the policy, and for a rotated file the whole state.
     pub fn open_line(&mut self, now: Stamp, at: WallTime, version: &str) -> String {
+        self.open(now, at, version, None)
+    }
+
+    /// The line with which a journal goes on after a gap.
+    pub fn resume_line(&mut self, now: Stamp, at: WallTime, version: &str, missing: Missing) -> String {
+        self.open(now, at, version, Some(missing))
+    }
+
+    fn open(&mut self, now: Stamp, at: WallTime, version: &str, missing: Option<Missing>) -> String {
         let fresh = self.supervisor.seq() == 0;
         let seq = self.supervisor.take_seq();
         let policy = self.supervisor.policy();
         let state = if fresh { Value::Null } else { json!({"supervisor": self.supervisor, "chain": self.chain}) };
-        let open = json!({
+        let mut open = json!({
             "journal": JOURNAL, "hopty": version, "core": CORE,
-            "agent": policy.agent, "hooks": policy.hooks, "notes": policy.notes, "submit_when_idle": policy.submit_when_idle, "config": policy.config, "state": state,
+            "agent": policy.agent, "hooks": policy.hooks, "notes": policy.notes, "submit_when_idle": policy.submit_when_idle,
+            "sessions_file": policy.sessions_file, "rules": policy.rules, "config": policy.config, "state": state,
         });
+        if let Some(missing) = missing {
+            open["missing"] = json!(missing);
+        }
         format!("{}\n", json!({"seq": seq, "t": now.0, "at": at.rfc3339_ms(), "open": open}))
     }
 
@@ -131,9 +154,15 @@ struct Open {
     #[serde(default)]
     submit_when_idle: bool,
     #[serde(default)]
+    sessions_file: bool,
+    #[serde(default)]
+    rules: u32,
+    #[serde(default)]
     config: super::config::Config,
     #[serde(default)]
     state: Option<OpenState>,
+    #[serde(default)]
+    missing: Option<Missing>,
 }
 
 fn claude() -> Agent {
@@ -181,6 +210,8 @@ pub enum Replay {
         events: usize,
         /// Actions compared.
         actions: usize,
+        /// Lines that were never written.
+        missing: u64,
     },
     /// The first place where they differ.
     Differs {
@@ -201,11 +232,11 @@ pub fn replay(text: &str) -> Result<Replay, ReplayError> {
     let mut lines = Vec::new();
     let whole = text.rfind('\n').map_or("", |end| &text[..end]);
     for (n, raw) in whole.lines().enumerate() {
-        let line: Line = serde_json::from_str(raw).map_err(|e| ReplayError::Unreadable { line: n + 1, cause: e.to_string() })?;
+        let line: Line = serde_json::from_str(raw).map_err(|e| ReplayError::Unreadable { line: n + 1, cause: cause(&e) })?;
         lines.push(line);
     }
     let mut recorder: Option<Recorder> = None;
-    let (mut events, mut actions, mut at) = (0, 0, 0);
+    let (mut events, mut actions, mut missing, mut at) = (0, 0, 0, 0);
     while let Some(line) = lines.get(at) {
         at += 1;
         if let Some(open) = &line.open {
@@ -214,7 +245,8 @@ pub fn replay(text: &str) -> Result<Replay, ReplayError> {
             }
             let begun = begin(open);
             // A journal of several files, one after the other: each begins where the one before it ended.
-            if let (Some(mut before), Some(_)) = (recorder.take(), &open.state) {
+            missing += open.missing.map_or(0, |missing| missing.lines);
+            if let (Some(mut before), Some(_), None) = (recorder.take(), &open.state, open.missing) {
                 before.supervisor.take_seq();
                 if before != begun {
                     return Ok(Replay::Differs {
@@ -236,7 +268,7 @@ pub fn replay(text: &str) -> Result<Replay, ReplayError> {
             });
         };
         let event: Event =
-            serde_json::from_value(recorded.clone()).map_err(|e| ReplayError::Unreadable { line: at, cause: e.to_string() })?;
+            serde_json::from_value(recorded.clone()).map_err(|e| ReplayError::Unreadable { line: at, cause: cause(&e) })?;
         events += 1;
         let made = recorder.step(line.t, WallTime(0), &event, &mut String::new());
         for action in &made {
@@ -266,7 +298,12 @@ pub fn replay(text: &str) -> Result<Replay, ReplayError> {
             });
         }
     }
-    Ok(Replay::Same { events, actions })
+    Ok(Replay::Same { events, actions, missing })
+}
+
+/// Why a line cannot be read. The parser quotes what it found, which may be anything of any length.
+fn cause(error: &serde_json::Error) -> String {
+    cut_chars(&safe_line(&error.to_string()), 300)
 }
 
 /// A recorder as an `open` line left it.
@@ -276,6 +313,8 @@ fn begin(open: &Open) -> Recorder {
         hooks: open.hooks,
         notes: open.notes,
         submit_when_idle: open.submit_when_idle,
+        sessions_file: open.sessions_file,
+        rules: open.rules,
         config: open.config.clone(),
     };
     match &open.state {
@@ -298,14 +337,25 @@ pub fn last_session(text: &str) -> &str {
     let mut begins = 0;
     let mut at = 0;
     for line in text.split_inclusive('\n') {
-        let opens = line.contains("\"open\"")
-            && serde_json::from_str::<Line>(line).is_ok_and(|l| l.open.is_some_and(|open| open.state.is_none()));
-        if opens {
+        if opens(line) {
             begins = at;
         }
         at += line.len();
     }
     &text[begins..]
+}
+
+/// Whether a session begins in this part of a journal.
+#[must_use]
+pub fn session_begins(text: &str) -> bool {
+    text.split_inclusive('\n').any(opens)
+}
+
+/// Whether a line is the first of a session. A file that goes on with one has its state in its first line.
+fn opens(line: &str) -> bool {
+    line.contains("\"open\"")
+        && serde_json::from_str::<Line>(line)
+            .is_ok_and(|l| l.open.is_some_and(|open| open.state.is_none() || open.missing.is_some_and(|missing| missing.start)))
 }
 
 /// The decisions of a journal, each as the whole line, oldest first; lines that cannot be read are passed over.
@@ -319,105 +369,6 @@ pub fn last_explained(text: &str) -> Option<(u64, Decision)> {
     text.lines().rev().find_map(|line| {
         let line: Line = serde_json::from_str(line).ok()?;
         let decision: Decision = serde_json::from_value(line.decision?).ok()?;
-        use super::supervisor::action::DecisionKind as K;
-        (!matches!(decision.kind, K::ClientAttached | K::ClientDetached | K::RunSpawned | K::TreeReaped))
-            .then_some((line.seq, decision))
+        decision.kind.explains().then_some((line.seq, decision))
     })
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-    use crate::core::config::Config;
-    use crate::core::ids::ConversationId;
-    use crate::core::supervisor::event::Coming;
-
-    const ID: &str = "c74cc080-94b9-4841-b82f-a62cfb8efdc0";
-
-    fn id() -> ConversationId {
-        ID.parse().unwrap()
-    }
-
-    /// A short life: started, filled to 82 %, ended.
-    fn events() -> Vec<Event> {
-        let end = crate::core::process::ProcessEnd::Exited(0);
-        vec![
-            Event::Start { conversation: Some(id()), next: id(), handoff: None },
-            Event::Started { run: 1, pid: 4242, next: Some(id()) },
-            Event::Usage { conversation: id(), tokens: 164_000, window: 200_000, bytes: 0 },
-            Event::Attached { client: 1, how: Coming::Starts },
-            Event::Child { run: 1, end },
-        ]
-    }
-
-    fn policy() -> Policy {
-        Policy { agent: Agent::Claude, hooks: true, notes: true, submit_when_idle: false, config: Config::default() }
-    }
-
-    fn journal() -> String {
-        let mut recorder = Recorder::new(policy());
-        let mut text = recorder.open_line(Stamp(0), WallTime(0), "0.1.0");
-        for (n, event) in (0..).zip(&events()) {
-            recorder.step(Stamp(n * 1000), WallTime(0), event, &mut text);
-        }
-        text
-    }
-
-    #[test]
-    fn numbers_rise_by_one_over_every_line() {
-        let text = journal();
-        let seqs: Vec<u64> = text.lines().map(|l| serde_json::from_str::<Line>(l).unwrap().seq).collect();
-        assert_eq!(seqs, (1..=u64::try_from(seqs.len()).unwrap()).collect::<Vec<_>>());
-    }
-
-    #[test]
-    fn a_torn_last_line_is_passed_over_and_a_torn_one_before_it_is_not() {
-        let text = journal();
-        let Replay::Same { events, .. } = replay(&text).unwrap() else { panic!() };
-        assert_eq!(events, 5);
-        let torn = format!("{text}{{\"seq\":99,\"t\":1,\"ev");
-        assert!(matches!(replay(&torn), Ok(Replay::Same { events: 5, .. })));
-        assert!(matches!(replay(&format!("{torn}\n")), Err(ReplayError::Unreadable { .. })));
-    }
-
-    #[test]
-    fn what_is_no_journal_is_refused() {
-        let text = journal();
-        let headless = text.split_once('\n').unwrap().1;
-        assert!(matches!(replay(headless), Err(ReplayError::NoOpen(2))));
-        let other = text.replacen("\"core\":1", "\"core\":2", 1);
-        assert!(matches!(replay(&other), Err(ReplayError::OtherCore { found: 2 })));
-        assert!(matches!(replay(""), Ok(Replay::Same { events: 0, actions: 0 })));
-    }
-
-    #[test]
-    fn a_policy_that_was_changed_differs_where_it_matters() {
-        let text = journal();
-        let moved = text.replacen("\"handoff\":{\"percent\":80.0}", "\"handoff\":{\"percent\":85.0}", 1);
-        assert_ne!(moved, text);
-        let Replay::Differs { recorded, replayed, .. } = replay(&moved).unwrap() else { panic!("the same") };
-        assert!(recorded.contains("over level handoff") && replayed.contains("over level warn"), "{recorded} / {replayed}");
-        let other = text.replacen("\"scrollback_lines\":2000", "\"scrollback_lines\":3000", 1);
-        assert_ne!(other, text);
-        assert!(matches!(replay(&other), Ok(Replay::Same { .. })), "no rule reads it");
-    }
-
-    #[test]
-    fn an_open_line_needs_no_more_than_the_contract_shows() {
-        let text = "{\"seq\":1,\"t\":0,\"open\":{\"journal\":1,\"hopty\":\"0.1.0\",\"core\":1,\"config\":{\"restart\":{\"mode\":\"auto\"}},\"state\":null}}\n";
-        let usage =
-            format!("{{\"seq\":2,\"t\":61,\"event\":{{\"kind\":\"usage\",\"conversation\":\"{ID}\",\"tokens\":1,\"window\":2}}}}\n");
-        assert!(matches!(replay(&format!("{text}{usage}")), Ok(Replay::Same { events: 1, actions: 0 })));
-    }
-
-    #[test]
-    fn the_last_decision_that_explains_something() {
-        let text = journal();
-        let attached = text.lines().position(|l| l.contains("client.attached")).unwrap();
-        let until: String = text.lines().take(attached + 1).map(|l| format!("{l}\n")).collect();
-        assert_eq!(last_explained(&until).unwrap().1.sentence, "Context is at 82 % of 200000 tokens; a hand-over was requested.");
-        assert!(last_explained(&text).unwrap().1.sentence.starts_with("The program finished by itself."));
-        assert_eq!(decisions(&text).count(), text.matches("\"decision\"").count());
-        assert!(last_explained("not a journal\n{}").is_none());
-    }
 }

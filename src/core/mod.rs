@@ -15,9 +15,12 @@ pub mod ids;
 pub mod inherited;
 pub mod input;
 pub mod journal;
+#[cfg(test)]
+mod journal_tests;
 pub mod process;
 pub mod session_log;
 pub mod signal;
 pub mod supervisor;
 pub mod terminal;
 pub mod time;
+pub mod visible;

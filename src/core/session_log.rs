@@ -1,11 +1,10 @@
-//! The lines of `auto-session.log`, the log of source document 001 (checklist 47, 70): `[YYYY-MM-DD HH:MM:SS] …`, in UTC.
+//! The lines of `auto-session.log`, the log of source document 001 (checklist 47, 70): `[YYYY-MM-DD HH:MM:SS] …`, in local time.
 //!
 //! Each is made from a decision of the journal, which has the whole story; the log is for who follows it with `tail -f`.
 
 use super::handoff::text::{cut_chars, safe_line};
 use super::supervisor::action::{Decision, DecisionKind};
 use super::supervisor::phase::Cause;
-use super::time::WallTime;
 
 /// The longest command that is written, in characters.
 const COMMAND: usize = 500;
@@ -29,9 +28,9 @@ pub struct About {
     pub code: u8,
 }
 
-/// What a decision adds to the log; empty for most.
+/// What a decision adds to the log, each line without its time; nothing for most.
 #[must_use]
-pub fn lines(at: WallTime, decision: &Decision, about: &About) -> String {
+pub fn lines(decision: &Decision, about: &About) -> Vec<String> {
     let command = || cut_chars(&safe_line(&about.command), COMMAND);
     let mut texts = Vec::new();
     match decision.kind {
@@ -63,7 +62,7 @@ pub fn lines(at: WallTime, decision: &Decision, about: &About) -> String {
         }
         _ => {}
     }
-    texts.iter().map(|text| format!("[{}] {text}\n", at.plain())).collect()
+    texts
 }
 
 #[cfg(test)]
@@ -91,8 +90,9 @@ mod tests {
             restarts: 2,
             code: 130,
         };
-        let text = lines(WallTime::parse("2026-11-20T14:30:05Z").unwrap(), &decision, &about);
-        text.lines().map(|line| line.strip_prefix("[2026-11-20 14:30:05] ").unwrap().to_owned()).collect()
+        let lines = lines(&decision, &about);
+        assert!(lines.iter().all(|line| !line.contains('\n')), "{lines:?}");
+        lines
     }
 
     #[test]

@@ -48,6 +48,35 @@ pub enum SignalFile {
     HandoffRequested,
 }
 
+/// What the directory is that a signal names, to the session that reads it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum NamedDir {
+    /// The session's own, with links resolved.
+    Own,
+    /// Another one, which this user owns and Claude trusts.
+    Trusted,
+    /// Another one that Claude does not trust.
+    Untrusted,
+    /// Another one, which somebody else owns.
+    Foreign,
+    /// It is no directory.
+    Missing,
+}
+
+impl NamedDir {
+    /// Why a session does not start there; `None` where it may.
+    #[must_use]
+    pub fn refusal(self) -> Option<&'static str> {
+        match self {
+            NamedDir::Own | NamedDir::Trusted => None,
+            NamedDir::Untrusted => Some("Claude does not trust it (start `claude` there once)"),
+            NamedDir::Foreign => Some("it belongs to another user"),
+            NamedDir::Missing => Some("there is no directory of that name"),
+        }
+    }
+}
+
 impl RestartFile {
     /// Which file says such a thing.
     #[must_use]

@@ -163,8 +163,8 @@ fn last_known(paths: &Paths, name: &SessionName) -> Option<Value> {
     if !session::is_alive(&dir) {
         return None;
     }
-    let text = std::fs::read(dir.join("session.json")).unwrap_or_default();
-    let mut object: Value = serde_json::from_slice(&text).ok().filter(Value::is_object).unwrap_or_else(|| json!({}));
+    let known = session::object(&dir).ok().flatten();
+    let mut object = known.filter(Value::is_object).unwrap_or_else(|| json!({}));
     object["state"] = json!("unresponsive");
     Some(object)
 }

@@ -4,6 +4,7 @@
 use serde_json::Value;
 
 use crate::core::ids::SessionName;
+use crate::core::visible::is_hidden;
 
 /// The longest text that is kept, in characters; no screen is wider.
 const TEXT_MAX: usize = 1000;
@@ -84,8 +85,7 @@ pub fn clean(text: &str) -> String {
 /// Whether a character is only drawn.
 #[must_use]
 pub fn is_harmless(c: char) -> bool {
-    let turns = matches!(c, '\u{61c}' | '\u{200e}' | '\u{200f}' | '\u{2028}'..='\u{202e}' | '\u{2066}'..='\u{2069}' | '\u{feff}');
-    !c.is_control() && !turns
+    !is_hidden(c)
 }
 
 #[cfg(test)]

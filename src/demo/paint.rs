@@ -4,6 +4,7 @@ use std::fmt::Write as _;
 
 use unicode_width::{UnicodeWidthChar, UnicodeWidthStr};
 
+use crate::core::visible::is_hidden;
 use crate::screen::{Attr, Color, Run, Style, Underline};
 
 /// Whether colours are used. Bold and dim are no colours.
@@ -122,8 +123,7 @@ pub(super) fn wrap(text: &str, width: usize) -> Vec<String> {
 
 /// Text from files, with everything that a terminal would act on taken out.
 pub(super) fn visible(text: &str) -> String {
-    let hidden = |c: char| c.is_control() || matches!(c, '\u{200e}' | '\u{200f}' | '\u{202a}'..='\u{202e}' | '\u{2066}'..='\u{2069}');
-    text.chars().filter(|c| !hidden(*c)).collect()
+    text.chars().filter(|c| !is_hidden(*c)).collect()
 }
 
 #[cfg(test)]

@@ -4,18 +4,18 @@
 //! is synced; [`swap`] leaves the syncing out. A symbolic link where a file is due is refused; one above it is followed, since people link `~/.claude`.
 //! Reads are bounded, and never wait for a FIFO.
 
-use std::fs::{self, DirBuilder, File, OpenOptions};
-use std::io::{self, Read, Write};
+use std::fs::{self, DirBuilder, File};
+use std::io::{self, Write};
 use std::os::unix::ffi::OsStrExt;
-use std::os::unix::fs::{DirBuilderExt, MetadataExt, OpenOptionsExt, PermissionsExt};
+use std::os::unix::fs::{DirBuilderExt, MetadataExt, PermissionsExt};
 use std::path::Path;
 use std::time::Duration;
 
-use nix::fcntl::OFlag;
 use tempfile::NamedTempFile;
 
 use super::error::FsError;
 use super::trace;
+use crate::safe_file::{self, FileOwner, FileRule};
 
 /// How the names of temporary files begin; what is left of a crash is known by it.
 pub const TEMP_PREFIX: &str = ".hopty-tmp-";
@@ -81,6 +81,7 @@ fn filled(path: &Path, fill: impl FnOnce(&mut File) -> io::Result<()>) -> Result
         .permissions(fs::Permissions::from_mode(0o600))
         .tempfile_in(dir)
         .map_err(FsError::io("make a temporary file in", dir))?;
+    safe_file::open_to_owner(temp.as_file()).map_err(FsError::io("make a temporary file in", dir))?;
     fill(temp.as_file_mut()).map_err(FsError::io("write", path))?;
     trace::filled(temp.path());
     Ok((temp, dir))
@@ -117,6 +118,8 @@ pub fn rename(from: &Path, to: &Path) -> Result<(), FsError> {
 /// When it is there, or cannot be made.
 pub fn make_dir(path: &Path) -> io::Result<()> {
     DirBuilder::new().mode(0o700).create(path)?;
+    // Whatever the umask is: a directory of mode 000 would stay as it is.
+    fs::set_permissions(path, fs::Permissions::from_mode(0o700))?;
     trace::dir_made(path);
     Ok(())
 }
@@ -139,7 +142,7 @@ fn above(path: &Path) -> &Path {
 /// # Errors
 /// When it is a symbolic link or no file, is longer than `cap` bytes, or cannot be read.
 pub fn read(path: &Path, cap: u64) -> Result<Option<Vec<u8>>, FsError> {
-    read_closed(path, cap, None)
+    Ok(safe_file::read(path, FileRule { owner: FileOwner::Anyone, ..FileRule::own(cap) })?)
 }
 
 /// As [`read`], of a file that is this user's and has none of the bits of `closed` in its mode: what others can write may
@@ -148,34 +151,7 @@ pub fn read(path: &Path, cap: u64) -> Result<Option<Vec<u8>>, FsError> {
 /// # Errors
 /// As [`read`], and [`FsError::NotPrivate`].
 pub fn read_own(path: &Path, cap: u64, closed: u32) -> Result<Option<Vec<u8>>, FsError> {
-    read_closed(path, cap, Some(closed))
-}
-
-fn read_closed(path: &Path, cap: u64, closed: Option<u32>) -> Result<Option<Vec<u8>>, FsError> {
-    let flags = (OFlag::O_NOFOLLOW | OFlag::O_NONBLOCK).bits();
-    let file = match OpenOptions::new().read(true).custom_flags(flags).open(path) {
-        Ok(file) => file,
-        Err(error) if matches!(error.kind(), io::ErrorKind::NotFound | io::ErrorKind::NotADirectory) => {
-            return Ok(None);
-        }
-        Err(error) => {
-            refuse_odd(path)?;
-            return Err(FsError::io("open", path)(error));
-        }
-    };
-    let meta = file.metadata().map_err(FsError::io("look at", path))?;
-    if !meta.is_file() {
-        return Err(FsError::WrongKind { path: path.to_owned(), expected: "file" });
-    }
-    if closed.is_some_and(|closed| meta.uid() != nix::unistd::geteuid().as_raw() || meta.mode() & closed != 0) {
-        return Err(FsError::NotPrivate(path.to_owned()));
-    }
-    let mut bytes = Vec::new();
-    file.take(cap.saturating_add(1)).read_to_end(&mut bytes).map_err(FsError::io("read", path))?;
-    match bytes.len() as u64 > cap {
-        true => Err(FsError::TooLong { path: path.to_owned(), cap }),
-        false => Ok(Some(bytes)),
-    }
+    Ok(safe_file::read(path, FileRule::own(cap).closed_to(closed))?)
 }
 
 /// Sees to it that `path` is a directory of this user that nobody else can write; makes it (0700) and what is missing
@@ -185,6 +161,15 @@ fn read_closed(path: &Path, cap: u64, closed: Option<u32>) -> Result<Option<Vec<
 /// When it cannot be made, is no directory, or is not private.
 pub fn private_dir(path: &Path) -> Result<(), FsError> {
     let missing: Vec<&Path> = path.ancestors().take_while(|at| !at.as_os_str().is_empty() && !at.exists()).collect();
+    // A home that is missing is for its owner to make.
+    if let Some(home) = missing.iter().find(|dir| dir.ends_with(".claude")).and_then(|dir| dir.parent())
+        && !home.exists()
+    {
+        return Err(FsError::io("make the directory", path)(io::Error::new(
+            io::ErrorKind::NotFound,
+            format!("there is no {}", home.display()),
+        )));
+    }
     for dir in missing.into_iter().rev() {
         match make_dir(dir) {
             // Another process may be at the same.

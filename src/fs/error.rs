@@ -5,6 +5,8 @@ use std::path::{Path, PathBuf};
 
 use thiserror::Error;
 
+use crate::safe_file::SafeFileError;
+
 /// A file operation that failed.
 #[derive(Debug, Error)]
 pub enum FsError {
@@ -48,6 +50,18 @@ pub enum FsError {
         /// Who holds it, as far as is known.
         holder: String,
     },
+}
+
+impl From<SafeFileError> for FsError {
+    fn from(error: SafeFileError) -> Self {
+        match error {
+            SafeFileError::Io { doing, path, source } => FsError::Io { doing, path, source },
+            SafeFileError::Link(path) => FsError::Symlink(path),
+            SafeFileError::Kind { path, .. } => FsError::WrongKind { path, expected: "file" },
+            SafeFileError::Foreign(path) | SafeFileError::Writable(path) => FsError::NotPrivate(path),
+            SafeFileError::TooLong { path, cap } => FsError::TooLong { path, cap },
+        }
+    }
 }
 
 impl FsError {

@@ -2,11 +2,20 @@
 //! it does not carry work.
 
 use std::fs::File;
-use std::io::{self, Write};
-use std::os::unix::fs::OpenOptionsExt;
+use std::io::{self, Read, Seek, SeekFrom, Write};
+use std::os::unix::fs::{MetadataExt, OpenOptionsExt};
 use std::path::{Path, PathBuf};
 
 use nix::libc;
+
+use crate::safe_file::{self, FileRule, SafeFileError};
+
+/// Bytes of a journal that are read, the newest ones.
+const READ_MOST: u64 = 256 << 20;
+/// The most files that the configuration lets one journal have.
+const MOST_FILES: u32 = 100;
+/// A journal file: hopty's own, of any length.
+pub const RULE: FileRule = FileRule::own(u64::MAX);
 
 /// A journal being written.
 #[derive(Debug)]
@@ -20,13 +29,17 @@ pub struct Journal {
 
 fn open(path: &Path, truncate: bool) -> io::Result<File> {
     let mut options = File::options();
-    options.create(true).mode(0o600).custom_flags(libc::O_NOFOLLOW | libc::O_CLOEXEC);
+    // A FIFO without a reader is an error then, instead of a wait.
+    options.create(true).mode(0o600).custom_flags(libc::O_NOFOLLOW | libc::O_CLOEXEC | libc::O_NONBLOCK | libc::O_NOCTTY);
     if truncate {
         options.write(true).truncate(true);
     } else {
         options.append(true);
     }
-    options.open(path)
+    let file = options.open(path)?;
+    safe_file::check(path, &file.metadata()?, RULE).map_err(io::Error::other)?;
+    safe_file::open_to_owner(&file)?;
+    Ok(file)
 }
 
 impl Journal {
@@ -42,13 +55,61 @@ impl Journal {
         Ok(journal)
     }
 
+    /// Whether the file that is written is still the one at its path.
+    #[must_use]
+    pub fn is_in_place(&self) -> bool {
+        match (self.file.metadata(), std::fs::symlink_metadata(&self.path)) {
+            (Ok(ours), Ok(there)) => (ours.dev(), ours.ino()) == (there.dev(), there.ino()),
+            _ => false,
+        }
+    }
+
     /// Appends whole lines.
     ///
     /// # Errors
     /// When the disk does not take them.
     pub fn write(&mut self, lines: &str) -> io::Result<()> {
+        self.file.write_all(lines.as_bytes())?;
         self.bytes += lines.len() as u64;
-        self.file.write_all(lines.as_bytes())
+        Ok(())
+    }
+
+    /// Begins again at this path with this line, because the file is gone.
+    ///
+    /// # Errors
+    /// When the file cannot be made or written.
+    pub fn begin_anew(&mut self, path: &Path, line: &str) -> io::Result<()> {
+        *self = Journal::begin(path, self.max_bytes, self.files)?;
+        self.write(line)
+    }
+
+    /// Goes on after a write that failed: what it left of a line is cut off, a file that is gone is made again.
+    ///
+    /// # Errors
+    /// When the disk still does not take it.
+    pub fn resume(&mut self, line: &str) -> io::Result<()> {
+        let (ours, there) = (self.file.metadata()?, std::fs::symlink_metadata(&self.path).ok());
+        if there.is_some_and(|there| (there.dev(), there.ino()) == (ours.dev(), ours.ino())) {
+            if ours.len() > self.bytes {
+                self.file.set_len(self.bytes)?;
+            }
+        } else {
+            self.file = open(&self.path, true)?;
+            self.bytes = 0;
+        }
+        self.write(line)
+    }
+
+    /// Bytes of whole lines in the file.
+    #[must_use]
+    pub fn bytes(&self) -> u64 {
+        self.bytes
+    }
+
+    /// A journal in a file that is there, whatever it is.
+    #[cfg(test)]
+    pub(crate) fn at(path: &Path) -> io::Result<Self> {
+        Ok(Journal { path: path.to_owned(), file: File::options().write(true).open(path)?, bytes: 0, max_bytes: u64::MAX, files: 1 })
     }
 
     /// Whether the file has reached its size and a new one is due.
@@ -77,19 +138,45 @@ impl Journal {
     }
 }
 
-/// The whole journal of a session as it is on disk, older files first.
+/// A session's journal as it is on disk, older files first: from the newest file back to one for which `begins` is true, and no
+/// more than the last 256 MiB. An older file that cannot be read is passed over.
 ///
 /// # Errors
 /// When the newest cannot be read.
-pub fn read_all(path: &Path) -> io::Result<String> {
-    let mut text = String::new();
-    for n in (1..10).rev() {
-        if let Ok(older) = std::fs::read_to_string(format!("{}.{n}", path.display())) {
-            text.push_str(&older);
+pub fn read_back(path: &Path, begins: impl Fn(&str) -> bool) -> Result<String, SafeFileError> {
+    let missing = || SafeFileError::Io { doing: "open", path: path.to_owned(), source: io::ErrorKind::NotFound.into() };
+    let mut texts = vec![last_part(path, READ_MOST)?.ok_or_else(missing)?];
+    let mut left = READ_MOST.saturating_sub(texts[0].len() as u64);
+    for n in 1..MOST_FILES {
+        if left == 0 || texts.last().is_some_and(|text| begins(text)) {
+            break;
+        }
+        // One is missing for a moment while the files are renamed.
+        if let Ok(Some(older)) = last_part(Path::new(&format!("{}.{n}", path.display())), left) {
+            left = left.saturating_sub(older.len() as u64);
+            texts.push(older);
         }
     }
-    text.push_str(&std::fs::read_to_string(path)?);
-    Ok(text)
+    texts.reverse();
+    Ok(texts.concat())
+}
+
+/// The last whole lines of a file, of at most `most` bytes.
+fn last_part(path: &Path, most: u64) -> Result<Option<String>, SafeFileError> {
+    let Some(mut file) = safe_file::open(path, RULE)? else { return Ok(None) };
+    let io = |source| SafeFileError::Io { doing: "read", path: path.to_owned(), source };
+    let length = file.metadata().map_err(io)?.len();
+    let cut = length > most;
+    if cut {
+        file.seek(SeekFrom::Start(length - most)).map_err(io)?;
+    }
+    let mut bytes = Vec::new();
+    file.take(most).read_to_end(&mut bytes).map_err(io)?;
+    if cut {
+        let first = memchr::memchr(b'\n', &bytes).map_or(bytes.len(), |end| end + 1);
+        bytes.drain(..first);
+    }
+    Ok(Some(String::from_utf8(bytes).unwrap_or_else(|bad| String::from_utf8_lossy(bad.as_bytes()).into_owned())))
 }
 
 #[cfg(test)]
@@ -112,5 +199,38 @@ mod tests {
         names.sort();
         assert_eq!(names, ["journal.jsonl", "journal.jsonl.1", "journal.jsonl.2"]);
         assert!(std::fs::read_to_string(dir.path().join("journal.jsonl.1")).unwrap().contains("line 4"));
+    }
+
+    #[test]
+    fn a_journal_of_many_files_is_read_back_to_where_it_begins() {
+        let dir = tempfile::tempdir().unwrap();
+        let path = dir.path().join("journal.jsonl");
+        let at = |n: u32| if n == 0 { path.clone() } else { PathBuf::from(format!("{}.{n}", path.display())) };
+        for n in 0..100 {
+            std::fs::write(at(n), format!("line {n}\n")).unwrap();
+        }
+        let lines = |begins: &str| read_back(&path, |text| text.contains(begins)).unwrap().lines().count();
+        assert_eq!((lines("never"), lines("line 42"), lines("line 0")), (100, 43, 1));
+        std::fs::remove_file(at(5)).unwrap();
+        nix::unistd::mkfifo(&at(7), nix::sys::stat::Mode::S_IRWXU).unwrap_err();
+        std::fs::remove_file(at(7)).unwrap();
+        nix::unistd::mkfifo(&at(7), nix::sys::stat::Mode::S_IRWXU).unwrap();
+        assert_eq!(lines("never"), 98, "one that is missing or no file hides no other");
+        assert_eq!(last_part(&path, 3).unwrap().unwrap(), "");
+        std::fs::write(&path, "one\ntwo\nthree\n").unwrap();
+        assert_eq!(last_part(&path, 9).unwrap().unwrap(), "three\n");
+        std::fs::remove_file(&path).unwrap();
+        assert!(read_back(&path, |_| false).is_err());
+    }
+
+    #[test]
+    fn what_is_no_file_is_no_journal_and_is_not_waited_for() {
+        let dir = tempfile::tempdir().unwrap();
+        let path = dir.path().join("journal.jsonl");
+        nix::unistd::mkfifo(&path, nix::sys::stat::Mode::S_IRWXU).unwrap();
+        assert!(Journal::begin(&path, 10, 3).is_err());
+        // With a reader, to open it would succeed.
+        let _reader = File::options().read(true).custom_flags(libc::O_NONBLOCK).open(&path).unwrap();
+        assert!(Journal::begin(&path, 10, 3).is_err());
     }
 }

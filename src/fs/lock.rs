@@ -8,6 +8,7 @@ use std::fs::{self, DirBuilder, File, OpenOptions, TryLockError};
 use std::io::{self, Write};
 use std::os::unix::fs::{DirBuilderExt, MetadataExt, OpenOptionsExt};
 use std::path::{Path, PathBuf};
+use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
 
 use nix::fcntl::OFlag;
@@ -126,11 +127,19 @@ impl Drop for DirLock {
     fn drop(&mut self) {
         let ours = atomic::read(&self.path.join("pid"), 256).ok().flatten();
         if ours.is_none_or(|content| content == self.content.as_bytes()) {
-            // A lock that stays is stale as soon as this process ends.
+            // A lock that stays is stale as soon as this process ends; for this process it is already.
             let _ = fs::remove_file(self.path.join("pid"));
-            let _ = fs::remove_dir(&self.path);
+            if fs::remove_dir(&self.path).is_err() {
+                left_behind().push((self.path.clone(), self.content.clone()));
+            }
         }
     }
+}
+
+/// Locks that this process gave back and could not remove, with their content.
+fn left_behind() -> MutexGuard<'static, Vec<(PathBuf, String)>> {
+    static LEFT: Mutex<Vec<(PathBuf, String)>> = Mutex::new(Vec::new());
+    LEFT.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
 enum Holder {
@@ -149,6 +158,12 @@ fn holder(path: &Path) -> Result<Holder, FsError> {
         return Ok(if age < UNSIGNED { Holder::Lives("a process that did not sign it yet".into()) } else { Holder::Gone(None) });
     };
     let text = String::from_utf8_lossy(&content).trim().to_owned();
+    let mut left = left_behind();
+    if let Some(at) = left.iter().position(|(of, content)| of == path && *content == text) {
+        left.remove(at);
+        return Ok(Holder::Gone(Some(content)));
+    }
+    drop(left);
     let (pid, taken) = text.split_once(':').unwrap_or((&text, ""));
     let lives = pid.parse().is_ok_and(|pid| match (process::began_at(pid), taken.parse::<u64>()) {
         (Some(began), Ok(taken)) => began <= taken.saturating_add(SLACK_S),

@@ -11,6 +11,7 @@ use std::time::Duration;
 use serde::Deserialize;
 
 use super::atomic;
+use super::boot;
 use super::error::FsError;
 use super::lock::{DirLock, FileLock};
 use crate::core::handoff::manifest::Manifest;
@@ -139,7 +140,14 @@ impl Manifests {
             return Ok(Found::Bad(format!("it is of version {version}, which this hopty does not know")));
         }
         Ok(match serde_json::from_slice::<Manifest>(&bytes) {
-            Ok(manifest) if manifest.channel == *channel => Found::Good(Box::new(manifest)),
+            Ok(mut manifest) if manifest.channel == *channel => {
+                manifest.unify();
+                let records = self.dir.join("records");
+                for entry in manifest.current.iter_mut().chain(&mut manifest.also_active) {
+                    entry.elapsed_ms = boot::elapsed(&records.join(entry.id.as_str()), entry.created_at);
+                }
+                Found::Good(Box::new(manifest))
+            }
             Ok(manifest) => Found::Bad(format!("it is that of the channel {}", manifest.channel)),
             Err(error) => Found::Bad(error.to_string()),
         })

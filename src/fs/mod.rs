@@ -1,6 +1,7 @@
 //! Files: where they lie, how they are written so that no reader ever sees half of one, how they are followed.
 
 pub mod atomic;
+mod boot;
 mod claims;
 pub mod error;
 pub mod journal;
@@ -18,7 +19,9 @@ pub mod servers;
 pub mod session;
 pub mod store;
 pub mod tail;
+pub mod tasks;
 mod trace;
 pub mod transcript;
+pub mod trust;
 pub mod views;
 pub mod watch;

@@ -1,9 +1,13 @@
 //! Where things lie (DESIGN 5). The only file that knows the names.
 
+use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
 
 use crate::core::config::Profile;
 use crate::core::ids::{ConversationId, SessionName};
+
+/// The home of who has none.
+const NOWHERE: &str = "/dev/null";
 
 /// The directories that everything else is below.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -30,6 +34,36 @@ impl Paths {
             claude: absolute("CLAUDE_CONFIG_DIR").unwrap_or_else(|| home.join(".claude")),
             home,
         })
+    }
+
+    /// Where there is no home: nothing is below these, and nothing can be made there.
+    #[must_use]
+    pub fn nowhere(var: impl Fn(&str) -> Option<std::ffi::OsString>) -> Self {
+        let given = |name: &str| var(name).filter(|_| name != "HOME");
+        let none = |name: &str| if name == "HOME" { Some(NOWHERE.into()) } else { given(name) };
+        Self::from_env(none).unwrap_or_else(|| unreachable!("{NOWHERE} is an absolute path"))
+    }
+
+    /// Whether there is a home to look in.
+    #[must_use]
+    pub fn is_known(&self) -> bool {
+        self.home != Path::new(NOWHERE)
+    }
+
+    /// Whether the home directory is there.
+    #[must_use]
+    pub fn has_home(&self) -> bool {
+        self.home.is_dir()
+    }
+
+    /// The same with everything of hopty's, and what Claude has no other place for, below a directory of this session alone.
+    #[must_use]
+    pub fn within(&self, private: &Path) -> Self {
+        let mut paths = Paths { state: private.to_owned(), ..self.clone() };
+        if !self.has_home() && self.claude.starts_with(&self.home) {
+            paths.claude = private.join("claude");
+        }
+        paths
     }
 
     /// Where the source document of a profile has its configuration, if it has one.
@@ -118,6 +152,21 @@ impl Paths {
     #[must_use]
     pub fn claude_json(&self) -> PathBuf {
         if self.claude == self.home.join(".claude") { self.home.join(".claude.json") } else { self.claude.join(".claude.json") }
+    }
+
+    /// Whether `path` may be the transcript of a conversation: `C/projects/PROJECT/ID.jsonl`, which is a regular file of this
+    /// user or not there yet.
+    #[must_use]
+    pub fn may_be_transcript(&self, path: &Path, conversation: &ConversationId) -> bool {
+        let projects = self.claude.join("projects");
+        let (Some(dir), Some(name)) = (path.parent(), path.file_name()) else { return false };
+        let real = |path: &Path| path.canonicalize().unwrap_or_else(|_| path.to_owned());
+        let is_below = real(dir).parent() == Some(real(&projects).as_path());
+        let is_plain = match std::fs::symlink_metadata(path) {
+            Ok(meta) => meta.is_file() && meta.uid() == nix::unistd::geteuid().as_raw(),
+            Err(error) => error.kind() == std::io::ErrorKind::NotFound,
+        };
+        is_below && is_plain && name == format!("{conversation}.jsonl").as_str()
     }
 
     /// The transcript of a conversation, looked for by its exact name, never by age.

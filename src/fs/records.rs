@@ -3,7 +3,7 @@
 //! `handoff.md`, `state.json` and `changes.patch` are written when the handoff is made; `transcript.jsonl.gz` follows
 //! later. Records are made, changed and deleted under the store's lock, which is the caller's.
 
-use std::fs::{self, File};
+use std::fs;
 use std::io::{self, BufReader};
 use std::path::{Path, PathBuf};
 use std::time::Duration;
@@ -15,18 +15,22 @@ use serde::Deserialize;
 use sha2::{Digest, Sha256};
 
 use super::atomic;
+use super::boot;
 use super::error::FsError;
 use crate::core::handoff::capture::Capture;
 use crate::core::handoff::document::Document;
 use crate::core::handoff::state::{Git, State, TranscriptCopy};
 use crate::core::handoff::views::Phases;
 use crate::core::ids::{Channel, HandoffId};
+use crate::safe_file::{self, FileRule};
 
 /// The longest document that is read, in bytes.
 pub(super) const DOCUMENT_CAP: u64 = 16 << 20;
 /// The copy of the transcript in a record.
 const TRANSCRIPT: &str = "transcript.jsonl.gz";
-/// What was not committed, as a patch.
+/// The longest transcript that is copied, in bytes. Claude's own are some megabytes.
+pub(super) const TRANSCRIPT_CAP: u64 = 1 << 30;
+/// Uncommitted changes to tracked files, as a patch.
 const PATCH: &str = "changes.patch";
 /// The record for programs.
 const STATE: &str = "state.json";
@@ -97,10 +101,11 @@ impl Records {
         self.of(id).join("handoff.md")
     }
 
-    /// Makes the record. `capture.origin.created_at` is moved by a second as often as its id is taken.
-    pub(super) fn write(&self, capture: &mut Capture) -> Result<Written, FsError> {
+    /// Makes the record. `capture.origin.created_at` is moved by a second as often as its id is taken: by a record, or by an entry whose
+    /// record is gone (`is_known`).
+    pub(super) fn write(&self, capture: &mut Capture, is_known: impl Fn(&HandoffId) -> bool) -> Result<Written, FsError> {
         atomic::private_dir(&self.dir)?;
-        let dir = self.make_dir(capture)?;
+        let dir = self.make_dir(capture, is_known)?;
         if let Some(before) = capture.origin.predecessor.as_ref().and_then(|id| self.state(id)) {
             before.pass_on(capture);
         }
@@ -110,14 +115,20 @@ impl Records {
         if let Some(git) = capture.git.as_ref().filter(|git| !git.patch.is_empty()) {
             atomic::write(&dir.join(PATCH), &git.patch)?;
         }
+        // Without it the time of day tells when it expires.
+        let _ = boot::note(&dir, capture.origin.created_at);
         atomic::sync_dir(&self.dir)?;
         let sha256 = digest(text.as_bytes());
         Ok(Written { id: capture.id(), dir, text, sha256 })
     }
 
-    fn make_dir(&self, capture: &mut Capture) -> Result<PathBuf, FsError> {
+    fn make_dir(&self, capture: &mut Capture, is_known: impl Fn(&HandoffId) -> bool) -> Result<PathBuf, FsError> {
         for _ in 0..TRIES {
             let dir = self.of(&capture.id());
+            if is_known(&capture.id()) {
+                capture.origin.created_at = capture.origin.created_at.after(1000);
+                continue;
+            }
             match atomic::make_dir(&dir) {
                 Ok(()) => return Ok(dir),
                 Err(error) if error.kind() == io::ErrorKind::AlreadyExists => {
@@ -157,11 +168,9 @@ impl Records {
     /// Compresses `source` into the record, as long as it was when this began. The source is only read.
     pub(super) fn compress(&self, id: &HandoffId, source: &Path) -> Result<PathBuf, FsError> {
         let target = self.of(id).join(TRANSCRIPT);
-        let file = File::open(source).map_err(FsError::io("open", source))?;
+        let missing = || FsError::io("open", source)(io::ErrorKind::NotFound.into());
+        let file = safe_file::open(source, FileRule::of_claude(TRANSCRIPT_CAP).of_this_user())?.ok_or_else(missing)?;
         let meta = file.metadata().map_err(FsError::io("look at", source))?;
-        if !meta.is_file() {
-            return Err(FsError::WrongKind { path: source.to_owned(), expected: "file" });
-        }
         atomic::write_with(&target, |out| {
             let mut input = BufReader::with_capacity(1 << 16, io::Read::take(file, meta.len()));
             let mut gz = GzEncoder::new(out, Compression::default());
@@ -173,10 +182,11 @@ impl Records {
 
     pub(super) fn raw_copies(&self, id: &HandoffId) -> Vec<(&'static str, Box<dyn io::Read>)> {
         let mut copies: Vec<(&'static str, Box<dyn io::Read>)> = Vec::new();
-        if let Ok(file) = File::open(self.of(id).join(TRANSCRIPT)) {
+        let open = |name| safe_file::open(&self.of(id).join(name), FileRule::own(TRANSCRIPT_CAP));
+        if let Ok(Some(file)) = open(TRANSCRIPT) {
             copies.push((TRANSCRIPT, Box::new(GzDecoder::new(BufReader::new(file)))));
         }
-        if let Ok(file) = File::open(self.of(id).join(PATCH)) {
+        if let Ok(Some(file)) = open(PATCH) {
             copies.push((PATCH, Box::new(file)));
         }
         copies

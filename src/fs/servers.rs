@@ -3,9 +3,10 @@
 use std::path::Path;
 
 use super::paths::Paths;
+use crate::core::claude::code::Role;
 use crate::core::claude::servers::has_memory_keeper;
-use crate::core::claude::settings::Role;
 use crate::core::handoff::capture::MemoryKeeper;
+use crate::safe_file::{self, FileRule};
 
 /// The largest such file that is read, in bytes; Claude's own state grows to some megabytes.
 const MAX_BYTES: u64 = 64 << 20;
@@ -22,13 +23,8 @@ pub fn memory_keeper(paths: &Paths, project: &Path) -> MemoryKeeper {
         (Role::Settings, shared),
         (Role::Settings, local),
     ];
+    let text = |path: &Path| safe_file::read_text(path, FileRule::of_claude(MAX_BYTES)).ok().flatten();
     let texts: Vec<_> = files.iter().filter_map(|(role, path)| Some((*role, text(path)?))).collect();
     let texts: Vec<_> = texts.iter().map(|(role, text)| (*role, text.as_str())).collect();
     if has_memory_keeper(&texts) { MemoryKeeper::Present } else { MemoryKeeper::Absent }
-}
-
-/// A project may have put a device or a pipe there, which would never end.
-fn text(path: &Path) -> Option<String> {
-    let meta = std::fs::metadata(path).ok()?;
-    (meta.is_file() && meta.len() <= MAX_BYTES).then(|| std::fs::read_to_string(path).ok()).flatten()
 }

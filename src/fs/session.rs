@@ -8,11 +8,13 @@ use std::path::{Path, PathBuf};
 use std::time::{Duration, SystemTime};
 
 use nix::libc;
+use serde_json::Value;
 use thiserror::Error;
 
 use super::paths::Paths;
 use super::process;
 use crate::core::ids::SessionName;
+use crate::safe_file::{self, FileOwner, FileRule, SafeFileError};
 
 /// How often a lock is tried that no living host holds before its name counts as taken: who only looks whether a host
 /// lives holds it for a moment.
@@ -21,6 +23,9 @@ const TRIES: u32 = 5;
 const DYING_TRIES: u32 = 50;
 /// How long to wait between two tries.
 const PAUSE: Duration = Duration::from_millis(4);
+
+/// The longest session file that is read, in bytes: it has the command line, which the kernel takes up to 2 MiB of.
+const OBJECT_CAP: u64 = 16 << 20;
 
 /// Bytes of a lock's content: pid and start time of its host, and spaces.
 const LOCK_LENGTH: usize = 48;
@@ -42,6 +47,12 @@ pub enum SessionError {
         /// Its mode.
         mode: u32,
     },
+    /// The home directory that it would be in is missing; it is not hopty's to make.
+    #[error("the home directory {0} does not exist")]
+    NoHome(PathBuf),
+    /// The disk is full.
+    #[error("{0}")]
+    Full(String),
     /// The name is held by a living host.
     #[error("the name is taken")]
     Taken(SessionName),
@@ -58,6 +69,8 @@ impl SessionError {
             SessionError::NoDirectory(path) => format!("move {} out of the way", path.display()),
             SessionError::Foreign(path) => format!("make it your own (chown) or move {} out of the way", path.display()),
             SessionError::Open { path, .. } => format!("close it: chmod 700 {}", path.display()),
+            SessionError::NoHome(path) => format!("make {}, or set HOME or XDG_STATE_HOME to a directory that exists", path.display()),
+            SessionError::Full(_) => "make room there".to_owned(),
             SessionError::Taken(name) => {
                 format!("`hopty attach {name}` goes to the session that has it; another --name starts another")
             }
@@ -77,6 +90,12 @@ pub struct Claim {
 }
 
 impl Claim {
+    /// Whether the directory is still there with the lock in it: only by that is the name held.
+    #[must_use]
+    pub fn is_held(&self) -> bool {
+        self.lock.as_ref().is_some_and(|lock| is_at(lock, &self.dir.join("lock")))
+    }
+
     /// Frees the name before the process ends.
     pub fn give_back(&mut self) {
         self.lock = None;
@@ -89,10 +108,26 @@ impl Claim {
 /// # Errors
 /// When one cannot be made, or is unsafe.
 pub fn prepare(paths: &Paths) -> Result<(), SessionError> {
+    if paths.state.starts_with(&paths.home) && !paths.home.is_dir() && !paths.state.is_dir() {
+        return Err(match std::fs::metadata(&paths.home) {
+            Ok(_) => SessionError::NoDirectory(paths.home.clone()),
+            Err(e) if e.kind() == io::ErrorKind::NotFound => SessionError::NoHome(paths.home.clone()),
+            Err(e) => SessionError::Io(paths.home.clone(), e),
+        });
+    }
     // The state directory itself may be a link to another disk; what is below it may not.
     private(&paths.state, Link::Followed, 0o022)?;
     private(&paths.sessions(), Link::Refused, 0o022)?;
     private(&paths.run(), Link::Refused, 0o077)
+}
+
+/// The same, and that there is room for a session.
+///
+/// # Errors
+/// As [`prepare`], and [`SessionError::Full`].
+pub fn prepare_with_room(paths: &Paths) -> Result<(), SessionError> {
+    prepare(paths)?;
+    super::room::lack(&paths.state, super::room::FOR_SESSION).map_or(Ok(()), |full| Err(SessionError::Full(full)))
 }
 
 #[derive(Clone, Copy, PartialEq, Eq)]
@@ -103,7 +138,7 @@ enum Link {
 
 fn private(dir: &Path, link: Link, closed: u32) -> Result<(), SessionError> {
     let io = |e| SessionError::Io(dir.to_owned(), e);
-    match DirBuilder::new().recursive(true).mode(0o700).create(dir) {
+    match make(dir) {
         Err(e) if e.kind() == io::ErrorKind::AlreadyExists => return Err(SessionError::NoDirectory(dir.to_owned())),
         made => made.map_err(io)?,
     }
@@ -122,15 +157,45 @@ fn private(dir: &Path, link: Link, closed: u32) -> Result<(), SessionError> {
     Ok(())
 }
 
+/// Opens the log of a session's host.
+///
+/// # Errors
+/// When something else stands in its place, or it cannot be made.
+pub fn open_log(dir: &Path) -> io::Result<File> {
+    let path = dir.join("host.log");
+    let flags = libc::O_NOFOLLOW | libc::O_NONBLOCK | libc::O_NOCTTY | libc::O_CLOEXEC;
+    let log = File::options().create(true).append(true).mode(0o600).custom_flags(flags).open(&path)?;
+    safe_file::check(&path, &log.metadata()?, FileRule::own(u64::MAX)).map_err(io::Error::other)?;
+    safe_file::open_to_owner(&log)?;
+    Ok(log)
+}
+
+/// Makes a directory and what is missing above it, each open to this user whatever the umask is: a directory of mode 000 would stay.
+fn make(dir: &Path) -> io::Result<()> {
+    let missing: Vec<&Path> =
+        dir.ancestors().take_while(|at| !at.as_os_str().is_empty() && std::fs::symlink_metadata(at).is_err()).collect();
+    if missing.is_empty() {
+        // What stands there must be a directory, or lead to one.
+        return DirBuilder::new().recursive(true).mode(0o700).create(dir);
+    }
+    for dir in missing.into_iter().rev() {
+        match DirBuilder::new().mode(0o700).create(dir) {
+            Ok(()) => std::fs::set_permissions(dir, std::fs::Permissions::from_mode(0o700))?,
+            // Another process may be at the same.
+            Err(e) if e.kind() == io::ErrorKind::AlreadyExists => {}
+            Err(e) => return Err(e),
+        }
+    }
+    Ok(())
+}
+
 fn lock_file(dir: &Path) -> io::Result<File> {
-    File::options()
-        .read(true)
-        .write(true)
-        .create(true)
-        .truncate(false)
-        .mode(0o600)
-        .custom_flags(libc::O_NOFOLLOW | libc::O_CLOEXEC | libc::O_NONBLOCK)
-        .open(dir.join("lock"))
+    let path = dir.join("lock");
+    let flags = libc::O_NOFOLLOW | libc::O_CLOEXEC | libc::O_NONBLOCK | libc::O_NOCTTY;
+    let file = File::options().read(true).write(true).create(true).truncate(false).mode(0o600).custom_flags(flags).open(&path)?;
+    safe_file::check(&path, &file.metadata()?, FileRule::own(u64::MAX)).map_err(io::Error::other)?;
+    safe_file::open_to_owner(&file)?;
+    Ok(file)
 }
 
 /// Takes a name: `wanted`, or with `numbered` the first of `wanted`, `wanted-2`, ... that is free.
@@ -141,7 +206,11 @@ pub fn claim(paths: &Paths, wanted: &SessionName, numbered: bool) -> Result<Clai
     let mut name = wanted.clone();
     for n in 2..10_000 {
         let dir = paths.session(&name);
-        private(&dir, Link::Refused, 0o022)?;
+        match private(&dir, Link::Refused, 0o022) {
+            // Swept away between its making and the look at it; whoever looks next makes it again.
+            Err(SessionError::Io(_, e)) if e.kind() == io::ErrorKind::NotFound => private(&dir, Link::Refused, 0o022)?,
+            other => other?,
+        }
         match try_claim(&dir).map_err(|e| SessionError::Io(dir.clone(), e))? {
             Some(lock) => return Ok(Claim { name, dir, lock: Some(lock) }),
             None if numbered => name = wanted.numbered(n),
@@ -153,7 +222,14 @@ pub fn claim(paths: &Paths, wanted: &SessionName, numbered: bool) -> Result<Clai
 
 fn try_claim(dir: &Path) -> io::Result<Option<File>> {
     for _ in 0..TRIES {
-        let mut lock = lock_file(dir)?;
+        let mut lock = match lock_file(dir) {
+            // As below, a moment earlier.
+            Err(e) if e.kind() == io::ErrorKind::NotFound => {
+                DirBuilder::new().recursive(true).mode(0o700).create(dir)?;
+                continue;
+            }
+            other => other?,
+        };
         match lock.try_lock() {
             Ok(()) if is_at(&lock, &dir.join("lock")) => {
                 let own = std::process::id();
@@ -164,7 +240,7 @@ fn try_claim(dir: &Path) -> io::Result<Option<File>> {
                 return Ok(Some(lock));
             }
             // The directory was swept away under us.
-            Ok(()) => DirBuilder::new().recursive(true).mode(0o700).create(dir)?,
+            Ok(()) => make(dir)?,
             Err(TryLockError::WouldBlock) if host_of(dir).is_some() => break,
             Err(TryLockError::WouldBlock) => std::thread::sleep(PAUSE),
             Err(TryLockError::Error(e)) => return Err(e),
@@ -180,21 +256,30 @@ fn is_at(file: &File, path: &Path) -> bool {
     }
 }
 
-fn open_lock(dir: &Path) -> Option<File> {
-    let flags = libc::O_NOFOLLOW | libc::O_CLOEXEC | libc::O_NONBLOCK;
-    File::options().read(true).custom_flags(flags).open(dir.join("lock")).ok()
+fn open_lock(dir: &Path, owner: FileOwner) -> Option<File> {
+    safe_file::open(&dir.join("lock"), FileRule { owner, ..FileRule::own(u64::MAX) }).ok().flatten()
+}
+
+/// What a session's host wrote about it last (`session.json`); `None` when there is nothing of that.
+///
+/// # Errors
+/// When something else stands in the file's place, or it cannot be read.
+pub fn object(dir: &Path) -> Result<Option<Value>, SafeFileError> {
+    let bytes = safe_file::read(&dir.join("session.json"), FileRule::own(OBJECT_CAP))?;
+    Ok(bytes.and_then(|bytes| serde_json::from_slice(&bytes).ok()))
 }
 
 /// Whether a host holds the session's lock.
 #[must_use]
 pub fn is_alive(dir: &Path) -> bool {
-    open_lock(dir).is_some_and(|lock| matches!(lock.try_lock_shared(), Err(TryLockError::WouldBlock)))
+    // Root may look at another user's: that it lives is no secret, and it will not talk to root.
+    open_lock(dir, FileOwner::Anyone).is_some_and(|lock| matches!(lock.try_lock_shared(), Err(TryLockError::WouldBlock)))
 }
 
 /// The process that holds the session's lock, if it is still the one that took it.
 #[must_use]
 pub fn host_of(dir: &Path) -> Option<i32> {
-    let lock = open_lock(dir)?;
+    let lock = open_lock(dir, FileOwner::User)?;
     if !matches!(lock.try_lock_shared(), Err(TryLockError::WouldBlock)) {
         return None;
     }
@@ -203,6 +288,19 @@ pub fn host_of(dir: &Path) -> Option<i32> {
     let (pid, start) = text.trim_end().split_once(' ')?;
     let (pid, start): (u32, u64) = (pid.parse().ok()?, start.parse().ok()?);
     if process::is_alive(pid, start) { i32::try_from(pid).ok().filter(|pid| *pid > 1) } else { None }
+}
+
+/// The session whose host is the process `pid` that began at `start`, in clock ticks since boot.
+#[must_use]
+pub fn of_host(paths: &Paths, pid: i32, start: u64) -> Option<SessionName> {
+    let dir = std::fs::read_dir(paths.sessions()).ok()?;
+    let wanted = format!("{pid} {start}");
+    dir.flatten().filter_map(|entry| entry.file_name().to_str()?.parse::<SessionName>().ok()).find(|name| {
+        let mut text = String::new();
+        let read =
+            open_lock(&paths.session(name), FileOwner::User).map(|lock| lock.take(LOCK_LENGTH as u64).read_to_string(&mut text));
+        read.is_some_and(|read| read.is_ok()) && text.trim_end() == wanted
+    })
 }
 
 /// Removes the socket that a host left behind which was killed.
@@ -233,7 +331,11 @@ pub fn sweep(paths: &Paths, days: u32) {
         if let Ok(lock) = lock_file(&dir)
             && lock.try_lock().is_ok()
         {
-            let _ = std::fs::remove_dir_all(&dir);
+            // Under another name: who takes this one meanwhile makes a directory of its own, and nothing of that is removed.
+            let aside = dir.with_file_name(format!(".swept-{}-{name}", std::process::id()));
+            if std::fs::rename(&dir, &aside).is_ok() {
+                let _ = std::fs::remove_dir_all(&aside);
+            }
         }
     }
 }
@@ -266,96 +368,5 @@ pub fn list(paths: &Paths) -> Vec<(SessionName, bool)> {
 }
 
 #[cfg(test)]
-mod tests {
-    use super::*;
-
-    fn world() -> (tempfile::TempDir, Paths) {
-        let home = tempfile::tempdir().unwrap();
-        let paths = Paths::from_env(|name| (name == "HOME").then(|| home.path().into())).unwrap();
-        (home, paths)
-    }
-
-    #[test]
-    fn a_name_is_taken_while_its_claim_lives() {
-        let (_home, paths) = world();
-        prepare(&paths).unwrap();
-        let wanted: SessionName = "proj".parse().unwrap();
-        let mut first = claim(&paths, &wanted, true).unwrap();
-        let second = claim(&paths, &wanted, true).unwrap();
-        assert_eq!((first.name.as_str(), second.name.as_str()), ("proj", "proj-2"));
-        assert!(matches!(claim(&paths, &wanted, false), Err(SessionError::Taken(_))));
-        assert!(list(&paths).iter().all(|(_, alive)| *alive));
-        assert_eq!(host_of(&first.dir), i32::try_from(std::process::id()).ok());
-        first.give_back();
-        assert!(!is_alive(&paths.session(&wanted)) && host_of(&first.dir).is_none());
-        assert_eq!(claim(&paths, &wanted, true).unwrap().name, wanted);
-    }
-
-    #[test]
-    fn a_look_does_not_take_the_name() {
-        let (_home, paths) = world();
-        prepare(&paths).unwrap();
-        let wanted: SessionName = "proj".parse().unwrap();
-        drop(claim(&paths, &wanted, true).unwrap());
-        let stop = std::sync::atomic::AtomicBool::new(false);
-        std::thread::scope(|scope| {
-            scope.spawn(|| {
-                while !stop.load(std::sync::atomic::Ordering::Relaxed) {
-                    let _ = is_alive(&paths.session(&wanted));
-                }
-            });
-            for _ in 0..200 {
-                assert_eq!(claim(&paths, &wanted, true).unwrap().name, wanted);
-            }
-            stop.store(true, std::sync::atomic::Ordering::Relaxed);
-        });
-    }
-
-    #[test]
-    fn unsafe_directories_are_refused_and_left_as_they_are() {
-        let (home, paths) = world();
-        prepare(&paths).unwrap();
-        for (dir, mode) in [(paths.run(), 0o750), (paths.sessions(), 0o770), (paths.state.clone(), 0o777)] {
-            std::fs::set_permissions(&dir, std::fs::Permissions::from_mode(mode)).unwrap();
-            let error = prepare(&paths).unwrap_err();
-            assert!(error.hint().contains(&format!("chmod 700 {}", dir.display())), "{error}");
-            assert_eq!(std::fs::metadata(&dir).unwrap().permissions().mode() & 0o777, mode, "refused, not repaired");
-            std::fs::set_permissions(&dir, std::fs::Permissions::from_mode(0o700)).unwrap();
-        }
-        std::fs::remove_dir(paths.run()).unwrap();
-        std::os::unix::fs::symlink(home.path(), paths.run()).unwrap();
-        assert!(matches!(prepare(&paths), Err(SessionError::NoDirectory(_))));
-        std::fs::remove_file(paths.run()).unwrap();
-        std::fs::write(paths.run(), "a file").unwrap();
-        assert!(matches!(prepare(&paths), Err(SessionError::NoDirectory(_))));
-    }
-
-    #[test]
-    fn a_lock_that_is_a_link_is_not_followed() {
-        let (home, paths) = world();
-        prepare(&paths).unwrap();
-        let name: SessionName = "proj".parse().unwrap();
-        std::fs::create_dir(paths.session(&name)).unwrap();
-        std::os::unix::fs::symlink(home.path().join("target"), paths.session(&name).join("lock")).unwrap();
-        assert!(claim(&paths, &name, false).is_err());
-        assert!(!home.path().join("target").exists());
-    }
-
-    #[test]
-    fn old_ended_sessions_are_swept_away_and_living_ones_are_not() {
-        let (_home, paths) = world();
-        prepare(&paths).unwrap();
-        let name = |text: &str| text.parse::<SessionName>().unwrap();
-        let _held = claim(&paths, &name("lives"), false).unwrap();
-        drop(claim(&paths, &name("ended"), false).unwrap());
-        sweep(&paths, 14);
-        assert_eq!(list(&paths).len(), 2, "neither is old");
-        let old = SystemTime::now() - Duration::from_secs(15 * 86_400);
-        for session in ["lives", "ended"] {
-            let lock = File::options().write(true).open(paths.session(&name(session)).join("lock")).unwrap();
-            lock.set_modified(old).unwrap();
-        }
-        sweep(&paths, 14);
-        assert_eq!(list(&paths), [(name("lives"), true)]);
-    }
-}
+#[path = "session_tests.rs"]
+mod tests;

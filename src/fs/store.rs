@@ -145,7 +145,7 @@ impl Store {
         let locked = self.manifests.lock(Some(&channel))?;
         atomic::sweep(&self.dir);
         let mut manifest = self.manifests.manifest_or_new(&channel)?;
-        let written = self.records.write(&mut capture)?;
+        let written = self.records.write(&mut capture, |id| manifest.find(id).is_some())?;
         let entry = entry_of(&capture, &written.id, written.sha256, keep.expiry_ms);
         match atomic::write(&self.current_of(&channel), written.text.as_bytes()) {
             // What is no file is somebody's, and is left; hopty reads the record, so only who looks for the document misses it.
@@ -282,6 +282,7 @@ fn entry_of(capture: &Capture, id: &HandoffId, sha256: String, expiry_ms: Option
         consumed_by_pid: None,
         waited_until: None,
         consumed_by_session: None,
+        elapsed_ms: None,
         other: Default::default(),
     }
 }
@@ -338,7 +339,9 @@ pub(super) mod tests {
         assert_ne!(first.id, second.id);
         assert!(store.show(&second.id).unwrap().text.contains(second.id.as_str()));
         let listed: Vec<_> = store.list(None).unwrap().into_iter().map(|(_, entry)| entry.id).collect();
-        assert_eq!(listed, [second.id, first.id]);
+        assert_eq!(listed, [second.id, first.id.clone()]);
+        std::fs::remove_dir_all(store.record_dir(&first.id)).unwrap();
+        assert_ne!(store.save(capture(Some("c"), 0), Keeping::default()).unwrap().id, first.id, "its entry is still there");
     }
 
     #[test]
@@ -407,6 +410,7 @@ pub(super) mod tests {
 
     /// Run by the next test in a process of its own: saves until it is killed, and names what was saved.
     #[test]
+    #[ignore = "a process of another test"]
     fn saver() {
         let Ok(dir) = std::env::var("HOPTY_TEST_SAVE") else { return };
         let store = Store::open(Path::new(&dir)).unwrap();
@@ -423,7 +427,7 @@ pub(super) mod tests {
         let module = module_path!().split_once("::").unwrap().1;
         for round in 1..=12 {
             let mut command = Command::new(std::env::current_exe().unwrap());
-            command.args([&format!("{module}::saver"), "--exact", "--nocapture"]).stdout(Stdio::piped());
+            command.args([&format!("{module}::saver"), "--exact", "--ignored", "--nocapture"]).stdout(Stdio::piped());
             let mut child = command.env("HOPTY_TEST_SAVE", dir.path().join("c")).spawn().unwrap();
             let lines = BufReader::new(child.stdout.take().unwrap()).lines();
             let ids = lines.map_while(Result::ok).filter_map(|line| Some(line.strip_prefix("saved ")?.to_owned()));

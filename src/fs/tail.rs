@@ -5,10 +5,10 @@
 
 use std::fs::File;
 use std::io::{self, Read, Seek, SeekFrom};
-use std::os::unix::fs::{FileExt, MetadataExt, OpenOptionsExt};
+use std::os::unix::fs::{FileExt, MetadataExt};
 use std::path::{Path, PathBuf};
 
-use nix::libc;
+use crate::safe_file::{self, FileRule, SafeFileError};
 
 /// What a read found.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -59,16 +59,12 @@ impl Tail {
     /// When the file cannot be read.
     pub fn read(&mut self, buf: &mut [u8]) -> io::Result<Found> {
         if self.file.is_none() {
-            let opened = File::options().read(true).custom_flags(libc::O_NONBLOCK | libc::O_CLOEXEC).open(&self.path);
-            let file = match opened {
-                Ok(file) => file,
-                Err(e) if e.kind() == io::ErrorKind::NotFound => return Ok(Found::Nothing),
-                Err(e) => return Err(e),
+            let file = match safe_file::open(&self.path, FileRule::of_claude(u64::MAX)) {
+                Ok(Some(file)) => file,
+                Err(SafeFileError::Io { source, .. }) => return Err(source),
+                Ok(None) | Err(_) => return Ok(Found::Nothing),
             };
             let meta = file.metadata()?;
-            if !meta.is_file() {
-                return Ok(Found::Nothing);
-            }
             self.file = Some((file, meta.dev(), meta.ino()));
         }
         let Some((file, dev, ino)) = &mut self.file else { return Ok(Found::Nothing) };

@@ -1,15 +1,12 @@
 //! A whole transcript, read once from its beginning; `tail` follows one that grows.
 
-use std::fs::File;
 use std::io::{Read, Seek, SeekFrom};
-use std::os::unix::fs::OpenOptionsExt;
 use std::path::Path;
 use std::time::SystemTime;
 
-use nix::libc;
-
 use super::error::FsError;
 use crate::core::claude::lines::LineSplitter;
+use crate::safe_file::{self, FileRule};
 
 /// What was read.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -38,12 +35,9 @@ pub fn last_lines(path: &Path, most: u64, line: impl FnMut(&[u8])) -> Result<Ext
 }
 
 fn lines_from(path: &Path, most: u64, mut line: impl FnMut(&[u8])) -> Result<Extent, FsError> {
-    let opened = File::options().read(true).custom_flags(libc::O_NONBLOCK | libc::O_CLOEXEC).open(path);
-    let mut file = opened.map_err(FsError::io("open", path))?;
+    let missing = || FsError::io("open", path)(std::io::ErrorKind::NotFound.into());
+    let mut file = safe_file::open(path, FileRule::of_claude(u64::MAX))?.ok_or_else(missing)?;
     let meta = file.metadata().map_err(FsError::io("look at", path))?;
-    if !meta.is_file() {
-        return Err(FsError::WrongKind { path: path.to_owned(), expected: "file" });
-    }
     let mut splitter = LineSplitter::new();
     let mut buf = vec![0; 1 << 17];
     let mut left = meta.len().min(most);

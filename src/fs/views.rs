@@ -4,7 +4,7 @@
 //! links are refused, and a file that somebody else owns is left alone. What cannot be written costs its own view.
 
 use std::fs::{self, DirBuilder, File, OpenOptions};
-use std::io::{self, Write};
+use std::io::{self, Read, Write};
 use std::os::unix::fs::{DirBuilderExt, MetadataExt, OpenOptionsExt};
 use std::path::{Path, PathBuf};
 
@@ -12,11 +12,14 @@ use nix::fcntl::OFlag;
 
 use super::atomic;
 use super::error::FsError;
+use super::records::TRANSCRIPT_CAP;
 use crate::core::config::View;
 use crate::core::handoff::views::memory::{self, Reason};
+use crate::core::handoff::views::orchestrator::Before;
 use crate::core::handoff::views::{Material, acm, checkpoint, orchestrator, pid};
 use crate::core::ids::{Channel, HandoffId};
 use crate::core::time::WallTime;
+use crate::safe_file::{self, FileRule};
 
 /// The longest file of somebody else's that is changed, in bytes.
 const CHANGED_CAP: u64 = 1 << 20;
@@ -73,10 +76,12 @@ fn write_orchestrator(place: &Place, of: &Material) -> Result<(), FsError> {
     let path = dir.join(orchestrator::STATE);
     let old = text(&path)?;
     let not_simple = |e: crate::core::handoff::views::state_yaml::NotSimple| FsError::io("change", &path)(io::Error::other(e));
-    let state = orchestrator::state(of, &old).map_err(not_simple)?;
+    let signal = dir.join(orchestrator::SIGNAL);
+    let before = atomic::read_own(&signal, CHANGED_CAP, 0).ok().flatten().unwrap_or_default();
+    let (state, before) = orchestrator::state(of, &old, Before::of_signal(&before)).map_err(not_simple)?;
     replace(&path, state.as_bytes())?;
     // Last: whoever is told by it finds the state written.
-    replace(&dir.join(orchestrator::SIGNAL), orchestrator::signal(of).as_bytes())
+    replace(&signal, orchestrator::signal(of, &before).as_bytes())
 }
 
 fn write_pid(place: &Place, of: &Material) -> Result<(), FsError> {
@@ -99,12 +104,11 @@ pub fn copy_for(project: &Path, transcript: &Path, reason: &Reason, now: WallTim
 /// # Errors
 /// When the transcript cannot be read, or a file cannot be written; the copy that was made stays.
 pub fn back_up(project: &Path, transcript: &Path, reason: &Reason, now: WallTime, copy: &Path) -> Result<(), FsError> {
-    let flags = OFlag::O_NONBLOCK.bits();
-    let mut source = OpenOptions::new().read(true).custom_flags(flags).open(transcript).map_err(FsError::io("open", transcript))?;
+    let missing = || FsError::io("open", transcript)(io::ErrorKind::NotFound.into());
+    let source = safe_file::open(transcript, FileRule::of_claude(TRANSCRIPT_CAP).of_this_user())?.ok_or_else(missing)?;
     let meta = source.metadata().map_err(FsError::io("look at", transcript))?;
-    if !meta.is_file() {
-        return Err(FsError::WrongKind { path: transcript.to_owned(), expected: "file" });
-    }
+    // As long as it is now: one that grows faster than it is copied must not be copied for ever.
+    let mut source = source.take(meta.len());
     let ended = matches!(reason, Reason::Ended(_));
     let dir = inside(project, memory::DIR)?;
     if ended {
@@ -174,13 +178,17 @@ pub fn consumed(project: &Path, claude: &Path, channel: &Channel, id: &HandoffId
         }
     }
     let _ = settle_copy(project);
-    let signal = project.join(orchestrator::DIR).join(orchestrator::SIGNAL);
-    let named = |bytes: &[u8]| String::from_utf8_lossy(bytes).contains(&format!("\"{}\"", checkpoint(id)));
-    if is_inside(project, orchestrator::DIR)
-        && let Ok(Some(bytes)) = atomic::read_own(&signal, CHANGED_CAP, 0)
-        && orchestrator::read(&bytes).is_none()
-        && named(&bytes)
-    {
+    let dir = project.join(orchestrator::DIR);
+    if !is_inside(project, orchestrator::DIR) {
+        return;
+    }
+    let (signal, state) = (dir.join(orchestrator::SIGNAL), dir.join(orchestrator::STATE));
+    let asked = atomic::read_own(&signal, CHANGED_CAP, 0).ok().flatten().unwrap_or_default();
+    if let Some(new) = text(&state).ok().and_then(|old| orchestrator::consumed(&old, &checkpoint(id), &Before::of_signal(&asked))) {
+        let _ = replace(&state, new.as_bytes());
+    }
+    let named = String::from_utf8_lossy(&asked).contains(&format!("\"{}\"", checkpoint(id)));
+    if named && orchestrator::read(&asked).is_none() {
         let _ = fs::remove_file(signal);
     }
 }

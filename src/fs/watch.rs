@@ -2,6 +2,7 @@
 
 use std::collections::BTreeMap;
 use std::os::fd::{AsFd, BorrowedFd};
+use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
 
 use nix::sys::inotify::{AddWatchFlags, InitFlags, Inotify, WatchDescriptor};
@@ -17,11 +18,21 @@ pub fn pause(rest_ms: u64) -> u64 {
     (rest_ms / 8).clamp(POLL_MS, POLL_AT_REST_MS)
 }
 
+/// That a watched thing itself was deleted or moved.
+const ITSELF: AddWatchFlags = AddWatchFlags::IN_MOVE_SELF.union(AddWatchFlags::IN_DELETE_SELF);
+
 /// Watches directories; what changed in them is for the caller to look at.
 #[derive(Debug)]
 pub struct Watcher {
     inotify: Option<Inotify>,
-    dirs: BTreeMap<PathBuf, WatchDescriptor>,
+    watched: BTreeMap<PathBuf, Watched>,
+}
+
+/// What is watched under a path: the kernel watches a file or directory, wherever it is moved to.
+#[derive(Clone, Copy, Debug)]
+struct Watched {
+    watch: WatchDescriptor,
+    identity: Option<(u64, u64)>,
 }
 
 impl Watcher {
@@ -29,36 +40,62 @@ impl Watcher {
     #[must_use]
     pub fn new() -> Self {
         let inotify = Inotify::init(InitFlags::IN_NONBLOCK | InitFlags::IN_CLOEXEC).ok();
-        Watcher { inotify, dirs: BTreeMap::new() }
+        Watcher { inotify, watched: BTreeMap::new() }
     }
 
     /// A watcher that is told nothing, as where no more can be had.
     #[must_use]
     pub fn blind() -> Self {
-        Watcher { inotify: None, dirs: BTreeMap::new() }
+        Watcher { inotify: None, watched: BTreeMap::new() }
     }
 
     /// Watches a directory for files that appear, change or go. A directory that is not there yet makes the watcher
     /// look from time to time, until it is.
     pub fn add(&mut self, dir: &Path) {
-        if self.covers(dir) {
-            return;
-        }
-        let flags = AddWatchFlags::IN_MODIFY
+        let inside = AddWatchFlags::IN_MODIFY
             | AddWatchFlags::IN_CLOSE_WRITE
             | AddWatchFlags::IN_MOVED_TO
+            | AddWatchFlags::IN_MOVED_FROM
             | AddWatchFlags::IN_CREATE
             | AddWatchFlags::IN_DELETE
             | AddWatchFlags::IN_ONLYDIR;
-        if let Some(Ok(watch)) = self.inotify.as_ref().map(|inotify| inotify.add_watch(dir, flags)) {
-            self.dirs.insert(dir.to_owned(), watch);
+        self.watch(dir, inside | ITSELF);
+    }
+
+    /// Watches a file or directory only for being deleted or moved away itself.
+    pub fn add_itself(&mut self, path: &Path) {
+        // A file that is open loses its last name without being deleted.
+        self.watch(path, ITSELF | AddWatchFlags::IN_ATTRIB);
+    }
+
+    /// What was moved away is not what is at `path` now, even where nothing told of it: a directory above it may have been moved.
+    fn watch(&mut self, path: &Path, flags: AddWatchFlags) {
+        let identity = std::fs::metadata(path).ok().map(|meta| (meta.dev(), meta.ino()));
+        if let Some(before) = self.watched.get(path) {
+            if before.identity == identity {
+                return;
+            }
+            let watch = before.watch;
+            self.forget(watch);
+        }
+        let flags = flags | AddWatchFlags::from_bits_retain(nix::libc::IN_MASK_ADD);
+        if let Some(Ok(watch)) = self.inotify.as_ref().map(|inotify| inotify.add_watch(path, flags)) {
+            self.watched.insert(path.to_owned(), Watched { watch, identity });
+        }
+    }
+
+    fn forget(&mut self, watch: WatchDescriptor) {
+        self.watched.retain(|_, watched| watched.watch != watch);
+        if let Some(inotify) = &self.inotify {
+            // It is gone already where what it watched was deleted.
+            let _ = inotify.rm_watch(watch);
         }
     }
 
     /// Whether the directory is watched.
     #[must_use]
     pub fn covers(&self, dir: &Path) -> bool {
-        self.dirs.contains_key(dir)
+        self.watched.contains_key(dir)
     }
 
     /// Whether nothing tells at all (no inotify, or its limit is reached: the kernel gives a user 128 of them).
@@ -70,18 +107,16 @@ impl Watcher {
     /// Takes what was told; true when there was anything.
     pub fn drain(&mut self) -> bool {
         let mut any = false;
-        if let Some(inotify) = &self.inotify {
-            while let Ok(events) = inotify.read_events() {
-                any |= !events.is_empty();
-                for event in &events {
-                    if event.mask.contains(AddWatchFlags::IN_IGNORED) {
-                        // A watched directory was removed; the others are watched as before.
-                        self.dirs.retain(|_, watch| *watch != event.wd);
-                    }
+        while let Some(Ok(events)) = self.inotify.as_ref().map(Inotify::read_events) {
+            any |= !events.is_empty();
+            for event in &events {
+                // A watched directory was removed or moved; the others are watched as before.
+                if event.mask.intersects(AddWatchFlags::IN_IGNORED | AddWatchFlags::IN_MOVE_SELF) {
+                    self.forget(event.wd);
                 }
-                if events.is_empty() {
-                    break;
-                }
+            }
+            if events.is_empty() {
+                break;
             }
         }
         any
@@ -120,6 +155,36 @@ mod tests {
         watcher.add(&gone);
         std::fs::write(gone.join("file"), "").unwrap();
         assert!(watcher.covers(&gone) && watcher.drain());
+    }
+
+    #[test]
+    fn what_is_moved_away_is_watched_anew_where_it_was() {
+        let root = tempfile::tempdir().unwrap();
+        let (above, dir) = (root.path().join("above"), root.path().join("above/dir"));
+        let mut watcher = Watcher::new();
+        let tells = |watcher: &mut Watcher, path: &Path, name: &str| {
+            watcher.drain();
+            watcher.add(path);
+            watcher.drain();
+            std::fs::write(path.join(name), "").unwrap();
+            watcher.drain()
+        };
+        std::fs::create_dir_all(&dir).unwrap();
+        assert!(tells(&mut watcher, &dir, "a"));
+        // The directory itself, and then one above it, of which nothing tells.
+        for (moved, to) in [(&dir, "b"), (&above, "c")] {
+            std::fs::rename(moved, root.path().join(to)).unwrap();
+            assert_eq!(watcher.drain(), moved == &dir);
+            std::fs::create_dir_all(&dir).unwrap();
+            assert!(tells(&mut watcher, &dir, "file"), "{to}");
+        }
+        let file = dir.join("file");
+        let open = std::fs::File::open(&file).unwrap();
+        watcher.add_itself(&file);
+        watcher.drain();
+        std::fs::remove_file(&file).unwrap();
+        assert!(watcher.drain());
+        drop(open);
     }
 
     #[test]

@@ -1,8 +1,14 @@
-//! What git says about a work tree.
+//! The state of a git work tree, read without running anything that the work tree or its configuration names.
 //!
-//! git is run as a child process with a time limit; the repository's own hooks, pagers, external diff programs and file
-//! monitors are turned off, and no lock is taken. One thing cannot be turned off: a clean filter that the repository's
-//! configuration names is run by git whenever it compares files. Nothing is ever changed.
+//! Two walls (`docs/adr/0009-git-in-a-private-directory.md`). git never sees the repository's own directory: [`repository`]
+//! finds it, [`private`] makes another one beside it that links to the data and has a configuration of ours, with the few
+//! harmless keys that [`keys`] takes over. And git runs in a [`sandbox`] in which the kernel lets it start no process and
+//! open no socket. Where either cannot be had, git is not run, and the error says so.
 
+mod keys;
+mod private;
+mod program;
+mod repository;
 mod run;
+mod sandbox;
 pub mod state;

@@ -1,38 +1,14 @@
-//! One run of git: its arguments and environment, its output up to a cap, and its end in time.
+//! One run of git: its output up to a cap, and its end in time.
 
 use std::io::{self, Read};
 use std::os::fd::AsFd;
 use std::os::unix::process::{CommandExt, ExitStatusExt};
-use std::path::Path;
 use std::process::{Child, Command, ExitStatus, Stdio};
 use std::time::{Duration, Instant};
 
 use nix::poll::{PollFd, PollFlags, PollTimeout, poll};
 use nix::sys::signal::{Signal, killpg};
 use nix::unistd::Pid;
-
-/// Options that keep git from running what a repository names, and its output in one form.
-const OPTIONS: [&str; 9] = [
-    "core.fsmonitor=false",
-    "core.hooksPath=/dev/null",
-    "core.pager=cat",
-    "core.quotePath=false",
-    "color.ui=false",
-    "submodule.recurse=false",
-    "diff.noprefix=false",
-    "diff.mnemonicPrefix=false",
-    "gc.auto=0",
-];
-/// Variables that would point git at another repository than that of the directory.
-const UNSET: [&str; 7] = [
-    "GIT_DIR",
-    "GIT_WORK_TREE",
-    "GIT_INDEX_FILE",
-    "GIT_OBJECT_DIRECTORY",
-    "GIT_NAMESPACE",
-    "GIT_EXTERNAL_DIFF",
-    "GIT_CONFIG_PARAMETERS",
-];
 
 /// What a run left behind.
 #[derive(Debug)]
@@ -56,45 +32,13 @@ pub(super) enum Cut {
     Size,
 }
 
-/// Runs `git ARGS` for `dir` with the keys in `emptied` set to nothing, until `until` at the latest, and keeps at most
-/// `cap` bytes of its output.
-pub(super) fn git(dir: &Path, args: &[&str], emptied: &[String], until: Instant, cap: usize) -> io::Result<Output> {
-    let mut command = Command::new("git");
-    command.args(arguments(dir)).args(args).env("GIT_CONFIG_COUNT", emptied.len().to_string());
-    // Not by `-c`: a key may have an equals sign in it.
-    for (n, key) in emptied.iter().enumerate() {
-        command.env(format!("GIT_CONFIG_KEY_{n}"), key).env(format!("GIT_CONFIG_VALUE_{n}"), "");
+/// Runs a command until `until` at the latest, and keeps at most `cap` bytes of its output. It gets no input and no terminal.
+pub(super) fn run(command: &mut Command, until: Instant, cap: usize) -> io::Result<Output> {
+    command.stdin(Stdio::null()).stdout(Stdio::piped()).stderr(Stdio::piped());
+    // SAFETY: setsid is async-signal-safe and touches no memory.
+    unsafe {
+        command.pre_exec(|| Ok(nix::unistd::setsid().map(drop)?));
     }
-    run(&mut command, until, cap)
-}
-
-/// Keys of filters that the repository itself names, and of their being required. git runs a filter to compare a file,
-/// and no option keeps it from that. Filters of the person's own configuration are not among them.
-pub(super) fn own_filters(dir: &Path, until: Instant) -> Vec<String> {
-    let pattern = r"^filter\..*\.(clean|smudge|process)$";
-    let args = ["config", "--show-scope", "--includes", "-z", "--name-only", "--get-regexp", pattern];
-    let Ok(output) = git(dir, &args, &[], until, 64 << 10) else { return Vec::new() };
-    let fields: Vec<String> = output.stdout.split(|b| *b == 0).map(|field| String::from_utf8_lossy(field).into_owned()).collect();
-    let own = fields.chunks_exact(2).filter(|pair| matches!(pair[0].as_str(), "local" | "worktree"));
-    let keys = own.flat_map(|pair| {
-        let required = pair[1].rsplit_once('.').map(|(filter, _)| format!("{filter}.required"));
-        [Some(pair[1].clone()), required].into_iter().flatten()
-    });
-    keys.take(512).collect()
-}
-
-fn arguments(dir: &Path) -> impl Iterator<Item = &std::ffi::OsStr> {
-    let options = OPTIONS.iter().flat_map(|option| ["-c", option]);
-    let head = ["--no-optional-locks", "--no-pager"].into_iter().chain(options).chain(["-C"]);
-    head.map(std::ffi::OsStr::new).chain([dir.as_os_str()])
-}
-
-fn run(command: &mut Command, until: Instant, cap: usize) -> io::Result<Output> {
-    for name in UNSET {
-        command.env_remove(name);
-    }
-    command.envs([("GIT_OPTIONAL_LOCKS", "0"), ("GIT_TERMINAL_PROMPT", "0"), ("GIT_NO_LAZY_FETCH", "1"), ("LC_ALL", "C")]);
-    command.stdin(Stdio::null()).stdout(Stdio::piped()).stderr(Stdio::piped()).process_group(0);
     let mut child = command.spawn()?;
     let read = read(&mut child, until, cap);
     let cut = read.as_ref().map_or(Some(Cut::Time), |read| read.2);

@@ -115,8 +115,11 @@ impl Host {
             connection.tell_to_wait(typing_waits);
             let silent = !connection.greeted && now >= connection.opened.after(HELLO_MS);
             let over = connection.closing.is_some_and(|until| connection.is_quiet() || now >= until);
-            if silent || over {
+            let idle = connection.idle_until().is_some_and(|until| now >= until);
+            if over || silent || idle && self.launcher != Some(id) && !self.is_awaited(id) {
                 self.connections.remove(&id);
+            } else if idle && let Some(connection) = self.connections.get_mut(&id) {
+                connection.active = now;
             }
         }
     }
@@ -124,14 +127,22 @@ impl Host {
     pub(super) fn attach(&mut self, id: u64, attach: &Attach) -> u32 {
         let number = self.next_client;
         self.next_client += 1;
-        let how = if self.launcher.take() == Some(id) { Coming::Starts } else { Coming::Joins };
+        let how = match self.launcher.take_if(|launcher| *launcher == id) {
+            Some(_) => Coming::Starts,
+            None if attach.read_only => Coming::Watches,
+            None => Coming::Joins,
+        };
         let now = self.clock.now();
         let wanted = &self.launch.config.program.update_env;
         self.lent_env.extend(attach.env.iter().filter(|(name, _)| wanted.contains(name)).map(|(n, v)| (n.clone(), v.clone())));
         if let Some(connection) = self.connections.get_mut(&id) {
             connection.client = Some(Client {
                 number,
-                stat: StatFile::open(connection.pid).ok(),
+                how,
+                stat: StatFile::open(connection.pid).ok().filter(|file| {
+                    // Another process may have its number by now.
+                    connection.began.is_none_or(|began| file.now().is_some_and(|stat| stat.start == began))
+                }),
                 size: attach.size,
                 read_only: attach.read_only,
                 typing: Typing::new(self.launch.config.terminal.prefix.byte()),
@@ -175,7 +186,7 @@ impl Host {
             tag::HANGUP => self.hung_up(id),
             tag::SIGNAL => {
                 if let Some(number) = frame.payload.first() {
-                    self.pass_signal(Signal(i32::from(*number)));
+                    self.pass_signal(id, Signal(i32::from(*number)));
                 }
             }
             _ => {}
@@ -189,16 +200,23 @@ impl Host {
         self.fit();
     }
 
-    /// A client was told to end: its program is told instead (CONTRACT C2).
-    fn pass_signal(&mut self, signal: Signal) {
+    /// A client was told to end: its program is told instead (CONTRACT C2). One that only watches leaves.
+    fn pass_signal(&mut self, id: u64, signal: Signal) {
         // Only these are passed on; a hostile client cannot make the host send anything else.
         use nix::libc::{SIGCONT, SIGINT, SIGQUIT, SIGTERM, SIGUSR1, SIGUSR2};
         if ![SIGINT, SIGQUIT, SIGTERM, SIGUSR1, SIGUSR2].contains(&signal.0) {
             return;
         }
+        let ends = [SIGINT, SIGQUIT, SIGTERM].contains(&signal.0);
+        if !self.is_in_charge(id) {
+            if ends {
+                self.say_bye(id, "detached", None);
+            }
+            return;
+        }
         self.events.push_back(Event::Passed { signal });
         self.signal_child(signal, true);
-        if [SIGINT, SIGQUIT, SIGTERM].contains(&signal.0) {
+        if ends {
             // Like a shell's `kill %1`: a stopped program must go on to hear it.
             self.signal_child(Signal(SIGCONT), true);
         }
@@ -210,8 +228,9 @@ impl Host {
 
     /// A connection that broke, with or without a word before.
     pub(super) fn connection_gone(&mut self, id: u64, why: &str) {
+        let in_charge = self.is_in_charge(id);
         let Some(mut connection) = self.connections.remove(&id) else { return };
-        if self.launcher.take_if(|launcher| *launcher == id).is_some() {
+        if self.launcher.take_if(|launcher| *launcher == id).is_some() && self.connections.values().all(|c| c.client.is_none()) {
             // It ended before it attached: Ctrl+C while hopty was starting.
             self.events.push_back(Event::Stop { id: 0, kill: false });
         }
@@ -223,13 +242,16 @@ impl Host {
         }
         // The client died without a word: its terminal is made whole from here.
         self.mend(&mut client);
-        self.detached(client.number, why);
+        self.detached(client.number, why, in_charge);
     }
 
-    /// What follows from a terminal that went away.
-    pub(super) fn detached(&mut self, number: u32, why: &str) {
+    /// What follows from a terminal that went away. `in_charge`: whether it was by [`Host::is_in_charge`].
+    pub(super) fn detached(&mut self, number: u32, why: &str, in_charge: bool) {
         self.events.push_back(Event::Detached { client: number, why: why.to_owned() });
-        let ends = why == "hangup" && self.launch.config.terminal.on_hangup == crate::core::config::OnHangup::End;
+        // What no terminal can reach again ends with the last one that did.
+        let unreachable = self.private.is_some() && !self.connections.values().any(|connection| connection.client.is_some());
+        let ends =
+            unreachable || in_charge && why == "hangup" && self.launch.config.terminal.on_hangup == crate::core::config::OnHangup::End;
         if ends && self.exit.is_none() {
             self.events.push_back(Event::Stop { id: 0, kill: false });
         }

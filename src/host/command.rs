@@ -3,11 +3,13 @@
 use std::ffi::OsString;
 
 use super::Host;
+use super::log::log;
 use crate::core::claude::args::{NextRun, for_launch, for_next_run, for_resume, with_settings};
 use crate::core::claude::environment::{Additions, of_child};
 use crate::core::ids::ConversationId;
 use crate::core::supervisor::Agent;
 use crate::core::supervisor::phase::StartKind;
+use crate::fs::tasks;
 
 impl Host {
     /// The arguments and the environment of the run that is started now.
@@ -17,6 +19,9 @@ impl Host {
         start: StartKind,
         conversation: Option<&ConversationId>,
     ) -> (Vec<OsString>, Vec<(OsString, OsString)>) {
+        if let (StartKind::Fresh, Some(next)) = (start, conversation) {
+            self.carry_tasks(next);
+        }
         let args = self.arguments(start, conversation);
         self.log_command(&args);
         (args, self.environment(number))
@@ -40,10 +45,9 @@ impl Host {
             session_id: id.clone(),
             model: self.watching.model.started().map(str::to_owned),
             switched: self.watching.switched().map(str::to_owned),
-            permission_mode: self.recorder.supervisor.permission_mode().map(str::to_owned),
+            permission_mode: self.recorder.supervisor.permission_mode(),
             plugin_dir: plugin.clone(),
             settings: self.settings.clone(),
-            prompt: None,
         };
         let made = match start {
             StartKind::First => self.with_settings(for_launch(&words, plugin.as_deref(), id)),
@@ -51,6 +55,16 @@ impl Host {
             StartKind::Resume => for_resume(&words, &next),
         };
         made.into_iter().map(OsString::from).collect()
+    }
+
+    /// A hand-over takes Claude's tasks along: the next conversation begins with a copy of the list.
+    fn carry_tasks(&self, next: &ConversationId) {
+        let before = self.watching.following.as_ref().map(|following| &following.conversation);
+        if let Some(before) = before.filter(|_| self.launch.agent == Agent::Claude)
+            && let Err(error) = tasks::carry(&self.paths, before, next)
+        {
+            log(format_args!("the list of tasks is not copied: {error}"));
+        }
     }
 
     fn with_settings(&self, args: Vec<String>) -> Vec<String> {
@@ -71,7 +85,6 @@ impl Host {
             run: number,
             depth: depth + 1,
             claude: self.launch.agent == Agent::Claude,
-            task_list: self.first_conversation.as_ref().filter(|_| number > 1).map(ToString::to_string),
             no_flicker: self.full_screen.filter(|_| number > 1).map(|full| if full { "1" } else { "0" }),
         };
         let own = std::env::vars_os().filter(|(name, _)| name.to_str().is_none_or(|name| !self.lent_env.contains_key(name)));

@@ -3,13 +3,14 @@
 
 use std::os::fd::AsFd;
 
-use super::Token;
+use super::event_loop::Token;
 use super::lacks::Kind;
+use super::peer::Peer;
 use super::seen::Window;
 use super::sight::Sight;
 use super::terminals::{Goal, Via};
 use super::typing::Typing;
-use crate::core::supervisor::event::Asker;
+use crate::core::supervisor::event::Coming;
 use crate::core::terminal::{Modes, Size};
 use crate::core::time::Stamp;
 use crate::io::outbuf::OutBuf;
@@ -29,6 +30,8 @@ const AHEAD: usize = 1 << 14;
 const ANSWERS_HIGH: usize = 1 << 20;
 /// Until when the first line must have come, in ms (CONTRACT C12).
 pub(super) const HELLO_MS: u64 = 5000;
+/// How long a connection that waits for nothing may say nothing, in ms: a person's, and one of a descendant or another Claude.
+const IDLE_MS: (u64, u64) = (60_000, 10_000);
 /// How long a session that is over stays for somebody who is about to ask, in ms.
 pub(super) const ASKS_MS: u64 = 250;
 
@@ -36,6 +39,8 @@ pub(super) const ASKS_MS: u64 = 250;
 #[derive(Debug)]
 pub(super) struct Client {
     pub number: u32,
+    /// Where it comes from.
+    pub how: Coming,
     /// Whether its process runs and has the foreground.
     pub stat: Option<StatFile>,
     pub size: Size,
@@ -88,8 +93,13 @@ pub(super) struct Connection {
     pub stream: Stream,
     pub greeted: bool,
     pub pid: i32,
-    /// Who it is, where that was looked up already.
-    pub asker: Option<Asker>,
+    /// Who it is, and when its process began, in clock ticks since boot.
+    pub peer: Option<Peer>,
+    pub began: Option<u64>,
+    /// When it last asked for something, or was answered.
+    pub active: Stamp,
+    /// It asked for the session's end and waits for that.
+    pub stops: bool,
     /// It has just come, or was shown a screen in which it looks for something: until when its next request is waited for at the
     /// session's end.
     pub asks: Option<Stamp>,
@@ -113,7 +123,10 @@ impl Connection {
             stream,
             greeted: false,
             pid,
-            asker: None,
+            peer: None,
+            began: None,
+            active: opened,
+            stops: false,
             asks: Some(opened.after(ASKS_MS)),
             client: None,
             opened,
@@ -170,6 +183,12 @@ impl Connection {
         }
     }
 
+    /// When it is closed if nothing is waited for or asked by then.
+    pub fn idle_until(&self) -> Option<Stamp> {
+        let limit = if self.peer == Some(Peer::Person) { IDLE_MS.0 } else { IDLE_MS.1 };
+        (self.greeted && self.client.is_none()).then(|| self.active.after(limit))
+    }
+
     pub fn deadline(&self, typing_waits: bool) -> Option<Stamp> {
         // More of who is not heard is not due before it is heard again.
         if self.more && !self.is_deaf(typing_waits) {
@@ -177,7 +196,7 @@ impl Connection {
         }
         let hello = (!self.greeted).then(|| self.opened.after(HELLO_MS));
         let client = self.client.as_ref().and_then(|c| c.deadline());
-        [hello, self.closing, client].into_iter().flatten().min()
+        [hello, self.idle_until(), self.closing, client].into_iter().flatten().min()
     }
 
     pub fn watch<'fd>(&'fd self, set: &mut PollSet<'fd, Token>, id: u64, typing_waits: bool) {
@@ -236,6 +255,6 @@ mod tests {
         // What the socket does not take, waits.
         connection.stream.send(&vec![b'x'; 8 * ANSWERS_HIGH]);
         assert!(connection.is_deaf(false));
-        assert_eq!(connection.deadline(false), None);
+        assert_eq!(connection.deadline(false), connection.idle_until());
     }
 }

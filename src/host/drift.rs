@@ -19,6 +19,17 @@ pub fn since(config: &Config, store: &Store, loaded: &Loaded, dir: &Path) -> Vec
     if let Some(gone) = there.filter(|there| !there.is_dir()) {
         return vec![format!("The work was done in {}, which is gone.", gone.display())];
     }
-    let Ok(now) = read(there.unwrap_or(dir), Limits::of(&config.handoff)) else { return Vec::new() };
+    // Nothing is said of what cannot be compared, but who wants the same work tree does not get another one unseen.
+    let unsure = |why: &str| match config.handoff.git {
+        GitPolicy::Hold => vec![format!("It is not known whether the work tree has changed: {why}.")],
+        _ => Vec::new(),
+    };
+    if then.as_ref().is_some_and(|git| git.unknown) {
+        return unsure("git was not run when this record was made");
+    }
+    let now = match read(there.unwrap_or(dir), dir, Limits::of(&config.handoff)) {
+        Ok(now) => now,
+        Err(error) => return unsure(&error.to_string()),
+    };
     drift(then.as_ref(), patch.as_deref(), now.as_ref())
 }

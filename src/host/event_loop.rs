@@ -4,18 +4,33 @@ use std::os::fd::AsFd;
 
 use nix::libc;
 
-use super::{Host, Token};
+use super::Host;
 use crate::core::supervisor::event::Event;
 use crate::core::supervisor::phase::Cause;
 use crate::core::time::Stamp;
 use crate::io::memory;
-use crate::io::poll::{Interest, PollSet, Ready as Readiness, timeout};
+use crate::io::poll::{Interest, PollSet, Ready as Readiness};
 
 /// How long the host stays to hand out the last bytes after the session is over, in ms.
 const FAREWELL_MS: u64 = 2000;
 
+/// How often it is looked whether what a run left has ended, in ms, while the next one waits for it.
+const CLEAR_LOOK_MS: u64 = 5;
+
 /// A wait that is worth tidying up for, in ms.
 const LONG_MS: u64 = 1000;
+
+/// What a turn waits for.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Token {
+    Listener,
+    Signals,
+    Worker,
+    Watcher,
+    Master,
+    Connection(u64),
+    Terminal(u64),
+}
 
 impl Host {
     pub(super) fn is_done(&mut self) -> bool {
@@ -26,7 +41,7 @@ impl Host {
         let until = *self.goodbye.get_or_insert(now.after(FAREWELL_MS));
         let quiet = self.connections.values().all(|c| c.is_quiet() && c.asks.is_none_or(|until| now >= until));
         // A program that ended at once: its client is still on the way to fetch output and exit code.
-        let fetched = self.launch.detached || self.next_client > 1 || self.launcher.is_none();
+        let fetched = self.launcher.is_none();
         // The last bytes are owed to a slow terminal, unless somebody asked for the session's end.
         let owed = self.owes_bytes() && self.exit.is_none_or(|exit| exit.cause != Cause::Stopped);
         // What is left of a run gets its time between SIGTERM and SIGKILL.
@@ -34,11 +49,11 @@ impl Host {
         (quiet && fetched && reaped && !self.worker.is_busy() && !self.copier.is_busy()) || (now >= until && !owed)
     }
 
-    /// One turn of the loop: wait, then take what is ready.
+    /// One turn of the loop: wait, then take what is ready. Gives whether anything was.
     ///
     /// While many bytes flow, only what they flow through is watched, and everything else once a millisecond: a `poll` costs by
     /// the descriptor.
-    pub(super) fn turn(&mut self) {
+    pub(super) fn turn(&mut self) -> bool {
         let now = self.clock.now();
         self.tidy_up(now);
         // Who is about to hand its terminal over is on no such path and waits for every byte.
@@ -75,8 +90,9 @@ impl Host {
                 }
             }
             let until = if flows { self.feed_deadline(now) } else { self.deadline(now) };
-            set.wait(timeout(now, [until])).unwrap_or_default()
+            set.wait(self.clock.wait_until(until)).unwrap_or_default()
         };
+        let idle = ready.is_empty();
         let only_bytes = ready.iter().all(|(token, _)| matches!(token, Token::Master | Token::Terminal(_)));
         self.reached_deep |= !only_bytes;
         for (token, readiness) in ready {
@@ -84,10 +100,13 @@ impl Host {
         }
         self.feed_model();
         let now = self.clock.now();
-        if !(only_bytes && self.flows() && self.last_housekeeping == now) {
+        if idle || !(only_bytes && self.flows() && self.last_housekeeping == now) {
             self.last_housekeeping = now;
             self.housekeeping();
+            #[cfg(debug_assertions)]
+            self.note_idle_turn(idle);
         }
+        !idle
     }
 
     /// Before a long wait, what was needed for a moment is given back: memory once a run, and the stack whenever everybody has
@@ -109,28 +128,51 @@ impl Host {
 
     /// When something is due although nothing is ready.
     fn deadline(&self, now: Stamp) -> Option<Stamp> {
+        self.deadlines(now).into_iter().filter_map(|(_, at)| at).min()
+    }
+
+    /// All that is due by time, by name. What is due and stays due keeps the loop busy for ever, so each is handled in
+    /// `housekeeping` or in `settle`; debug builds and the laws hold that.
+    pub(super) fn deadlines(&self, now: Stamp) -> [(&'static str, Option<Stamp>); 20] {
         let more = if self.watching.has_more() { Some(now) } else { None };
         let typing_waits = self.typing_waits();
-        let deadlines = [
-            self.recorder.supervisor.next_deadline(),
-            self.kept.deadline(),
-            self.look_deadline(),
-            self.await_deadline(now),
-            self.turn_deadline(now),
-            self.unread_deadline(now),
-            self.picture_deadline(),
-            self.waits_deadline(now),
-            self.sends_deadline(now),
-            self.run.as_ref().and_then(|run| run.deadline(now)),
-            self.connections.values().filter_map(|connection| connection.deadline(typing_waits)).min(),
-            self.goodbye.filter(|at| *at > now),
-            self.goodbye.and_then(|_| self.connections.values().filter_map(|c| c.asks).filter(|at| *at > now).min()),
-            self.rebind_at,
-            self.session_file_at,
-            self.accept_at.filter(|at| *at > now),
-            more,
-        ];
-        deadlines.into_iter().flatten().min()
+        [
+            ("supervisor", self.recorder.supervisor.next_deadline()),
+            ("held keys", self.kept.deadline()),
+            ("watched files", self.look_deadline()),
+            ("record", self.record_deadline()),
+            ("transcript lines", self.await_deadline(now)),
+            ("turn", self.turn_deadline(now)),
+            ("unread input", self.unread_deadline(now)),
+            ("picture", self.picture_deadline()),
+            ("waits", self.waits_deadline(now)),
+            ("sends", self.sends_deadline(now)),
+            ("run", self.run.as_ref().and_then(|run| run.deadline(now))),
+            ("connection", self.connections.values().filter_map(|connection| connection.deadline(typing_waits)).min()),
+            ("goodbye", self.goodbye.filter(|at| *at > now)),
+            ("asks", self.goodbye.and_then(|_| self.connections.values().filter_map(|c| c.asks).filter(|at| *at > now).min())),
+            ("socket", self.rebind_at),
+            ("session file", self.session_file_at),
+            ("journal", self.journal_deadline(now)),
+            ("accept", self.accept_at.filter(|at| *at > now)),
+            ("next run", self.next_run.as_ref().map(|_| now.after(CLEAR_LOOK_MS))),
+            ("transcript", more),
+        ]
+    }
+
+    /// For debug builds: nothing was ready, and something is due that was due in the last turn as well. A few such turns are work
+    /// in slices; without end they are a busy loop.
+    #[cfg(debug_assertions)]
+    fn note_idle_turn(&mut self, idle: bool) {
+        /// More turns than the largest backlog of a connection or a transcript takes.
+        const MOST: u32 = 20_000;
+        let now = self.clock.now();
+        let due = self.deadlines(now).into_iter().find(|(_, at)| at.is_some_and(|at| at <= now)).filter(|_| idle);
+        self.overdue = match (due, self.overdue) {
+            (Some((name, _)), Some((known, turns))) if name == known => Some((name, turns + 1)),
+            (due, _) => due.map(|(name, _)| (name, 1)),
+        };
+        assert!(self.overdue.is_none_or(|(_, turns)| turns < MOST), "nobody handles the deadline: {:?}", self.overdue);
     }
 
     /// The same in the middle of a burst: what else is due can wait a millisecond.
@@ -182,12 +224,16 @@ impl Host {
         self.look_for_opened();
         self.finish_run();
         self.pump_typing();
-        self.pump_sends();
         self.end_leftovers();
+        self.spawn_when_clear();
+        self.give_up_records();
         self.expire_connections();
+        self.type_behind();
+        self.pump_sends();
         self.set_stalled_apart();
         self.rebind_when_due();
         self.write_session_file_when_due();
+        self.tend_journal();
         self.answer_queries();
         self.tell_screen();
     }

@@ -4,16 +4,12 @@ use std::collections::VecDeque;
 
 use super::Host;
 use super::sight::{Sight, Until};
-use crate::core::claude::view::BoxMode;
 use crate::core::draft::{Draft, Unit, units};
 use crate::core::input::{Class, Classifier, Piece};
 use crate::core::supervisor::Agent;
 use crate::core::supervisor::event::{Event, KeyClass};
-use crate::core::supervisor::phase::{Cause, Phase, StartKind};
-use crate::core::supervisor::shown::PromptBox;
 use crate::core::supervisor::state::State;
 use crate::core::time::Stamp;
-use crate::fs::atomic;
 
 /// After how long without input a lone ESC counts as the Escape key, in ms.
 const FLUSH_MS: u64 = 100;
@@ -48,16 +44,16 @@ pub(super) struct Kept {
     bytes: Vec<u8>,
     /// What the child was given of a person's keys: labelled, and since the last submit.
     sent: Classifier,
-    draft: Draft,
+    pub(super) draft: Draft,
     /// The draft of the old run, to be typed into the new one.
-    saved: Vec<u8>,
+    pub(super) saved: Vec<u8>,
     items: VecDeque<Item>,
     due: Stamp,
 }
 
 impl Kept {
     pub fn deadline(&self) -> Option<Stamp> {
-        (!self.items.is_empty()).then_some(self.due)
+        (!self.holding && !self.items.is_empty()).then_some(self.due)
     }
 
     /// Whether what is typed now must wait its turn.
@@ -73,6 +69,12 @@ impl Kept {
         self.bytes.len() + waiting.sum::<usize>() >= KEPT_MAX
     }
 
+    /// For the laws: nothing waits.
+    #[cfg(test)]
+    pub fn is_settled(&self) -> bool {
+        !self.holding && self.items.is_empty() && self.bytes.is_empty()
+    }
+
     /// Keeps what came while keys are kept, or while kept ones are still being typed: this comes after them, as it is.
     fn keep(&mut self, class: Class, part: Vec<u8>) {
         match class {
@@ -84,7 +86,7 @@ impl Kept {
     }
 
     /// What a person wrote and no run has got: the old draft, what is still to be typed, what was kept.
-    fn unsent(&self) -> Vec<u8> {
+    pub(super) fn unsent(&self) -> Vec<u8> {
         let mut unsent = self.saved.clone();
         for item in &self.items {
             match item {
@@ -107,6 +109,12 @@ impl Host {
     /// Bytes from a client's terminal.
     pub(super) fn typed(&mut self, id: u64, bytes: &[u8]) {
         let now = self.clock.now();
+        let in_a_sequence = self.is_in_a_sequence(Some(id));
+        let Some(client) = self.client_mut(id) else { return };
+        if in_a_sequence || !client.typing.behind.is_empty() {
+            client.typing.behind.extend_from_slice(bytes);
+            return;
+        }
         if self.leader == Some(id)
             && let Some(run) = &mut self.run
         {
@@ -122,8 +130,55 @@ impl Host {
         self.take_pieces(id, &pieces);
     }
 
+    /// Whether a client other than `but` has typed the first half of a sequence that the child has: whatever else was typed now
+    /// would land in the middle of it. It lasts for [`FLUSH_MS`] at most.
+    pub(super) fn is_in_a_sequence(&self, but: Option<u64>) -> bool {
+        let mut others = self.connections.iter().filter(|(id, _)| Some(**id) != but).filter_map(|(_, c)| c.client.as_ref());
+        others.any(|client| !client.leaving && client.typing.unflushed.is_some() && client.typing.head.is_some())
+    }
+
+    /// What was typed behind another client's sequence, once that is whole.
+    pub(super) fn type_behind(&mut self) {
+        let waiting =
+            self.connections.iter().filter(|(_, c)| c.client.as_ref().is_some_and(|client| !client.typing.behind.is_empty()));
+        let waiting: Vec<u64> = waiting.map(|(id, _)| *id).collect();
+        for id in waiting {
+            if !self.is_in_a_sequence(Some(id)) {
+                let bytes = self.client_mut(id).map(|client| std::mem::take(&mut client.typing.behind)).unwrap_or_default();
+                self.typed(id, &bytes);
+            }
+        }
+    }
+
+    /// A sequence of which a run has the first half. The same run gets the rest, whatever becomes of the keys behind it; where
+    /// that run is over, or on its way out, the sequence is whole again and goes where keys go now. Gives how many pieces
+    /// are dealt with.
+    fn complete_sequence(&mut self, id: u64, pieces: &[Piece]) -> usize {
+        let takes = self.run.as_ref().filter(|run| !run.at_end && run.muted.is_none()).map(|run| run.number);
+        let waits = self.kept.must_wait();
+        let Some(client) = self.client_mut(id) else { return 0 };
+        let Some((run, head)) = client.typing.head.take_if(|(run, _)| waits || Some(*run) != takes) else { return 0 };
+        if Some(run) != takes {
+            client.typing.pending.splice(..0, head);
+            return 0;
+        }
+        let Some(first) = pieces.first() else {
+            client.typing.head = Some((run, head));
+            return 0;
+        };
+        let (_, rest) = client.typing.cut(first);
+        self.tell_keys(id, first.class, first.range.end - first.range.start);
+        self.type_persons(&rest);
+        1
+    }
+
     /// What a client typed, labelled: for hopty, or for the child.
     fn take_pieces(&mut self, id: u64, pieces: &[Piece]) {
+        if !self.kept.holding && !self.kept.items.is_empty() {
+            // What stands there now says whether keys wait.
+            self.box_is_there();
+        }
+        let pieces = &pieces[self.complete_sequence(id, pieces)..];
         let Some(client) = self.client_mut(id) else { return };
         let orders = client.typing.armed || client.read_only || pieces.iter().any(|piece| piece.class == Class::Prefix);
         if matches!(&client.sight, Sight::Apart { until: Until::Key, .. }) {
@@ -171,16 +226,13 @@ impl Host {
 
     /// Gives what a client typed to the child, or keeps it as far as it has a label.
     fn give(&mut self, id: u64, pieces: &[Piece]) {
-        if !self.kept.holding && !self.kept.items.is_empty() {
-            self.box_is_there();
-        }
         let waits = self.kept.must_wait();
         let leads = self.leader == Some(id);
         let Some(client) = self.connections.get_mut(&id).and_then(|c| c.client.as_mut()) else { return };
         let heard = leads && client.gets_bytes();
         let typing = &mut client.typing;
-        if !waits && heard {
-            let bytes = std::mem::take(&mut typing.pending);
+        if let Some(run) = self.run.as_ref().filter(|_| !waits && heard) {
+            let bytes = typing.take_pending(run.number);
             self.type_persons(&bytes);
             return;
         }
@@ -270,9 +322,6 @@ impl Host {
         self.kept.holding = false;
         self.kept.passing = false;
         self.kept.boxless = None;
-        for client in self.connections.values_mut().filter_map(|c| c.client.as_mut()) {
-            self.kept.bytes.append(&mut client.typing.pending);
-        }
         if with_draft {
             let prompts = std::mem::take(&mut self.requeue).into_iter().map(|text| Item::Prompt { text, pasted: None });
             let saved = units(&std::mem::take(&mut self.kept.saved)).into_iter().map(Item::Unit);
@@ -299,6 +348,10 @@ impl Host {
     pub(super) fn pump_typing(&mut self) {
         let now = self.clock.now();
         while self.kept.due <= now && !self.kept.holding {
+            if self.is_in_a_sequence(None) && !self.kept.items.is_empty() {
+                self.kept.due = now.after(ECHO_LOOK_MS);
+                return;
+            }
             let Some(item) = self.kept.items.pop_front() else { return };
             if !self.may_type(&item) {
                 let item = match item {
@@ -362,62 +415,6 @@ impl Host {
         self.kept.blocked = false;
         self.kept.boxless = None;
         true
-    }
-
-    /// Before the old run ends: what stands in its prompt box, as bytes that make the same again.
-    pub(super) fn save_draft(&mut self) {
-        self.label_sent();
-        let shown = self.view().and_then(|view| view.prompt_box);
-        let typed = self.kept.draft.bytes().to_vec();
-        self.kept.saved = match shown {
-            // No box to look at: what was typed is all that is known.
-            None => typed,
-            Some(shown) if shown.text.is_empty() => Vec::new(),
-            Some(shown) if shown.folded || self.draft_is(&shown.text) || shown.mode != BoxMode::Prompt => typed,
-            // The box was edited in a way that the bytes do not show: what a person saw is what counts.
-            Some(shown) => paste(&shown.text),
-        };
-        self.kept.draft = Draft::new();
-    }
-
-    /// The same after the end of a run that nobody had stopped: its box is on the screen as it was at the last moment.
-    pub(super) fn save_lost_draft(&mut self) {
-        let lost = match self.phase() {
-            Phase::Cooling { plan, .. } => plan.start == StartKind::Resume,
-            Phase::Closed { cause, .. } => matches!(cause, Cause::Killed | Cause::CrashLoop | Cause::RestartLimit),
-            _ => false,
-        };
-        // A draft that was saved before has not been typed yet. What hopty or a script typed is not a person's.
-        let ours = self.sends.is_submitting() || self.run.as_ref().is_some_and(|run| run.facts.prompt == PromptBox::Ours);
-        if lost && !ours && self.launch.agent == Agent::Claude && self.kept.saved.is_empty() {
-            self.save_draft();
-        }
-    }
-
-    /// At the end of a session: what a person wrote and no run has got is put into a file, so that nothing is lost in
-    /// silence. Gives the sentence that names it.
-    pub(super) fn keep_unsent(&self) -> Option<String> {
-        let mut unsent: Vec<u8> = self.requeue.iter().flat_map(|prompt| format!("{prompt}\n").into_bytes()).collect();
-        unsent.extend(self.kept.unsent());
-        let text: String = String::from_utf8_lossy(&unsent).replace("\x1b[200~", "").replace("\x1b[201~", "");
-        if text.chars().all(|c| c.is_control() || c.is_whitespace()) {
-            return None;
-        }
-        let path = self.claim.dir.join("unsent.txt");
-        atomic::write(&path, text.as_bytes()).ok()?;
-        Some(format!("What you had typed and not sent is in {}.", path.display()))
-    }
-
-    /// The text of the draft in the prompt box, for the handoff.
-    pub(super) fn draft_text(&mut self) -> Option<String> {
-        self.view()?.prompt_box.map(|shown| shown.text).filter(|text| !text.is_empty())
-    }
-
-    /// Whether the typed bytes alone explain the text of the box.
-    fn draft_is(&self, text: &str) -> bool {
-        let squeeze = |s: &str| s.chars().filter(|c| !c.is_whitespace() && *c != '\\').collect::<String>();
-        let typed = String::from_utf8_lossy(self.kept.draft.bytes()).replace("\x1b[200~", "").replace("\x1b[201~", "");
-        !typed.contains('\x1b') && !typed.contains('\x7f') && squeeze(&typed) == squeeze(text)
     }
 }
 

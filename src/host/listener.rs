@@ -4,6 +4,7 @@ use std::time::Duration;
 
 use super::Host;
 use super::connection::Connection;
+use super::peer::Peer;
 use crate::fs::session;
 use crate::io::poll::Ready as Readiness;
 use crate::ipc::address;
@@ -18,15 +19,23 @@ const ACCEPT_MS: u64 = 200;
 const OWN_SOCKET: Duration = Duration::from_millis(50);
 /// Connections at once (CONTRACT C12).
 const MAX_CONNECTIONS: usize = 32;
+/// Of these, at most so many of what hangs on a Claude: the rest is a person's.
+const MAX_OF_TOOLS: usize = 24;
+/// Connections that are let in before others have their turn.
+const TURN: u32 = 64;
 
 impl Host {
     /// A socket file that vanished is made again (CONTRACT C1), a moment later: whoever removes the directory is not
     /// disturbed.
     pub(super) fn look_at_socket(&mut self) {
         if std::fs::symlink_metadata(&self.socket).is_err() {
-            let at = self.clock.now().after(REBIND_MS);
-            self.rebind_at.get_or_insert(at);
+            self.rebind_soon();
         }
+    }
+
+    pub(super) fn rebind_soon(&mut self) {
+        let at = self.clock.now().after(REBIND_MS);
+        self.rebind_at.get_or_insert(at);
     }
 
     pub(super) fn rebind_when_due(&mut self) {
@@ -37,6 +46,7 @@ impl Host {
 
     pub(super) fn rebind(&mut self) {
         let unsafe_now = session::prepare(&self.paths).is_err();
+        self.restore_session_dir();
         if unsafe_now || address::connect(&self.socket, OWN_SOCKET).is_ok() {
             return;
         }
@@ -49,7 +59,7 @@ impl Host {
     }
 
     pub(super) fn accept(&mut self) {
-        loop {
+        for _ in 0..TURN {
             let socket = match self.listener.accept() {
                 Ok((socket, _)) => socket,
                 Err(error) => {
@@ -65,26 +75,31 @@ impl Host {
             if uid != unsafe { nix::libc::geteuid() } {
                 continue;
             }
-            if self.connections.len() >= MAX_CONNECTIONS {
-                let failure = Failure::new(Code::Busy, format!("{MAX_CONNECTIONS} connections are open already"), "try again");
+            let (peer, began) = self.look_up(pid, stream.peer_process());
+            if let Some(failure) = self.full_for(&peer) {
                 stream.send(format!("{}{}", self.hello(), error_line(0, &failure)).as_bytes());
                 continue;
             }
             let id = self.next_id;
             self.next_id += 1;
-            self.connections.insert(id, Box::new(Connection::new(stream, pid, self.clock.now())));
+            let mut connection = Connection::new(stream, pid, self.clock.now());
+            (connection.peer, connection.began) = (Some(peer), Some(began));
+            self.connections.insert(id, Box::new(connection));
             self.connection_ready(id, Readiness { read: true, ..Readiness::default() });
-            self.look_up_who_is_silent(id);
         }
     }
 
-    /// Who has come and not spoken yet is looked up while it makes its terminal ready, so that it need not wait for that later.
-    fn look_up_who_is_silent(&mut self, id: u64) {
-        if self.connections.get(&id).is_some_and(|connection| !connection.greeted) {
-            let asker = self.asker(id);
-            if let Some(connection) = self.connections.get_mut(&id) {
-                connection.asker = Some(asker);
-            }
-        }
+    /// Whether there is no room for one more of its kind. A person always finds some that Claude and its tools cannot take.
+    fn full_for(&self, peer: &Peer) -> Option<Failure> {
+        let of_tools = |peer: Option<&Peer>| !matches!(peer, Some(Peer::Person));
+        let tools = self.connections.values().filter(|connection| of_tools(connection.peer.as_ref())).count();
+        let what = if self.connections.len() >= MAX_CONNECTIONS {
+            format!("{MAX_CONNECTIONS} connections are open already")
+        } else if of_tools(Some(peer)) && tools >= MAX_OF_TOOLS {
+            format!("{MAX_OF_TOOLS} connections of Claude and its tools are open already")
+        } else {
+            return None;
+        };
+        Some(Failure::new(Code::Busy, what, "try again"))
     }
 }

@@ -6,25 +6,29 @@
 //! | file | holds |
 //! |---|---|
 //! | `start` | from the client's pipe to the first run |
+//! | `place` | where the session lives, and where it lives when that place cannot be used |
 //! | `event_loop` | one turn: wait, take what is ready, do what is due |
 //! | `figure` | how full the window is, with reasons |
 //! | `run` | one life of the child: PTY, end |
 //! | `model` | the screen beside the byte stream, fed afterwards |
-//! | `listener` | the control socket: who is let in |
+//! | `listener`, `peer` | the control socket: who is let in, and who that is |
 //! | `connection` | one connection, and the client that it may be |
 //! | `clients` | who is there, what arrives, and when they are closed |
 //! | `terminals` | people's terminals: bytes to and from them, given back whole |
 //! | `repaint` | the picture for a terminal that comes late |
 //! | `keys` | what was typed: where it goes, what is kept, what is typed again |
 //! | `unread` | what was typed and a program did not read: it is the shell's |
-//! | `rescue` | what makes a terminal whole whose host or client dies |
+//! | `rescue`, `orphan` | what makes a terminal whole whose host or client dies; the program of a host that died |
 //! | `typing` | one client's input: labels, what went nowhere yet |
 //! | `requests` | the control socket's lines |
 //! | `shown` | what is on the screen, as facts; the line between two runs |
+//! | `start_code` | what a launch is given, and what runs code when Claude starts |
 //! | `statusline` | the window, from Claude's own status line |
 //! | `turn` | when a turn began and ended, where no hook tells |
 //! | `limits` | usage limits, as Claude's files and its status line tell them |
 //! | `log` | `host.log`: what failed and nobody waits for |
+//! | `laws` | tests: the loop itself, driven with a fake child, fake clients and a fake clock |
+//! | `processes` | the child and what hangs on it, started, signalled and asked about |
 //! | `polling` | where nothing tells of changes |
 //! | `watching`, `signal_file` | transcript, sessions file; `.restart-session` |
 //! | `send` | what scripts type |
@@ -34,6 +38,7 @@
 //! | `save` | the workers' jobs: handoffs and their transcripts |
 //! | `views` | views of handoffs, and what is printed between two runs |
 //! | `session_log` | `auto-session.log` |
+//! | `record`, `writer` | the journal; the thread that writes it, the session's file and the log |
 //! | `report` | the session object of CONTRACT C3 |
 
 #![deny(clippy::print_stderr, reason = "it panics where the disk of `host.log` is full")]
@@ -43,6 +48,7 @@ mod chunk;
 mod clients;
 mod command;
 mod connection;
+mod drafts;
 pub mod drift;
 mod event_loop;
 mod figure;
@@ -50,15 +56,22 @@ mod follower;
 mod guard;
 mod keys;
 mod lacks;
+#[cfg(test)]
+mod laws;
 mod limits;
 mod listener;
 mod log;
 mod model;
 mod notices;
 mod orders;
+pub mod orphan;
+mod peer;
 mod perform;
 mod picture;
+mod place;
 mod polling;
+mod processes;
+mod record;
 mod repaint;
 mod report;
 mod requests;
@@ -72,6 +85,7 @@ mod shown;
 mod sight;
 mod signal_file;
 pub mod start;
+mod start_code;
 mod statusline;
 mod terminals;
 mod turn;
@@ -80,38 +94,39 @@ mod unread;
 mod views;
 mod waits;
 mod watching;
+mod writer;
 
 use std::cell::OnceCell;
 use std::collections::{BTreeMap, VecDeque};
 use std::ffi::OsString;
 use std::os::unix::net::UnixListener;
 use std::path::PathBuf;
+use std::time::Duration;
 
 use nix::libc;
 
-use crate::claude::plugin;
 use crate::core::claude::args;
 use crate::core::claude::offers::HookSet;
 use crate::core::claude::view::Rules;
-use crate::core::ids::{Channel, ConversationId, HandoffId, SessionName};
+use crate::core::ids::{Channel, HandoffId, SessionName};
 use crate::core::journal::Recorder;
 use crate::core::process::ProcessEnd;
+use crate::core::supervisor::action::RestartBy;
 use crate::core::supervisor::event::Event;
 use crate::core::supervisor::phase::Phase;
-use crate::core::supervisor::{Agent, Policy};
+use crate::core::supervisor::{Agent, Policy, RULES};
 use crate::core::time::{Stamp, WallTime};
-use crate::fs::journal::Journal;
 use crate::fs::paths::Paths;
 use crate::fs::registry;
 use crate::fs::session::{self, Claim};
 use crate::io::clock::Clock;
-use crate::io::process::start_time;
 use crate::io::signals::Signals;
 use crate::io::worker::Worker;
-use crate::ipc::address;
 use connection::Connection;
 use keys::Kept;
 use log::log;
+use place::Place;
+use processes::{Processes, System};
 use requests::HookCall;
 use run::Run;
 use save::{Done, Frame};
@@ -120,24 +135,14 @@ use start::{Launch, Lent, Ready};
 use waits::Waits;
 use watching::Watching;
 
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Token {
-    Listener,
-    Signals,
-    Worker,
-    Watcher,
-    Master,
-    Connection(u64),
-    Terminal(u64),
-}
+/// How long the end of a session waits for its last words to be on the disk.
+const LAST_WRITES: Duration = Duration::from_secs(1);
 
 /// A session's host.
 #[derive(Debug)]
 pub struct Host {
     clock: Clock,
     began: WallTime,
-    /// The same in clock ticks since boot.
-    since: u64,
     launch: Launch,
     args: Vec<OsString>,
     lent: Lent,
@@ -145,16 +150,19 @@ pub struct Host {
     dir: PathBuf,
     paths: Paths,
     claim: Claim,
+    /// The directory that goes with the session, where the person's own cannot be used.
+    private: Option<place::Private>,
     channel: Channel,
     listener: UnixListener,
     socket: PathBuf,
     signals: Signals,
+    processes: Box<dyn Processes>,
     /// What a hand-over waits for, and small files.
     worker: Worker<Done>,
     /// What may take as long as it likes, so that nothing else waits behind it.
     copier: Worker<Done>,
     recorder: Recorder,
-    journal: Option<Journal>,
+    record: record::Record,
     events: VecDeque<Event>,
     /// How to read Claude's screens, from the first look on.
     rules: OnceCell<Option<Rules>>,
@@ -193,14 +201,17 @@ pub struct Host {
     unsent: Option<String>,
     /// The handoff that this conversation went on from.
     predecessor: Option<HandoffId>,
+    /// What this launch was given: the plugin with hopty's hooks, and its `--settings`, the person's own and hopty's status line.
     plugin: Option<PathBuf>,
-    /// The `--settings` of every launch: the person's own and hopty's status line.
     settings: Option<String>,
-    first_conversation: Option<ConversationId>,
+    accepted: start_code::Accepted,
+    /// The run that is to start when what the old one left has ended.
+    next_run: Option<start_code::NextRun>,
     full_screen: Option<bool>,
     why: String,
     /// Why the last restart was wanted: what its handoff gives as its reason.
     wish: String,
+    wished_by: Option<RestartBy>,
     exit: Option<report::Exit>,
     last_end: Option<ProcessEnd>,
     /// Nobody can be let in: when to try again.
@@ -218,47 +229,50 @@ pub struct Host {
     goodbye: Option<Stamp>,
     /// When it was last looked at what is due by time.
     last_housekeeping: Stamp,
+    /// What is due and nobody has handled, and for how many turns.
+    #[cfg(debug_assertions)]
+    overdue: Option<(&'static str, u32)>,
 }
 
 impl Host {
-    fn begin(launch: Launch, args: Vec<OsString>, lent: Lent, paths: Paths, claim: Claim) -> Result<Box<Host>, Ready> {
+    fn begin(launch: Launch, args: Vec<OsString>, lent: Lent, place: Place) -> Result<Box<Host>, Ready> {
+        let socket = place.socket.clone();
+        // A host that cannot be made leaves no socket behind.
+        let host = Host::new(launch, args, lent, place).inspect_err(|_| drop(std::fs::remove_file(socket)))?;
+        host.first_step()
+    }
+
+    /// A host that has its socket, and has started nothing.
+    fn new(launch: Launch, args: Vec<OsString>, lent: Lent, place: Place) -> Result<Box<Host>, Ready> {
         let internal = |what: &str, e: &dyn std::fmt::Display| Ready::failed(125, format!("{what}: {e}"), "");
-        let socket = paths.socket(&claim.name);
-        let listener = address::bind(&socket).map_err(|e| {
-            let hint = e.hint();
-            Ready::failed(125, format!("the control socket cannot be made: {e}"), hint)
-        })?;
+        let Place { paths, claim, listener, socket, private } = place;
         let signals = Signals::catch(&[libc::SIGCHLD, libc::SIGTERM, libc::SIGUSR1]).map_err(|e| internal("signals", &e))?;
-        let dir = std::env::current_dir().map_err(|e| internal("the working directory is gone", &e))?;
+        // One that is gone has no path, and is this process's all the same.
+        let dir = std::env::current_dir().unwrap_or_else(|_| PathBuf::from("."));
         let words: Vec<String> = args.iter().map(|a| a.to_string_lossy().into_owned()).collect();
         let claude = launch.agent == Agent::Claude;
         let own = if claude { args::facts(&words) } else { args::Facts::default() };
-        let plugin = match launch.offers.hooks {
-            set if claude && set != HookSet::None => plugin::write(&claim.dir, &plugin::this_binary(), set, launch.config.hooks.ack)
-                .map_err(|e| internal("the plugin directory cannot be written", &e))
-                .map(Some)?,
-            _ => None,
-        };
-        let hooks = plugin.is_some() && !launch.offers.off;
+        let hooks = claude && launch.offers.hooks != HookSet::None && !launch.offers.off;
         let notes = hooks && launch.offers.hooks == HookSet::Full;
         let policy = Policy {
             agent: launch.agent,
             hooks,
             notes,
             submit_when_idle: launch.offers.submit_when_idle,
+            // The versions with every hook write one (measured from 2.1.197 to 2.1.330, none on 2.0.76).
+            sessions_file: launch.offers.hooks == HookSet::Full,
+            rules: RULES,
             config: launch.config.clone(),
         };
-        let watching = Watching::new(&paths, &dir, &own, claude);
+        let watching = Watching::new(&paths, &own, claude);
         let channel = registry::channel_of(&paths.claude, &dir).unwrap_or_else(|e| {
             log(format_args!("{e}; the channel is global"));
             Channel::global()
         });
-        let settings = plugin.as_ref().and_then(|_| statusline::settings(&paths, &dir, &own, &claim.dir));
         // On the heap: the frames of a start stand on the stack for as long as the session lives.
-        let mut host = Box::new(Host {
+        Ok(Box::new(Host {
             clock: Clock::start(),
             began: Clock::wall(),
-            since: start_time(i32::try_from(std::process::id()).unwrap_or(-1)).unwrap_or(0),
             launch,
             args,
             lent,
@@ -266,14 +280,16 @@ impl Host {
             dir,
             paths,
             claim,
+            private,
             channel,
             listener,
             socket,
             signals,
+            processes: Box::new(System),
             worker: Worker::new("hopty-worker"),
             copier: Worker::new(save::COPIER),
             recorder: Recorder::new(policy),
-            journal: None,
+            record: record::Record::default(),
             events: VecDeque::new(),
             rules: OnceCell::new(),
             run: None,
@@ -300,12 +316,14 @@ impl Host {
             requeue: Vec::new(),
             unsent: None,
             predecessor: None,
-            plugin,
-            settings,
-            first_conversation: None,
+            plugin: None,
+            settings: None,
+            accepted: start_code::Accepted::default(),
+            next_run: None,
             full_screen: None,
             why: String::new(),
             wish: String::new(),
+            wished_by: None,
             exit: None,
             last_end: None,
             accept_at: None,
@@ -316,13 +334,27 @@ impl Host {
             session_file_of: 0,
             goodbye: None,
             last_housekeeping: Stamp(0),
-        });
+            #[cfg(debug_assertions)]
+            overdue: None,
+        }))
+    }
+
+    /// The first event and all that follows from it, the first run's start among them.
+    fn first_step(mut self: Box<Self>) -> Result<Box<Host>, Ready> {
+        let host = &mut self;
         if let Err(failed) = host.first_event() {
             host.tidy();
             return Err(failed);
         }
         // Only now: what fails before leaves the journal of an ended session of that name where it was.
-        let unwritten = host.begin_journal().err();
+        let unwritten = match &host.private {
+            None => host.begin_journal().err(),
+            Some(private) => {
+                let told = private.told();
+                host.told.push(told);
+                None
+            }
+        };
         host.settle();
         if let Some(e) = unwritten {
             // After the start, so that it is what `status` and `why` say.
@@ -336,9 +368,9 @@ impl Host {
                 let code = exit.code();
                 let message = host.watching.failure.take().unwrap_or_else(|| host.why.clone());
                 host.tidy();
-                Err(Ready::failed(code, message, run::start_hint(code)))
+                Err(Ready::failed(code, message, start::start_hint(code)))
             }
-            _ => Ok(host),
+            _ => Ok(self),
         }
     }
 
@@ -367,7 +399,7 @@ impl Host {
     fn settle(&mut self) {
         loop {
             let now = self.clock.now();
-            let Some(event) = self.events.pop_front() else {
+            let Some(event) = self.events.pop_front().map(Event::redacted) else {
                 if self.recorder.supervisor.next_deadline().is_some_and(|at| at <= now) {
                     self.events.push_back(Event::Tick);
                     continue;
@@ -384,35 +416,10 @@ impl Host {
         self.note_turn();
     }
 
-    fn begin_journal(&mut self) -> std::io::Result<()> {
-        let limits = &self.launch.config.journal;
-        self.journal = Some(Journal::begin(&self.claim.dir.join("journal.jsonl"), limits.max_bytes, limits.files)?);
-        let open = self.recorder.open_line(Stamp(0), self.began, env!("CARGO_PKG_VERSION"));
-        self.write_journal(&open);
-        Ok(())
-    }
-
-    fn write_journal(&mut self, lines: &str) {
-        let Some(journal) = &mut self.journal else { return };
-        let mut written = journal.write(lines);
-        if written.is_ok() && journal.is_full() {
-            written = journal.rotate();
-            if written.is_ok() {
-                let open = self.recorder.open_line(self.clock.now(), Clock::wall(), env!("CARGO_PKG_VERSION"));
-                written = journal.write(&open);
-            }
-        }
-        if let Err(e) = written {
-            // A full disk must not end the session; what happens is simply no longer written down.
-            log(format_args!("the journal is switched off: {e}"));
-            self.journal = None;
-            self.events.push_back(Event::Degraded { part: "journal".to_owned() });
-        }
-    }
-
     /// Leaves nothing behind but the journal and the session's last state, which was written when it was over. Whoever
     /// waits for the end of its connection finds the name and the socket gone.
     fn tidy(&mut self) {
+        self.record.flush(LAST_WRITES);
         if let Some(run) = self.run.take() {
             run.abandon();
         }
@@ -425,16 +432,13 @@ impl Host {
         let _ = std::fs::remove_file(&self.socket);
         self.claim.give_back();
         self.connections.clear();
-        session::sweep(&self.paths, self.launch.config.journal.keep_ended_days);
+        match self.private.take() {
+            Some(private) => drop(private),
+            None => session::sweep(&self.paths, self.launch.config.journal.keep_ended_days),
+        }
     }
 
     fn phase(&self) -> &Phase {
         self.recorder.supervisor.phase()
     }
-}
-
-/// A new conversation id.
-fn fresh_id() -> ConversationId {
-    let text = uuid::Uuid::new_v4().to_string();
-    text.parse().unwrap_or_else(|_| unreachable!("a version 4 UUID is a conversation id"))
 }

@@ -69,6 +69,10 @@ impl Host {
     /// An unknown key after the prefix does nothing: it was not meant for the child.
     fn obey(&mut self, id: u64, key: &[u8]) {
         match order(key) {
+            Some(Order::Detach) if self.private.is_some() => {
+                let text = "\x1b[1mhopty\x1b[m detach: no terminal could attach to this session again, so this one stays.\r\n\r\nAny key goes back.";
+                self.show_text(id, text.as_bytes());
+            }
             Some(Order::Detach) => self.say_bye(id, "detached", None),
             Some(Order::Redraw) => self.redraw(id),
             Some(Order::Help) => {

@@ -3,21 +3,19 @@
 use serde_json::json;
 
 use super::keys::paste;
-use super::{Host, report};
+use super::start_code::NextRun;
+use super::{Host, LAST_WRITES, report};
+use crate::core::claude::tasks::Tasks;
 use crate::core::claude::view::Press;
 use crate::core::context::Level;
 use crate::core::handoff::views::boxes;
 use crate::core::supervisor::action::{Action, Decision, DecisionKind, Target, Typing};
-use crate::core::supervisor::event::Event;
 use crate::core::supervisor::phase::Phase;
 
 impl Host {
     pub(super) fn perform(&mut self, action: Action) {
         match action {
-            Action::Spawn { run, start, conversation, dir } => {
-                self.spawn(run, start, conversation.as_ref(), dir);
-                self.print_resuming();
-            }
+            Action::Spawn { run, start, conversation, dir } => self.spawn(NextRun { number: run, start, conversation, dir }),
             Action::Signal { signal, to } => self.signal_child(signal, to == Target::Group),
             Action::CollectTree => self.collect_tree(),
             Action::ReapTree => self.reap_tree(),
@@ -25,10 +23,7 @@ impl Host {
             Action::AnswerHook { id, with } => self.answer_hook(id, &with),
             Action::AwaitLines { id, want, until } => self.await_lines(id, want, until),
             Action::WaitSafePoint { .. } => {}
-            Action::CheckSettings => {
-                let changed = self.watching.settings_changed(&self.paths);
-                self.events.push_back(Event::Settings { changed });
-            }
+            Action::CheckSettings => self.check_settings(),
             Action::Save { by, claim_for } => self.save(by, &claim_for),
             Action::HoldKeys => self.hold_keys(),
             Action::PassKeys => self.pass_keys(),
@@ -36,9 +31,11 @@ impl Host {
             Action::Type { typing } => self.type_for_supervisor(&typing),
             Action::Follow { conversation, transcript, anew } => {
                 if anew {
+                    // Another job: neither the goal nor the tasks of the one before are its own.
                     self.watching.goal = None;
+                    self.watching.tasks = Tasks::default();
                 }
-                self.follow(&conversation, transcript.as_deref());
+                self.follow(&conversation, transcript.as_deref(), anew);
                 self.recall_ask(&conversation);
             }
             Action::ConsumeSignal { file } => self.consume_signal(file),
@@ -80,11 +77,12 @@ impl Host {
 
     fn decided(&mut self, decision: &Decision) {
         use DecisionKind as K;
-        if !matches!(decision.kind, K::ClientAttached | K::ClientDetached | K::TreeReaped) {
+        if decision.kind.explains() {
             self.why.clone_from(&decision.sentence);
         }
         if decision.kind == K::RestartRequested {
             self.wish.clone_from(&decision.sentence);
+            self.wished_by = decision.by;
         }
         if decision.kind == K::RunEnded {
             self.save_lost_draft();
@@ -125,6 +123,11 @@ impl Host {
             K::RunEnded if matches!(self.phase(), Phase::Cooling { .. }) => {
                 self.restart_settled(&Err(decision.sentence.clone()));
             }
+            K::RunHeld => {
+                self.restart_settled(&Err(decision.sentence.clone()));
+                self.print_held();
+                self.write_session_file();
+            }
             K::ConversationChanged => self.write_session_file(),
             _ => {}
         }
@@ -144,17 +147,21 @@ impl Host {
     /// The session is over: everybody hears it, after the last byte.
     fn close(&mut self, exit: report::Exit) {
         self.exit = Some(exit);
+        // Who waits to type is told now: the host may be gone in the next turn.
+        self.pump_sends();
         self.take_unread();
         self.back_up_last();
         if let Some(unsent) = self.keep_unsent() {
             self.unsent = Some(unsent);
         }
         let message = self.last_word();
+        // Whoever hears of the end may look at once.
+        self.write_session_file();
+        self.record.flush(LAST_WRITES);
         let clients: Vec<u64> = self.connections.iter().filter(|(_, c)| c.client.is_some()).map(|(id, _)| *id).collect();
         self.keep_last_screen(!clients.is_empty());
         for id in clients {
             self.say_bye(id, "ended", message.as_deref());
         }
-        self.write_session_file();
     }
 }

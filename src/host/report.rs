@@ -6,11 +6,13 @@ use serde_json::{Value, json};
 
 use super::Host;
 use super::log::log;
+use crate::core::handoff::redact::redact_words;
 use crate::core::process::ProcessEnd;
 use crate::core::supervisor::phase::Cause;
 use crate::core::supervisor::state::State;
 use crate::core::time::WallTime;
-use crate::fs::atomic;
+use crate::core::visible::escaped;
+use crate::fs::session;
 
 /// How long after the first run began the session's file is written, in ms.
 const SOON_MS: u64 = 5;
@@ -59,6 +61,7 @@ impl Host {
         let size = self.run.as_ref().map_or(self.launch.size, |run| run.size);
         let mut command = vec![self.launch.called.clone()];
         command.extend(self.args.iter().map(|a| a.to_string_lossy().into_owned()));
+        let command = redact_words(&command);
         json!({
             "name": self.claim.name, "state": standing.state, "state_since": at(supervisor.entered().0), "state_from": standing.from,
             "waiting_for": standing.waiting_for,
@@ -97,22 +100,60 @@ impl Host {
         }
     }
 
-    /// What is left of a session when its host is gone. The loop never waits for a disk (CONTRACT C8).
+    /// Notices that its directory is not where it was: deleted, or moved away. It is made again a moment later, together with the socket.
+    pub(super) fn look_at_session_dir(&mut self) {
+        let watcher = &mut self.watching.watcher;
+        for path in [&self.paths.state, &self.paths.sessions(), &self.claim.dir, &self.claim.dir.join("lock")] {
+            watcher.add_itself(path);
+        }
+        if !self.has_session_dir() {
+            self.rebind_soon();
+        }
+    }
+
+    fn has_session_dir(&self) -> bool {
+        self.claim.is_held() && !self.record.has_lost_its_file()
+    }
+
+    /// Makes the session's directory again where it is gone, so that every verb finds the session: the lock, the session's file, the
+    /// log, and a journal that goes on from here. Where another session took the name meanwhile, this one gets a number.
+    pub(super) fn restore_session_dir(&mut self) {
+        if self.has_session_dir() {
+            return;
+        }
+        // Before anything new is on its way to the disk: the file of a journal at work is not known to be gone.
+        let lost = self.record.has_lost_its_file();
+        if !self.claim.is_held() {
+            match session::prepare(&self.paths).and_then(|()| session::claim(&self.paths, &self.claim.name, true)) {
+                Ok(claim) => self.claim = claim,
+                Err(error) => {
+                    log(format_args!("the session's directory cannot be made again: {error}"));
+                    return;
+                }
+            }
+            self.socket = self.paths.socket(&self.claim.name);
+            super::log::to(&self.claim.dir);
+            log("the session's directory was gone and is made again");
+            self.write_session_file();
+        }
+        if lost {
+            self.renew_journal();
+        }
+        self.look_at_session_dir();
+    }
+
+    /// Writes `session.json`: what is left of a session when its host is gone. The writer does it, so that no disk is waited for.
     pub(super) fn write_session_file(&mut self) {
         self.session_file_at = None;
         let mut text = format!("{:#}", self.status());
         text.push('\n');
-        if let Err(e) = atomic::swap(&self.claim.dir.join("session.json"), text.as_bytes()) {
-            log(e);
-        }
+        self.record.put_file(self.claim.dir.join("session.json"), escaped(&text).into_bytes());
     }
 }
 
 /// The directory that a session's file names.
 pub(super) fn dir_of(session: &Path) -> Option<PathBuf> {
-    let text = std::fs::read(session.join("session.json")).ok()?;
-    let value: Value = serde_json::from_slice(&text).ok()?;
-    value["dir"].as_str().map(PathBuf::from)
+    session::object(session).ok()??["dir"].as_str().map(PathBuf::from)
 }
 
 #[cfg(test)]

@@ -10,12 +10,15 @@ use super::picture::Above;
 use super::save::Words;
 use crate::core::claude::hooks;
 use crate::core::handoff::text::cut_bytes;
+use crate::core::ids::HandoffId;
 use crate::core::supervisor::action::{HookAnswer, Reply, Told};
+use crate::core::supervisor::compact::Compaction;
 use crate::core::supervisor::event::{Asker, Event, HookEvent, PromptOf};
 use crate::core::time::Stamp;
-use crate::io::process::is_below;
 use crate::ipc::message::{ClientHello, Code, Failure, HostHello, PROTOCOL, Request, error_line, ok_line, parse_request};
 
+/// How long a call of PreCompact waits for its record, in ms. Claude ends it after 30 s.
+const RECORD_MS: u64 = 10_000;
 /// The longest working directory that is taken from a hook, in bytes.
 const MAX_DIR: usize = 4096;
 
@@ -28,6 +31,8 @@ pub(super) struct HookCall {
     pub call: hooks::Call,
     /// The lines that are waited for, and until when.
     pub awaits: Option<(crate::core::supervisor::action::Want, Stamp)>,
+    /// PreCompact: a record is being saved, and until when the call waits for it.
+    pub saves: Option<Stamp>,
 }
 
 impl Host {
@@ -37,8 +42,9 @@ impl Host {
             self.greet(id, line);
             return;
         }
+        let now = self.clock.now();
         if let Some(connection) = self.connections.get_mut(&id) {
-            connection.asks = None;
+            (connection.asks, connection.active) = (None, now);
         }
         match parse_request(line) {
             Ok((request, wanted)) => {
@@ -76,11 +82,8 @@ impl Host {
         let known = matches!(&hello, Ok(hello) if hello.hopty == PROTOCOL);
         let answer = self.hello();
         self.send(id, &answer);
-        // Looked up once: the walk over its ancestors costs as much as a redraw.
-        let asker = matches!(&hello, Ok(hello) if hello.role == "client").then(|| self.asker(id));
         if let Some(connection) = self.connections.get_mut(&id) {
             connection.greeted = true;
-            connection.asker = asker;
         }
         if !known {
             self.close_connection(id);
@@ -94,31 +97,18 @@ impl Host {
     }
 
     pub(super) fn send(&mut self, id: u64, line: &str) {
+        let now = self.clock.now();
         if let Some(connection) = self.connections.get_mut(&id) {
             connection.stream.send(line.as_bytes());
+            connection.active = now;
         }
-    }
-
-    /// Whether the peer is a person or hangs on the session's child.
-    pub(super) fn asker(&self, id: u64) -> Asker {
-        if let Some(known) = self.connections.get(&id).and_then(|c| c.asker) {
-            return known;
-        }
-        if self.launcher == Some(id) {
-            // It was there before the child.
-            return Asker::Person;
-        }
-        let peer = self.connections.get(&id).map_or(0, |c| c.pid);
-        let child = self.run.as_ref().map_or(-1, |run| run.pid);
-        let host = i32::try_from(std::process::id()).unwrap_or(-1);
-        if peer <= 0 || is_below(peer, child, host, self.since) { Asker::Descendant } else { Asker::Person }
     }
 
     fn request(&mut self, id: u64, request: u64, wanted: Request) {
-        let refused = |what: &str, hint: String| {
-            error_line(request, &Failure::new(Code::Refused, format!("a descendant of the session may not {what}"), hint))
-        };
-        let name = self.claim.name.clone();
+        if let Some(failure) = self.refusal(id, &wanted) {
+            self.send(id, &error_line(request, &failure));
+            return;
+        }
         match wanted {
             Request::Status => {
                 // What Claude shows is evidence too, and is read when somebody wants to know.
@@ -136,9 +126,6 @@ impl Host {
                 let explained = self.explained();
                 self.send(id, &ok_line(request, &explained));
             }
-            Request::Send(_) if self.asker(id) == Asker::Descendant => {
-                self.send(id, &refused("type into it", format!("a person can, from a terminal outside of it: hopty send {name}")));
-            }
             Request::Send(wanted) => self.send_request(id, request, &wanted),
             Request::Screen { history: true } => self.screen(id, request, Above::Wanted),
             Request::Screen { history: false } => self.screen(id, request, Above::Left),
@@ -147,38 +134,28 @@ impl Host {
                 let path = self.claim.dir.join("journal.jsonl");
                 self.send(id, &ok_line(request, &json!({"journal": path.to_string_lossy()})));
             }
-            Request::Stop { .. } if self.asker(id) == Asker::Descendant => {
-                self.send(id, &refused("stop it", format!("a person can, from a terminal outside of it: hopty stop {name}")));
-            }
             Request::Stop { kill } => {
                 let number = self.remember(id, request);
+                if let Some(connection) = self.connections.get_mut(&id) {
+                    connection.stops = true;
+                }
                 self.events.push_back(Event::Stop { id: number, kill });
-            }
-            Request::Restart { wait: true, .. } if self.asker(id) == Asker::Descendant => {
-                self.send(
-                    id,
-                    &refused("wait for its own end", "leave --wait out: the restart happens at the next safe point".to_owned()),
-                );
             }
             Request::Restart { now, no_handoff, wait } => {
                 let number = self.remember(id, request);
                 if wait && let Some(connection) = self.connections.get_mut(&id) {
                     connection.waits = Some(request);
                 }
-                self.events.push_back(Event::Restart { id: number, by: self.asker(id), now, handoff: !no_handoff });
+                let by = self.asker(id);
+                if by == Asker::Person {
+                    self.accept_start_code();
+                }
+                self.events.push_back(Event::Restart { id: number, by, now, handoff: !no_handoff });
             }
-            Request::Attach(_) if self.asker(id) == Asker::Descendant => {
-                self.send(id, &refused("attach to it", format!("a person can, from a terminal outside of it: hopty attach {name}")));
-            }
-            Request::Attach(_) if self.exit.is_some() && self.next_client > 1 => {
-                let failure = Failure::new(Code::Ended, format!("session {name} has ended"), "`hopty ls --all` shows how");
+            Request::Attach(_) if self.exit.is_some() && self.next_client > 1 && self.launcher != Some(id) => {
+                let failure =
+                    Failure::new(Code::Ended, format!("session {} has ended", self.claim.name), "`hopty ls --all` shows how");
                 self.send(id, &error_line(request, &failure));
-            }
-            Request::Detach { .. } if self.asker(id) == Asker::Descendant => {
-                self.send(
-                    id,
-                    &refused("send its terminals away", format!("a person can, from a terminal outside of it: hopty detach {name}")),
-                );
             }
             Request::Detach { client } => {
                 let all = self.connections.iter().filter_map(|(id, c)| Some((*id, c.client.as_ref().filter(|c| !c.leaving)?.number)));
@@ -245,29 +222,75 @@ impl Host {
         self.pump_transcript();
         let expected = self.frame.as_ref().map(|frame| frame.id.clone());
         let mut call = hooks::read(event, payload, expected.as_ref());
+        let hook = &mut call.hook;
+        if let (Some(path), Some(of)) = (&hook.transcript, &hook.conversation)
+            && !self.paths.may_be_transcript(Path::new(path), of)
+        {
+            hook.transcript = None;
+        }
+        let is_current = !hook.agent && hook.conversation.as_ref() == self.recorder.supervisor.conversation();
+        if !hook.agent && !is_current {
+            // What it says of another conversation is believed only if Claude's own file says the same.
+            self.look_at_sessions_file();
+        }
         if call.hook.prompt == Some(PromptOf::Person) && payload["prompt"].as_str().is_some_and(|prompt| self.sends.is(prompt)) {
             call.hook.prompt = Some(PromptOf::Sent);
         }
-        if let Some(model) = &call.model {
+        if let Some(model) = call.model.as_ref().filter(|_| is_current) {
             self.watching.model.start(model);
         }
         match call.hook.event {
-            HookEvent::UserPromptSubmit if !call.hook.agent => {
+            HookEvent::UserPromptSubmit if is_current => {
                 self.kept.forget_draft();
                 self.words = Words::None;
             }
-            HookEvent::Stop if !call.hook.agent => self.words.answer(call.last_message.as_deref()),
+            HookEvent::Stop if is_current => self.words.answer(call.last_message.as_deref()),
             _ => {}
         }
-        if !call.hook.agent && call.hook.conversation.as_ref() == self.recorder.supervisor.conversation() {
+        if is_current {
             let cwd = payload["cwd"].as_str().filter(|cwd| cwd.starts_with('/') && Path::new(cwd) != self.dir);
             self.watching.moved_to = cwd.map(|cwd| cut_bytes(cwd, MAX_DIR).to_owned());
         }
         let id = self.next_id;
         self.next_id += 1;
         let hook = call.hook.clone();
-        self.hooks.insert(id, HookCall { connection, request, call, awaits: None });
+        let of_this = hook.conversation.is_some() && hook.conversation.as_ref() == self.recorder.supervisor.conversation();
+        let saves = (hook.event == HookEvent::PreCompact && !hook.agent && of_this).then(|| self.clock.now().after(RECORD_MS));
+        self.hooks.insert(id, HookCall { connection, request, call, awaits: None, saves });
+        if saves.is_some() {
+            self.hold_hook(id);
+            self.save_before_compaction(id);
+        } else {
+            self.events.push_back(Event::Hook { id, hook });
+        }
+    }
+
+    /// The record for a call of PreCompact is saved, or is not: now the call is looked at.
+    pub(super) fn record_settled(&mut self, id: u64, saved: Result<HandoffId, String>) {
+        let Some(call) = self.hooks.get_mut(&id).filter(|call| call.saves.is_some()) else { return };
+        call.saves = None;
+        let mut hook = call.call.hook.clone();
+        let changed = if hook.auto { self.changed_for_next_run() } else { Vec::new() };
+        let unable = match &saved {
+            Err(why) => Some(format!("no record can be saved: {why}")),
+            Ok(_) if !changed.is_empty() => Some(format!("what runs code changed since launch: {}", changed.join(", "))),
+            Ok(_) => None,
+        };
+        hook.compaction = Some(Compaction { record: saved.ok(), unable });
         self.events.push_back(Event::Hook { id, hook });
+    }
+
+    /// When a call of PreCompact is looked at without its record.
+    pub(super) fn record_deadline(&self) -> Option<Stamp> {
+        self.hooks.values().filter_map(|call| call.saves).min()
+    }
+
+    pub(super) fn give_up_records(&mut self) {
+        let now = self.clock.now();
+        let late: Vec<u64> = self.hooks.iter().filter(|(_, call)| call.saves.is_some_and(|at| at <= now)).map(|(id, _)| *id).collect();
+        for id in late {
+            self.record_settled(id, Err("it took too long".to_owned()));
+        }
     }
 
     pub(super) fn hold_hook(&mut self, id: u64) {

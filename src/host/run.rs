@@ -5,13 +5,14 @@ use std::path::PathBuf;
 use super::lacks::{self, Kind};
 use super::model::Model;
 use super::seen::Seen;
+use super::start_code::NextRun;
 use super::terminals::Via;
 use super::unread::Unread;
 use super::{Host, repaint};
 use crate::core::ids::ConversationId;
 use crate::core::process::{ProcessEnd, Signal};
 use crate::core::supervisor::Agent;
-use crate::core::supervisor::event::Event;
+use crate::core::supervisor::event::{Coming, Event};
 use crate::core::supervisor::phase::{Phase, StartKind, StopFor};
 use crate::core::supervisor::shown::ScreenFacts;
 use crate::core::terminal::Size;
@@ -21,10 +22,10 @@ use crate::io::fd::read_some;
 use crate::io::memory;
 use crate::io::outbuf::OutBuf;
 use crate::io::poll::Ready as Readiness;
-use crate::io::process::{Process, ignores, own_children};
+use crate::io::process::Process;
+use crate::pty::ahead;
 use crate::pty::open::Pty;
-use crate::pty::spawn::{SpawnError, spawn};
-use crate::pty::{ahead, child};
+use crate::pty::spawn::SpawnError;
 use crate::screen::{Mode, Screen};
 use crate::tty::modes::{self, When};
 use crate::tty::raw::END_OF_ANYTHING;
@@ -64,7 +65,7 @@ pub(super) struct Run {
     /// What the person does not see: from a stop for a restart on, with what undoes the modes that were on by then.
     pub muted: Option<Vec<u8>>,
     /// What is left on the terminal above the next run, where that is not all that the screen shows.
-    above: Option<Vec<u8>>,
+    pub above: Option<Vec<u8>>,
     pub facts: ScreenFacts,
     pub seen: u64,
     pub looked: Stamp,
@@ -94,6 +95,11 @@ impl Run {
         self.muted.clone().unwrap_or_else(|| self.model.undo())
     }
 
+    /// Whether all that hung on it has ended.
+    pub fn is_clear(&self) -> bool {
+        self.leftovers.iter().all(|(process, _)| process.is_gone())
+    }
+
     /// Whether descendants that were left still have time to end.
     pub fn has_leftovers(&self) -> bool {
         !self.leftovers.is_empty()
@@ -107,17 +113,10 @@ impl Run {
     }
 }
 
-/// What to do about an exit code of a start that failed.
-pub(super) fn start_hint(code: u8) -> &'static str {
-    match code {
-        127 => "check the name and PATH",
-        126 => "check that the file is a program, is executable (chmod +x) and that its interpreter exists",
-        _ => "",
-    }
-}
-
 impl Host {
-    pub(super) fn spawn(&mut self, number: u32, start: StartKind, conversation: Option<&ConversationId>, dir: Option<String>) {
+    pub(super) fn spawn_now(&mut self, next: NextRun) {
+        let NextRun { number, start, conversation, dir } = next;
+        let conversation = conversation.as_ref();
         let size = self.run.as_ref().map_or(self.launch.size, |run| run.size);
         if let Some(dir) = dir.map(PathBuf::from).filter(|dir| dir.is_dir()) {
             self.dir = dir;
@@ -126,6 +125,10 @@ impl Host {
             }
         }
         self.watching.moved_to = None;
+        self.write_launch_files();
+        if !self.may_start(number) {
+            return;
+        }
         let mut old = self.run.take();
         // It is the same terminal, and the old run has been undone.
         let former = old.as_mut().and_then(|old| old.model.look_so_far(|screen| screen.former().clone())).unwrap_or_default();
@@ -174,7 +177,7 @@ impl Host {
                     self.fit();
                 }
                 self.watching.child(&self.paths, pid);
-                self.events.push_back(Event::Started { run: number, pid, next: Some(super::fresh_id()) });
+                self.events.push_back(Event::Started { run: number, pid, next: Some(super::start::fresh_id()) });
             }
             Err(error) => {
                 self.watching.failure = Some(format!("{}: {error}", self.launch.program.display()));
@@ -190,7 +193,7 @@ impl Host {
         conversation: Option<&ConversationId>,
         size: Size,
     ) -> Result<(Pty, i32), SpawnError> {
-        let pty = Pty::open(size)?;
+        let pty = self.processes.open(size)?;
         let slave = pty.open_slave()?;
         let typed = std::mem::take(&mut self.launch.ahead);
         if let Some(found) = &self.launch.termios {
@@ -199,7 +202,7 @@ impl Host {
         }
         let (args, env) = self.command(number, start, conversation);
         let program = self.lent.program(&self.launch, args, env, self.dir.clone());
-        let pid = spawn(&pty, &program)?;
+        let pid = self.processes.start(&pty, &program)?;
         Ok((pty, pid))
     }
 
@@ -274,8 +277,7 @@ impl Host {
     /// Whether the client that started this session is still on its way: it gets every byte.
     pub(super) fn expects_first_client(&self) -> bool {
         let mut clients = self.connections.values().filter_map(|connection| connection.client.as_ref());
-        let waits = clients.any(|client| matches!(client.via, Via::Waiting) && client.number == 1);
-        !self.launch.detached && (waits || (self.next_client == 1 && self.launcher.is_some()))
+        self.launcher.is_some() || clients.any(|client| matches!(client.via, Via::Waiting) && client.how == Coming::Starts)
     }
 
     /// Whether the child must wait until that client has come.
@@ -312,18 +314,14 @@ impl Host {
             && run.ended.is_none()
             && run.end.is_none()
         {
-            match child::change(run.pid) {
+            match self.processes.change(run.pid) {
                 Ok(Some(end)) if end.is_final() => run.ended = Some((now, end)),
                 Ok(Some(end)) => self.events.push_back(Event::Child { run: run.number, end }),
                 Ok(None) | Err(_) => break,
             }
         }
         let child = self.run.as_ref().map_or(0, |run| run.pid);
-        for orphan in own_children() {
-            if orphan != child {
-                let _ = child::collect(orphan);
-            }
-        }
+        self.processes.collect_orphans(child);
     }
 
     /// Whether somebody has opened the terminal again that the child had closed.
@@ -374,10 +372,10 @@ impl Host {
             self.mute();
         }
         let Some(run) = self.run.as_ref().filter(|run| run.ended.is_none() && run.end.is_none()) else { return };
-        let _ = child::signal(run.pid, signal, group);
+        let _ = self.processes.signal(run.pid, signal, group);
         // A shell at its prompt ignores SIGTERM, and ends as it does when its window is closed.
-        if signal == Signal::TERM && self.launch.agent == Agent::Plain && ignores(run.pid, signal) {
-            let _ = child::signal(run.pid, Signal::HUP, group);
+        if signal == Signal::TERM && self.launch.agent == Agent::Plain && self.processes.ignores(run.pid, signal) {
+            let _ = self.processes.signal(run.pid, Signal::HUP, group);
         }
     }
 
@@ -404,7 +402,7 @@ impl Host {
         {
             // What hung on the child at an earlier look and hangs on the host by now is still of its tree.
             run.tree.retain(|known| !known.is_gone());
-            let found = crate::io::process::descendants(run.pid);
+            let found = self.processes.descendants(run.pid);
             let new: Vec<Process> = found.into_iter().filter(|p| run.tree.iter().all(|known| known.pid != p.pid)).collect();
             run.tree.extend(new);
         }

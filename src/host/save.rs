@@ -1,14 +1,15 @@
-//! The workers' jobs: handoffs, their transcripts, and the small files for scripts. The loop never waits for a disk, and a
+//! The workers' jobs: handoffs, their transcripts, and the small files for scripts. The loop waits for none of them, and a
 //! hand-over never for the copy of an earlier one's transcript.
 
 use std::panic::{AssertUnwindSafe, catch_unwind};
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 use super::Host;
 use super::drift;
 use super::log::log;
 use super::start::Ready;
 use super::watching::persons;
+use crate::core::claude::code::CodeDigest;
 use crate::core::config::GitPolicy;
 use crate::core::handoff::capture::{Capture, Lists, Origin};
 use crate::core::handoff::continuation::Continuation;
@@ -24,8 +25,10 @@ use crate::core::ids::{Channel, ConversationId, HandoffId};
 use crate::core::signal::current_session;
 use crate::core::supervisor::action::RestartBy;
 use crate::core::supervisor::event::Event;
+use crate::fs::paths::Paths;
 use crate::fs::store::{Keeping, Loaded, Store};
 use crate::fs::{atomic, registry};
+use crate::git::state::Limits;
 use crate::io::clock::Clock;
 use crate::io::process::start_time;
 use crate::io::worker::Worker;
@@ -93,12 +96,16 @@ pub(super) enum Done {
     Saved(Box<Frame>, Vec<String>),
     /// It is not.
     NotSaved(String),
+    /// The record for this call of PreCompact is saved, or why it is not.
+    Recorded(u64, Result<HandoffId, String>),
     /// Something that nobody waits for failed.
     Failed(String),
     /// What of a job could not be done and only costs itself, in sentences.
     Limited(Vec<String>),
     /// A copy of view `memory` was made, or what went wrong, in a sentence.
     Copied(PathBuf, Option<String>),
+    /// What runs code in the directories that Claude trusted when the session began.
+    Known(Vec<(PathBuf, CodeDigest)>),
     /// Something that nobody waits for is done.
     Quiet,
 }
@@ -115,9 +122,11 @@ impl Host {
                     self.write_views();
                 }
                 Done::NotSaved(error) => self.events.push_back(Event::SaveFailed { error }),
+                Done::Recorded(hook, saved) => self.record_settled(hook, saved),
                 Done::Failed(error) => log(error),
                 Done::Limited(failed) => self.events.extend(failed.into_iter().map(|what| Event::Limited { what })),
                 Done::Copied(copy, failed) => self.backed_up(&copy, failed),
+                Done::Known(dirs) => self.accepted.know(dirs),
                 Done::Quiet => {}
             }
         }
@@ -147,29 +156,19 @@ impl Host {
         }
     }
 
-    /// Collects what is known and has the worker save it.
-    pub(super) fn save(&mut self, by: RestartBy, claim_for: &ConversationId) {
-        let Some(conversation) = self.recorder.supervisor.conversation().cloned() else {
-            self.events.push_back(Event::SaveFailed { error: "no conversation is known".to_owned() });
-            return;
-        };
-        let draft = self.draft_text();
+    /// What is known of the conversation, for a record of it.
+    fn capture(&self, conversation: ConversationId, kind: Kind, reason: String) -> Capture {
         let supervisor = &self.recorder.supervisor;
         let empty = crate::core::claude::facts::Facts::new();
         let following = self.watching.following.as_ref();
         let facts = following.map_or(&empty, |f| &f.facts);
-        let transcript = following.and_then(|f| f.path()).map(|p| p.display().to_string()).unwrap_or_default();
         let origin = Origin {
             conversation,
             channel: self.channel.clone(),
-            kind: match by {
-                RestartBy::Level => Kind::Auto,
-                RestartBy::Signal => Kind::Signal,
-                RestartBy::Command => Kind::Manual,
-            },
+            kind,
             created_at: Clock::wall(),
             working_dir: self.dir.display().to_string(),
-            transcript: transcript.clone(),
+            transcript: following.and_then(|f| f.path()).map(|p| p.display().to_string()).unwrap_or_default(),
             session: Some(self.claim.name.clone()),
             pid: std::process::id(),
             predecessor: self.predecessor.clone(),
@@ -177,33 +176,66 @@ impl Host {
         let mut capture = Capture::new(origin, facts);
         capture.lists = Lists::of(&self.launch.config.handoff);
         let fill = supervisor.fill();
-        capture.situation.reason = self.wish.clone();
+        capture.situation.reason = reason;
         capture.situation.window = (fill.window > 0).then_some(fill.window);
-        capture.situation.draft = draft;
         capture.situation.moved_to = self.watching.moved_to.clone();
+        if capture.goal.is_none() {
+            capture.goal.clone_from(&self.watching.goal);
+        }
+        capture
+    }
+
+    /// Saves a record of what a compaction is about to shorten. It waits in the store for who looks for it; nobody is to go on from it.
+    pub(super) fn save_before_compaction(&mut self, hook: u64) {
+        let Some(conversation) = self.recorder.supervisor.conversation().cloned() else {
+            return self.record_settled(hook, Err("no conversation is known".to_owned()));
+        };
+        let mut capture = self.capture(conversation, Kind::Auto, "Claude was about to compact its context.".to_owned());
+        let (paths, dir, keeping) = (self.paths.clone(), self.dir.clone(), self.keeping());
+        let limits = Limits::of(&self.launch.config.handoff);
+        let job = move || {
+            complete(&mut capture, &paths, &dir, limits);
+            let saved = Store::open(&paths.claude).and_then(|store| store.save(capture, keeping));
+            saved.map(|saved| saved.id).map_err(|e| e.to_string())
+        };
+        let failed = |_| Err("the worker failed".to_owned());
+        let job = move || Done::Recorded(hook, catch_unwind(AssertUnwindSafe(job)).unwrap_or_else(failed));
+        if let Err(e) = self.worker.submit(job) {
+            self.record_settled(hook, Err(format!("the worker cannot be started: {e}")));
+        }
+    }
+
+    /// Collects what is known and has the worker save it.
+    pub(super) fn save(&mut self, by: RestartBy, claim_for: &ConversationId) {
+        let Some(conversation) = self.recorder.supervisor.conversation().cloned() else {
+            self.events.push_back(Event::SaveFailed { error: "no conversation is known".to_owned() });
+            return;
+        };
+        let draft = self.draft_text();
+        let kind = match by {
+            RestartBy::Level => Kind::Auto,
+            RestartBy::Signal => Kind::Signal,
+            RestartBy::Command => Kind::Manual,
+        };
+        let mut capture = self.capture(conversation, kind, self.wish.clone());
+        capture.situation.draft = draft;
+        let transcript = capture.origin.transcript.clone();
         let mut next = Vec::new();
         if let Words::Said(note) = std::mem::take(&mut self.words) {
             capture.summary = Some(note.text());
             next = note.next;
         }
-        self.requeue = persons(facts).map(str::to_owned).collect();
-        if capture.goal.is_none() {
-            capture.goal.clone_from(&self.watching.goal);
-        }
+        let following = self.watching.following.as_ref();
+        self.requeue = following.map(|f| persons(&f.facts).map(str::to_owned).collect()).unwrap_or_default();
         let viewed = self.makes_views();
         let (store, keeping, budget) = (self.paths.claude.clone(), self.keeping(), self.budget());
         let (claim, dir, paths) = (self.claim_for(claim_for), self.dir.clone(), self.paths.clone());
-        let limits = crate::git::state::Limits::of(&self.launch.config.handoff);
+        let limits = Limits::of(&self.launch.config.handoff);
         let copied = self.launch.config.handoff.copy_transcript && !transcript.is_empty();
         let raw = copied.then(|| PathBuf::from(transcript));
         let job = move || {
-            // The registry may have been changed since the session began.
-            if let Ok(channel) = registry::channel_of(&paths.claude, &dir) {
-                capture.origin.channel = channel;
-            }
+            complete(&mut capture, &paths, &dir, limits);
             let channel = capture.origin.channel.clone();
-            capture.git = crate::git::state::of_work(&dir, capture.situation.moved_to.as_deref(), limits);
-            capture.memory_keeper = crate::fs::servers::memory_keeper(&paths, &dir);
             let views = viewed.then(|| Material::of(&capture));
             let mark = Mark::of(&capture, &next);
             let saved = Store::open(&store).and_then(|store| {
@@ -360,6 +392,16 @@ impl Host {
             done.map_or_else(|e| Done::Failed(e.to_string()), |()| Done::Quiet)
         });
     }
+}
+
+/// What of a record asks the disk and git.
+fn complete(capture: &mut Capture, paths: &Paths, dir: &Path, limits: Limits) {
+    // The registry may have been changed since the session began.
+    if let Ok(channel) = registry::channel_of(&paths.claude, dir) {
+        capture.origin.channel = channel;
+    }
+    capture.git = crate::git::state::of_work(dir, capture.situation.moved_to.as_deref(), limits);
+    capture.memory_keeper = crate::fs::servers::memory_keeper(paths, dir);
 }
 
 /// For tests: a copy that takes as long as their file is there.

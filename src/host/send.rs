@@ -58,6 +58,11 @@ pub(super) struct Sends {
 }
 
 impl Sends {
+    /// Whether something is still to be typed for this connection.
+    pub fn has(&self, connection: u64) -> bool {
+        self.waiting.iter().any(|typing| typing.connection == connection)
+    }
+
     pub fn is_submitting(&self) -> bool {
         self.submitting.is_some()
     }
@@ -236,6 +241,7 @@ impl Host {
     /// Types what is due.
     pub(super) fn pump_sends(&mut self) {
         let now = self.clock.now();
+        let in_a_sequence = self.is_in_a_sequence(None);
         while let Some(typing) = self.sends.waiting.front_mut() {
             let (connection, request) = (typing.connection, typing.request);
             // Whoever asked is gone, and so is the wish.
@@ -249,7 +255,7 @@ impl Host {
                 continue;
             }
             let reads = self.run.as_ref().is_some_and(|run| !run.at_end && run.input.len() <= super::run::INPUT_HIGH);
-            if !reads || self.kept.must_wait() || self.sends.due > now {
+            if !reads || self.kept.must_wait() || self.sends.due > now || in_a_sequence {
                 return;
             }
             let (bytes, submit) = (typing.bytes, typing.submit);

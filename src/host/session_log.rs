@@ -1,14 +1,16 @@
 //! `auto-session.log` (`compat.session_log`): a line for what a decision means, appended by the worker.
 
+use std::borrow::Cow;
 use std::ffi::{OsStr, OsString};
 
 use super::Host;
 use super::save::Done;
+use crate::core::handoff::redact::redact_words;
 use crate::core::session_log::{About, lines};
 use crate::core::supervisor::Agent;
 use crate::core::supervisor::action::{Decision, DecisionKind};
 use crate::fs::views::append;
-use crate::io::clock::Clock;
+use crate::io::clock::{Clock, local};
 
 /// What the log says of the runs.
 #[derive(Debug, Default)]
@@ -23,8 +25,9 @@ impl Host {
     /// A run is about to be started with these arguments.
     pub(super) fn log_command(&mut self, args: &[OsString]) {
         let program = self.launch.program.as_os_str();
-        let words: Vec<_> = std::iter::once(program).chain(args.iter().map(OsString::as_os_str)).map(OsStr::to_string_lossy).collect();
-        self.runs.command = words.join(" ");
+        let words = std::iter::once(program).chain(args.iter().map(OsString::as_os_str));
+        let words: Vec<String> = words.map(OsStr::to_string_lossy).map(Cow::into_owned).collect();
+        self.runs.command = redact_words(&words).join(" ");
     }
 
     pub(super) fn log_decision(&mut self, decision: &Decision) {
@@ -43,11 +46,15 @@ impl Host {
             restarts: self.recorder.supervisor.restarts(),
             code: self.last_end.map_or(0, |end| end.code()),
         };
-        let text = lines(Clock::wall(), decision, &about);
-        if text.is_empty() {
+        let (at, lines) = (Clock::wall(), lines(decision, &about));
+        if lines.is_empty() {
             return;
         }
         let path = self.paths.session_log();
-        self.do_quietly(move || append(&path, &text).map_or_else(|e| Done::Failed(e.to_string()), |()| Done::Quiet));
+        self.do_quietly(move || {
+            let at = local(at);
+            let text: String = lines.iter().map(|line| format!("[{at}] {line}\n")).collect();
+            append(&path, &text).map_or_else(|e| Done::Failed(e.to_string()), |()| Done::Quiet)
+        });
     }
 }

@@ -7,9 +7,11 @@ use super::run::Run;
 use super::terminals::ANSWER_MS;
 use super::{Host, repaint};
 use crate::core::claude::view::{BoxMode, Rules, ScreenText, TitleState, View};
+use crate::core::ids::HandoffId;
 use crate::core::supervisor::Agent;
+use crate::core::supervisor::action::RestartBy;
 use crate::core::supervisor::event::Event;
-use crate::core::supervisor::phase::{Phase, StopStep};
+use crate::core::supervisor::phase::{Phase, StopFor, StopStep};
 use crate::core::supervisor::shown::{PromptBox, ScreenFacts};
 use crate::core::time::Stamp;
 use crate::screen::{Attr, Identity, Mode, Screen};
@@ -54,12 +56,25 @@ impl Host {
     pub(super) fn going_on(&self) -> String {
         let supervisor = &self.recorder.supervisor;
         let fill = supervisor.fill();
-        let full = if fill.tokens > 0 { format!("context {} % full, ", fill.percent()) } else { String::new() };
-        let into = match (&self.frame, supervisor.active_handoff()) {
-            (Some(frame), Some(id)) if frame.id == *id => format!("handing over as {id}"),
-            _ => "starting afresh".to_owned(),
+        // A person who asks for it knows why.
+        let full = match self.wished_by {
+            Some(RestartBy::Level) if fill.is_by_size(&supervisor.levels()) => format!("transcript of {} KiB, ", fill.bytes / 1024),
+            Some(RestartBy::Level) if fill.tokens > 0 => format!("context {} % full, ", fill.percent()),
+            _ => String::new(),
+        };
+        let into = match self.next_handoff() {
+            Some(id) => format!("handing over as {id}"),
+            None => "starting afresh".to_owned(),
         };
         format!("\r\x1b[2mhopty: {full}{into}\x1b[0m\r\n\r\n{}", self.printed_between())
+    }
+
+    /// The handoff from which the run goes on that is about to be started.
+    pub(super) fn next_handoff(&self) -> Option<&HandoffId> {
+        match self.phase() {
+            Phase::Stopping { why: StopFor::Restart { plan, .. }, .. } => plan.handoff.as_ref(),
+            _ => None,
+        }
     }
 
     /// Takes Claude's prompt box and what stands below it off the primary screen, so that the next run begins where it
@@ -186,7 +201,8 @@ impl Host {
             || !self.hooks.is_empty()
             || self.waits.for_state()
             || self.sends.is_submitting()
-            || self.recorder.supervisor.is_halted();
+            || self.recorder.supervisor.is_halted()
+            || self.recorder.supervisor.watches_mode(self.clock.now());
         let told = self.run.as_ref().is_some_and(|run| run.facts.dialog.is_some());
         if matters || told {
             self.look_at_screen();
@@ -200,10 +216,13 @@ impl Host {
         }
         let delivering = matches!(self.phase(), Phase::Delivering { .. });
         let types = delivering || self.sends.is_submitting();
+        // Nothing may be pasted into the middle of a key.
+        let in_a_sequence = self.is_in_a_sequence(None);
         let now = self.clock.now();
         // What a run that has ended shows is not what the next one shows.
         let Some(run) = self.run.as_mut().filter(|run| !run.at_end) else { return };
-        let unread = types && (!run.input.is_empty() || run.pty.unread() || (!delivering && self.kept.deadline().is_some()));
+        let unread =
+            types && (in_a_sequence || !run.input.is_empty() || run.pty.unread() || (!delivering && self.kept.deadline().is_some()));
         let changed = run.model.revision() != run.seen && now >= run.looked.after(LOOK_MS);
         if !changed && unread == run.facts.unread {
             return;
@@ -212,13 +231,13 @@ impl Host {
         run.seen = run.model.revision();
         run.looked = now;
         // What nobody can read any more says nothing: a dialog that stood there is not known to stand there.
-        let view = self.view().unwrap_or(View { prompt_box: None, dialog: None, busy_hint: None, title_state: TitleState::Unknown });
+        let view = self.view().unwrap_or_default();
         let sent = self.sends.text().filter(|_| !delivering).map(str::to_owned);
         let expected = sent.or_else(|| self.frame.as_ref().and_then(|frame| frame.typed.clone()));
         let prompt = match &view.prompt_box {
             None => PromptBox::None,
             Some(shown) if expected.as_ref().is_some_and(|text| shown.holds(text)) => PromptBox::Ours,
-            Some(shown) if shown.text.is_empty() && shown.mode == BoxMode::Prompt => PromptBox::Empty,
+            Some(shown) if shown.text.is_empty() && shown.mode == BoxMode::Prompt && !in_a_sequence => PromptBox::Empty,
             Some(_) => PromptBox::Draft,
         };
         let title_busy = match view.title_state {
@@ -227,7 +246,7 @@ impl Host {
             TitleState::Unknown => None,
         };
         let dialog = view.dialog.map(|dialog| dialog.name);
-        let facts = ScreenFacts { prompt, dialog, paste, unread, busy: view.busy_hint, title_busy };
+        let facts = ScreenFacts { prompt, dialog, paste, unread, busy: view.busy_hint, title_busy, mode: view.mode };
         let Some(run) = &mut self.run else { return };
         if facts != run.facts {
             run.facts = facts.clone();

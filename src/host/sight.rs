@@ -92,6 +92,14 @@ impl Host {
         }
     }
 
+    /// Whether what happens to this client is meant for the program: it leads, or it may type and nobody else is there. Any other
+    /// only watches.
+    pub(super) fn is_in_charge(&self, id: u64) -> bool {
+        let clients = || self.connections.iter().filter_map(|(id, c)| Some((*id, c.client.as_ref().filter(|c| !c.leaving)?)));
+        let may_type = clients().any(|(client, c)| client == id && !c.read_only);
+        may_type && (self.leader == Some(id) || clients().count() == 1)
+    }
+
     /// Takes everything off a client's terminal, and gives what that took. If it got the child's bytes it has seen all of them.
     pub(super) fn put_away(&mut self, id: u64) -> Vec<u8> {
         let client = self.connections.get(&id).and_then(|c| c.client.as_ref());

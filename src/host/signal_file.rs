@@ -8,10 +8,11 @@ use std::path::{Path, PathBuf};
 use super::Host;
 use crate::core::config::View;
 use crate::core::handoff::views::{orchestrator, state_yaml};
-use crate::core::signal::{MAX_BYTES, RestartFile, SignalFile};
+use crate::core::signal::{MAX_BYTES, NamedDir, RestartFile, SignalFile};
 use crate::core::supervisor::event::Event;
-use crate::fs::{atomic, session, views};
+use crate::fs::{atomic, session, trust, views};
 use crate::io::clock::Clock;
+use crate::safe_file::{self, FileRule, SafeFileError};
 
 /// The longest `state.yaml` that is looked at, in bytes.
 const MAX_STATE: u64 = 64 << 10;
@@ -71,33 +72,37 @@ impl Host {
         if self.watching.signals.seen(which).replace(seen) == Some(seen) {
             return;
         }
-        let file = if meta.is_file() && meta.len() <= MAX_BYTES as u64 && meta.uid() == nix::unistd::geteuid().as_raw() {
-            let content = std::fs::read(&path).unwrap_or_default();
-            match which {
+        let file = match safe_file::read(&path, FileRule::own(MAX_BYTES as u64)) {
+            // Gone since the look: what comes in its place is looked at then.
+            Ok(None) => {
+                *self.watching.signals.seen(which) = None;
+                return;
+            }
+            Ok(Some(content)) => match which {
                 SignalFile::RestartSession => RestartFile::parse(&content),
                 SignalFile::HandoffRequested => match orchestrator::read(&content) {
                     Some(file) => file,
                     // hopty's own.
                     None => return,
                 },
-            }
-        } else {
-            let reason = if meta.is_file() { "it is too large or belongs to somebody else" } else { "it is no regular file" };
-            RestartFile::Malformed { reason: reason.to_owned() }
+            },
+            Err(error) => RestartFile::Malformed { reason: refusal(&error).to_owned() },
         };
+        let file = resolved(file);
         let fresh = self.is_fresh(&meta);
         let dir = match &file {
             RestartFile::Named { dir, .. } => dir.clone(),
             RestartFile::Bare { dir } => Some(dir.clone()),
             RestartFile::Requested { .. } | RestartFile::Malformed { .. } => None,
         };
-        let dir_ok = dir.as_deref().is_some_and(|dir| self.may_start_in(Path::new(dir)));
+        let dir = dir.as_deref().map(|dir| self.named_dir(Path::new(dir)));
+        let dir_ok = matches!(dir, Some(NamedDir::Own | NamedDir::Trusted));
         let sessions = match &file {
             RestartFile::Bare { dir } => self.sessions_in(Path::new(dir)),
             RestartFile::Requested { .. } => self.sessions_in(&self.dir),
             _ => 1,
         };
-        self.events.push_back(Event::Signal { file, fresh, sessions, dir_ok });
+        self.events.push_back(Event::Signal { file, fresh, sessions, dir_ok, dir });
     }
 
     /// Whether an orchestrator's task is completed. What says so since before this session is of another task.
@@ -123,18 +128,20 @@ impl Host {
         written + 20 >= self.began.0 && written <= Clock::wall().0 + 2000
     }
 
-    /// A directory of a signal is taken only if it exists, is the person's, and Claude already trusts it (DESIGN 6.5).
-    fn may_start_in(&self, dir: &Path) -> bool {
-        if dir == self.dir {
-            return true;
+    /// What a directory is that a signal names. Another one than the session's own is taken only if it is the person's and
+    /// Claude trusts it (DESIGN 6.5).
+    fn named_dir(&self, dir: &Path) -> NamedDir {
+        let Ok(real) = dir.canonicalize() else { return NamedDir::Missing };
+        if self.dir.canonicalize().is_ok_and(|own| own == real) {
+            return NamedDir::Own;
         }
-        let own = std::fs::metadata(dir).is_ok_and(|m| m.is_dir() && m.uid() == nix::unistd::geteuid().as_raw());
-        let Ok(real) = dir.canonicalize() else { return false };
-        let trusted = std::fs::read(self.paths.claude_json())
-            .ok()
-            .and_then(|text| serde_json::from_slice::<serde_json::Value>(&text).ok())
-            .is_some_and(|state| state["projects"][real.to_string_lossy().as_ref()]["hasTrustDialogAccepted"] == true);
-        own && trusted
+        match std::fs::metadata(&real) {
+            Ok(meta) if !meta.is_dir() => NamedDir::Missing,
+            Ok(meta) if meta.uid() != nix::unistd::geteuid().as_raw() => NamedDir::Foreign,
+            Ok(_) if trust::is_trusted(&self.paths, &real) => NamedDir::Trusted,
+            Ok(_) => NamedDir::Untrusted,
+            Err(_) => NamedDir::Missing,
+        }
     }
 
     /// How many live sessions run in `dir`, this one included.
@@ -142,8 +149,11 @@ impl Host {
         let Ok(dir) = dir.canonicalize() else { return 0 };
         let live = session::list(&self.paths).into_iter().filter(|(name, alive)| {
             *alive
-                && (name == &self.claim.name && self.dir == dir
-                    || name != &self.claim.name && super::report::dir_of(&self.paths.session(name)).as_deref() == Some(dir.as_path()))
+                && match name == &self.claim.name {
+                    true => Some(self.dir.clone()),
+                    false => super::report::dir_of(&self.paths.session(name)),
+                }
+                .is_some_and(|of| of.canonicalize().is_ok_and(|of| of == dir))
         });
         u32::try_from(live.count()).unwrap_or(u32::MAX)
     }
@@ -157,6 +167,24 @@ impl Host {
             *seen = None;
         }
     }
+}
+
+/// Why a signal file is not read, for a sentence about it.
+fn refusal(error: &SafeFileError) -> &'static str {
+    match error {
+        SafeFileError::Link(_) | SafeFileError::Kind { .. } => "it is no regular file",
+        SafeFileError::Foreign(_) | SafeFileError::Writable(_) | SafeFileError::TooLong { .. } => {
+            "it is too large or belongs to somebody else"
+        }
+        SafeFileError::Io { .. } => "it cannot be read",
+    }
+}
+
+/// The same with the directory that it names resolved now: a link may lead elsewhere by the time of the restart.
+fn resolved(file: RestartFile) -> RestartFile {
+    let RestartFile::Named { conversation, dir: Some(dir) } = file else { return file };
+    let real = Path::new(&dir).canonicalize().ok().and_then(|real| real.into_os_string().into_string().ok());
+    RestartFile::Named { conversation, dir: Some(real.unwrap_or(dir)) }
 }
 
 /// Inode, time, its nanoseconds, and length.

@@ -5,16 +5,17 @@ use std::ffi::OsString;
 use std::io::{self, BufRead, BufReader, Write};
 use std::os::fd::{AsFd, AsRawFd, RawFd};
 use std::os::unix::ffi::{OsStrExt, OsStringExt};
-use std::os::unix::fs::OpenOptionsExt;
 use std::os::unix::net::UnixStream;
 use std::path::PathBuf;
 use std::sync::Arc;
+use std::time::Duration;
 
 use nix::libc;
 use serde::{Deserialize, Serialize};
 
-use super::Host;
 use super::connection::Connection;
+use super::peer::{HOST_NAMES, Peer};
+use super::{Host, place};
 use crate::core::claude::offers::Offers;
 use crate::core::config::Config;
 use crate::core::ids::SessionName;
@@ -23,10 +24,12 @@ use crate::core::supervisor::Agent;
 use crate::core::supervisor::event::Event;
 use crate::core::terminal::{Ahead, Modes, Size};
 use crate::fs::paths::Paths;
-use crate::fs::session::{self, SessionError};
 use crate::io::{fd, inherited, process, signals};
 use crate::ipc::stream::Stream;
 use crate::pty::spawn::{Errors, Program};
+
+/// How long a session without a terminal waits for its file to be there.
+const FIRST_WRITES: Duration = Duration::from_millis(500);
 
 /// What the first conversation begins from.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
@@ -76,6 +79,9 @@ pub struct Launch {
     pub signals: SignalState,
     /// Where its errors go.
     pub errors: ErrorOutput,
+    /// Why the person's state directory cannot be used, where that is known already.
+    #[serde(default)]
+    pub unplaced: Option<String>,
 }
 
 /// What every run gets that the host itself was only lent. Whoever asked for a session without a terminal may wait for the
@@ -111,7 +117,7 @@ impl Lent {
             Agent::Claude => path.clone().into(),
         };
         let (descriptors, errors) = (self.descriptors.clone(), self.errors.clone());
-        Program { path, name, args, env, dir, signals: launch.signals, descriptors, errors }
+        Program { path, name, args, env, dir, signals: launch.signals, descriptors, errors, umask: inherited::umask() }
     }
 }
 
@@ -126,6 +132,9 @@ pub enum Ready {
         /// What the person is told before the program draws, a line each.
         #[serde(default)]
         told: Vec<String>,
+        /// The state directory of a session that has one of its own.
+        #[serde(default)]
+        state: Option<String>,
     },
     /// It does not.
     Failed {
@@ -196,7 +205,9 @@ pub fn main(socket: UnixStream) -> i32 {
 /// stack for as long as the session lives.
 #[inline(never)]
 fn up(socket: UnixStream) -> Result<Box<Host>, i32> {
-    process::call_oneself(c"hopty-host");
+    process::call_oneself(HOST_NAMES.0);
+    // It will hold the terminal that Claude reads from, and people's terminals.
+    process::close_to_others();
     let descriptors = inherited::descriptors();
     // SAFETY: a new session; fails only for a group leader, which a forked process is not.
     unsafe { libc::setsid() };
@@ -227,10 +238,18 @@ fn up(socket: UnixStream) -> Result<Box<Host>, i32> {
             unsafe { libc::dup2(null.as_raw_fd(), n) };
         }
     }
+    if launch.agent == Agent::Plain {
+        process::call_oneself(HOST_NAMES.1);
+    }
     let detached = launch.detached;
     match begin(launch, args, lent) {
         Ok(mut host) => {
-            tell(&socket, &Ready::Up { name: host.name().clone(), told: std::mem::take(&mut host.told) });
+            if detached {
+                // Whoever started it may ask for it by its directory at once.
+                host.record.flush(FIRST_WRITES);
+            }
+            let state = host.private.as_ref().map(|_| host.paths.state.to_string_lossy().into_owned());
+            tell(&socket, &Ready::Up { name: host.name().clone(), told: std::mem::take(&mut host.told), state });
             if !detached {
                 host.expect(socket);
             }
@@ -251,20 +270,19 @@ fn tell(mut socket: &UnixStream, ready: &Ready) {
 
 #[inline(never)]
 fn begin(launch: Launch, args: Vec<OsString>, lent: Lent) -> Result<Box<Host>, Ready> {
-    let Some(paths) = Paths::from_env(|name| std::env::var_os(name)) else {
-        return Err(Ready::failed(125, "HOME is not set to an absolute path", "hopty keeps its sessions below it"));
-    };
-    let unusable = |e: SessionError| {
-        let code = if matches!(e, SessionError::Taken(_)) { 1 } else { 125 };
-        Ready::failed(code, format!("{}: {e}", launch.name), e.hint())
-    };
-    session::prepare(&paths).map_err(unusable)?;
-    let claim = session::claim(&paths, &launch.name, launch.numbered).map_err(unusable)?;
-    if let Ok(log) = std::fs::File::options().create(true).append(true).mode(0o600).open(claim.dir.join("host.log")) {
-        // SAFETY: standard error is this process's own.
-        unsafe { libc::dup2(log.as_raw_fd(), 2) };
+    let paths = Paths::from_env(|name| std::env::var_os(name)).unwrap_or_else(|| Paths::nowhere(|name| std::env::var_os(name)));
+    let place = place::find(&paths, &launch)?;
+    super::log::to(&place.claim.dir);
+    Host::begin(launch, args, lent, place)
+}
+
+/// What to do about an exit code of a start that failed.
+pub(super) fn start_hint(code: u8) -> &'static str {
+    match code {
+        127 => "check the name and PATH",
+        126 => "check that the file is a program, is executable (chmod +x) and that its interpreter exists",
+        _ => "",
     }
-    Host::begin(launch, args, lent, paths, claim)
 }
 
 impl Host {
@@ -275,8 +293,8 @@ impl Host {
         self.next_id += 1;
         let (pid, _) = stream.peer().unwrap_or_default();
         let mut connection = Connection::new(stream, pid, self.clock.now());
-        // The two know each other.
-        connection.greeted = true;
+        // The two know each other, and it was there before the child.
+        (connection.greeted, connection.peer) = (true, Some(Peer::Person));
         self.connections.insert(id, Box::new(connection));
         self.launcher = Some(id);
     }
@@ -291,7 +309,7 @@ impl Host {
             (Some(id), _) => Some(id),
             (None, Some(id)) if !self.own.forks => Some(id),
             _ if self.own.picks_conversation => None,
-            _ => Some(super::fresh_id()),
+            _ => Some(fresh_id()),
         };
         let id = match self.launch.handoff.clone() {
             Begin::From(id) if claude => Some(Some(id)),
@@ -307,11 +325,16 @@ impl Host {
                 return Err(Ready::failed(2, "--handoff begins a new conversation", hint));
             }
         };
-        self.first_conversation.clone_from(&conversation);
-        self.events.push_back(Event::Start { conversation, next: super::fresh_id(), handoff });
+        self.events.push_back(Event::Start { conversation, next: fresh_id(), handoff });
         if let Some(what) = self.launch.offers.limited.clone() {
             self.events.push_back(Event::Limited { what });
         }
         Ok(())
     }
+}
+
+/// A new conversation id.
+pub(super) fn fresh_id() -> crate::core::ids::ConversationId {
+    let text = uuid::Uuid::new_v4().to_string();
+    text.parse().unwrap_or_else(|_| unreachable!("a version 4 UUID is a conversation id"))
 }

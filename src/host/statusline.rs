@@ -14,13 +14,12 @@ use crate::core::claude::args::Facts as OwnArgs;
 use crate::core::claude::settings::{Given, given, merge};
 use crate::core::claude::statusline::StatusLine;
 use crate::core::time::Stamp;
-use crate::fs::atomic;
 use crate::fs::paths::Paths;
 use crate::io::clock::Clock;
 
-/// The file for `--settings` of this session's launches, and the person's own status line written where `hopty statusline` finds it.
-/// `None`: nothing is added, because a project brings a status line of its own, which Claude runs only when it is trusted.
-pub(super) fn settings(paths: &Paths, project: &Path, own: &OwnArgs, session: &Path) -> Option<String> {
+/// The `--settings` of a launch: the person's own, with `hopty statusline` in front of the status line that they have. `None`:
+/// nothing is added, because a project brings a status line of its own, which Claude runs only when it is trusted.
+pub(super) fn settings(paths: &Paths, project: &Path, own: &OwnArgs) -> Option<String> {
     let [user, shared, local] = paths.claude_settings(project);
     let object = |path: &Path| -> Map<String, Value> {
         read_settings(path).and_then(|text| serde_json::from_str(&text).ok()).unwrap_or_default()
@@ -31,7 +30,7 @@ pub(super) fn settings(paths: &Paths, project: &Path, own: &OwnArgs, session: &P
     let given_text = match own.settings.as_deref() {
         None => None,
         Some(value) if given(value) == Given::Inline => Some(value.to_owned()),
-        Some(path) => Some(read_settings(Path::new(path))?),
+        Some(path) => Some(read_settings(&project.join(path))?),
     };
     let mut flag: Map<String, Value> = match &given_text {
         None => Map::new(),
@@ -39,20 +38,12 @@ pub(super) fn settings(paths: &Paths, project: &Path, own: &OwnArgs, session: &P
     };
     let theirs = flag.remove("statusLine").or_else(|| object(&user).remove("statusLine"));
     let mut ours = theirs.as_ref().and_then(Value::as_object).cloned().unwrap_or_default();
+    let command = theirs.as_ref().and_then(|theirs| theirs.get("command")?.as_str()).unwrap_or_default();
     ours.insert("type".to_owned(), json!("command"));
-    ours.insert("command".to_owned(), json!(plugin::statusline_command(&plugin::this_binary())));
-    if let Some(theirs) = theirs {
-        atomic::write(&session.join("statusline.json"), theirs.to_string().as_bytes()).ok()?;
-    } else {
-        let _ = std::fs::remove_file(session.join("statusline.json"));
-    }
+    ours.insert("command".to_owned(), json!(plugin::statusline_command(&plugin::this_binary(), command)));
     let additions = Map::from_iter([("statusLine".to_owned(), Value::Object(ours))]);
     let flag = given_text.map(|_| Value::Object(flag).to_string());
-    let merged = merge(flag.as_deref(), &additions).ok().flatten()?;
-    // A file, because arguments can be read by everybody and are limited in length.
-    let file = session.join("settings.json");
-    atomic::write(&file, merged.as_bytes()).ok()?;
-    Some(file.display().to_string())
+    merge(flag.as_deref(), &additions).ok().flatten()
 }
 
 impl Host {

@@ -9,11 +9,12 @@ use super::run::Run;
 use super::sight::{STALL_MS, Sight};
 use super::{Host, repaint, report};
 use crate::core::process::Signal;
+use crate::core::supervisor::event::Coming;
 use crate::core::supervisor::phase::Cause;
 use crate::core::time::Stamp;
 use crate::io::fd::read_some;
 use crate::io::poll::Ready as Readiness;
-use crate::io::process::{Stat, StatFile};
+use crate::io::process::StatFile;
 use crate::ipc::frame::{Frame, MAX_PAYLOAD, tag};
 use crate::screen::Screen;
 use crate::tty::handed::{Handed, Spare};
@@ -131,9 +132,8 @@ impl Host {
         if let Some(connection) = self.connections.get_mut(&id).filter(|c| !c.is_relayed()) {
             connection.frame(tag::TAKEN, &[]);
         }
-        // It stopped while the terminal was on its way, and nobody could be told.
-        if self.run.as_ref().is_some_and(|run| run.end.is_none() && Stat::of(run.pid).is_some_and(|stat| stat.state == b'T')) {
-            self.suspend_leader();
+        if self.run.as_ref().is_some_and(|run| run.end.is_none() && self.processes.is_stopped(run.pid)) {
+            self.meets_stopped_program(id);
         }
         // The program ended before its first client was here.
         if self.exit.is_some() {
@@ -143,12 +143,22 @@ impl Host {
         }
     }
 
+    /// A client comes while the program is stopped. Who joins continues it; what it started, or came back to, stopped while the
+    /// terminal was on its way, when nobody could be told.
+    fn meets_stopped_program(&mut self, id: u64) {
+        let comes = self.client_mut(id).map(|client| (client.how, client.returns));
+        match comes {
+            Some((Coming::Joins, false)) => self.signal_child(Signal(nix::libc::SIGCONT), true),
+            Some((Coming::Watches, false)) | None => {}
+            Some(_) => self.suspend_leader(),
+        }
+    }
+
     /// Shows a client what it has missed: the bytes as they came where all of them are still there, else the picture.
     fn welcome(&mut self, id: u64) {
-        let first = !self.launch.detached;
         let Some(client) = self.client_mut(id) else { return };
         let (returns, redo) = (client.returns, client.redo.take());
-        let first = first && client.number == 1 && !returns;
+        let first = client.how == Coming::Starts && client.number == 1 && !returns;
         if !self.admit(id) {
             return;
         }
@@ -257,6 +267,7 @@ impl Host {
     /// The client is raw and in the foreground again. After a release it hands its terminal over anew and the child goes
     /// on; after a stop from outside the shell has written on the screen, which is drawn again.
     pub(super) fn resume(&mut self, id: u64) {
+        let in_charge = self.is_in_charge(id);
         let Some(client) = self.client_mut(id) else { return };
         if client.leaving {
             return;
@@ -265,7 +276,9 @@ impl Host {
             Via::Released => {
                 client.via = Via::Waiting;
                 client.returns = true;
-                self.signal_child(Signal(nix::libc::SIGCONT), true);
+                if in_charge {
+                    self.signal_child(Signal(nix::libc::SIGCONT), true);
+                }
             }
             Via::Terminal(_) | Via::Relay(_) if !client.gets_bytes() => {
                 client.paused = None;
@@ -345,6 +358,7 @@ impl Host {
         if !ended && client.asked.is_some_and(|until| now < until) {
             return;
         }
+        client.asked = None;
         let usable = client.may_use_terminal(now);
         if let Via::Terminal(terminal) = &client.via {
             if usable && client.out.flush(terminal).is_err() {
@@ -381,13 +395,13 @@ impl Host {
         connection.close(now, BYE_MS);
         self.unlead(id);
         if !ended {
-            self.detached(number, why);
+            self.detached(number, why, false);
         }
     }
 
     /// A client's terminal went away, or the client was told so by SIGHUP: the session goes on without it.
     pub(super) fn hung_up(&mut self, id: u64) {
-        let now = self.clock.now();
+        let (now, in_charge) = (self.clock.now(), self.is_in_charge(id));
         self.put_away(id);
         let Some(connection) = self.connections.get_mut(&id) else { return };
         let Some(client) = &mut connection.client else { return };
@@ -407,6 +421,6 @@ impl Host {
         connection.frame(tag::BYE, br#"{"why":"detached","exit":null,"message":"hangup"}"#);
         connection.close(now, STUCK_LEAVE_MS);
         self.unlead(id);
-        self.detached(number, "hangup");
+        self.detached(number, "hangup", in_charge);
     }
 }

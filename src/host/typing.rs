@@ -4,7 +4,7 @@ use crate::core::input::{Classifier, Piece};
 use crate::core::supervisor::event::KeyClass;
 use crate::core::time::Stamp;
 
-/// Typed bytes of one client are reported to the supervisor at most this often, in ms; a Ctrl+C at once.
+/// Typed bytes of one client are reported to the supervisor at most this often, in ms; a Ctrl+C and a Shift+Tab at once.
 const REPORT_MS: u64 = 250;
 
 /// What is known of one client's input.
@@ -17,6 +17,10 @@ pub(super) struct Typing {
     /// Bytes that went nowhere yet, because what they are is not known, and the offset behind them.
     pub pending: Vec<u8>,
     pub offset: u64,
+    /// The first bytes of a sequence that the child was given before the rest came, and the run that has them.
+    pub head: Option<(u32, Vec<u8>)>,
+    /// What was typed while another client was in the middle of a sequence.
+    pub behind: Vec<u8>,
     /// The prefix key was pressed: the next key is an order.
     pub armed: bool,
 }
@@ -24,7 +28,16 @@ pub(super) struct Typing {
 impl Typing {
     pub fn new(prefix: Option<u8>) -> Self {
         let classifier = Classifier::with_prefix(prefix);
-        Typing { classifier, unflushed: None, reported: None, pending: Vec::new(), offset: 0, armed: false }
+        Typing {
+            classifier,
+            unflushed: None,
+            reported: None,
+            pending: Vec::new(),
+            offset: 0,
+            head: None,
+            behind: Vec::new(),
+            armed: false,
+        }
     }
 
     /// Takes the bytes of a piece that went nowhere yet, and says whether these are all of it.
@@ -34,10 +47,21 @@ impl Typing {
         (given <= piece.range.start, self.pending.drain(..length).collect())
     }
 
+    /// Everything that went nowhere yet was given to this run: what of it has no label is the head of a sequence.
+    pub fn take_pending(&mut self, run: u32) -> Vec<u8> {
+        let bytes = std::mem::take(&mut self.pending);
+        let unlabelled = usize::try_from(self.classifier.pending()).unwrap_or(usize::MAX);
+        let mut head = self.head.take().map(|(_, head)| head).unwrap_or_default();
+        head.extend_from_slice(&bytes);
+        let head = head.split_off(head.len().saturating_sub(unlabelled));
+        self.head = (!head.is_empty()).then_some((run, head));
+        bytes
+    }
+
     /// Whether the supervisor is to hear of such keys now.
     pub fn is_news(&mut self, class: KeyClass, now: Stamp) -> bool {
         let again = self.reported.is_some_and(|(c, at)| c == class && now.since(at) < REPORT_MS);
-        if class != KeyClass::Interrupt && again {
+        if !matches!(class, KeyClass::Interrupt | KeyClass::Mode) && again {
             return false;
         }
         self.reported = Some((class, now));

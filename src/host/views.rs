@@ -150,8 +150,7 @@ impl Host {
     /// What stands between two runs, below hopty's one line: the banner of source document 001, the boxes of 002.
     pub(super) fn printed_between(&self) -> String {
         let mut text = String::new();
-        let active = self.recorder.supervisor.active_handoff();
-        let frame = self.frame.as_ref().filter(|frame| Some(&frame.id) == active);
+        let frame = self.frame.as_ref().filter(|frame| Some(&frame.id) == self.next_handoff());
         if let Some(of) = frame.and_then(|frame| frame.views.as_ref()).filter(|_| self.prints_boxes()) {
             text.push_str(&boxes::handing_over(of));
             text.push_str(&boxes::resuming(&of.state.id, &of.state.context.current_objective, of.phases));

@@ -34,6 +34,11 @@ struct Waiting {
 pub(super) struct Waits(Vec<Waiting>);
 
 impl Waits {
+    /// Whether this connection waits.
+    pub fn has(&self, connection: u64) -> bool {
+        self.0.iter().any(|waiting| waiting.connection == connection)
+    }
+
     /// Whether somebody waits for what Claude does, so that its screen is to be read.
     pub fn for_state(&self) -> bool {
         self.0.iter().any(|waiting| !matches!(waiting.wanted.wanted, WaitFor::Exit | WaitFor::Text))

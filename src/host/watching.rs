@@ -9,7 +9,6 @@ use crate::core::claude::args::Facts as OwnArgs;
 use crate::core::claude::facts::Facts;
 use crate::core::claude::lines::LineSplitter;
 use crate::core::claude::model::Model;
-use crate::core::claude::settings::{CodeDigest, Role, SettingsFile};
 use crate::core::claude::statusline::StatusLine;
 use crate::core::claude::tasks::Tasks;
 use crate::core::context::Fill;
@@ -22,13 +21,12 @@ use crate::core::time::Stamp;
 use crate::fs::paths::Paths;
 use crate::fs::tail::{Found, Tail};
 use crate::fs::watch::{Watcher, pause};
+use crate::safe_file::{self, FileRule};
 
 /// How often the transcript is looked at while a hook waits for its lines, in ms: Claude's own flush comes every 100.
 const AWAIT_LOOK_MS: u64 = 5;
 /// Bytes of the transcript that are read in one turn of the loop, so that keys never wait for a large file.
 const SLICE: usize = 1 << 18;
-/// The largest file that is compared with its state at launch, in bytes; Claude's own state grows to some megabytes.
-const MAX_STATE: u64 = 64 << 20;
 
 /// A conversation's transcript.
 #[derive(Debug)]
@@ -103,8 +101,6 @@ pub(super) struct Watching {
     sessions_file: Option<PathBuf>,
     said: Option<Said>,
     pub signals: super::signal_file::Signals,
-    project: PathBuf,
-    launch_settings: CodeDigest,
     pub own: OwnArgs,
     claude: bool,
     needs_poll: bool,
@@ -116,7 +112,7 @@ pub(super) struct Watching {
 }
 
 impl Watching {
-    pub fn new(paths: &Paths, dir: &Path, own: &OwnArgs, claude: bool) -> Self {
+    pub fn new(paths: &Paths, own: &OwnArgs, claude: bool) -> Self {
         let mut watching = Watching {
             watcher: polling::watcher(),
             following: None,
@@ -131,8 +127,6 @@ impl Watching {
             sessions_file: None,
             said: None,
             signals: super::signal_file::Signals::default(),
-            project: dir.to_owned(),
-            launch_settings: CodeDigest::default(),
             own: own.clone(),
             claude,
             needs_poll: false,
@@ -141,7 +135,6 @@ impl Watching {
             looked: Stamp(0),
         };
         if claude {
-            watching.launch_settings = watching.settings(paths);
             watching.watch_dir(&paths.claude.clone());
         }
         watching.watcher.add(&paths.run());
@@ -191,39 +184,6 @@ impl Watching {
     pub fn polls(&self) -> bool {
         self.needs_poll || self.watcher.is_blind()
     }
-
-    /// What runs code in the settings that Claude reads for this project.
-    fn settings(&self, paths: &Paths) -> CodeDigest {
-        let [user, project, local] = paths.claude_settings(&self.project);
-        let state = paths.claude_json();
-        let mcp = self.project.join(".mcp.json");
-        let here = self.project.to_string_lossy().into_owned();
-        let mut texts = Vec::new();
-        let mut add = |name: &str, path: &Path, role| {
-            if let Some(text) = bounded(path, MAX_STATE) {
-                texts.push((name.to_owned(), text, role));
-            }
-        };
-        add("~/.claude/settings.json", &user, Role::Settings);
-        add(".claude/settings.json", &project, Role::Settings);
-        add(".claude/settings.local.json", &local, Role::Settings);
-        add(".mcp.json", &mcp, Role::Mcp);
-        add(".claude.json", &state, Role::State { project: &here });
-        for path in self.own.settings.iter().filter(|value| !value.trim_start().starts_with('{')) {
-            add("--settings", Path::new(path), Role::Settings);
-        }
-        for path in self.own.mcp_configs.iter().filter(|value| !value.trim_start().starts_with('{')) {
-            add("--mcp-config", Path::new(path), Role::Mcp);
-        }
-        let files: Vec<SettingsFile<'_>> = texts.iter().map(|(name, text, role)| SettingsFile { name, role: *role, text }).collect();
-        CodeDigest::of(&files)
-    }
-
-    /// What changed in them since launch.
-    pub fn settings_changed(&self, paths: &Paths) -> Vec<String> {
-        let changes = self.launch_settings.changes(&self.settings(paths));
-        changes.into_iter().map(|(key, change)| format!("{key} {}", change.word())).collect()
-    }
 }
 
 impl Host {
@@ -254,9 +214,10 @@ impl Host {
         self.look_at_signals();
         self.pump_transcript();
         self.look_at_socket();
+        self.look_at_session_dir();
     }
 
-    fn look_at_sessions_file(&mut self) {
+    pub(super) fn look_at_sessions_file(&mut self) {
         let Some(path) = self.watching.sessions_file.clone() else { return };
         if let Some(dir) = path.parent() {
             self.watching.watch_dir(dir);
@@ -272,10 +233,11 @@ impl Host {
         }
     }
 
-    pub(super) fn follow(&mut self, conversation: &ConversationId, transcript: Option<&str>) {
+    pub(super) fn follow(&mut self, conversation: &ConversationId, transcript: Option<&str>, anew: bool) {
         let known = self.watching.following.as_ref().is_some_and(|f| f.conversation == *conversation);
         if !known {
             if self.recorder.supervisor.restarts() > 0
+                && !anew
                 && let Some(before) = &self.watching.following
             {
                 self.watching.tasks = before.facts.tasks().clone();
@@ -283,12 +245,13 @@ impl Host {
             let mut following = Following::new(conversation.clone());
             following.facts = Facts::after(self.watching.goal.as_deref(), &self.watching.tasks);
             self.watching.following = Some(following);
-            self.first_conversation.get_or_insert_with(|| conversation.clone());
         }
         if let Some((line, at)) = self.watching.early_line.take_if(|(line, _)| line.conversation == *conversation) {
             self.spoken(line, at);
         }
-        let path = transcript.map(PathBuf::from).or_else(|| self.paths.find_transcript(conversation));
+        // Of one conversation there is one transcript: a later word about it changes nothing.
+        let same = self.watching.following.as_ref().and_then(|f| f.path()).filter(|path| path.exists()).map(Path::to_owned);
+        let path = same.or_else(|| transcript.map(PathBuf::from)).or_else(|| self.paths.find_transcript(conversation));
         self.follow_file(path);
         self.write_current_session();
         self.pump_transcript();
@@ -437,6 +400,5 @@ pub(super) fn read_settings(path: &Path) -> Option<String> {
 
 /// A project may have put a device or a pipe there, which would never end.
 fn bounded(path: &Path, max: u64) -> Option<String> {
-    let meta = std::fs::metadata(path).ok()?;
-    (meta.is_file() && meta.len() <= max).then(|| std::fs::read_to_string(path).ok()).flatten()
+    safe_file::read_text(path, FileRule::of_claude(max)).ok().flatten()
 }

@@ -8,20 +8,47 @@ use crate::core::time::{Stamp, WallTime};
 #[derive(Clone, Copy, Debug)]
 pub struct Clock {
     begun: Instant,
+    /// For tests: the time in ms, which only the test moves.
+    #[cfg(test)]
+    manual: Option<&'static std::sync::atomic::AtomicU64>,
 }
 
 impl Clock {
     /// A clock that begins now.
     #[must_use]
     pub fn start() -> Self {
-        Clock { begun: Instant::now() }
+        Clock {
+            begun: Instant::now(),
+            #[cfg(test)]
+            manual: None,
+        }
+    }
+
+    /// A clock that stands still until the test moves it.
+    #[cfg(test)]
+    pub fn manual(ms: &'static std::sync::atomic::AtomicU64) -> Self {
+        Clock { begun: Instant::now(), manual: Some(ms) }
     }
 
     /// Milliseconds since the start, rounded up, so that a deadline has passed when `poll` comes back for it.
     #[must_use]
     pub fn now(&self) -> Stamp {
+        #[cfg(test)]
+        if let Some(ms) = self.manual {
+            return Stamp(ms.load(std::sync::atomic::Ordering::Relaxed));
+        }
         let micros = self.begun.elapsed().as_micros();
         Stamp(u64::try_from(micros.div_ceil(1000)).unwrap_or(u64::MAX))
+    }
+
+    /// How long a `poll` may wait for `deadline`, in ms; `None`: for ever.
+    #[must_use]
+    pub fn wait_until(&self, deadline: Option<Stamp>) -> Option<u64> {
+        #[cfg(test)]
+        if self.manual.is_some() {
+            return Some(0);
+        }
+        deadline.map(|at| at.since(self.now()))
     }
 
     /// Microseconds since the start, for what is measured rather than awaited.

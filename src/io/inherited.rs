@@ -7,7 +7,7 @@
 use std::io;
 use std::os::unix::process::CommandExt;
 use std::process::Command;
-use std::sync::atomic::{AtomicBool, AtomicU8, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicU8, AtomicU32, Ordering};
 
 use nix::libc;
 
@@ -16,15 +16,26 @@ use crate::core::inherited::{ErrorOutput, SignalState, bit};
 use crate::core::process::Signal;
 
 static PIPE_WAS_IGNORED: AtomicBool = AtomicBool::new(false);
+static FILE_SIZE_WAS_IGNORED: AtomicBool = AtomicBool::new(false);
+/// The umask as it was found; more than nine bits: it was not looked at.
+static UMASK: AtomicU32 = AtomicU32::new(u32::MAX);
 /// Bit n: standard stream n was closed.
 static WAS_CLOSED: AtomicU8 = AtomicU8::new(0);
 
-/// The first thing that the program does: notes what it inherited, and then ignores SIGPIPE and opens what is closed of
-/// standard input, output and error, so that no file takes their place.
+/// The first thing that the program does: notes what it inherited. Then it ignores SIGPIPE and SIGXFSZ (a write over the
+/// file-size limit fails instead of ending the program), opens what is closed of standard input, output and error, so that
+/// no file takes their place, and clears the owner's bits of the umask, so that it can use the files that it makes.
 pub fn note() {
-    PIPE_WAS_IGNORED.store(is_ignored(libc::SIGPIPE), Ordering::Relaxed);
-    // SAFETY: SIG_IGN is no handler.
-    unsafe { libc::signal(libc::SIGPIPE, libc::SIG_IGN) };
+    for (signal, was_ignored) in [(libc::SIGPIPE, &PIPE_WAS_IGNORED), (libc::SIGXFSZ, &FILE_SIZE_WAS_IGNORED)] {
+        was_ignored.store(is_ignored(signal), Ordering::Relaxed);
+        // SAFETY: SIG_IGN is no handler.
+        unsafe { libc::signal(signal, libc::SIG_IGN) };
+    }
+    // SAFETY: umask takes a number and cannot fail.
+    let umask = unsafe { libc::umask(0o077) };
+    UMASK.store(umask, Ordering::Relaxed);
+    // SAFETY: as above.
+    unsafe { libc::umask(umask & 0o077) };
     // SAFETY: F_GETFD only looks.
     for stream in (0..3).filter(|stream| unsafe { libc::fcntl(*stream, libc::F_GETFD) } == -1) {
         WAS_CLOSED.fetch_or(1 << stream, Ordering::Relaxed);
@@ -63,7 +74,11 @@ pub fn signals() -> SignalState {
         set
     };
     for signal in SignalState::ALL {
-        let ignored = if signal == libc::SIGPIPE { PIPE_WAS_IGNORED.load(Ordering::Relaxed) } else { is_ignored(signal) };
+        let ignored = match signal {
+            libc::SIGPIPE => PIPE_WAS_IGNORED.load(Ordering::Relaxed),
+            libc::SIGXFSZ => FILE_SIZE_WAS_IGNORED.load(Ordering::Relaxed),
+            _ => is_ignored(signal),
+        };
         if ignored {
             state.ignored |= bit(Signal(signal));
         }
@@ -93,6 +108,12 @@ pub fn was_closed(stream: u8) -> bool {
     WAS_CLOSED.load(Ordering::Relaxed) & 1 << stream != 0
 }
 
+/// The umask as this process found it; `None` where [`note`] has not run.
+#[must_use]
+pub fn umask() -> Option<u32> {
+    Some(UMASK.load(Ordering::Relaxed)).filter(|umask| *umask <= 0o777)
+}
+
 /// The descriptors above 2 that were open when this process began: those that exec leaves open, since its own are not.
 #[must_use]
 pub fn descriptors() -> Vec<i32> {
@@ -103,12 +124,24 @@ pub fn descriptors() -> Vec<i32> {
     open
 }
 
-/// Makes `command`, which takes this process's place, find what this process found.
-pub fn pass_on(command: &mut Command) {
-    let ignored = PIPE_WAS_IGNORED.load(Ordering::Relaxed);
+/// Makes `command`, which takes this process's place, find what this process found. `signals`: as [`signals`] gave them,
+/// where this process has changed more of them since.
+pub fn pass_on(command: &mut Command, signals: Option<SignalState>) {
+    let own = [(libc::SIGPIPE, &PIPE_WAS_IGNORED), (libc::SIGXFSZ, &FILE_SIZE_WAS_IGNORED)];
+    let own = own.map(|(signal, was_ignored)| (signal, was_ignored.load(Ordering::Relaxed)));
+    let umask = umask();
     let restore = move || {
-        // SAFETY: neither is a handler.
-        unsafe { libc::signal(libc::SIGPIPE, if ignored { libc::SIG_IGN } else { libc::SIG_DFL }) };
+        for (signal, ignored) in own {
+            // SAFETY: neither is a handler.
+            unsafe { libc::signal(signal, if ignored { libc::SIG_IGN } else { libc::SIG_DFL }) };
+        }
+        if let Some(state) = signals {
+            restore_signals(state);
+        }
+        if let Some(umask) = umask {
+            // SAFETY: umask takes a number.
+            unsafe { libc::umask(umask) };
+        }
         for stream in (0..3).filter(|stream| was_closed(*stream)) {
             // SAFETY: the /dev/null of `note`.
             unsafe { libc::close(i32::from(stream)) };
@@ -117,4 +150,22 @@ pub fn pass_on(command: &mut Command) {
     };
     // SAFETY: async-signal-safe calls and no allocation.
     unsafe { command.pre_exec(restore) };
+}
+
+/// Ignores and blocks again what was ignored and blocked; what is caught is at its default after exec.
+fn restore_signals(state: SignalState) {
+    // SAFETY: SIG_IGN is no handler; an emptied set is valid, and a number that is refused changes nothing.
+    unsafe {
+        let mut mask: libc::sigset_t = std::mem::zeroed();
+        libc::sigemptyset(&raw mut mask);
+        for signal in SignalState::ALL {
+            if state.ignores(Signal(signal)) {
+                libc::signal(signal, libc::SIG_IGN);
+            }
+            if state.blocks(Signal(signal)) {
+                libc::sigaddset(&raw mut mask, signal);
+            }
+        }
+        libc::sigprocmask(libc::SIG_SETMASK, &raw const mask, std::ptr::null_mut());
+    }
 }

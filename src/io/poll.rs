@@ -6,8 +6,6 @@ use std::time::Duration;
 
 use nix::poll::{PollFd, PollFlags, PollTimeout, poll};
 
-use crate::core::time::Stamp;
-
 /// The pause after a failure.
 const AFTER_FAILURE: Duration = Duration::from_millis(50);
 
@@ -86,12 +84,6 @@ impl<'fd, T: Copy> PollSet<'fd, T> {
         });
         Ok(ready.collect())
     }
-}
-
-/// Milliseconds from `now` to the earliest of `deadlines`, `None` when there is none.
-#[must_use]
-pub fn timeout(now: Stamp, deadlines: impl IntoIterator<Item = Option<Stamp>>) -> Option<u64> {
-    deadlines.into_iter().flatten().min().map(|at| at.since(now))
 }
 
 /// Whether there is something to read now, the end included.

@@ -127,6 +127,12 @@ impl Process {
         Ok(Process { pid, fd: unsafe { OwnedFd::from_raw_fd(fd) } })
     }
 
+    /// A process that somebody else has taken hold of.
+    #[must_use]
+    pub fn held(pid: i32, fd: OwnedFd) -> Self {
+        Process { pid, fd }
+    }
+
     /// Sends a signal to it.
     ///
     /// # Errors
@@ -190,26 +196,56 @@ pub fn descendants(root: i32) -> Vec<Process> {
         .collect()
 }
 
-/// Whether `pid` is `root` or below it, or hangs on `adopter` after its own parent ended. `adopter` has started `root`, and
-/// began at `since`, in clock ticks since boot.
+/// A process with its name (`comm`), which only the process itself can change.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Named {
+    /// What the kernel says of it.
+    pub stat: Stat,
+    /// Its name, at most 15 bytes.
+    pub name: String,
+}
+
+impl Named {
+    fn of(pid: i32) -> Option<Self> {
+        let text = String::from_utf8_lossy(&std::fs::read(format!("/proc/{pid}/stat")).ok()?).into_owned();
+        let (start, end) = (text.find('(')? + 1, text.rfind(')')?);
+        Some(Named { stat: Stat::parse(&text)?, name: text.get(start..end)?.to_owned() })
+    }
+}
+
+/// A process and all above it, nearest first, without process 1. `None` when it has ended, or the chain changed at every look.
 #[must_use]
-pub fn is_below(pid: i32, root: i32, adopter: i32, since: u64) -> bool {
-    let mut at = pid;
-    for _ in 0..4096 {
-        if at == root {
-            return true;
+pub fn lineage(pid: i32) -> Option<Vec<Named>> {
+    /// Longer than any chain of parents.
+    const MOST: usize = 4096;
+    // A parent that ends while it is looked at leaves its children to another one.
+    for _ in 0..8 {
+        let mut chain = vec![Named::of(pid)?];
+        while let Some(last) = chain.last()
+            && last.stat.parent > 1
+            && chain.len() < MOST
+        {
+            let child = last.stat;
+            match Named::of(child.parent) {
+                Some(parent) if parent.stat.start <= child.start => chain.push(parent),
+                _ => break,
+            }
         }
-        match Stat::of(at) {
-            Some(stat) if stat.parent == adopter && at != root => return true,
-            // Nobody below the adopter is older, so this one is not, nor is anybody above it.
-            Some(stat) if stat.start < since => return false,
-            Some(stat) if stat.parent > 1 => at = stat.parent,
-            Some(_) => return false,
-            // Who has ended since it asked can no longer be told apart: it is not taken for a person.
-            None => return true,
+        if chain.len() < MOST && chain.last().is_some_and(|top| top.stat.parent <= 1) {
+            return Some(chain);
         }
     }
-    true
+    None
+}
+
+/// The environment that a process was started with, cut to its first 256 KiB; empty where this user may not look.
+#[must_use]
+pub fn environment(pid: i32) -> Vec<u8> {
+    let mut bytes = Vec::new();
+    if let Ok(file) = std::fs::File::open(format!("/proc/{pid}/environ")) {
+        let _ = io::Read::read_to_end(&mut io::Read::take(file, 256 << 10), &mut bytes);
+    }
+    bytes
 }
 
 /// The children of this thread: what it spawned, and what was left to it as a sub-reaper.
@@ -224,6 +260,14 @@ pub fn own_children() -> Vec<i32> {
 pub fn call_oneself(name: &CStr) {
     // SAFETY: PR_SET_NAME reads a string that ends.
     unsafe { libc::prctl(libc::PR_SET_NAME, name.as_ptr(), 0, 0, 0) };
+}
+
+/// Keeps other processes of the same user from looking into this one, from tracing it and from taking its descriptors
+/// (`pidfd_getfd`, `/proc/PID/fd`). Its directory in `/proc` becomes root's, and it leaves no core dump; a program that it executes is
+/// as any other again.
+pub fn close_to_others() {
+    // SAFETY: prctl with constants.
+    unsafe { libc::prctl(libc::PR_SET_DUMPABLE, 0, 0, 0, 0) };
 }
 
 /// Makes orphans of the process's tree its own children (Linux).
@@ -276,9 +320,9 @@ mod tests {
         let root = i32::try_from(shell.id()).unwrap();
         let found = descendants(root);
         assert_eq!(found.len(), 1);
-        let began = start_time(root).unwrap();
-        assert!(is_below(found[0].pid, root, -1, began));
-        assert!(!is_below(found[0].pid, -1, -1, began + 1), "it was there before");
+        let chain: Vec<i32> = lineage(found[0].pid).unwrap().iter().map(|named| named.stat.pid).collect();
+        assert_eq!(chain[..3], [found[0].pid, root, i32::try_from(std::process::id()).unwrap()]);
+        assert_eq!(lineage(root).unwrap()[0].name, "sh");
         found[0].signal(Signal::KILL).unwrap();
         shell.wait().unwrap();
         assert!(found[0].is_gone());

@@ -15,6 +15,22 @@ pub struct Worker<T: Send + 'static> {
     name: &'static str,
     thread: Option<Running<T>>,
     open: usize,
+    #[cfg(test)]
+    by_hand: Option<ByHand<T>>,
+}
+
+/// For tests: jobs that are done when the test says so, on its own thread.
+#[cfg(test)]
+struct ByHand<T> {
+    jobs: std::collections::VecDeque<Job<T>>,
+    done: Vec<T>,
+}
+
+#[cfg(test)]
+impl<T> std::fmt::Debug for ByHand<T> {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        write!(f, "{} jobs", self.jobs.len())
+    }
 }
 
 #[derive(Debug)]
@@ -48,7 +64,28 @@ impl<T: Send + 'static> Worker<T> {
     /// A worker without a job yet; `name` is its thread's.
     #[must_use]
     pub fn new(name: &'static str) -> Self {
-        Worker { name, thread: None, open: 0 }
+        Worker {
+            name,
+            thread: None,
+            open: 0,
+            #[cfg(test)]
+            by_hand: None,
+        }
+    }
+
+    /// From now on without a thread: the test does each job with [`Worker::do_next`].
+    #[cfg(test)]
+    pub fn work_by_hand(&mut self) {
+        self.by_hand = Some(ByHand { jobs: std::collections::VecDeque::new(), done: Vec::new() });
+    }
+
+    /// Does the oldest job that waits; false where there is none.
+    #[cfg(test)]
+    pub fn do_next(&mut self) -> bool {
+        let Some(by_hand) = &mut self.by_hand else { return false };
+        let Some(job) = by_hand.jobs.pop_front() else { return false };
+        by_hand.done.push(job());
+        true
     }
 
     /// Hands a job over.
@@ -56,6 +93,12 @@ impl<T: Send + 'static> Worker<T> {
     /// # Errors
     /// When there can be no thread; the job is lost.
     pub fn submit(&mut self, job: impl FnOnce() -> T + Send + 'static) -> io::Result<()> {
+        #[cfg(test)]
+        if let Some(by_hand) = &mut self.by_hand {
+            self.open += 1;
+            by_hand.jobs.push_back(Box::new(job));
+            return Ok(());
+        }
         if self.thread.is_none() {
             self.thread = Some(Running::start(self.name)?);
         }
@@ -68,6 +111,11 @@ impl<T: Send + 'static> Worker<T> {
 
     /// Answers that are there.
     pub fn take(&mut self) -> Vec<T> {
+        #[cfg(test)]
+        if let Some(by_hand) = &mut self.by_hand {
+            self.open -= by_hand.done.len();
+            return std::mem::take(&mut by_hand.done);
+        }
         let Some(running) = &mut self.thread else { return Vec::new() };
         let mut rings = [0; 64];
         while let Ok(n) = running.wake.read(&mut rings) {

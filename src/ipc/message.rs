@@ -3,8 +3,10 @@
 use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
 
+use crate::core::handoff::text::{cut_chars, safe_line};
 use crate::core::supervisor::ask::AskAnswer;
 use crate::core::terminal::{Modes, Size};
+use crate::core::visible::is_hidden;
 
 /// The number that both sides must share.
 pub const PROTOCOL: u32 = 1;
@@ -284,12 +286,19 @@ pub fn parse_request(line: &[u8]) -> Result<(u64, Request), (u64, Failure)> {
     };
     let known = ["status", "events", "restart", "stop", "send", "attach", "detach", "hook", "wait", "screen", "ask", "context"];
     if !known.contains(&name) {
-        let shown: String = name.chars().filter(|c| !c.is_control()).take(40).collect();
+        let shown: String = name.chars().filter(|c| !is_hidden(*c)).take(40).collect();
         return Err((id, Failure::new(Code::UnknownRequest, format!("unknown request `{shown}`"), hint)));
     }
-    serde_json::from_value(value)
-        .map(|request| (id, request))
-        .map_err(|e| (id, Failure::new(Code::BadRequest, format!("the request cannot be read: {e}"), hint)))
+    serde_json::from_value(value).map(|request| (id, request)).map_err(|e| {
+        (
+            id,
+            Failure::new(
+                Code::BadRequest,
+                format!("the request cannot be read: {}", cut_chars(&safe_line(&e.to_string()), 300)),
+                hint,
+            ),
+        )
+    })
 }
 
 /// The two lines of a hook call: hello and request. `payload` is one JSON value; line ends of its own are taken out.

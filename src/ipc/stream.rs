@@ -5,6 +5,7 @@ use std::io::{self, IoSliceMut};
 use std::os::fd::{AsFd, AsRawFd, BorrowedFd, FromRawFd, OwnedFd, RawFd};
 use std::os::unix::net::UnixStream;
 
+use nix::libc;
 use nix::sys::socket::{ControlMessage, ControlMessageOwned, MsgFlags, recvmsg, sendmsg};
 
 use super::frame::{Frame, TooLarge};
@@ -48,6 +49,28 @@ impl Stream {
     pub fn peer(&self) -> io::Result<(i32, u32)> {
         let cred = nix::sys::socket::getsockopt(&self.socket, nix::sys::socket::sockopt::PeerCredentials)?;
         Ok((cred.pid(), cred.uid()))
+    }
+
+    /// Takes hold of the process that connected, so that no other can be taken for it by its number. `None` where the kernel cannot
+    /// (before Linux 6.5).
+    ///
+    /// # Errors
+    /// When that process is gone.
+    pub fn peer_process(&self) -> io::Result<Option<OwnedFd>> {
+        /// `SO_PEERPIDFD`, which the C library does not name yet.
+        const PEER_PIDFD: libc::c_int = 77;
+        let (mut fd, mut length): (libc::c_int, libc::socklen_t) = (-1, 4);
+        // SAFETY: the kernel writes one int and its length.
+        let done =
+            unsafe { libc::getsockopt(self.socket.as_raw_fd(), libc::SOL_SOCKET, PEER_PIDFD, (&raw mut fd).cast(), &raw mut length) };
+        if done == 0 && fd >= 0 {
+            // SAFETY: the kernel has just made this descriptor for this process.
+            return Ok(Some(unsafe { OwnedFd::from_raw_fd(fd) }));
+        }
+        match io::Error::last_os_error() {
+            error if matches!(error.raw_os_error(), Some(libc::ENOPROTOOPT | libc::EINVAL | libc::EOPNOTSUPP)) => Ok(None),
+            error => Err(error),
+        }
     }
 
     /// Reads what is there, as long as not more than two megabytes wait to be taken.
@@ -161,24 +184,25 @@ impl Stream {
     /// When the socket does not take them.
     pub fn send_with_fd(&mut self, bytes: &[u8], fd: &impl AsFd) -> io::Result<()> {
         self.socket.set_nonblocking(false)?;
+        let sent = self.send_waiting_with_fd(bytes, fd);
+        // Also after an error: who goes on with the connection must never wait in it.
+        self.socket.set_nonblocking(true)?;
+        let n = sent?;
+        self.written += n as u64;
+        self.output.extend(&bytes[n..]);
+        self.flush();
+        Ok(())
+    }
+
+    fn send_waiting_with_fd(&mut self, bytes: &[u8], fd: &impl AsFd) -> io::Result<usize> {
         while !self.output.is_empty() {
             if self.flush() == Life::Closed {
                 return Err(io::ErrorKind::BrokenPipe.into());
             }
         }
-        let fds = [fd.as_fd().as_raw_fd()];
-        let n = sendmsg::<()>(
-            self.socket.as_raw_fd(),
-            &[io::IoSlice::new(bytes)],
-            &[ControlMessage::ScmRights(&fds)],
-            MsgFlags::MSG_NOSIGNAL,
-            None,
-        )?;
-        self.socket.set_nonblocking(true)?;
-        self.written += n as u64;
-        self.output.extend(&bytes[n..]);
-        self.flush();
-        Ok(())
+        let (iov, fds) = ([io::IoSlice::new(bytes)], [fd.as_fd().as_raw_fd()]);
+        let rights = [ControlMessage::ScmRights(&fds)];
+        Ok(sendmsg::<()>(self.socket.as_raw_fd(), &iov, &rights, MsgFlags::MSG_NOSIGNAL, None)?)
     }
 
     /// Writes what waits, as far as it fits.
@@ -275,6 +299,16 @@ mod tests {
             }
         };
         assert!(error.0 > MAX_LINE && error.0 < 3 * MAX_LINE + part.len());
+    }
+
+    #[test]
+    fn a_connection_does_not_wait_after_a_descriptor_could_not_be_sent() {
+        let (far, near) = pair();
+        drop(near);
+        let mut far = Stream::new(far).unwrap();
+        assert!(far.send_with_fd(b"x", &std::fs::File::open("/dev/null").unwrap()).is_err());
+        let flags = nix::fcntl::fcntl(&far, nix::fcntl::FcntlArg::F_GETFL).unwrap();
+        assert!(flags & libc::O_NONBLOCK != 0);
     }
 
     #[test]

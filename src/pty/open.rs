@@ -36,6 +36,12 @@ impl Pty {
         Ok(Pty { master, slave })
     }
 
+    /// For tests: a terminal whose child is the other end of a socket, where bytes arrive at once and modes are nobody's.
+    #[cfg(test)]
+    pub fn of_socket(master: OwnedFd) -> Self {
+        Pty { master, slave: "/dev/null".into() }
+    }
+
     /// The path of the slave side.
     #[must_use]
     pub fn slave(&self) -> &Path {

@@ -8,7 +8,7 @@ use std::fs::File;
 use std::io;
 use std::os::fd::{AsRawFd, OwnedFd, RawFd};
 use std::os::unix::process::CommandExt;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Stdio};
 use std::sync::Arc;
 
@@ -30,7 +30,7 @@ pub struct Program {
     pub args: Vec<OsString>,
     /// Its whole environment.
     pub env: Vec<(OsString, OsString)>,
-    /// Its working directory.
+    /// Its working directory; `.` for this process's own.
     pub dir: PathBuf,
     /// How its signals are.
     pub signals: SignalState,
@@ -38,6 +38,8 @@ pub struct Program {
     pub descriptors: Vec<RawFd>,
     /// Where its errors go.
     pub errors: Errors,
+    /// Its umask; this process's own where it is not given.
+    pub umask: Option<u32>,
 }
 
 /// Where a program's standard error goes.
@@ -99,17 +101,28 @@ pub fn spawn(pty: &Pty, program: &Program) -> Result<i32, SpawnError> {
         .args(&program.args)
         .env_clear()
         .envs(program.env.iter().cloned())
-        .current_dir(&program.dir)
         .stdin(Stdio::from(slave.try_clone()?))
         .stdout(Stdio::from(slave.try_clone()?))
         .stderr(match &program.errors {
             Errors::To(fd) => Stdio::from(fd.try_clone()?),
             Errors::Terminal | Errors::Closed => Stdio::from(slave),
         });
-    let (signals, descriptors) = (program.signals, program.descriptors.clone());
+    // Where this process is already the program is too: nobody may be able to go there any more.
+    if program.dir != Path::new(".") && std::env::current_dir().ok().as_ref() != Some(&program.dir) {
+        command.current_dir(&program.dir);
+    }
+    let (signals, descriptors, umask) = (program.signals, program.descriptors.clone(), program.umask);
+    let host = nix::unistd::getpid().as_raw();
     let close_errors = matches!(program.errors, Errors::Closed);
     // SAFETY: only async-signal-safe calls between fork and exec, and no allocation.
-    unsafe { command.pre_exec(move || in_child(signals, &descriptors, close_errors)) };
+    unsafe {
+        command.pre_exec(move || {
+            if let Some(umask) = umask {
+                libc::umask(umask);
+            }
+            in_child(host, signals, &descriptors, close_errors)
+        })
+    };
     let child = command.spawn().map_err(|error| explain(error, program))?;
     // The handle is dropped: the host waits by pid, with stops and continues, which std's Child does not tell.
     Ok(i32::try_from(child.id()).unwrap_or(0))
@@ -146,9 +159,14 @@ fn take_terminal(slave: &File) -> io::Result<()> {
 }
 
 /// In the child: its own process group, in the foreground, with the signals and descriptors that it is to inherit.
-fn in_child(signals: SignalState, descriptors: &[RawFd], close_errors: bool) -> io::Result<()> {
+/// It is told to end when the host dies without a word, also where it ignores that its terminal goes away.
+fn in_child(host: i32, signals: SignalState, descriptors: &[RawFd], close_errors: bool) -> io::Result<()> {
     // SAFETY: all of these are async-signal-safe and touch only this process.
     unsafe {
+        libc::prctl(libc::PR_SET_PDEATHSIG, libc::SIGTERM, 0, 0, 0);
+        if libc::getppid() != host {
+            return Err(io::Error::from_raw_os_error(libc::ESRCH));
+        }
         if libc::setpgid(0, 0) != 0 {
             return Err(io::Error::last_os_error());
         }

@@ -3,7 +3,8 @@
 //! `vte` 0.15 is given a sequence from its escape on, and stops when that is over; then text is read here again. Three
 //! things it leaves to its caller:
 //!
-//! * It keeps a whole OSC string in memory, however long: after 64 KiB of one the rest is skipped here.
+//! * It keeps a whole OSC string in memory, however long: after 64 KiB of one the rest is skipped here. Everything else it keeps a
+//!   bounded part of, or nothing, and knows itself where that ends.
 //! * It ends a device control string at a byte 0x9c, which many characters have in them (✓, ✳): it gets only the ASCII of one.
 //! * It loses characters when a UTF-8 character is cut over two reads and others follow close behind (its
 //!   `advance_partial_utf8` takes all of up to four bytes, and prints one character). So it is given whole ones only:
@@ -11,6 +12,7 @@
 
 use vte::Parser;
 
+use super::open::Open;
 use super::params::Params;
 use super::sequence::Sequence;
 use super::terminal::Terminal;
@@ -33,8 +35,10 @@ pub(super) struct Input {
     len: usize,
     /// The parser is inside a sequence, or may be: it gets the next bytes.
     inside: bool,
-    /// Bytes since the parser last reported anything: it is inside a string.
+    /// Bytes since the parser last reported anything.
     silent: usize,
+    /// What the parser is inside of.
+    open: Open,
     /// The string was too long, or is a name that nobody shows; its end is awaited.
     skipping: bool,
 }
@@ -89,6 +93,7 @@ impl Input {
             }
             let Some(sequence) = Sequence::read(bytes, &mut self.params) else {
                 self.inside = true;
+                self.open = Open::default();
                 return bytes;
             };
             terminal.carry_out(sequence, &self.params);
@@ -123,6 +128,7 @@ impl Input {
         let done = self.parser.advance_until_terminated(terminal, bytes);
         let long = self.silent > CHUNK;
         self.silent = if terminal.heard { 0 } else { self.silent + done };
+        self.open.feed(&bytes[..done]);
         if terminal.grounded {
             self.inside = false;
             if std::mem::take(&mut terminal.names) {
@@ -133,7 +139,7 @@ impl Input {
                 // The room that a long string took is given back.
                 self.parser = Parser::default();
             }
-        } else if self.silent > STRING_MAX {
+        } else if self.silent > STRING_MAX && self.open == Open::Command {
             *self = Self { skipping: true, ..Self::default() };
         }
         done
@@ -268,6 +274,41 @@ mod tests {
             let mut screen = Screen::new(20, 1);
             screen.feed(format!("\x1b]52;c;{}{end}after", "A".repeat(3 * STRING_MAX)).as_bytes());
             assert_eq!(screen.lines()[0], "after", "{end:?}");
+        }
+    }
+
+    /// Whatever is longer than any terminal's patience ends where terminals end it, and what follows is text.
+    #[test]
+    fn what_follows_a_long_sequence_is_shown() {
+        let long = |text: &str| text.repeat((STRING_MAX + 6000) / text.len());
+        for (begin, middle, end) in [
+            ("\x1b[", long("1;"), "m"),
+            ("\x1b[", long(":"), "h"),
+            ("\x1b[?", long("9"), "l"),
+            ("\x1b[", long(" "), "q"),
+            ("\x1b(", long("("), "B"),
+            ("\x1bP", long("1;"), "q\x1b\\"),
+            ("\x1bP$q", long("m"), "\x1b\\"),
+            ("\x1b_G", long("A\x07"), "\x1b\\"),
+            ("\x1b^", long("\x07"), "\x1b\\"),
+            ("\x1bX", long("\u{2713}"), "\x1b\\"),
+            ("\x1b]52;c;", long("A"), "\x07"),
+            ("\x1b]0;", long("\u{2713}"), "\x1b\\"),
+            ("\x1b]0;", long("x"), "\x18"),
+        ] {
+            let bytes = [begin, &middle, end, "after"].concat().into_bytes();
+            for size in [bytes.len(), 1, 4095] {
+                let mut screen = Screen::new(20, 1);
+                bytes.chunks(size).for_each(|piece| screen.feed(piece));
+                assert_eq!(screen.lines()[0], "after", "{begin:?} {end:?} {size}");
+            }
+            // Cut anywhere near its end.
+            for cut in bytes.len() - 8..bytes.len() {
+                let mut screen = Screen::new(20, 1);
+                screen.feed(&bytes[..cut]);
+                screen.feed(&bytes[cut..]);
+                assert_eq!(screen.lines()[0], "after", "{begin:?} {end:?} cut at {cut}");
+            }
         }
     }
 

@@ -20,6 +20,14 @@ const PAUSE: Duration = Duration::from_millis(500);
 
 const GOAL: &str = "Paint the fence.";
 
+/// How long a snooze lasts here, in seconds: short, so that what is silent for longer is dismissed.
+const SNOOZE_S: u64 = 4;
+
+/// Waits until a snooze that began at `since` is over.
+fn outlast(since: Instant) {
+    wait_for("a snooze to be over", || (since.elapsed() > Duration::from_millis(SNOOZE_S * 1000 + 200)).then_some(()));
+}
+
 /// A talk that is over level `ask` after the first prompt; the model does as it is told.
 fn talk(kind: Kind) -> Option<(World, Term)> {
     let script = Script::each(|request, _| {
@@ -37,6 +45,7 @@ fn talk(kind: Kind) -> Option<(World, Term)> {
     });
     let mut world = World::new(kind, script)?;
     world.set("HOPTY_RESTART_MODE", "ask");
+    world.set("HOPTY_RESTART_SNOOZE", &format!("{SNOOZE_S}s"));
     let term = world.start(&[]);
     submit(&term, GOAL);
     term.wait_text("The first coat is on.");
@@ -70,7 +79,7 @@ pub fn enter(term: &Term) {
 }
 
 /// Source document 003's run from end to end: a fresh session, todos and files, over the level, Claude is told to ask,
-/// "Snooze" and "Dismiss" are heard and keep it silent, "Yes" saves, and the new conversation has it all.
+/// "Snooze" keeps it silent for a while and "Dismiss" for good, "Yes" saves, and the new conversation has it all.
 pub fn item_118_from_a_fresh_session_over_the_question_to_the_new_conversation(kind: Kind) {
     let script = Script::each(|request, _| {
         if let Some(id) = request.continued_handoff() {
@@ -88,6 +97,7 @@ pub fn item_118_from_a_fresh_session_over_the_question_to_the_new_conversation(k
     });
     let Some(mut world) = World::new(kind, script) else { return };
     world.set("HOPTY_RESTART_MODE", "ask");
+    world.set("HOPTY_RESTART_SNOOZE", &format!("{SNOOZE_S}s"));
     let term = world.start(&[]);
     submit(&term, GOAL);
     term.wait_text("Answer 3.");
@@ -99,23 +109,34 @@ pub fn item_118_from_a_fresh_session_over_the_question_to_the_new_conversation(k
         last.texts().iter().filter(|(_, text)| text.contains("exactly so: question 'Context at 65%.")).count()
     };
     assert_eq!(told(), 0, "nobody is asked in the middle of a turn");
-    // After each answer one more prompt: the question of before is still in the conversation, and no other comes.
-    for (n, answer) in [(4, None), (5, Some("snooze")), (6, Some("dismiss"))] {
-        if let Some(answer) = answer {
-            world.ask(&["handoff", answer, "proj"]);
-        }
+    // What was told before is still in the conversation, so each question is one more.
+    let prompt = |n: usize| {
         submit(&term, &format!("And prompt {n}."));
         term.wait_text(&format!("Answer {n}."));
         world.wait_state("idle");
-        assert_eq!(told(), 1, "{answer:?}");
+        told()
+    };
+    assert_eq!(prompt(4), 1, "at the next prompt");
+    let snoozed = Instant::now();
+    world.ask(&["handoff", "snooze", "proj"]);
+    let during = prompt(5);
+    if snoozed.elapsed() < Duration::from_secs(SNOOZE_S) {
+        assert_eq!(during, 1, "not while it is snoozed");
     }
+    outlast(snoozed);
+    let again = prompt(6);
+    assert!(again > 1, "it is asked again after that");
+    let dismissed = Instant::now();
+    world.ask(&["handoff", "dismiss", "proj"]);
+    outlast(dismissed);
+    assert_eq!(prompt(7), again, "never again in this conversation");
     assert!(!world.decisions().iter().any(|d| d["kind"] == "restart.requested"), "nobody said yes");
     world.ask(&["restart", "proj"]);
     let (_, new) = assert_handed_over(&world, 1, GOAL);
     let id = text_of(&world.wait_decision("handoff.saved", 1), "handoff");
     let state = std::fs::read_to_string(world.claude_dir().join(format!("handoff/records/{id}/state.json"))).unwrap();
     let first = main_requests(&world, &new).remove(0);
-    for part in [GOAL, "Sand the fence", "Paint the gate", "colours.txt", "And prompt 6."] {
+    for part in [GOAL, "Sand the fence", "Paint the gate", "colours.txt", "And prompt 7."] {
         assert!(state.contains(part), "{part} is in the state");
         assert!(first.contains(part), "{part} is in the first request");
     }
@@ -143,8 +164,10 @@ fn item_106_dismiss_goes_on_with_the_prompt_and_asks_no_more() {
     term.send("\x1b[B");
     wait_for("the third answer to be chosen", || term.lines().join("\n").contains("❯ 3. Dismiss").then_some(()));
     enter(&term);
+    let answered = Instant::now();
     term.wait_text("The second coat is on.");
     world.wait_state("idle");
+    outlast(answered);
     let before = main_requests(&world, &conversation).len();
     submit(&term, "And the third.");
     wait_for("the third prompt's request", || (main_requests(&world, &conversation).len() > before).then_some(()));

@@ -17,7 +17,14 @@ pub fn hopty_restart_hands_over_an_idle_session(kind: Kind) {
     assert_eq!(said, "restart of proj requested: waiting for a safe point\n");
     let (old, new) = assert_handed_over(&world, 1, "Say hello to me.");
     assert_eq!(old, conversation);
+    let between = String::from_utf8_lossy(&term.bytes()).into_owned();
+    assert!(
+        between.contains("hopty: handing over as HO-") && !between.contains("% full"),
+        "a person's restart has no reason but theirs"
+    );
     world.wait_state("idle");
+    let why = world.ask(&["why", "proj"]);
+    assert_eq!(world.status()["why"], why.split_whitespace().collect::<Vec<_>>().join(" "));
     let said = world.ask(&["restart", "proj", "--wait"]);
     assert!(said.contains("handed over as HO-"), "{said}");
     let (old, _) = assert_handed_over(&world, 2, "Say hello to me.");

@@ -3,6 +3,7 @@
 use std::process::Command;
 
 use hopty::standin::script::{Reply, Script};
+use serde_json::json;
 
 use super::steps::{assert_handed_over, main_requests, quiet_talk, submit, talk, text_of};
 use super::support::claude::Kind;
@@ -55,6 +56,69 @@ pub fn a_claude_inside_a_claude_writes_its_transcript(kind: Kind) {
     let (term, conversation) = talk(&world);
     wait_for("the transcript", || (!world.transcript(&conversation).is_empty()).then_some(()));
     world.leave(term);
+}
+
+/// After a hand-over, too: an empty list of tasks, no goal of before, and nothing of it in the next handoff.
+pub fn clear_after_a_hand_over_is_a_new_job(kind: Kind) {
+    let script = Script::each(|request, _| match (request.continued_handoff(), request.assistant_messages()) {
+        (None, 0) if request.contains("Build the old wall.") => {
+            let subjects = ["Lay the old bricks", "Paint the old wall"];
+            let reply = Reply::text("").filling(3000);
+            subjects.iter().fold(reply, |reply, subject| reply.and_tool("TaskCreate", json!({"subject": subject, "description": "d"})))
+        }
+        (None, 0) if request.contains("Write the new song.") => Reply::tool("TaskList", json!({})).filling(3000),
+        (Some(id), _) => Reply::text(format!("Continuing from handoff {id}.")).filling(2000),
+        _ => Reply::text("Hello.").filling(3000),
+    });
+    let Some(world) = World::new(kind, script) else { return };
+    let term = world.start(&[]);
+    submit(&term, "Build the old wall.");
+    term.wait_text("Hello.");
+    world.wait_state("idle");
+    world.ask(&["restart", "proj"]);
+    let (_, second) = assert_handed_over(&world, 1, "Build the old wall.");
+    let first = main_requests(&world, &second).remove(0);
+    assert!(first.contains("Paint the old wall"), "the hand-over takes the tasks along");
+    let list = world.claude_dir().join("tasks").join(&second);
+    assert!(list.join("2.json").is_file(), "and Claude's own list");
+    submit(&term, "/clear");
+    let third = wait_for("another conversation", || Some(text_of(&world.status(), "conversation")).filter(|now| *now != second));
+    submit(&term, "Write the new song.");
+    wait_for("the list of tasks to be read", || (main_requests(&world, &third).len() >= 2).then_some(()));
+    world.wait_state("idle");
+    let told = main_requests(&world, &third).pop().unwrap();
+    assert!(!told.contains("old bricks") && !told.contains("old wall"), "the new job's list is empty");
+    assert!(list.join("2.json").is_file(), "the old one is left alone");
+    world.ask(&["restart", "proj"]);
+    let (old, new) = assert_handed_over(&world, 2, "Write the new song.");
+    assert_eq!(old, second, "the run began with it");
+    let first = main_requests(&world, &new).remove(0);
+    assert!(!first.contains("old bricks") && !first.contains("old wall"), "{}", world.story());
+    world.leave(term);
+}
+
+/// Two Claudes on one transcript would spoil it for both.
+pub fn a_conversation_that_a_session_runs_is_not_started_twice(kind: Kind) {
+    let Some(world) = World::new(kind, quiet_talk()) else { return };
+    let (term, conversation) = talk(&world);
+    for args in [&["--resume", conversation.as_str()][..], &["-r", conversation.as_str()], &["--continue"], &["-c"]] {
+        let mut second = world.start(args);
+        second.wait_text("proj: it runs this conversation already");
+        second.wait_text("hint: `hopty attach proj` goes to it; `--fork-session`");
+        assert_eq!(second.wait_exit(), 4, "{args:?}");
+    }
+    assert_eq!(text_of(&world.status(), "conversation"), conversation);
+    if kind == Kind::Real {
+        let mut fork = world.start(&["--resume", conversation.as_str(), "--fork-session"]);
+        fork.wait_box();
+        world.ask(&["stop", "proj-2"]);
+        assert_eq!(fork.wait_exit(), 143);
+    }
+    world.leave(term);
+    let mut again = world.start(&["--resume", conversation.as_str()]);
+    again.wait_box();
+    world.ask(&["stop", "proj"]);
+    assert_eq!(again.wait_exit(), 143);
 }
 
 /// Where it works is what git is asked about: the branch, the changes and what is new are the worktree's, and the handoff says

@@ -9,6 +9,7 @@ mod support;
 mod asking;
 mod boxes;
 mod commands;
+mod compaction;
 mod conversations;
 mod drafts;
 mod frames;
@@ -23,6 +24,7 @@ mod words;
 use asking::*;
 use boxes::*;
 use commands::*;
+use compaction::*;
 use conversations::*;
 use drafts::*;
 use frames::*;
@@ -71,6 +73,9 @@ both! {
     changed_settings_hold_an_automatic_hand_over,
     a_pending_handoff_is_loaded_on_request,
     item_002_clear_begins_another_conversation_and_it_is_followed,
+    clear_after_a_hand_over_is_a_new_job,
+    a_conversation_that_a_session_runs_is_not_started_twice,
     a_claude_inside_a_claude_writes_its_transcript,
     git_is_of_the_worktree_that_the_conversation_went_to,
+    a_record_is_saved_before_a_persons_compact_in_every_mode,
 }

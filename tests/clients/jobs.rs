@@ -36,6 +36,43 @@ fn a_suspended_program_gives_the_leader_its_shell_and_stays_in_sight_of_the_othe
     world.assert_nothing_left();
 }
 
+/// Attached from a shell with job control, whose job the client is: the kernel would stop it if it tried to stop.
+#[test]
+fn who_attaches_from_a_shell_continues_a_stopped_program_and_is_not_suspended() {
+    let world = world();
+    world.ask(&["run", "--detached", "--", "sh", "-c", "echo be$((1))gun; while read x; do echo got $x; done"]);
+    let pid = i32::try_from(world.status()["pid"].as_i64().unwrap()).unwrap();
+    let mut env = world.env.clone();
+    env.push(("H".into(), support::claude::hopty().into()));
+    env.push(("PS1".into(), "$ ".into()));
+    let mut term = Term::start("/bin/bash".as_ref(), &["--norc", "--noprofile", "-i"], &env, &world.project, (120, 40));
+    term.wait_text("$");
+    for n in 0..3 {
+        support::kill(pid, nix::libc::SIGSTOP);
+        world.wait_state("stopped");
+        term.send("clear; $H attach\r");
+        support::wait_for("the client", || (world.status()["clients"][0]["via"] == "fd").then_some(()));
+        term.send(format!("word{n}\r"));
+        term.wait_text(&format!("got word{n}"));
+        assert!(!term.lines().iter().any(|line| line.contains("Stopped")), "{:?}", term.lines());
+        term.send("\x1cd");
+        term.wait_text("detached; the session goes on");
+    }
+    // Who only looks lets it stand, and is not suspended either.
+    support::kill(pid, nix::libc::SIGSTOP);
+    world.wait_state("stopped");
+    term.send("clear; $H attach --read-only\r");
+    support::wait_for("the client", || (world.status()["clients"][0]["via"] == "fd").then_some(()));
+    term.wait_text("got word2");
+    assert_eq!(world.status()["state"], "stopped");
+    term.send("\x1cd");
+    term.wait_text("detached; the session goes on");
+    world.ask(&["stop", "proj", "--kill"]);
+    term.send("exit\r");
+    term.wait_exit();
+    world.assert_nothing_left();
+}
+
 #[test]
 fn who_attaches_continues_a_stopped_program() {
     let world = world();

@@ -183,3 +183,33 @@ fn a_fixed_size_where_that_is_configured() {
     first.assert_whole();
     end(&world);
 }
+
+/// Keys are kept while a run is replaced. What stands half typed in the terminal of who only looks is no part of them.
+#[test]
+fn who_only_looks_types_nothing_when_kept_keys_are_released() {
+    use std::sync::atomic::{AtomicBool, Ordering};
+    let world = world();
+    let first = run(&world, "stty raw -echo; echo run $HOPTY_RUN; exec cat -v");
+    first.wait_text("run 1");
+    let second = sized(&world, &["attach", "--read-only"], (60, 20));
+    wait_clients(&world, 2);
+    let done = AtomicBool::new(false);
+    std::thread::scope(|scope| {
+        // Escape over and over: at any moment there is one that may become a longer key.
+        scope.spawn(|| {
+            while !done.load(Ordering::Relaxed) {
+                second.send("\x1b");
+                std::thread::sleep(std::time::Duration::from_millis(10));
+            }
+        });
+        for n in 2..8 {
+            world.ask(&["restart", "proj", "--now", "--wait"]);
+            first.wait_text(&format!("run {n}"));
+        }
+        done.store(true, Ordering::Relaxed);
+    });
+    first.send("typed");
+    first.wait_text("typed");
+    assert!(!first.lines().iter().any(|line| line.contains('^')), "{:?}", first.lines());
+    end(&world);
+}

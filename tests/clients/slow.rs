@@ -219,3 +219,28 @@ fn a_stopped_client_costs_nothing_while_the_program_writes_at_full_speed() {
         end(&world);
     }
 }
+
+/// The program asked its terminal something, nobody answered, and it has ended: until the terminal has taken the last bytes, the host
+/// waits for that and does nothing.
+#[test]
+fn a_question_without_an_answer_costs_nothing_at_the_end() {
+    let world = world();
+    let first = run(&world, "stty -echo; echo begun; read x; printf '\\033[c'; seq 1 5000; exit 3");
+    first.wait_text("begun");
+    let host = i32::try_from(world.status()["host_pid"].as_i64().unwrap()).unwrap();
+    first.stall(true);
+    first.send("\r");
+    // Its first bytes fill the terminal; the rest is with the host.
+    support::wait_for("the end of the program", || (world.status()["state"] == "ended").then_some(()));
+    let used = wait_within(Duration::from_secs(20), || {
+        let before = support::ticks(host)?;
+        assert!(!support::wait::ends_within(host, Duration::from_millis(300)), "the host ended");
+        let used = support::ticks(host)? - before;
+        (used <= 2).then_some(used)
+    });
+    assert!(used.is_some(), "the host does not come to rest");
+    first.stall(false);
+    let mut first = first;
+    assert_eq!(first.wait_exit(), 3);
+    world.assert_nothing_left();
+}

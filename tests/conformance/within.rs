@@ -99,10 +99,8 @@ fn server(world: &World) -> Option<Server> {
     if programs.iter().any(Option::is_none) {
         return None;
     }
-    // SAFETY: geteuid cannot fail.
-    if unsafe { nix::libc::geteuid() } == 0 && !Path::new("/run/sshd").is_dir() {
-        assert!(std::env::var("HOPTY_TEST_PROGRAMS").as_deref() != Ok("required"), "/run/sshd is missing");
-        super::support::claude::say("/run/sshd is missing: the case with ssh is left out");
+    if nix::unistd::geteuid().is_root() && !Path::new("/run/sshd").is_dir() {
+        super::support::skip::missing("/run/sshd");
         return None;
     }
     let dir = world.root.path().join("ssh");

@@ -71,6 +71,23 @@ pub fn an_interrupted_turn_is_over(kind: Kind) {
     end(&world);
 }
 
+/// Its name was used before, and is about to be taken again.
+#[test]
+fn a_session_that_is_just_starting_is_waited_for() {
+    let Some(world) = World::new(Kind::StandIn, quick()) else { return };
+    for round in 0..4 {
+        let mut command = std::process::Command::new(super::support::claude::hopty());
+        command.args(["wait", "proj", "idle", "--timeout", "60s"]).env_clear().envs(world.env.iter().cloned());
+        let waits = command.current_dir(&world.project).stderr(std::process::Stdio::piped()).spawn().unwrap();
+        start(&world, &[]);
+        let done = waits.wait_with_output().unwrap();
+        assert!(done.status.success(), "round {round}: {}", String::from_utf8_lossy(&done.stderr));
+        end(&world);
+    }
+    let output = world.hopty(&["wait", "proj", "idle", "--timeout", "100ms"]);
+    assert_eq!(output.status.code(), Some(1), "one that has ended and does not come is told so");
+}
+
 pub fn commands_make_it_busy_and_idle_again(kind: Kind) {
     let Some(world) = World::new(kind, quick()) else { return };
     start(&world, &[]);

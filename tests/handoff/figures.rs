@@ -36,6 +36,36 @@ fn the_line_is_that_of_the_contract() {
     assert_eq!(object["bytes"], json!(std::fs::metadata(&path).unwrap().len()));
 }
 
+/// By size alone: the tokens say that there is room.
+fn levels_by_size(profile: &str, sizes: &[(u64, &str)]) {
+    let mut world = world();
+    world.set("HOPTY_CONTEXT_PROFILE", profile);
+    let path = transcript(&world, ID, &answer(&world, 3000));
+    let talk = std::fs::read_to_string(&path).unwrap();
+    for (kb, level) in sizes {
+        let more = usize::try_from(kb * 1024).unwrap() - talk.len();
+        let (begin, end) = ("{\"type\":\"padding\",\"text\":\"", "\"}\n");
+        std::fs::write(&path, format!("{talk}{begin}{}{end}", "x".repeat(more - begin.len() - end.len()))).unwrap();
+        let object = json_of(&world, &["context", path.to_str().unwrap(), "--json"]);
+        assert_eq!((&object["bytes"], &object["level"]), (&json!(kb * 1024), &json!(level)), "{profile}, {kb} KB");
+    }
+}
+
+#[test]
+fn item_024_the_first_document_s_sizes_reach_its_levels() {
+    levels_by_size(
+        "s0",
+        &[(1299, "ok"), (1300, "ask"), (1499, "ask"), (1500, "warn"), (1699, "warn"), (1700, "handoff"), (1900, "handoff")],
+    );
+    levels_by_size("default", &[(1700, "ok")]);
+}
+
+#[test]
+fn item_048_the_second_document_s_sizes_reach_its_levels() {
+    levels_by_size("s1", &[(4095, "ok"), (4096, "ask"), (6144, "warn"), (8192, "handoff")]);
+    levels_by_size("test", &[(4, "ok"), (5, "ask"), (9, "ask"), (10, "warn"), (14, "warn"), (15, "handoff")]);
+}
+
 #[test]
 fn windows_models_and_sub_agents() {
     let world = world();
@@ -89,7 +119,11 @@ fn explain_names_every_source_in_its_order() {
     let path = transcript(&world, ID, &answer(&world, 164_000));
     let said = world.ask(&["context", path.to_str().unwrap(), "--explain"]);
     let heads: Vec<&str> = said.lines().map(|line| line.split(':').next().unwrap()).collect();
-    assert_eq!(heads[1..], ["transcript file", "statusline", "transcript", "bytes", "model table", "levels"], "{said}");
+    assert_eq!(
+        heads[1..],
+        ["transcript file", "statusline", "transcript", "bytes", "model table", "Claude's screen", "levels"],
+        "{said}"
+    );
     assert!(said.contains("(it was named)") && said.contains("164000 tokens, ") && said.contains(" old: tokens taken: "), "{said}");
     assert!(said.ends_with("levels: ask at 60 %, warn at 70 %, handoff at 80 %, hard at 90 %\n"), "{said}");
     let bare = with(answer(&world, 1000), |line| line["message"]["usage"] = Value::Null);

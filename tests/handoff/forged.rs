@@ -42,8 +42,36 @@ fn a_document_of_another_handoff_is_refused() {
 fn item_026_a_document_that_vanished_is_said_to_be_gone() {
     let world = world();
     let id = create(&world);
-    std::fs::remove_dir_all(document(&world, &id).parent().unwrap()).unwrap();
+    let record = document(&world, &id).parent().unwrap().to_owned();
+    let away = world.home.join("away");
+    // In the middle of being read: it is there or gone, and nothing between.
+    let (stop, stopped) = std::sync::mpsc::channel::<()>();
+    std::thread::scope(|scope| {
+        let (record, away) = (&record, &away);
+        scope.spawn(move || {
+            while matches!(stopped.try_recv(), Err(std::sync::mpsc::TryRecvError::Empty)) {
+                std::fs::rename(record, away).unwrap();
+                std::fs::rename(away, record).unwrap();
+            }
+        });
+        // Dropped in the end, and by a failure, too.
+        let _stop = stop;
+        for _ in 0..40 {
+            let output = world.hopty(&["handoff", "show"]);
+            let (out, err) = (text(&output.stdout), text(&output.stderr));
+            match output.status.code() {
+                Some(0) => assert!(out.contains(&id) && out.contains("Build the bridge."), "{out}"),
+                code => assert!(code == Some(4) && out.is_empty() && err.contains("its file is gone"), "{code:?} {out} {err}"),
+            }
+        }
+    });
+    std::fs::remove_dir_all(&record).unwrap();
     assert!(fails(&world, &["handoff", "load"], 4).contains("its file is gone"));
+    assert!(manifest(&world)["current"]["claim"].is_null(), "it was not claimed");
+    // Who starts with nothing said begins afresh.
+    let term = world.start(&[]);
+    term.wait_box();
+    world.leave(term);
 }
 
 #[test]
@@ -110,9 +138,18 @@ fn item_029_a_directory_that_cannot_be_written_loses_nothing() {
         assert!(said.contains("Permission denied") && said.contains(dir.to_str().unwrap()) && said.contains("hint: "), "{said}");
         let output = run(&["handoff", "show"]);
         assert!(output.status.success() && text(&output.stdout).contains(&id), "{}", text(&output.stderr));
+        std::fs::set_permissions(&dir, std::fs::Permissions::from_mode(0o700)).unwrap();
     }
+    std::fs::set_permissions(world.claude_dir().join("handoff"), std::fs::Permissions::from_mode(0o500)).unwrap();
     let output = run(&["handoff", "load"]);
     assert_eq!(output.status.code(), Some(125), "{}", text(&output.stderr));
+    // Neither half a record nor a claim that nobody holds was left, and what was there is loaded when it can be.
+    let records: Vec<_> =
+        std::fs::read_dir(world.claude_dir().join("handoff/records")).unwrap().map(|e| e.unwrap().file_name()).collect();
+    assert_eq!(records, [id.as_str()]);
+    std::fs::set_permissions(world.claude_dir().join("handoff"), std::fs::Permissions::from_mode(0o700)).unwrap();
+    let output = run(&["handoff", "load"]);
+    assert!(output.status.success() && text(&output.stdout).contains("Build the bridge."), "{}", text(&output.stderr));
 }
 
 #[test]

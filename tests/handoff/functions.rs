@@ -12,13 +12,14 @@ fn item_007_loading_prints_the_frame_that_the_next_conversation_gets() {
     let world = world();
     let id = create(&world);
     let frame = world.ask(&["handoff", "load", "--session", OTHER]);
+    let word = frame.lines().next().unwrap().rsplit(' ').next().unwrap();
     assert!(
         frame.starts_with(&format!(
-            "=== HANDOFF LOADED (ID: {id}) ===\nChannel: global\nPrevious Session: {ID}\nType: manual\nThis is a record"
+            "=== HANDOFF LOADED (ID: {id}) === {word}\nChannel: global\nPrevious Session: {ID}\nType: manual\nThis is a record"
         )),
         "{frame}"
     );
-    assert!(frame.ends_with("\n=== END HANDOFF ===\n") && frame.contains("Build the bridge."), "{frame}");
+    assert!(frame.ends_with(&format!("\n=== END HANDOFF === {word}\n")) && frame.contains("Build the bridge."), "{frame}");
     assert!(frame.contains(&format!("<!-- HANDOFF-ID: {id} -->")));
     assert_eq!(world.ask(&["handoff", "show", &id, "--frame"]), frame);
 }
@@ -60,9 +61,26 @@ fn item_019_current_md_is_the_document_with_its_six_headers() {
     let world = world();
     let id = create(&world);
     let current = std::fs::read_to_string(world.claude_dir().join("handoff/global-CURRENT.md")).unwrap();
-    let names: Vec<&str> = current.lines().take(6).map(|line| line[5..].split(':').next().unwrap()).collect();
-    assert_eq!(names, ["HANDOFF-ID", "SESSION", "CHANNEL", "CREATED", "TYPE", "WORKING-DIR"]);
-    assert!(current.contains("\n# Auto-Handoff (Pre-Compaction)\n"));
+    let project = world.project.display().to_string();
+    let entry = manifest(&world)["current"].clone();
+    let created = entry["created_at"].as_str().unwrap();
+    let headers = [("HANDOFF-ID", id.as_str()), ("SESSION", ID), ("CHANNEL", "global"), ("CREATED", created)];
+    let headers = headers.into_iter().chain([("TYPE", "manual"), ("WORKING-DIR", &project)]);
+    let wanted: Vec<String> = headers.map(|(name, value)| format!("<!-- {name}: {value} -->")).collect();
+    assert_eq!(current.lines().take(6).collect::<Vec<_>>(), wanted);
+    // Title, facts, what was said last in a fence, and what Claude is to do, in this order.
+    let mut rest = current.as_str();
+    for part in [
+        "\n# Auto-Handoff (Pre-Compaction)\n",
+        &format!("\nTimestamp: {created}\n"),
+        &format!("\nProject: {project}\n"),
+        "\nChannel: global\n",
+        &format!("\nSession: {ID}\n"),
+        "\n## Recent Activity\n\n```text\nPERSON: Build the bridge.\n\nCLAUDE: It is done.\n```\n",
+        "\n## Instructions for Claude\n\n1. ",
+    ] {
+        rest = rest.find(part).map(|at| &rest[at + part.len() - 1..]).unwrap_or_else(|| panic!("no {part:?} in {rest}"));
+    }
     assert_eq!(world.ask(&["handoff", "show", &id]), current);
     let path = world.ask(&["handoff", "path"]);
     assert_eq!(std::fs::read_to_string(path.trim()).unwrap(), current);
@@ -110,9 +128,22 @@ fn item_023_locks_of_scripts_and_files_are_private() {
     let world = world();
     create(&world);
     let dir = world.claude_dir().join("handoff");
-    assert!(!dir.join("global.lock.d").exists(), "it is given back");
+    let lock = dir.join("global.lock.d");
+    assert!(!lock.exists(), "it is given back");
     let mode = |path: &std::path::Path| std::fs::metadata(path).unwrap().permissions().mode() & 0o777;
     assert_eq!(mode(&dir), 0o700);
+    // While it is held a script can read by whom, and since when.
+    let seconds = || std::time::SystemTime::now().duration_since(std::time::UNIX_EPOCH).unwrap().as_secs();
+    let before = seconds();
+    let held = hopty::fs::lock::DirLock::take(&lock, std::time::Duration::ZERO).unwrap();
+    let said = std::fs::read_to_string(lock.join("pid")).unwrap();
+    let (pid, since) = said.split_once(':').unwrap();
+    assert_eq!(pid, std::process::id().to_string());
+    assert!((before..=seconds()).contains(&since.parse::<u64>().unwrap()), "{said}");
+    assert_eq!((mode(&lock), mode(&lock.join("pid"))), (0o700, 0o600));
+    assert!(fails(&world, &["handoff", "create"], 125).contains(&format!("pid {pid}")), "hopty keeps out of it");
+    drop(held);
+    assert!(!lock.exists());
     for file in ["global.manifest.json", "global-CURRENT.md", ".lock"] {
         assert_eq!(mode(&dir.join(file)), 0o600, "{file}");
     }

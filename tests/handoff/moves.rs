@@ -180,9 +180,27 @@ fn item_006_what_is_loaded_is_active_young_and_its_file_has_its_id_and_it_is_kep
     let manifest = manifest(&world);
     assert_eq!((&manifest["current"]["id"], &manifest["history"][0]["id"]), (&json!(second), &json!(first)));
     assert_eq!(manifest["history"][0]["status"], "cleared");
-    let frame = world.ask(&["handoff", "load"]);
+    assert!(fails(&world, &["handoff", "load", &first], 1).contains("is cleared"), "only an active one is loaded");
+    // Its file has its id: with that of another it is refused, and not claimed.
+    let file = |id: &str| world.claude_dir().join("handoff/records").join(id).join("handoff.md");
+    let (whole, text) = (std::fs::read(file(&second)).unwrap(), std::fs::read_to_string(manifest_path(&world)).unwrap());
+    let (old, new) = (manifest["current"]["sha256"].as_str().unwrap(), manifest["history"][0]["sha256"].as_str().unwrap());
+    std::fs::copy(file(&first), file(&second)).unwrap();
+    std::fs::write(manifest_path(&world), text.replace(old, new)).unwrap();
+    assert!(fails(&world, &["handoff", "load", &second], 4).contains(&format!("its file is that of {first}")));
+    std::fs::write(file(&second), whole).unwrap();
+    // One that is older than two hours is over.
+    let expires = manifest["current"]["expires_at"].as_str().unwrap();
+    std::fs::write(manifest_path(&world), text.replace(expires, "2026-01-01T00:00:00Z")).unwrap();
+    assert!(fails(&world, &["handoff", "load", &second], 1).contains("is expired"));
+    std::fs::write(manifest_path(&world), &text).unwrap();
+    let holder = Holder::new();
+    let frame = world.ask(&["handoff", "load", "--session", OTHER, "--pid", &holder.pid().to_string()]);
     assert!(frame.contains(&format!("(ID: {second})")) && frame.contains(&format!("<!-- HANDOFF-ID: {second} -->")));
-    assert!(world.ask(&["handoff", "show", &first]).contains(&first), "nothing is deleted by loading");
+    assert!(fails(&world, &["handoff", "load", &second], 4).contains("is being loaded"), "by one at a time");
+    for id in [&first, &second] {
+        assert!(world.ask(&["handoff", "show", id]).contains(id.as_str()), "nothing is deleted by loading");
+    }
 }
 
 #[test]

@@ -29,6 +29,27 @@ fn item_052_a_start_tells_of_a_handoff_that_waits() {
     assert!(said.ends_with(" s old, Build the bridge.); `hopty --handoff` loads it\n"), "{said}");
     world.ask(&["stop", "--kill", "proj"]);
     assert_eq!(world.ask(&["handoff", "id"]).trim(), id, "it waits on: it was not asked for");
+    // Of several the newest is named, and how many more there are. Those of other sessions wait beside it.
+    let mut all = manifest(&world);
+    for (n, line) in [
+        "hopty: 1 more handoff waits here; `hopty handoff list` shows both",
+        "hopty: 2 more handoffs wait here; `hopty handoff list` shows all",
+    ]
+    .into_iter()
+    .enumerate()
+    {
+        let mut other = all["current"].clone();
+        other["id"] = json!(format!("{}{:08x}", &id[..id.len() - 8], n + 1));
+        other["hopty_session"] = json!(format!("other-{n}"));
+        all["also_active"].as_array_mut().unwrap().push(other);
+        std::fs::write(manifest_path(&world), all.to_string()).unwrap();
+        let said = text(&world.hopty(&["--detached"]).stderr);
+        let lines: Vec<&str> = said.lines().collect();
+        assert!(lines.len() == 2 && lines[0].contains(&id) && lines[1] == line, "{said}");
+        world.ask(&["stop", "--kill", "proj"]);
+    }
+    all["also_active"] = json!([]);
+    std::fs::write(manifest_path(&world), all.to_string()).unwrap();
     world.ask(&["handoff", "clear"]);
     assert_eq!(text(&world.hopty(&["--detached"]).stderr), "");
     world.ask(&["stop", "--kill", "proj"]);
@@ -131,6 +152,43 @@ fn the_status_file_follows_the_session() {
     term.submit("And more.");
     wait_for("the word of its level", || kb("WARN:"));
     world.wait_state("idle");
+    world.leave(term);
+}
+
+#[test]
+fn item_021_the_status_file_has_the_word_and_the_size_of_the_transcript() {
+    let script = Script::each(|_, n| Reply::text(format!("Answer {n}. {}", "word ".repeat(150))).filling(3000));
+    let mut world = World::with(Kind::StandIn, None, script);
+    world.set("HOPTY_RESTART_MODE", "manual");
+    world.set("HOPTY_CONTEXT_PROFILE", "test");
+    let file = world.claude_dir().join(".context-status");
+    let term = world.start(&[]);
+    term.wait_box();
+    let mut words = vec!["OK".to_owned()];
+    for n in 0.. {
+        term.submit(&format!("Prompt {n}."));
+        term.wait_text(&format!("Answer {n}."));
+        world.wait_state("idle");
+        let said = wait_for("the status of this size", || {
+            let bytes = std::fs::metadata(world.status()["transcript"].as_str()?).ok()?.len();
+            let word = match bytes / 1024 {
+                0..=4 => "OK",
+                5..=9 => "EARLY_WARN",
+                10..=14 => "WARN",
+                _ => "CRITICAL",
+            };
+            let wanted = format!("{word}:{}KB", bytes / 1024);
+            std::fs::read_to_string(&file).ok().filter(|said| said.trim_end() == wanted)
+        });
+        let word = said.split(':').next().unwrap().to_owned();
+        if words.last() != Some(&word) {
+            words.push(word);
+        }
+        if words.last().is_some_and(|word| word == "CRITICAL") {
+            break;
+        }
+    }
+    assert_eq!(words, ["OK", "EARLY_WARN", "WARN", "CRITICAL"]);
     world.leave(term);
 }
 
@@ -268,13 +326,24 @@ fn talk_with_signal(world: &World) -> (super::support::term::Term, String, impl 
 #[test]
 fn item_010_a_signal_hands_over_the_conversation_and_directory_that_it_names() {
     let world = world();
-    let (term, conversation, signal) = talk_with_signal(&world);
-    signal(&conversation);
+    let (term, conversation, _) = talk_with_signal(&world);
+    // A directory in which Claude works already.
+    let other = world.root.path().canonicalize().unwrap().join("other");
+    std::fs::create_dir(&other).unwrap();
+    hopty::standin::home::seed(&world.home, &other, "").unwrap();
+    let signal = world.claude_dir().join(".restart-session");
+    std::fs::write(&signal, format!("{conversation}:{}\n", other.display())).unwrap();
     let saved = world.wait_decision("handoff.saved", 1);
     world.wait_decision("run.spawned", 2);
-    assert!(!world.claude_dir().join(".restart-session").exists(), "it is obeyed once");
+    assert!(!signal.exists(), "it is obeyed once");
     let entry = json_of(&world, &["handoff", "show", saved["handoff"].as_str().unwrap(), "--json"]);
     assert_eq!((&entry["session_id"], &entry["type"]), (&json!(conversation), &json!("signal")));
+    assert_eq!(entry["working_dir"], json!(world.project), "the work was done in the old directory");
+    world.wait_state("idle");
+    let status = world.status();
+    assert_eq!(status["dir"], json!(other), "and goes on in the one that was named");
+    assert_eq!(std::fs::read_link(format!("/proc/{}/cwd", status["pid"])).unwrap(), other);
+    assert_ne!(status["conversation"], json!(conversation));
     drop(term);
     world.ask(&["stop", "--kill", "proj"]);
     world.assert_nothing_left();
@@ -296,7 +365,7 @@ fn item_028_a_signal_for_another_conversation_is_left_alone_and_logged() {
 }
 
 #[test]
-fn item_030_restarts_have_a_limit_which_is_ten_and_the_last_handoff_waits() {
+fn item_030_restarts_have_a_limit_which_is_ten_and_claude_goes_on() {
     assert_eq!(hopty::core::config::Config::default().restart.max_restarts, 10);
     let mut world = world();
     world.set("HOPTY_RESTART_MAX_RESTARTS", "1");
@@ -305,13 +374,16 @@ fn item_030_restarts_have_a_limit_which_is_ten_and_the_last_handoff_waits() {
     world.wait_decision("handoff.consumed", 1);
     world.wait_state("idle");
     signal(world.status()["conversation"].as_str().unwrap());
-    world.wait_decision("session.ended", 1);
+    let ignored = world.wait_decision("restart.ignored", 1);
+    let sentence = ignored["sentence"].as_str().unwrap();
+    assert!(sentence.contains("within the window already"), "{sentence}");
+    let status = json_of(&world, &["status", "proj", "--json"]);
+    assert_eq!((&status["run"], &status["state"]), (&json!(2), &json!("idle")), "exactly one restart, and Claude goes on");
+    term.submit("Say hello to me.");
+    world.wait_state("idle");
+    world.ask(&["stop", "proj"]);
     term.wait_exit();
-    let ended = json_of(&world, &["status", "proj", "--json"]);
-    assert_eq!((&ended["exit"]["cause"], &ended["run"]), (&json!("restart_limit"), &json!(2)), "exactly one restart");
-    // The host had claimed it for the run that was not to be; with the host the claim is gone.
     world.assert_nothing_left();
-    assert_eq!(world.ask(&["handoff", "id"]), format!("{}\n", ended["handoff"]["id"].as_str().unwrap()));
 }
 
 #[test]

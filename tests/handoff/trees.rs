@@ -47,7 +47,7 @@ fn what_changed_is_told_to_the_person_and_to_the_new_conversation() {
     let term = world.start(&["--handoff"]);
     term.wait_text("hopty: The head was ");
     term.wait_text("hopty: No longer changed as they were: .M wall.txt.");
-    term.wait_text("Git state changed since handoff. 'git stash' puts aside what is not committed.");
+    term.wait_text("Git state changed since handoff. 'git stash -u' puts aside what is not committed.");
     world.wait_decision("handoff.consumed", 1);
     let first = world.api.main_requests().remove(0);
     assert!(first.contains("Since this record was made the work tree has changed:") && first.contains("The head was "), "{id}");
@@ -68,6 +68,26 @@ fn hold_leaves_it_and_ignore_does_not_look() {
     let output = world.hopty(&["handoff", "load", &id]);
     assert!(output.status.success() && output.stderr.is_empty(), "{output:?}");
     assert!(!text(&output.stdout).contains("Since this record"));
+}
+
+#[test]
+fn hold_leaves_what_cannot_be_compared() {
+    let (mut world, id) = changed();
+    world.set("HOPTY_HANDOFF_GIT", "hold");
+    world.set("HOPTY_HANDOFF_GIT_TIMEOUT", "200ms");
+    let fifo = world.project.join(".gitignore");
+    assert!(Command::new("mkfifo").arg(&fifo).status().unwrap().success());
+    let said = fails(&world, &["handoff", "load", &id], 4);
+    assert!(said.contains("It is not known whether the work tree has changed: git was not finished in time."), "{said}");
+    // And what was never known.
+    let later = create(&world);
+    std::fs::remove_file(&fifo).unwrap();
+    world.set("HOPTY_HANDOFF_GIT_TIMEOUT", "20s");
+    let said = fails(&world, &["handoff", "load", &later], 4);
+    assert!(said.contains("not known whether the work tree has changed: git was not run when this record was made."), "{said}");
+    world.set("HOPTY_HANDOFF_GIT", "tell");
+    let output = world.hopty(&["handoff", "load", &later]);
+    assert!(output.status.success() && text(&output.stdout).contains("is not known: git was not finished in time"), "{output:?}");
 }
 
 /// What was done in a worktree is held against that worktree, from wherever the handoff is loaded.

@@ -4,7 +4,7 @@ use std::fmt::Write;
 use std::sync::Mutex;
 
 use super::live::{Live, world};
-use super::support::claude::say;
+use super::support::skip::{is_installed, needs, skip};
 use super::support::world::World;
 use super::{Tally, recordings};
 
@@ -77,14 +77,14 @@ pub fn compare(tally: &Mutex<Tally>, name: &str, live: Live<'_>) {
 }
 
 fn is_there(program: &str, comes: Comes) -> bool {
-    let path = std::env::var_os("PATH").unwrap_or_default();
-    let found = std::env::split_paths(&path).any(|dir| dir.join(program).is_file());
-    let required = comes == Comes::Installed && std::env::var("HOPTY_TEST_PROGRAMS").as_deref() == Ok("required");
-    assert!(found || !required, "{program} is not installed");
-    if !found {
-        say(&format!("{program} is not installed: its round trips are left out"));
+    match comes {
+        Comes::Installed => needs(program).is_some(),
+        Comes::Perhaps if is_installed(program) => true,
+        Comes::Perhaps => {
+            skip(format!("{program} is not installed"));
+            false
+        }
     }
-    found
 }
 
 /// A text with long lines, wide characters, tabs and control characters.

@@ -112,7 +112,7 @@ fn a_bad_configuration_is_an_error_of_what_acts_by_it() {
     all_fail(&["config.toml: the file cannot be read"]);
     std::fs::remove_file(&file).unwrap();
     std::fs::create_dir(&file).unwrap();
-    all_fail(&["config.toml: the file cannot be read: it is no file"]);
+    all_fail(&["config.toml: the file cannot be read: it is a directory, not a file"]);
     // What only looks at sessions, or ends them, needs none.
     assert!(world.hopty(&["ls"]).status.success());
     std::fs::remove_dir(&file).unwrap();

@@ -22,6 +22,7 @@ const LIFE_US: u64 = 30_000;
 
 /// Run in a process of its own: writes for ever, and says each operation when it is done.
 #[test]
+#[ignore = "a process of another test"]
 fn writer() {
     let Ok(job) = std::env::var(JOB) else { return };
     let (dir, round) = job.split_once('\n').unwrap();

@@ -156,10 +156,11 @@ fn a_full_disk_of_sessions_ends_no_session_and_keeps_nobody_from_claude() {
     let said = String::from_utf8_lossy(&term.bytes()).into_owned();
     assert_eq!(said.matches("The journal failed and is switched off; the session goes on without it.").count(), 1, "{said}");
     world.assert_nothing_left();
-    // And a start finds no place.
+    // And a start finds no place there: a session of its own, which hands over all the same.
     let mut term = world.start(&[]);
-    term.wait_text("Claude runs without hopty");
-    say(&term, "hi", "Answer 0.");
+    term.wait_text("no other terminal can attach to it");
+    say(&term, "hi", "Continuing from handoff");
+    term.wait_box();
     term.submit("/exit");
     assert_eq!(term.wait_exit(), 0);
     assert_eq!(text(&world.hopty(&["ls"])).lines().count(), 1);

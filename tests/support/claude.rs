@@ -6,6 +6,8 @@ use std::path::{Path, PathBuf};
 use std::process::Command;
 use std::sync::{Mutex, MutexGuard, OnceLock, PoisonError};
 
+use super::skip;
+
 /// Which Claude a case runs with.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Kind {
@@ -28,10 +30,16 @@ pub fn stand_in(dir: &Path) -> PathBuf {
     path
 }
 
-/// The real Claude: `HOPTY_TEST_CLAUDE`, or the newest from the npm registry, installed once below `target/`.
+/// The real Claude: `HOPTY_TEST_CLAUDE`, or the newest from the npm registry, installed once below `target/`. Where there is
+/// none, the calling test is reported as skipped.
+#[track_caller]
 pub fn real() -> Option<PathBuf> {
     static FOUND: OnceLock<Option<PathBuf>> = OnceLock::new();
-    FOUND.get_or_init(find_real).clone()
+    let found = FOUND.get_or_init(find_real).clone();
+    if found.is_none() {
+        skip::missing("the real Claude Code");
+    }
+    found
 }
 
 fn find_real() -> Option<PathBuf> {
@@ -41,14 +49,16 @@ fn find_real() -> Option<PathBuf> {
     }
     let found = installed("latest");
     if found.is_none() {
-        say("npm is missing or failed, so every test `real::...` is left out.");
-        say("To have them: install Node.js with npm, or set HOPTY_TEST_CLAUDE to the path of a claude.");
+        say("npm is missing or failed: no test runs with the real Claude Code");
+        say("hint: install Node.js with npm, or set HOPTY_TEST_CLAUDE to the path of a claude");
     }
     found
 }
 
 /// A certain version of the real Claude. `HOPTY_TEST_CLAUDE_VERSIONS` says which there are: `2.1.197=/path/to/claude,2.1.240`,
-/// where one without a path is installed from the npm registry. Unset: the oldest that must work in full, [`OLDEST`].
+/// where one without a path is installed from the npm registry. Unset: the oldest that must work in full, [`OLDEST`]. Any
+/// other is reported as skipped.
+#[track_caller]
 pub fn version(wanted: &str) -> Option<PathBuf> {
     let listed = std::env::var("HOPTY_TEST_CLAUDE_VERSIONS").unwrap_or_else(|_| OLDEST.to_owned());
     let mut entries = listed.split(',').map(|entry| entry.trim().split_once('=').unwrap_or((entry.trim(), "")));
@@ -61,7 +71,7 @@ pub fn version(wanted: &str) -> Option<PathBuf> {
         }
     };
     if found.is_none() {
-        say(&format!("Claude Code {wanted} is left out; HOPTY_TEST_CLAUDE_VERSIONS={wanted} installs it, {wanted}=PATH uses yours."));
+        skip::skip(format!("HOPTY_TEST_CLAUDE_VERSIONS={wanted} installs Claude Code {wanted}, {wanted}=PATH uses yours"));
     }
     found
 }

@@ -9,10 +9,13 @@
 pub mod cells;
 pub mod claude;
 pub mod nobody;
+pub mod skip;
 pub mod term;
 pub mod wait;
+pub mod wire;
 pub mod world;
 
+pub use skip::{needs, skip};
 pub use wait::{LIMIT, wait_for};
 
 /// Each case becomes two tests, `stand_in::NAME` and `real::NAME`.
@@ -32,7 +35,7 @@ pub(crate) use both;
 
 /// Whether a process is a session's host, by the name that it gives itself.
 pub fn is_host(pid: i32) -> bool {
-    std::fs::read_to_string(format!("/proc/{pid}/comm")).is_ok_and(|name| name.trim_end() == "hopty-host")
+    std::fs::read_to_string(format!("/proc/{pid}/comm")).is_ok_and(|name| ["hopty-host", "hopty-plain"].contains(&name.trim_end()))
 }
 
 /// Ticks of processor time (10 ms) that a process has used so far; `None` when it is gone.

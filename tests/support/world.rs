@@ -30,7 +30,7 @@ pub struct World {
 }
 
 impl World {
-    /// `None` where the real Claude is wanted and not to be had; that is said once.
+    /// `None` where the real Claude is wanted and cannot be had: the test is reported as skipped.
     pub fn new(kind: Kind, script: Script) -> Option<World> {
         let program = match kind {
             Kind::StandIn => None,
@@ -210,11 +210,16 @@ impl World {
     pub fn processes(&self) -> Vec<(i32, String)> {
         let mark = format!("HOME={}", self.home.display());
         let Ok(dir) = std::fs::read_dir("/proc") else { return Vec::new() };
+        let sessions = std::fs::read_dir(self.state_dir().join("sessions")).into_iter().flatten().flatten();
+        let hosts: Vec<i32> = sessions.filter_map(|session| hopty::fs::session::host_of(&session.path())).collect();
         dir.flatten()
             .filter_map(|entry| {
                 let pid: i32 = entry.file_name().to_str()?.parse().ok()?;
-                let env = std::fs::read(entry.path().join("environ")).ok()?;
-                let of_ours = env.split(|b| *b == 0).any(|var| var == mark.as_bytes());
+                // Hosts and clients are closed to other processes of the same user, root excepted; a host is known by its lock.
+                let of_ours = match std::fs::read(entry.path().join("environ")) {
+                    Ok(env) => env.split(|b| *b == 0).any(|var| var == mark.as_bytes()),
+                    Err(_) => hosts.contains(&pid),
+                };
                 let stat = std::fs::read_to_string(entry.path().join("stat")).ok()?;
                 let dead = stat.rsplit(") ").next().is_some_and(|rest| rest.starts_with('Z'));
                 let line = std::fs::read(entry.path().join("cmdline")).ok()?;

@@ -99,9 +99,7 @@ fn a_program_that_stops_at_once_gives_the_shell_back() {
 fn full_screen_programs_are_suspended_with_a_whole_terminal_and_come_back() {
     for (program, sign, quit) in [("vim -u NONE -N", "~", ":q!\r"), ("less /etc/passwd", "root:", "q")] {
         let mut world = world();
-        let name = program.split(' ').next().unwrap();
-        if !std::path::Path::new("/usr/bin").join(name).exists() {
-            support::claude::say(&format!("{name} is not installed: its case is left out"));
+        if support::needs(program.split(' ').next().unwrap()).is_none() {
             continue;
         }
         let mut term = shell(&mut world);
@@ -124,10 +122,7 @@ fn full_screen_programs_are_suspended_with_a_whole_terminal_and_come_back() {
 /// A shell that does not mend what its jobs leave behind, unlike bash: it finds its terminal bit for bit.
 #[test]
 fn a_simple_shell_finds_its_modes_bit_for_bit() {
-    if !std::path::Path::new("/bin/dash").exists() {
-        support::claude::say("dash is not installed: its case is left out");
-        return;
-    }
+    let Some(_) = support::needs("dash") else { return };
     for redirected in ["", " </dev/tty >/dev/tty"] {
         let mut world = world();
         world.set("PS1", "$ ");
@@ -163,13 +158,10 @@ fn a_simple_shell_finds_its_modes_bit_for_bit() {
 /// The shell inside has jobs of its own that are stopped; its own stop is the outer shell's affair.
 #[test]
 fn a_shell_inside_keeps_its_own_stopped_jobs() {
+    let Some(_) = support::needs("dash") else { return };
     let mut world = world();
     let mut term = shell(&mut world);
     let inner = "PS1='inner> ' ENV= $H run -- dash -i";
-    if !std::path::Path::new("/bin/dash").exists() {
-        support::claude::say("dash is not installed: its case is left out");
-        return;
-    }
     term.send(format!("{inner}\r"));
     term.wait_text("inner>");
     let pid = super::child(&world);

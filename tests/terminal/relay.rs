@@ -178,10 +178,7 @@ fn without_a_controlling_terminal() {
 
 #[test]
 fn inside_script() {
-    if !std::path::Path::new("/usr/bin/script").exists() {
-        support::claude::say("script is not installed: its case is left out");
-        return;
-    }
+    let Some(_) = support::needs("script") else { return };
     let world = world();
     let words = format!(
         "exec script -qec \"'{}' run -- sh -c 'echo u\\$((1))p; read x; echo got \\$x; exit 6'\" /dev/null",
@@ -197,10 +194,7 @@ fn inside_script() {
 
 #[test]
 fn inside_tmux() {
-    if !std::path::Path::new("/usr/bin/tmux").exists() {
-        support::claude::say("tmux is not installed: its case is left out");
-        return;
-    }
+    let Some(_) = support::needs("tmux") else { return };
     let world = world();
     let socket = world.root.path().join("tmux.sock");
     let inner = format!("'{}' run -- sh -c 'echo u$((1))p; read x; echo got $x; exec cat'", hopty().display());

@@ -362,9 +362,7 @@ fn full_screen_programs_come_back_whoever_stopped_them() {
         for (program, sign, quit) in
             [("vim -u NONE -N --cmd 'set t_RV= t_RB= t_RF= t_RC= t_RS= t_u7='", "~", ":q!\r"), ("less /etc/passwd", "root:", "q")]
         {
-            let name = program.split(' ').next().unwrap();
-            if !std::path::Path::new("/usr/bin").join(name).exists() {
-                support::claude::say(&format!("{name} is not installed: its case is left out"));
+            if support::needs(program.split(' ').next().unwrap()).is_none() {
                 continue;
             }
             let mut world = world();

@@ -261,3 +261,20 @@ fn what_is_said_next_stands_below_what_the_program_drew() {
         world.assert_nothing_left();
     }
 }
+
+/// What hopty has to tell at the start cannot be written: no reason to have no session.
+#[test]
+fn a_session_begins_whose_errors_cannot_be_written() {
+    let world = world();
+    // There is something to tell.
+    std::fs::create_dir_all(world.session_dir().join("journal.jsonl")).unwrap();
+    for dir in [world.state_dir(), world.state_dir().join("sessions"), world.session_dir()] {
+        std::fs::set_permissions(dir, std::os::unix::fs::PermissionsExt::from_mode(0o700)).unwrap();
+    }
+    let script = format!("exec '{}' run -- sh -c 'echo u$((1))p; exec cat' 2>/dev/full", support::claude::hopty().display());
+    let mut term = Term::start("/bin/sh".as_ref(), &["-c", &script], &world.env, &world.project, (120, 40));
+    term.wait_text("u1p");
+    term.send("\x04");
+    assert_eq!(term.wait_exit(), 0);
+    world.assert_nothing_left();
+}

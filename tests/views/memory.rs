@@ -166,6 +166,10 @@ fn item_131_what_was_copied_before_a_compaction_is_told_after_it() {
     let copy = std::fs::read_to_string(marked(&world)).unwrap();
     assert!(copy.contains("Say hello to me.") && copy.contains(&conversation), "what the summary leaves out is in it");
     world.wait_state("idle");
+    // The compacted conversation itself is told where the rest lies, and so is the next session.
+    let named = format!("SESSION_BACKUP_PENDING: A previous session backup exists at {}\n", marked(&world).display());
+    assert!(request_with(&world, &term, "After the compaction.").contains(&named));
+    world.wait_state("idle");
     world.leave(term);
     let term = world.start(&[]);
     assert!(first_request(&world, &term).contains("SESSION_BACKUP_PENDING"));
@@ -317,12 +321,37 @@ fn item_132_each_exit_leaves_a_copy_and_none_is_forgotten() {
 #[test]
 fn item_133_nothing_of_a_backup_is_loaded_by_itself() {
     let world = world("memory");
-    let (term, _) = talk(&world);
-    world.leave(term);
     let term = world.start(&[]);
-    let request = first_request(&world, &term);
-    assert!(!request.contains("Say hello to me."), "only the two lines are told: {request}");
-    assert!(memory(&world, ".pending-backup").exists(), "it waits for the person");
+    term.wait_box();
+    term.submit("Paint it saffron.");
+    term.wait_text("Hello.");
+    world.wait_state("idle");
+    world.leave(term);
+    let copy = marked(&world);
+    let whole = std::fs::read_to_string(&copy).unwrap();
+    assert!(whole.contains("saffron"), "what could be loaded is there");
+    // A start, a cleared and a compacted conversation are told that there is one, and nothing of what is in it.
+    let term = world.start(&[]);
+    let mut told = vec![first_request(&world, &term)];
+    world.wait_state("idle");
+    for (command, prompt) in [("/clear", "And after a clear."), ("/compact", "And after a compaction.")] {
+        let before = (world.status()["conversation"].clone(), raw(&world).len());
+        term.submit(command);
+        wait_for("it to be done", || (raw(&world).len() > before.1).then_some(()));
+        if command == "/clear" {
+            wait_for("another conversation", || {
+                Some(world.status()["conversation"].clone()).filter(|now| *now != before.0 && now.is_string())
+            });
+        }
+        told.push(request_with(&world, &term, prompt));
+        world.wait_state("idle");
+    }
+    for request in told {
+        assert!(request.contains("SESSION_BACKUP_PENDING: ") && !request.contains("saffron"), "{request}");
+    }
+    assert!(!sent(&term).contains("saffron"), "nor is the person shown any of it");
+    assert_eq!(std::fs::read_to_string(&copy).unwrap(), whole, "the copy is as it was");
+    assert!(text(&world, ".pending-backups").contains(&format!("{}\n", copy.display())), "and waits for the person");
     world.leave(term);
 }
 
@@ -404,4 +433,15 @@ fn item_132_a_closed_terminal_ends_nothing_and_the_copy_comes_with_the_end() {
     wait_for("the copy", || (raw(&world).len() == 1 && memory(&world, ".pending-backup").exists()).then_some(()));
     assert!(marked(&world).is_file());
     world.assert_nothing_left();
+    // Who wants a closed terminal to be the end has the copy then, the time of the end, and is told at the next start.
+    let mut world = self::world("memory");
+    world.set("HOPTY_TERMINAL_ON_HANGUP", "end");
+    let (mut term, _) = talk(&world);
+    term.hang_up();
+    wait_for("the copy", || (raw(&world).len() == 1 && marked_there(&world)).then_some(()));
+    wait_for("the end", || text(&world, "active-context.md").contains("Last session ended: ").then_some(()));
+    world.assert_nothing_left();
+    let term = world.start(&[]);
+    assert!(first_request(&world, &term).contains("SESSION_BACKUP_PENDING"));
+    world.leave(term);
 }

@@ -273,3 +273,21 @@ fn git(world: &World, args: &[&str]) {
     let done = Command::new("git").args(args).env_clear().envs(world.env.iter().cloned()).current_dir(&world.project).status();
     assert!(done.unwrap().success(), "git {args:?}");
 }
+
+#[test]
+fn what_the_orchestrator_wrote_stays_and_its_status_comes_back() {
+    let world = world("orchestrator");
+    put(&world, "state.yaml", "status: testing\ncurrent_task: build-7\n");
+    let (term, _) = talk(&world);
+    hand_over(&world, 1);
+    consumed(&world, 1);
+    let path = below(&world, ".claude/auto-execution/state.yaml");
+    let state = wait_for("the status", || {
+        let state = std::fs::read_to_string(&path).unwrap();
+        (!state.contains("handoff_requested")).then_some(state)
+    });
+    let lines: Vec<&str> = state.lines().collect();
+    assert_eq!(lines[..2], ["status: testing", "current_task: build-7"]);
+    assert!(lines[2].starts_with("checkpoint_id: chk-") && lines.len() == 3, "{state}");
+    world.leave(term);
+}

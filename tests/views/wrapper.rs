@@ -169,9 +169,41 @@ fn item_045_no_permission_is_skipped_that_the_person_did_not_skip() {
     world.args.retain(|arg| !arg.contains("permissions"));
     let (term, _) = talk(&world);
     hand_over(&world, 1);
-    let line = std::fs::read(format!("/proc/{}/cmdline", claude(&world))).unwrap();
-    assert!(!String::from_utf8_lossy(&line).contains("dangerously"), "K18");
+    let words = |world: &World| {
+        let line = std::fs::read(format!("/proc/{}/cmdline", claude(world))).unwrap();
+        String::from_utf8(line).unwrap().split('\0').map(str::to_owned).collect::<Vec<_>>()
+    };
+    let said = words(&world);
+    assert!(!said.iter().any(|word| word.contains("dangerously") || word.contains("bypass")), "never added (K18): {said:?}");
+    if let Some(at) = said.iter().position(|word| word == "--permission-mode") {
+        assert_eq!(said[at + 1], "default", "nothing wider than the person had");
+    }
     world.leave(term);
+    // What a person skipped stays skipped, in every run.
+    let world = self::world("");
+    let (term, _) = talk(&world);
+    for n in 1..=2 {
+        hand_over(&world, n);
+        let given = words(&world).iter().filter(|word| *word == "--dangerously-skip-permissions").count();
+        assert_eq!(given, 1, "run {}", n + 1);
+    }
+    world.leave(term);
+}
+
+#[test]
+fn item_059_a_claude_that_does_not_end_is_killed_and_the_work_goes_on() {
+    let mut world = world("");
+    world.set("HOPTY_AGENT_IGNORE_TERM", "1");
+    world.set("HOPTY_RESTART_GRACE", "300ms");
+    world.set("HOPTY_RESTART_YOUNG", "0s");
+    let (term, _) = talk(&world);
+    let old = claude(&world);
+    let id = hand_over(&world, 1);
+    assert!(!Path::new(&format!("/proc/{old}")).exists(), "the old process is gone");
+    assert!(world.journal().contains("\"stop.killed\""), "SIGTERM did not end it: {}", world.story());
+    term.wait_text(&format!("Continuing from handoff {id}."));
+    world.ask(&["stop", "--kill", "proj"]);
+    world.assert_nothing_left();
 }
 
 #[test]
@@ -241,6 +273,10 @@ fn item_040_a_banner_counts_restarts_and_nothing_is_left_after_them() {
 fn item_070_the_log_has_the_lines_of_a_session_from_start_to_finish() {
     let mut world = world("");
     world.set("HOPTY_COMPAT_SESSION_LOG", "true");
+    // A zone without a name has no file either: 5:45 h east of Greenwich.
+    world.set("TZ", "TST-05:45");
+    let now = || hopty::io::clock::Clock::wall().after(5 * 3_600_000 + 45 * 60_000).plain();
+    let before = now();
     let (term, _) = talk(&world);
     hand_over(&world, 1);
     world.leave(term);
@@ -267,6 +303,8 @@ fn item_070_the_log_has_the_lines_of_a_session_from_start_to_finish() {
     }
     let stamped = |line: &str| line.len() > 22 && line.starts_with('[') && line.as_bytes()[20] == b']' && line.as_bytes()[11] == b' ';
     assert!(log.lines().all(stamped), "{log}");
+    let times: Vec<&str> = log.lines().map(|line| &line[1..20]).collect();
+    assert!(times.is_sorted() && before.as_str() <= times[0] && times[times.len() - 1] <= now().as_str(), "local time: {times:?}");
 }
 
 #[test]

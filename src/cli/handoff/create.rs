@@ -9,7 +9,7 @@ use super::args::{CreateOptions, Where};
 use super::{Place, answer, channel_of, store_failed};
 use crate::cli::control::Rule;
 use crate::cli::conversation::{Meant, meant};
-use crate::cli::error::Failed;
+use crate::cli::error::{Failed, note};
 use crate::core::claude::facts::Facts;
 use crate::core::claude::place;
 use crate::core::handoff::capture::{Capture, Lists, Origin};
@@ -20,9 +20,13 @@ use crate::core::time::WallTime;
 use crate::fs::{transcript, views};
 use crate::git::state::Limits;
 use crate::io::clock::Clock;
+use crate::safe_file::{self, FileRule};
 
 /// The longest summary that is taken, in bytes.
 const SUMMARY_CAP: u64 = 32 << 10;
+
+/// The longest `state.json` of a record that is read, in bytes.
+const STATE_CAP: u64 = 16 << 20;
 
 /// What a handoff is made from.
 struct Source {
@@ -115,18 +119,18 @@ pub(super) fn create(place: &Place, options: &CreateOptions) -> Result<u8, Faile
     };
     let saved = place.store.make().and_then(|()| place.store.save(capture, place.keeping())).map_err(store_failed)?;
     for failed in views::write(&place.config.handoff.views, &at, &material.saved(&saved.entry), Clock::wall()) {
-        eprintln!("hopty: {failed}");
+        note(format_args!("hopty: {failed}"));
     }
     let copied = place.config.handoff.copy_transcript.then(|| saved.document.headers.id.clone());
     if let (Some(id), Some(path)) = (copied, transcript_of(&saved.record_dir)) {
         // The handoff is whole without it.
         if let Err(error) = place.store.compress_transcript(&id, &path) {
-            eprintln!("hopty: the transcript could not be copied: {error}");
+            note(format_args!("hopty: the transcript could not be copied: {error}"));
         }
     }
     let kept = status.and_then(limit).map(|until| place.store.postpone_expiry(&channel, Clock::wall(), until));
     if let Some(Err(error)) = &kept {
-        eprintln!("hopty: it may expire during the usage limit: {error}");
+        note(format_args!("hopty: it may expire during the usage limit: {error}"));
     }
     let entry = kept.and_then(|_| place.store.show(&saved.id).ok()).map_or(saved.entry, |shown| shown.entry);
     answer(options.at.json, &super::object(&entry), saved.id.as_str())
@@ -145,7 +149,7 @@ fn begun_from(place: &Place, conversation: &ConversationId) -> Option<HandoffId>
 
 /// The transcript that a record names.
 fn transcript_of(record: &Path) -> Option<PathBuf> {
-    let state: Value = serde_json::from_slice(&std::fs::read(record.join("state.json")).ok()?).ok()?;
+    let state: Value = serde_json::from_slice(&safe_file::read(&record.join("state.json"), FileRule::own(STATE_CAP)).ok()??).ok()?;
     let path = state["transcript_path"].as_str().filter(|path| !path.is_empty())?;
     Some(PathBuf::from(path))
 }

@@ -4,7 +4,7 @@ use serde_json::json;
 
 use super::args::{LoadOptions, Which};
 use super::{Place, answer, object, store_failed};
-use crate::cli::error::{Failed, visible};
+use crate::cli::error::{Failed, note, visible};
 use crate::core::config::GitPolicy;
 use crate::core::handoff::drift::{ADVICE, tell};
 use crate::core::handoff::entry::Claim;
@@ -44,7 +44,7 @@ pub(super) fn load(place: &Place, options: &LoadOptions) -> Result<u8, Failed> {
     }
     tell(&mut loaded.document, &said);
     if !said.is_empty() {
-        said.iter().map(String::as_str).chain([ADVICE]).for_each(|line| eprintln!("hopty: {}", visible(line)));
+        said.iter().map(String::as_str).chain([ADVICE]).for_each(|line| note(format_args!("hopty: {}", visible(line))));
     }
     let text = frame(&loaded.document, &loaded.document_path.to_string_lossy(), place.budget());
     let value =

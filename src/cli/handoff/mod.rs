@@ -17,7 +17,7 @@ use std::path::{Path, PathBuf};
 use serde_json::Value;
 
 use super::control::{dir_of, paths};
-use super::error::{Failed, say, visible};
+use super::error::{Failed, note, say, visible};
 use crate::core::config::Config;
 use crate::core::handoff::entry::{Entry, Status};
 use crate::core::handoff::frame::Budget;
@@ -118,7 +118,7 @@ impl Place {
     /// What was found wrong in the store, once.
     fn tell_notices(&self) {
         for notice in self.store.take_notices() {
-            eprintln!("hopty: {}", visible(&notice));
+            note(format_args!("hopty: {}", visible(&notice)));
         }
     }
 }
@@ -126,7 +126,7 @@ impl Place {
 /// The channel of a directory, by the person's registry; `global` where that cannot be used, as the host has it.
 pub(super) fn channel_of(paths: &Paths, dir: &Path) -> Channel {
     registry::channel_of(&paths.claude, dir).unwrap_or_else(|error| {
-        eprintln!("hopty: {}; going on with the channel global", visible(&error.to_string()));
+        note(format_args!("hopty: {}; going on with the channel global", visible(&error.to_string())));
         Channel::global()
     })
 }

@@ -6,7 +6,7 @@ use std::io::Read;
 use serde_json::{Value, json};
 
 use super::{Place, store_failed};
-use crate::cli::error::{Failed, say, visible};
+use crate::cli::error::{Failed, note, say, visible};
 use crate::core::claude::lines::LineSplitter;
 use crate::core::handoff::redact::{found, redact};
 use crate::core::handoff::text::safe_line;
@@ -43,9 +43,9 @@ pub(super) fn redactions(place: &Place, id: &HandoffId, as_json: bool) -> Result
         say(format_args!("{}:{}: {}: {}", hidden.file, hidden.line, hidden.kind, visible(&hidden.around)))?;
     }
     if all.is_empty() {
-        eprintln!("nothing was hidden in {id}");
+        note(format_args!("nothing was hidden in {id}"));
     } else if all.len() >= LISTED {
-        eprintln!("only the first {LISTED} are listed");
+        note(format_args!("only the first {LISTED} are listed"));
     }
     Ok(0)
 }

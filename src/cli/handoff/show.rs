@@ -4,7 +4,7 @@ use serde_json::{Value, json};
 
 use super::args::{ShowOptions, Where, Which};
 use super::{Place, answer, object, store_failed};
-use crate::cli::error::{Failed, say, visible};
+use crate::cli::error::{Failed, note, say, visible};
 use crate::core::handoff::entry::Entry;
 use crate::core::handoff::frame::frame;
 use crate::core::handoff::text::safe;
@@ -54,7 +54,7 @@ pub(super) fn list(place: &Place, at: &Where, all: bool) -> Result<u8, Failed> {
     if found.is_empty() {
         let of = channel.map_or_else(String::new, |channel| format!(" in channel {channel}"));
         let more = if all { "" } else { "; `hopty handoff list --all` shows what is over, and other channels" };
-        eprintln!("no handoff {}{of}{more}", if all { "is known" } else { "waits" });
+        note(format_args!("no handoff {}{of}{more}", if all { "is known" } else { "waits" }));
         return Ok(0);
     }
     let mut rows = vec![["ID", "STATUS", "TYPE", "AGE", "SESSION", "CHANNEL", "DIRECTORY"].map(str::to_owned)];

@@ -35,10 +35,8 @@ pub struct Additions {
     pub run: u32,
     /// How many hopty are around this one, itself included.
     pub depth: u32,
-    /// For Claude: keep the session in this terminal, and from run 2 on let every run see the same task list.
+    /// For Claude: keep the session in this terminal.
     pub claude: bool,
-    /// The first conversation of the chain; from run 2 on.
-    pub task_list: Option<String>,
     /// The renderer of the first run, `1` full-screen, `0` inline; from run 2 on.
     pub no_flicker: Option<&'static str>,
 }
@@ -63,9 +61,6 @@ pub fn of_child(own: impl IntoIterator<Item = (OsString, OsString)>, add: &Addit
     if add.claude {
         // Without it, `left` on an empty prompt moves the session into Claude's own daemon.
         set("CLAUDE_CODE_DISABLE_AGENT_VIEW", "1".into(), false);
-        if let Some(id) = &add.task_list {
-            set("CLAUDE_CODE_TASK_LIST_ID", id.into(), true);
-        }
         if let Some(value) = add.no_flicker {
             set("CLAUDE_CODE_NO_FLICKER", value.into(), true);
         }
@@ -104,8 +99,8 @@ mod tests {
     }
 
     #[test]
-    fn a_task_list_of_the_persons_own_stays() {
-        let add = Additions { claude: true, task_list: Some("mine".into()), no_flicker: Some("1"), ..Additions::default() };
+    fn a_task_list_and_a_renderer_of_the_persons_own_stay() {
+        let add = Additions { claude: true, no_flicker: Some("1"), ..Additions::default() };
         let env = of_child(own(&[("CLAUDE_CODE_TASK_LIST_ID", "theirs")]), &add);
         assert!(env.contains(&("CLAUDE_CODE_TASK_LIST_ID".into(), "theirs".into())));
         assert!(env.contains(&("CLAUDE_CODE_NO_FLICKER".into(), "1".into())));

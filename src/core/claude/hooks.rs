@@ -8,6 +8,7 @@ use crate::core::handoff::note;
 use crate::core::ids::{ConversationId, HandoffId};
 use crate::core::supervisor::action::{HookAnswer, Told};
 use crate::core::supervisor::event::{Hook, HookEvent, PromptOf, Source};
+use crate::core::visible::is_hidden;
 
 /// How Claude's own prompts begin: a background task ended, a usage limit is over (measured on 2.1.329).
 const OF_CLAUDE: [&str; 2] = ["<task-notification>", "Your claude.ai usage limit has reset."];
@@ -53,6 +54,7 @@ pub fn read(event: &str, payload: &Value, expected: Option<&HandoffId>) -> Call 
         asks: (event == HookEvent::PermissionRequest).then(|| asked_by(text("tool_name")).to_owned()),
         answered: (event == HookEvent::PostToolBatch).then(|| calls.iter().find_map(question::answer)).flatten(),
         auto: event == HookEvent::PreCompact && text("trigger") == Some("auto"),
+        compaction: None,
         error: text("error").map(|error| error.chars().take(40).collect()),
     };
     let reason = text("reason").filter(|_| event == HookEvent::SessionEnd).map(|word| word.chars().take(40).collect());
@@ -95,7 +97,7 @@ pub fn stdout(event: HookEvent, answer: &HookAnswer, frame: Option<&str>) -> Str
         HookAnswer::StopTurn { reason } => json!({"continue": false, "stopReason": reason}).to_string(),
         HookAnswer::Block { reason } => json!({"decision": "block", "reason": reason}).to_string(),
         HookAnswer::Message { text } => {
-            let visible: String = text.chars().filter(|c| !c.is_control()).collect();
+            let visible: String = text.chars().filter(|c| !is_hidden(*c)).collect();
             json!({"systemMessage": visible}).to_string()
         }
         HookAnswer::Frame { .. } => frame.map_or_else(String::new, tell),

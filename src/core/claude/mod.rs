@@ -3,6 +3,7 @@
 //! What may change between its releases is data (`options.txt`, `screens.toml`) with fixtures, not code.
 
 pub mod args;
+pub mod code;
 pub mod environment;
 pub mod facts;
 pub mod hooks;
@@ -11,6 +12,7 @@ mod loose;
 mod memory;
 pub mod model;
 pub mod offers;
+pub mod permission;
 pub mod place;
 pub mod prompt_box;
 pub mod question;
@@ -18,6 +20,7 @@ mod record;
 mod reduce;
 mod salvage;
 pub mod screens;
+pub mod scripts;
 pub mod sent;
 pub mod servers;
 pub mod settings;
@@ -25,6 +28,7 @@ pub mod statusline;
 pub mod steps;
 pub mod tasks;
 pub mod transcript;
+pub mod trust;
 pub mod view;
 pub mod work;
 

@@ -84,15 +84,17 @@ mod tests {
     #[test]
     fn item_109_the_question_has_the_exact_words() {
         assert_eq!(question(62), "Context at 62%. Generate handoff summary and start fresh?");
-        let order = order(62, Span::from_secs(300));
-        for part in ["'Context at 62%. Generate handoff summary and start fresh?'", "header 'Handoff'"] {
-            assert!(order.contains(part), "{order}");
-        }
-        assert!(order.contains("'Yes, handoff now' / 'Snooze 5 min' / 'Dismiss'"));
-        assert!(order.ends_with("proceed with the user's original prompt."));
-        for command in ["hopty restart", "hopty handoff snooze", "hopty handoff dismiss"] {
-            assert!(order.contains(command));
-        }
+        assert_eq!((HEADER, TOOL), ("Handoff", "AskUserQuestion"));
+        assert_eq!(options(Span::from_secs(300)), ["Yes, handoff now", "Snooze 5 min", "Dismiss"]);
+        // All that Claude is told: nothing before, between or behind it.
+        assert_eq!(
+            order(62, Span::from_secs(300)),
+            "hopty: before you begin, ask the user one question with the AskUserQuestion tool, exactly so: question 'Context at 62%. \
+             Generate handoff summary and start fresh?', header 'Handoff', options 'Yes, handoff now' / 'Snooze 5 min' / 'Dismiss', \
+             one choice. hopty reads the answer itself. After 'Yes, handoff now' it starts a fresh conversation (as `hopty restart` \
+             does), so begin nothing. After 'Snooze 5 min' (as `hopty handoff snooze`) or 'Dismiss' (as `hopty handoff dismiss`) \
+             proceed with the user's original prompt."
+        );
     }
 
     #[test]

@@ -9,6 +9,8 @@ use std::ops::Range;
 use serde::Deserialize;
 use thiserror::Error;
 
+use super::permission::PermissionMode;
+
 /// The data file cannot be read.
 #[derive(Debug, Error)]
 #[error("screen rules: {0}")]
@@ -36,6 +38,7 @@ pub struct Rules {
     pub(super) waiting: BTreeMap<String, String>,
     pub(super) busy: BusyRule,
     pub(super) title: TitleRule,
+    pub(super) modes: BTreeMap<PermissionMode, Vec<String>>,
     #[serde(rename = "box")]
     pub(super) boxes: Vec<BoxRule>,
     #[serde(rename = "dialog")]

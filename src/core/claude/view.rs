@@ -11,6 +11,7 @@ use std::ops::Range;
 
 use unicode_width::{UnicodeWidthChar, UnicodeWidthStr};
 
+use super::permission::PermissionMode;
 use super::prompt_box::join;
 pub use super::prompt_box::{BoxMode, PromptBox};
 use super::screens::{BoxRule, CursorRule};
@@ -32,7 +33,7 @@ pub struct ScreenText {
 }
 
 /// What was read from one screen.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct View {
     /// The live prompt box. Never there together with a dialog.
     pub prompt_box: Option<PromptBox>,
@@ -42,16 +43,19 @@ pub struct View {
     pub busy_hint: Option<bool>,
     /// What the window title says.
     pub title_state: TitleState,
+    /// The permission mode that the footer names. `None` without a box, and where it names none or two.
+    pub mode: Option<PermissionMode>,
 }
 
 /// The prefix of the window title. Claude shows the idle one also while it waits for a person (measured on 2.1.329).
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum TitleState {
     /// Idle, or waiting for a person.
     Idle,
     /// A turn is running.
     Busy,
     /// No title of Claude's, or one of a form that is not known.
+    #[default]
     Unknown,
 }
 
@@ -95,6 +99,7 @@ impl Rules {
         View {
             busy_hint: prompt_box.as_ref().map(|found| self.is_busy(screen, &found.rows)),
             title_state: self.title_state(&screen.title),
+            mode: prompt_box.as_ref().and_then(|found| self.mode(screen.below(found.rows.end))),
             prompt_box,
             dialog,
         }
@@ -115,6 +120,11 @@ impl Rules {
         let mut near = above.iter().rev().take(self.busy.reach);
         any_in(&self.busy.footer, screen.below(rows.end))
             || near.find(|row| begins_with_any(&self.busy.glyphs, row)).is_some_and(|row| contains_any(&self.busy.text, row))
+    }
+
+    fn mode(&self, footer: &[String]) -> Option<PermissionMode> {
+        let mut named = self.modes.iter().filter(|(_, words)| any_in(words, footer)).map(|(mode, _)| *mode);
+        named.next().filter(|_| named.next().is_none())
     }
 
     /// The edge of a box: from the first column to the last, also with a title or a count in it.

@@ -2,12 +2,12 @@
 //!
 //! One row a key, so that the same data serves checking, `config show`, completions and the "nearest key" of an error.
 
+use std::fmt;
+
 use toml::Value;
 
 use super::duration::Span;
-use super::schema::{
-    AfterError, AskDefault, DeliveryMethod, GitPolicy, OnHangup, Profile, Reap, RestartMode, SizePolicy, SummaryMode, View,
-};
+use super::schema::{AfterError, AskDefault, GitPolicy, OnHangup, Profile, Reap, RestartMode, SizePolicy, SummaryMode, View};
 use super::units::{CellSize, PrefixKey};
 
 /// The values a key takes.
@@ -29,6 +29,8 @@ pub enum Kind {
     Variables,
     /// A list of names of dialogs, at most 64, never `permission`.
     Dialogs,
+    /// A list of names of sessions, at most 64, in which `*` stands for any text.
+    Sessions,
     /// `80x24`.
     Size,
     /// `ctrl-x`, or empty.
@@ -37,7 +39,8 @@ pub enum Kind {
     Level,
 }
 
-/// What a project's `.hopty.toml` may do with a key. What runs a command or widens a permission it may never set.
+/// What a project's `.hopty.toml` may do with a key. It comes with a clone: what runs a command, widens a permission, types, or
+/// makes requests that nobody asked for it may never set.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum ProjectMay {
     /// Nothing: only the user's own layers set it.
@@ -46,6 +49,46 @@ pub enum ProjectMay {
     Set,
     /// Set one of these words only.
     SetOnly(&'static [&'static str]),
+    /// Set one of these words, each stricter than the one before it, and never a laxer one than the user's.
+    Tighten(&'static [&'static str]),
+    /// Set a level that no conversation begins above, or never.
+    SetAbove(Floor),
+}
+
+/// The lowest level that a project's file may set: below it a conversation would be handed over that has hardly begun.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Floor {
+    /// Of the window, in percent.
+    pub percent: u32,
+    /// In tokens.
+    pub tokens: i64,
+    /// Of the transcript, in KiB.
+    pub kb: i64,
+}
+
+impl Floor {
+    /// The one that holds for every level.
+    pub const LEVEL: Floor = Floor { percent: 40, tokens: 60_000, kb: 1_000 };
+
+    /// Whether every part of a level is at it or above.
+    #[must_use]
+    pub fn admits(self, level: &Value) -> bool {
+        let Value::Table(parts) = level else { return false };
+        parts.iter().all(|(name, value)| match (name.as_str(), value) {
+            ("percent", Value::Integer(n)) => *n >= i64::from(self.percent),
+            ("percent", Value::Float(n)) => *n >= f64::from(self.percent),
+            ("tokens", Value::Integer(n)) => *n >= self.tokens,
+            ("kb", Value::Integer(n)) => *n >= self.kb,
+            // The check of the level itself says what is wrong with it.
+            _ => true,
+        })
+    }
+}
+
+impl fmt::Display for Floor {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "percent from {}, tokens from {}, kb from {}, or never", self.percent, self.tokens, self.kb)
+    }
 }
 
 /// One key of the configuration.
@@ -84,14 +127,14 @@ pub const KEYS: &[Key] = &[
     own("terminal", "size", Kind::Word(SizePolicy::WORDS)),
     own("terminal", "detached_size", Kind::Size),
     own("terminal", "scrollback_lines", Kind::Count(0, 100_000)),
-    shared("context", "profile", Kind::Word(Profile::WORDS), ProjectMay::Set),
-    shared("context", "window", Kind::Count(0, 100_000_000), ProjectMay::Set),
-    shared("context", "ask", Kind::Level, ProjectMay::Set),
-    shared("context", "warn", Kind::Level, ProjectMay::Set),
-    shared("context", "handoff", Kind::Level, ProjectMay::Set),
-    shared("context", "hard", Kind::Level, ProjectMay::Set),
+    shared("context", "profile", Kind::Word(Profile::WORDS), ProjectMay::SetOnly(&["default", "s0", "s1", "s2", "s3", "s4"])),
+    own("context", "window", Kind::Count(0, 100_000_000)),
+    shared("context", "ask", Kind::Level, ProjectMay::SetAbove(Floor::LEVEL)),
+    shared("context", "warn", Kind::Level, ProjectMay::SetAbove(Floor::LEVEL)),
+    shared("context", "handoff", Kind::Level, ProjectMay::SetAbove(Floor::LEVEL)),
+    shared("context", "hard", Kind::Level, ProjectMay::SetAbove(Floor::LEVEL)),
     shared("context", "rearm", Kind::Count(0, 50), ProjectMay::Set),
-    shared("restart", "mode", Kind::Word(RestartMode::WORDS), ProjectMay::SetOnly(&["ask", "manual"])),
+    shared("restart", "mode", Kind::Word(RestartMode::WORDS), ProjectMay::Tighten(&["ask", "manual"])),
     own("restart", "ask_timeout", Kind::Time(S, 24 * H)),
     own("restart", "ask_default", Kind::Word(AskDefault::WORDS)),
     own("restart", "snooze", Kind::Time(S, 24 * H)),
@@ -104,7 +147,6 @@ pub const KEYS: &[Key] = &[
     own("restart", "grace", Kind::Time(100, 10 * M)),
     own("restart", "young", Kind::Time(0, 10 * M)),
     own("restart", "reap", Kind::Word(Reap::WORDS)),
-    own("delivery", "method", Kind::Word(DeliveryMethod::WORDS)),
     own("delivery", "ready_timeout", Kind::Time(100, H)),
     own("delivery", "enter_every", Kind::Time(50, 10 * S)),
     own("delivery", "enter_max", Kind::Count(1, 100)),
@@ -117,9 +159,9 @@ pub const KEYS: &[Key] = &[
     own("handoff", "frame_decisions", Kind::Count(0, 50)),
     own("handoff", "gotchas", Kind::Count(0, 10)),
     own("handoff", "diff", Kind::Switch),
-    shared("handoff", "git", Kind::Word(GitPolicy::WORDS), ProjectMay::SetOnly(&["tell", "hold"])),
+    shared("handoff", "git", Kind::Word(GitPolicy::WORDS), ProjectMay::Tighten(&["tell", "hold"])),
     own("handoff", "git_timeout", Kind::Time(10, M)),
-    shared("handoff", "summary", Kind::Word(SummaryMode::WORDS), ProjectMay::SetOnly(&["off"])),
+    shared("handoff", "summary", Kind::Word(SummaryMode::WORDS), ProjectMay::Tighten(&["off"])),
     own("handoff", "summary_timeout", Kind::Time(S, 10 * M)),
     own("handoff", "views", Kind::Words(View::WORDS)),
     own("handoff", "copy_transcript", Kind::Switch),
@@ -141,6 +183,7 @@ pub const KEYS: &[Key] = &[
     own("journal", "max_bytes", Kind::Count(65_536, 1_073_741_824)),
     own("journal", "files", Kind::Count(1, 100)),
     own("journal", "keep_ended_days", Kind::Count(0, 3_650)),
+    own("control", "allow_from", Kind::Sessions),
 ];
 
 impl Key {
@@ -184,6 +227,11 @@ impl Kind {
                 names(list, |b| b.is_ascii_alphanumeric() || matches!(b, b'_' | b'-' | b'.'))
                     && !list.iter().any(|v| v.as_str().is_some_and(|t| t.eq_ignore_ascii_case("permission")))
             }
+            (Kind::Sessions, Value::Array(list)) => {
+                let sign = |b: u8| b.is_ascii_lowercase() || b.is_ascii_digit() || matches!(b, b'.' | b'_' | b'-' | b'*');
+                let pattern = |text: &str| (1..=64).contains(&text.len()) && text.bytes().all(sign);
+                list.len() <= 64 && list.iter().all(|v| v.as_str().is_some_and(pattern))
+            }
             (Kind::Size, Value::String(text)) => return text.parse::<CellSize>().map(drop).map_err(|e| e.to_string()),
             (Kind::Prefix, Value::String(text)) => return text.parse::<PrefixKey>().map(drop).map_err(|e| e.to_string()),
             (Kind::Level, Value::Table(parts)) => parts.iter().all(|(name, value)| level_part(name, value)),
@@ -205,11 +253,13 @@ impl Kind {
             },
             Kind::Count(..) => Value::Integer(text.parse().map_err(|_| self.allowed())?),
             Kind::Time(..) | Kind::Word(_) | Kind::Path | Kind::Size | Kind::Prefix => Value::String(text.to_owned()),
-            Kind::Words(_) | Kind::Variables | Kind::Dialogs if !text.starts_with('[') => {
+            Kind::Words(_) | Kind::Variables | Kind::Dialogs | Kind::Sessions if !text.starts_with('[') => {
                 let words = text.split(',').map(str::trim).filter(|word| !word.is_empty());
                 Value::Array(words.map(|word| Value::String(word.to_owned())).collect())
             }
-            Kind::Words(_) | Kind::Variables | Kind::Dialogs | Kind::Level => text.parse().map_err(|_| self.allowed())?,
+            Kind::Words(_) | Kind::Variables | Kind::Dialogs | Kind::Sessions | Kind::Level => {
+                text.parse().map_err(|_| self.allowed())?
+            }
         };
         Ok(value)
     }
@@ -227,6 +277,7 @@ impl Kind {
             Kind::Path => "must be a path of at most 4096 bytes without control characters, or \"\"".to_owned(),
             Kind::Variables => "must be a list of at most 64 names of environment variables".to_owned(),
             Kind::Dialogs => "must be a list of at most 64 names of dialogs, and never \"permission\"".to_owned(),
+            Kind::Sessions => "must be a list of at most 64 names of sessions, in which `*` stands for any text".to_owned(),
             Kind::Size => "must be a size such as \"80x24\"".to_owned(),
             Kind::Prefix => "must be a key such as \"ctrl-a\", or \"\"".to_owned(),
             Kind::Level => {

@@ -10,7 +10,7 @@ use toml::{Table, Value};
 use super::document;
 use super::keys::{KEYS, Key, ProjectMay};
 use super::level::Level;
-use super::problem::{Problem, ProblemKind, Source, distance, nearest, quoted};
+use super::problem::{Problem, ProblemKind, Source, distance, nearest, quoted, unknown};
 use super::schema::{Config, Profile};
 
 /// Bytes of a configuration file that are looked at; a larger one is left out whole.
@@ -85,6 +85,8 @@ pub struct Resolved {
     pub origins: BTreeMap<String, Origin>,
     /// Pieces that were left out. Not empty: a verb exits 2, the drop-in form says so in one line and goes on.
     pub problems: Vec<Problem>,
+    /// Files of the project that do not count, because Claude does not trust the directory. Filled by whoever reads files.
+    pub untrusted: Vec<String>,
 }
 
 /// Puts the layers together. Never fails: what is wrong is left out and reported.
@@ -176,20 +178,33 @@ impl Layers {
     fn file_key(&mut self, section: &str, name: &str, value: Value, at: &Source, rule: ProjectRule) {
         let Some(key) = Key::find(section, name) else {
             let path = format!("{section}.{name}");
-            return self.report(at, ProblemKind::UnknownKey { key: quoted(&path), nearest: nearest(&path) });
+            return self.report(at, unknown(&path));
         };
         if rule == ProjectRule::On {
             match key.project {
                 ProjectMay::NotSet => return self.report(at, ProblemKind::NotForProjects(key.path())),
-                ProjectMay::SetOnly(words) if !value.as_str().is_some_and(|text| words.contains(&text)) => {
-                    let allowed = words.iter().map(|w| format!("{w:?}")).collect::<Vec<_>>().join(" or ");
-                    return self.report(at, ProblemKind::NotThisForProjects { key: key.path(), allowed });
+                ProjectMay::SetOnly(words) | ProjectMay::Tighten(words) => {
+                    let words = if key.project == ProjectMay::Tighten(words) { self.no_laxer(key, words) } else { words };
+                    if !value.as_str().is_some_and(|text| words.contains(&text)) {
+                        let allowed = words.iter().map(|w| format!("{w:?}")).collect::<Vec<_>>().join(" or ");
+                        return self.report(at, ProblemKind::NotThisForProjects { key: key.path(), allowed });
+                    }
                 }
-                ProjectMay::Set | ProjectMay::SetOnly(_) => {}
+                ProjectMay::SetAbove(floor) if !floor.admits(&value) && value.is_table() => {
+                    return self.report(at, ProblemKind::NotThisForProjects { key: key.path(), allowed: floor.to_string() });
+                }
+                ProjectMay::Set | ProjectMay::SetAbove(_) => {}
             }
         }
         let origin = if rule == ProjectRule::On { Origin::Project(at.clone()) } else { Origin::User(at.clone()) };
         self.set(key, value, at, origin);
+    }
+
+    /// Those of `words` that are as strict as what the user's file says, or stricter.
+    fn no_laxer(&self, key: &Key, words: &'static [&'static str]) -> &'static [&'static str] {
+        let theirs = self.merged.get(key.section).and_then(|section| section.get(key.name)).and_then(Value::as_str);
+        let from = theirs.and_then(|theirs| words.iter().position(|word| *word == theirs)).unwrap_or(0);
+        &words[from..]
     }
 
     fn variable(&mut self, name: &str, text: &str) {
@@ -214,7 +229,7 @@ impl Layers {
     fn text(&mut self, path: &str, text: &str, at: &Source, origin: Origin) {
         let key = path.split_once('.').and_then(|(section, name)| Key::find(section, name));
         let Some(key) = key else {
-            return self.report(at, ProblemKind::UnknownKey { key: quoted(path), nearest: nearest(path) });
+            return self.report(at, unknown(path));
         };
         match key.kind.read(text) {
             Ok(value) => self.set(key, value, at, origin),
@@ -274,7 +289,7 @@ impl Layers {
                 self.origins.insert("restart.mode".to_owned(), Origin::Profile(profile.word().to_owned()));
             }
         }
-        Resolved { config, origins: self.origins, problems: self.problems }
+        Resolved { config, origins: self.origins, problems: self.problems, untrusted: Vec::new() }
     }
 }
 

@@ -18,12 +18,12 @@ mod schema;
 mod units;
 
 pub use duration::{BadSpan, Span};
-pub use keys::{KEYS, Key, Kind, ProjectMay};
+pub use keys::{Floor, KEYS, Key, Kind, ProjectMay};
 pub use layer::{File, FlagValue, Origin, Resolved, Sources, resolve};
 pub use level::{Level, Levels};
 pub use problem::{Problem, ProblemKind, Source, distance};
 pub use schema::{
-    AfterError, AskDefault, Compat, Config, Context, Delivery, DeliveryMethod, GitPolicy, Handoff, Hooks, Journal, OnHangup, Profile,
-    Program, Reap, Recovery, Restart, RestartMode, SizePolicy, SummaryMode, Terminal, View,
+    AfterError, AskDefault, Compat, Config, Context, Delivery, GitPolicy, Handoff, Hooks, Journal, OnHangup, Profile, Program, Reap,
+    Recovery, Restart, RestartMode, SizePolicy, SummaryMode, Terminal, View,
 };
 pub use units::{BadUnit, CellSize, PrefixKey};

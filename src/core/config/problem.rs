@@ -8,6 +8,7 @@ use serde::{Deserialize, Serialize};
 use thiserror::Error;
 
 use super::keys::KEYS;
+use crate::core::visible::is_hidden;
 
 /// Where a piece of configuration stands.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -56,6 +57,14 @@ pub enum ProblemKind {
         /// The known key that is spelled most like it.
         nearest: String,
     },
+    /// A key of an earlier version.
+    #[error("{key} is no key any more, {instead}; delete the line")]
+    Retired {
+        /// The key.
+        key: &'static str,
+        /// What happens instead.
+        instead: &'static str,
+    },
     /// A key that only the user may set stands in a project's file.
     #[error("a project's file may not set {0}; set it in your own config.toml")]
     NotForProjects(String),
@@ -87,13 +96,24 @@ pub struct Problem {
     pub kind: ProblemKind,
 }
 
+/// Keys of earlier versions, and what happens instead.
+const RETIRED: [(&str, &str); 1] = [("delivery.method", "the continuation prompt is always typed, with proof")];
+
+/// What is wrong with a key that is not known.
+pub(super) fn unknown(path: &str) -> ProblemKind {
+    match RETIRED.into_iter().find(|(key, _)| *key == path) {
+        Some((key, instead)) => ProblemKind::Retired { key, instead },
+        None => ProblemKind::UnknownKey { key: quoted(path), nearest: nearest(path) },
+    }
+}
+
 /// `text` in quotes with nothing in it that a terminal would act on, cut to 80 characters.
 pub(super) fn quoted(text: &str) -> String {
     format!("{:?}", text.chars().take(80).collect::<String>())
 }
 
 fn plain(text: &str) -> String {
-    text.chars().map(|c| if c.is_control() { '\u{fffd}' } else { c }).collect()
+    text.chars().map(|c| if is_hidden(c) { '\u{fffd}' } else { c }).collect()
 }
 
 /// The known key that is spelled most like `path` (`section.name`, or less).

@@ -105,15 +105,6 @@ choice! {
     }
 }
 choice! {
-    /// How the continuation prompt reaches the new Claude.
-    DeliveryMethod {
-        /// Typed through the pseudo-terminal, with proof.
-        Pty = "pty",
-        /// Given as the positional prompt.
-        Argument = "argument",
-    }
-}
-choice! {
     /// What a dirty work tree does to a hand-over.
     GitPolicy {
         /// It is told in the handoff.
@@ -253,8 +244,6 @@ section! {
 section! {
     /// `[delivery]`: the continuation prompt.
     Delivery {
-        /// How it gets there.
-        method: DeliveryMethod = DeliveryMethod::Pty,
         /// How long to wait for the prompt box.
         ready_timeout: Span = Span::from_secs(60),
         /// Time between two Enters.
@@ -282,7 +271,7 @@ section! {
         frame_decisions: u32 = 5,
         /// Known gotchas that are told.
         gotchas: u32 = 5,
-        /// Whether what is changed and not committed is kept as a patch.
+        /// Whether uncommitted changes to tracked files are kept as a patch.
         diff: bool = true,
         /// What a dirty work tree does.
         git: GitPolicy = GitPolicy::Tell,
@@ -355,6 +344,14 @@ section! {
     }
 }
 
+section! {
+    /// `[control]`: who may steer a session.
+    Control {
+        /// Names of sessions whose Claude may; `*` stands for any text.
+        allow_from: Vec<String> = Vec::new(),
+    }
+}
+
 /// The whole configuration. Missing parts read as their defaults, unknown ones are ignored: a journal of another
 /// version carries one too (CONTRACT C7).
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
@@ -380,6 +377,23 @@ pub struct Config {
     pub compat: Compat,
     /// `[journal]`
     pub journal: Journal,
+    /// `[control]`
+    pub control: Control,
+}
+
+impl Control {
+    /// Whether the Claude of the session of this name may steer.
+    #[must_use]
+    pub fn allows(&self, name: &str) -> bool {
+        self.allow_from.iter().any(|pattern| matches(pattern, name))
+    }
+}
+
+/// Whether `name` is what `pattern` says, in which `*` stands for any text.
+fn matches(pattern: &str, name: &str) -> bool {
+    let Some((head, rest)) = pattern.split_once('*') else { return pattern == name };
+    let Some(left) = name.strip_prefix(head) else { return false };
+    (0..=left.len()).filter(|at| left.is_char_boundary(*at)).any(|at| matches(rest, &left[at..]))
 }
 
 impl Context {
@@ -387,5 +401,29 @@ impl Context {
     #[must_use]
     pub fn levels(&self) -> Levels {
         Levels { ask: self.ask, warn: self.warn, handoff: self.handoff, hard: self.hard }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn sessions_are_allowed_by_name_or_pattern() {
+        let control = |patterns: &[&str]| Control { allow_from: patterns.iter().map(|p| (*p).to_owned()).collect() };
+        assert!(!control(&[]).allows("boss"));
+        for (pattern, name, allowed) in [
+            ("boss", "boss", true),
+            ("boss", "boss-2", false),
+            ("boss", "bos", false),
+            ("boss*", "boss-2", true),
+            ("*", "any", true),
+            ("*-lead", "team-lead", true),
+            ("*-lead", "team-leader", false),
+            ("a*b*c", "a-b-b-c", true),
+            ("a*b*c", "a-c-b", false),
+        ] {
+            assert_eq!(control(&["other", pattern]).allows(name), allowed, "{pattern} {name}");
+        }
     }
 }

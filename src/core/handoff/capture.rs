@@ -79,6 +79,8 @@ pub struct Situation {
 /// The state of the work tree.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct GitState {
+    /// Nothing could be read, and only the notes say anything.
+    pub unknown: bool,
     /// The directory that this is of, an absolute path, where the conversation works in another than the handoff's working
     /// directory (a worktree).
     pub dir: Option<String>,
@@ -96,7 +98,7 @@ pub struct GitState {
     pub staged: Vec<u8>,
     /// What is changed and not staged, likewise.
     pub unstaged: Vec<u8>,
-    /// `git diff --stat` of everything that is not committed.
+    /// `git diff --stat` of everything that is not committed in tracked files. New files are only in `changed`.
     pub stat: String,
     /// The same as a patch, for `changes.patch`. Not redacted.
     pub patch: Vec<u8>,

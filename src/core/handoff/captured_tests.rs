@@ -9,7 +9,7 @@ use super::document::tests::capture as made;
 use super::frame::{Budget, frame};
 use super::sections::{Section, next_steps};
 use super::state::State;
-use crate::core::claude::facts::Facts;
+use crate::core::claude::facts::{Decision, Facts};
 use crate::core::time::WallTime;
 
 fn prompt(text: &str) -> Value {
@@ -101,6 +101,9 @@ fn busy() -> Vec<Value> {
 fn item_091_the_checkpoint_has_every_field() {
     let mut capture = captured(&busy());
     capture.git = Some(GitState { staged: b"diff --git a/x b/x\n+password=hunter22\n".to_vec(), ..GitState::default() });
+    capture.situation.permission_mode = Some("plan".into());
+    capture.situation.tokens = Some(82_000);
+    capture.summary = Some("The parser is half as slow.".into());
     let state: Value = serde_json::from_str(&State::of(&capture).render()).unwrap();
     let checkpoint = &state["checkpoint"];
     for (field, expected) in [
@@ -109,15 +112,15 @@ fn item_091_the_checkpoint_has_every_field() {
         ("created_at", json!("2026-11-20T14:29:50Z")),
         ("task_id", json!("2")),
         ("task_input", json!("Make the parser fast")),
-        ("mode", json!("")),
+        ("mode", json!("plan")),
         ("current_phase", json!(1)),
         ("total_phases", json!(2)),
         ("completed_phases", json!(["Measure"])),
         ("files_created", json!(["/p/bench.rs"])),
         ("files_modified", json!(["/p/n.ipynb", "/p/parser.rs"])),
         ("git_diff", json!("diff --git a/x b/x\n+password=[redacted: password]\n")),
-        ("context_summary", json!("")),
-        ("tokens_used", json!(0)),
+        ("context_summary", json!("The parser is half as slow.")),
+        ("tokens_used", json!(82_000)),
         ("evidence", json!(["failed: cargo clippy", "failed: cargo clippy", "passed: cargo test -q"])),
         ("can_resume", json!(true)),
     ] {
@@ -126,14 +129,19 @@ fn item_091_the_checkpoint_has_every_field() {
     assert_eq!(checkpoint["decisions"][0], json!({"question": "Is this plan approved?", "answer": "approved: 1. measure 2. improve"}));
     assert!(checkpoint["resume_instructions"].as_str().unwrap().contains("Finish: Make it fast\n"));
     let mut many = captured(&busy());
-    many.decisions = vec![many.decisions[0].clone(); 40];
-    assert_eq!(State::of(&many).checkpoint.decisions.len(), 10);
+    many.decisions = (0..40).map(|n| Decision { question: format!("Q{n}?"), ..many.decisions[0].clone() }).collect();
+    let kept: Vec<String> = State::of(&many).checkpoint.decisions.into_iter().map(|one| one.question).collect();
+    assert_eq!(kept, (30..40).rev().map(|n| format!("Q{n}?")).collect::<Vec<_>>(), "the last ten, the newest first");
 }
 
 #[test]
 fn item_092_the_summary_says_where_the_work_stands() {
-    let capture = captured(&busy());
+    let mut capture = captured(&busy());
+    capture.situation.permission_mode = Some("plan".into());
     let state = Section::State.body(&capture);
+    assert!(Section::Goal.body(&capture).contains("Make the parser fast") && state.contains("- Permission mode: plan\n"));
+    assert!(Section::NextSteps.body(&capture).contains("Finish: Make it fast\n"));
+    assert!(Section::Todos.body(&capture).contains("Done, not to be done again:\n\n- Measure\n"));
     for line in ["- Progress: 1 of 2 tasks done\n", "- Verified: passed: cargo test -q\n", "- Handoff: ready\n", "id b1x"] {
         assert!(state.contains(line), "{line} in {state}");
     }
@@ -420,7 +428,7 @@ fn what_was_written_and_decided_in_the_first_conversation_is_told_to_the_third()
 
 #[test]
 fn nothing_that_is_captured_can_make_the_files_large() {
-    let long = "x y".repeat(400_000);
+    let long = "x y".repeat(40_000);
     let mut capture = made(&long);
     capture.summary = Some(long.clone());
     capture.situation.draft = Some(long.clone());

@@ -9,7 +9,7 @@ use super::sections::Section;
 use super::state::Git;
 
 /// What a person is told in one line (checklist 97, which also names `git checkout .`: that would throw work away).
-pub const ADVICE: &str = "Git state changed since handoff. 'git stash' puts aside what is not committed.";
+pub const ADVICE: &str = "Git state changed since handoff. 'git stash -u' puts aside what is not committed.";
 /// How many changed paths are named.
 const PATHS: usize = 5;
 

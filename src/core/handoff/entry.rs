@@ -9,6 +9,9 @@ use crate::core::time::WallTime;
 /// After how many milliseconds a claim lapses although its holder lives (10 minutes).
 pub const CLAIM_MS: i64 = 600_000;
 
+/// By how many milliseconds a handoff may be made later than now: clocks of machines that share a home differ.
+const EARLY_MS: u64 = 600_000;
+
 /// What made a handoff.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
@@ -135,19 +138,25 @@ pub struct Entry {
     /// The conversation that consumed it.
     #[serde(default)]
     pub consumed_by_session: Option<ConversationId>,
+    /// Milliseconds since it was made, by a clock that nobody sets, where that is known. In no file.
+    #[serde(skip)]
+    pub elapsed_ms: Option<u64>,
     /// Fields of a later hopty, kept as they are.
     #[serde(flatten)]
     pub other: Map<String, Value>,
 }
 
 impl Entry {
-    /// Whether it waits to be loaded at `now`.
+    /// Whether it waits to be loaded at `now`. One that says it was made later than that does not: how old it is, nobody knows.
     #[must_use]
     pub fn is_pending(&self, now: WallTime) -> bool {
-        self.status == Status::Active && !self.is_due(now)
+        let early = self.expires_at.is_some() && self.elapsed_ms.is_none() && self.created_at > now.after(EARLY_MS);
+        self.status == Status::Active && !early && !self.is_due(now)
     }
 
+    /// The clock that nobody sets goes before the time of day.
     pub(super) fn is_due(&self, now: WallTime) -> bool {
+        let now = self.elapsed_ms.map_or(now, |elapsed| self.created_at.after(elapsed));
         self.expires_at.is_some_and(|at| at <= now)
     }
 

@@ -4,6 +4,8 @@
 //! also after it was consumed. To load one takes a claim, which one caller at most holds. The file is read and written
 //! under a lock by `fs::store`; whether a process lives is told by the caller.
 
+use std::collections::HashSet;
+
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
 use thiserror::Error;
@@ -91,6 +93,15 @@ impl Manifest {
         Self { channel, current: None, also_active: Vec::new(), history: Vec::new(), other: Map::new() }
     }
 
+    /// Leaves of several entries with one id the first, which every search finds: other programs write manifests too.
+    pub fn unify(&mut self) {
+        let mut seen = HashSet::new();
+        let mut first = |entry: &Entry| seen.insert(entry.id.clone());
+        self.current = self.current.take().filter(&mut first);
+        self.also_active.retain(&mut first);
+        self.history.retain(&mut first);
+    }
+
     /// Every entry, the newest first.
     pub fn entries(&self) -> impl Iterator<Item = &Entry> {
         self.current.iter().chain(&self.also_active).chain(&self.history)
@@ -118,6 +129,11 @@ impl Manifest {
                 old.claim = None;
             }
         }
+        // An id leads to one record: an entry whose record is gone must not stand for the new one.
+        let other = |old: &Entry| old.id != entry.id;
+        self.also_active.retain(other);
+        self.history.retain(other);
+        self.current = self.current.take().filter(other);
         if let Some(former) = self.current.replace(entry) {
             self.also_active.insert(0, former);
         }

@@ -205,3 +205,33 @@ proptest! {
         }
     }
 }
+
+#[test]
+fn a_clock_that_is_set_makes_no_handoff_immortal_and_none_dead() {
+    let made = entry(0, None);
+    let (created, day) = (made.created_at, 86_400_000);
+    let at = |elapsed_ms, now| Entry { elapsed_ms, ..made.clone() }.is_pending(now);
+    let ago = |ms: i64| WallTime(created.0 - ms);
+    // By the time of day alone: a clock that was set forward has it expire, and one that was set back makes it none to be trusted.
+    assert_eq!([created, created.after(day), ago(1000), ago(86_400_000)].map(|now| at(None, now)), [true, false, true, false]);
+    // By the time that has really passed.
+    assert_eq!([created, created.after(day), ago(86_400_000)].map(|now| at(Some(1000), now)), [true; 3]);
+    assert_eq!([created, created.after(day), ago(86_400_000)].map(|now| at(Some(day), now)), [false; 3]);
+    let mut manifest = contract();
+    manifest.current = Some(made.clone());
+    assert!(manifest.expire_due(ago(86_400_000), |_, _| false).is_empty(), "it may wait again when the clock is right");
+    let unlimited = Entry { expires_at: None, ..made.clone() };
+    assert!(unlimited.is_pending(ago(86_400_000)));
+}
+
+#[test]
+fn an_id_stands_for_one_entry() {
+    let (one, two) = (entry(0, Some("a")), entry(1, Some("b")));
+    let mut manifest = Manifest { also_active: vec![two.clone(), one.clone()], history: vec![two.clone()], ..contract() };
+    manifest.current = Some(one.clone());
+    manifest.unify();
+    assert_eq!((manifest.entries().count(), manifest.current.as_ref(), &manifest.also_active), (2, Some(&one), &vec![two.clone()]));
+    let again = Entry { sha256: "new".to_owned(), ..two };
+    manifest.add(again.clone());
+    assert_eq!(manifest.entries().filter(|entry| entry.id == again.id).collect::<Vec<_>>(), [&again]);
+}

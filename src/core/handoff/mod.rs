@@ -9,6 +9,7 @@ mod activity;
 pub mod capture;
 pub mod checkpoint;
 pub mod continuation;
+mod defuse;
 pub mod document;
 pub mod drift;
 pub mod entry;

@@ -251,6 +251,9 @@ fn git(of: &Capture) -> String {
     let Some(git) = &of.git else { return String::new() };
     let of_dir = git.dir.as_deref().map(|dir| format!("Directory: {}", cut_line(dir)));
     let mut lines: Vec<String> = of_dir.into_iter().collect();
+    if git.unknown {
+        return list(&git.notes);
+    }
     lines.extend([
         format!("Branch: {}", git.branch.as_deref().map_or_else(|| "(detached)".to_owned(), cut_line)),
         format!("Head: {}", git.head.as_deref().map_or_else(|| "(no commit)".to_owned(), cut_line)),
@@ -261,6 +264,9 @@ fn git(of: &Capture) -> String {
         lines.insert(1, format!("Upstream: {}{apart}", cut_line(upstream)));
     }
     lines.extend(git.notes.iter().map(|note| cut_line(note)));
+    if !git.patch.is_empty() && git.changed.iter().any(|(code, _)| code == "??") {
+        lines.push("New files (??) are listed here, and are not in changes.patch.".to_owned());
+    }
     lines.extend(git.changed.iter().take(50).map(|(code, path)| format!("{} {}", cut_line(code), cut_line(path))));
     let mut text = list(&lines);
     if !git.stat.trim().is_empty() {
@@ -323,6 +329,21 @@ mod tests {
         assert!(text.starts_with("- q19: yyy") && text.lines().count() == 10 && text.len() < 10 * 520);
         of.git = Some(GitState { head: Some("abc".into()), notes: vec!["no patch".into()], ..GitState::default() });
         assert_eq!(Section::Git.body(&of), "- Branch: (detached)\n- Head: abc\n- Changed: 0\n- no patch\n");
+        of.git = Some(GitState { unknown: true, notes: vec!["git is too old".into()], ..GitState::default() });
+        assert_eq!(Section::Git.body(&of), "- git is too old\n");
+    }
+
+    #[test]
+    fn the_document_says_that_new_files_are_not_in_the_patch() {
+        let mut of = capture("g");
+        let mut git = GitState { patch: b"diff".to_vec(), changed: vec![(".M".into(), "a".into())], ..GitState::default() };
+        of.git = Some(git.clone());
+        assert!(!Section::Git.body(&of).contains("New files"));
+        git.changed.push(("??".into(), "new".into()));
+        of.git = Some(git);
+        assert!(
+            Section::Git.body(&of).contains("- New files (??) are listed here, and are not in changes.patch.\n- .M a\n- ?? new\n")
+        );
     }
 
     #[test]

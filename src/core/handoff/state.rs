@@ -84,6 +84,8 @@ pub struct Context {
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(default)]
 pub struct Git {
+    /// Git was not run, and only the notes say anything.
+    pub unknown: bool,
     /// The directory that this is of, where it is another than the working directory of the handoff.
     pub dir: Option<String>,
     /// The branch; null when the head is detached.
@@ -186,6 +188,7 @@ impl Git {
     #[must_use]
     pub fn of(git: &GitState) -> Self {
         Self {
+            unknown: git.unknown,
             dir: git.dir.as_deref().map(line),
             branch: git.branch.as_deref().map(line),
             head: git.head.as_deref().map(line),

@@ -6,7 +6,9 @@
 
 use std::borrow::Cow;
 
+use super::defuse::defuse;
 use super::redact::redact;
+use crate::core::visible::is_hidden;
 
 /// The longest control sequence, in bytes.
 const SEQUENCE: usize = 64;
@@ -78,7 +80,7 @@ pub fn cut_units(text: &str, cap: usize) -> &str {
 #[must_use]
 pub fn safe(text: &str) -> String {
     let text = without_sequences(text).replace("\r\n", "\n").replace('\r', "\n");
-    let clean: String = text.chars().filter(|c| matches!(c, '\n' | '\t') || !(c.is_control() || is_hidden(*c))).collect();
+    let clean: String = text.chars().filter(|c| !is_unwanted(*c)).collect();
     defuse(redact(&clean))
 }
 
@@ -114,30 +116,9 @@ pub fn safe_line(text: &str) -> String {
     safe(text).split_whitespace().collect::<Vec<_>>().join(" ")
 }
 
-/// Bidi controls, zero-width spaces, byte-order marks, interlinear marks and the invisible tag characters. Joiners
-/// stay: scripts and emoji need them.
-fn is_hidden(c: char) -> bool {
-    matches!(c, '\u{200b}' | '\u{200e}' | '\u{200f}' | '\u{061c}' | '\u{2028}'..='\u{202e}' | '\u{2060}'..='\u{206f}'
-        | '\u{feff}' | '\u{fff9}'..='\u{fffb}' | '\u{e0000}'..='\u{e007f}')
-}
-
-/// Takes the equals signs from what looks like the first or last line of the frame (CONTRACT C9).
-fn defuse(text: String) -> String {
-    if !text.contains('=') {
-        return text;
-    }
-    let lower = text.to_ascii_lowercase();
-    let mut bytes = text.into_bytes();
-    for mark in ["handoff loaded", "end handoff"] {
-        for (at, _) in lower.match_indices(mark) {
-            for b in bytes[..at].iter_mut().rev().take_while(|b| matches!(**b, b'=' | b' ' | b'\t' | b'-')) {
-                if *b == b'=' {
-                    *b = b'-';
-                }
-            }
-        }
-    }
-    String::from_utf8(bytes).unwrap_or_default()
+/// Controls, and what nobody sees. The two joiners stay: Persian words and pictures of families are made with them.
+fn is_unwanted(c: char) -> bool {
+    is_hidden(c) && !matches!(c, '\n' | '\t' | '\u{200c}' | '\u{200d}')
 }
 
 /// `text` between fences that nothing in it can close.

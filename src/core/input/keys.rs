@@ -27,6 +27,7 @@ pub(super) fn meaning(body: &[u8], last: u8, prefix: Option<u8>) -> Csi {
         (b'M', b"") => Csi::X10Mouse,
         (b'M', _) | (b'I' | b'O', b"") | (b'c' | b'n' | b't' | b'x' | b'y', _) => report,
         (b'R', body) if is_cursor_report(body) => report,
+        (b'Z', b"" | b"1;2") => Csi::Class(Class::Mode),
         (b'u', body) => Csi::Class(kitty(body, prefix)),
         (b'~', body) => Csi::Class(modified(body, prefix)),
         _ => Csi::Class(Class::Typed),
@@ -71,12 +72,15 @@ fn key(main: Option<u32>, base: Option<u32>, held: u32, prefix: Option<u8>) -> C
     const CTRL: u32 = 4;
     const ENTER: u32 = 13;
     const KEYPAD_ENTER: u32 = 57_414;
+    const SHIFT: u32 = 1;
+    const TAB: u32 = 9;
     let held = held.saturating_sub(1) & !LOCKS;
     let is = |code: u32| main == Some(code) || base == Some(code);
     match held {
         CTRL if prefix.is_some_and(|byte| is(u32::from(letter(byte)))) => Class::Prefix,
         CTRL if is(u32::from(b'c')) => Class::Interrupt,
         CTRL if is(u32::from(b'z')) => Class::Suspend,
+        SHIFT if main == Some(TAB) => Class::Mode,
         0 if main == Some(ENTER) || main == Some(KEYPAD_ENTER) => Class::Submit,
         _ => Class::Typed,
     }

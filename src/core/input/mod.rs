@@ -31,6 +31,8 @@ pub enum Class {
     Suspend,
     /// A bracketed paste with its marks; nothing else is recognised inside.
     Paste,
+    /// Shift+Tab, by which Claude's permission mode is changed, in any of its encodings.
+    Mode,
     /// The key that begins hopty's own commands, in any of its encodings; only where one is configured.
     Prefix,
     /// Sent by the terminal, not by a person: focus, mouse, answers to queries, size and colour reports.
@@ -43,6 +45,7 @@ impl Class {
     pub fn journal_word(self) -> &'static str {
         match self {
             Class::Typed | Class::Submit | Class::Suspend | Class::Prefix => "typed",
+            Class::Mode => "mode",
             Class::Interrupt => "interrupt",
             Class::Paste => "paste",
             Class::Report => "report",
@@ -52,7 +55,7 @@ impl Class {
     /// Whether each piece of this class is one key of its own, never joined with the next.
     #[must_use]
     pub fn is_key(self) -> bool {
-        matches!(self, Class::Interrupt | Class::Submit | Class::Suspend | Class::Prefix)
+        matches!(self, Class::Interrupt | Class::Submit | Class::Suspend | Class::Mode | Class::Prefix)
     }
 }
 

@@ -5,6 +5,8 @@
 
 use std::fmt;
 
+use crate::core::visible::is_hidden;
+
 /// Which form of the cursor keys a program has asked for (DECCKM, `CSI ? 1 h`).
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum CursorKeys {
@@ -81,7 +83,7 @@ pub fn bytes(name: &str, cursor: CursorKeys) -> Result<Vec<u8>, NoKey> {
     }
     let lower = name.to_lowercase();
     find(&lower, name, cursor)
-        .ok_or_else(|| NoKey { name: name.chars().filter(|c| !c.is_control()).take(40).collect(), nearest: nearest(&lower) })
+        .ok_or_else(|| NoKey { name: name.chars().filter(|c| !is_hidden(*c)).take(40).collect(), nearest: nearest(&lower) })
 }
 
 fn find(lower: &str, name: &str, cursor: CursorKeys) -> Option<Vec<u8>> {
@@ -169,7 +171,8 @@ mod tests {
         assert_eq!(class("ctrl-c"), [Class::Interrupt]);
         assert_eq!(class("enter"), [Class::Submit]);
         assert_eq!(class("ctrl-z"), [Class::Suspend]);
-        for (name, _) in FIXED.iter().filter(|(name, _)| *name != "enter") {
+        assert_eq!(class("shift-tab"), [Class::Mode]);
+        for (name, _) in FIXED.iter().filter(|(name, _)| !["enter", "shift-tab"].contains(name)) {
             assert_eq!(class(name), [Class::Typed], "{name}");
         }
     }

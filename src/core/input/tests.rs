@@ -141,7 +141,6 @@ fn keys_of_a_person() {
         "\x1b[3~",
         "\x1b[15;2~",
         "\x1b[1;2R",
-        "\x1b[Z",
         "\x1bb",
         "\x1b\x7f",
         "\t",
@@ -229,6 +228,17 @@ fn all_256_byte_values_alone() {
         };
         assert_eq!(classes(&[byte]), [expected], "{byte}");
     }
+}
+
+#[test]
+fn shift_tab_in_every_form() {
+    for form in ["\x1b[Z", "\x1b[1;2Z", "\x1b[9;2u", "\x1b[9;2:1u", "\x1b[9;66u", "\x1b[27;2;9~"] {
+        assert_eq!(classes(form.as_bytes()), [Class::Mode], "{form:?}");
+    }
+    for form in ["\t", "\x1b[9u", "\x1b[9;5u", "\x1b[9;2:3u", "\x1b[1;5Z", "\x1b[27;5;9~"] {
+        assert_eq!(classes(form.as_bytes()), [Class::Typed], "{form:?}");
+    }
+    assert_eq!(classes(b"a\x1b[Z\x1b[Zb"), [Class::Typed, Class::Mode, Class::Mode, Class::Typed], "keys are not joined");
 }
 
 fn input() -> impl Strategy<Value = Vec<u8>> {

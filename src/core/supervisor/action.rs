@@ -202,7 +202,7 @@ pub enum Action {
         /// When a tool boundary will do.
         until: Stamp,
     },
-    /// Compare what runs code in the settings files with its state at launch.
+    /// Compare what runs code when Claude starts with what a person last accepted.
     CheckSettings,
     /// Save a handoff and claim it for the next conversation.
     Save {
@@ -314,6 +314,9 @@ pub enum DecisionKind {
     /// A run began.
     #[serde(rename = "run.spawned")]
     RunSpawned,
+    /// The next run does not start before a person accepts what changed.
+    #[serde(rename = "run.held")]
+    RunHeld,
     /// A run ended.
     #[serde(rename = "run.ended")]
     RunEnded,
@@ -395,6 +398,14 @@ pub enum DecisionKind {
     /// A part of the host is switched off.
     #[serde(rename = "degraded")]
     Degraded,
+}
+
+impl DecisionKind {
+    /// Whether it says why the session is as it is, for `status` and `why`: what merely happens beside that does not.
+    #[must_use]
+    pub fn explains(self) -> bool {
+        !matches!(self, Self::ClientAttached | Self::ClientDetached | Self::RunSpawned | Self::TreeReaped)
+    }
 }
 
 /// A decision with its reason, for people and scripts.

@@ -1,8 +1,9 @@
 //! Mode `ask`: a person is asked before there is a hand-over (DESIGN 7, checklist 102 to 109).
 //!
 //! Over level `ask` Claude is told, with the next prompt that a person types, to put the question; the answer is read from
-//! the hook that follows. The question stands in the way of a turn, so there must be an end to it: it is put only where a
-//! time-out hands over by itself. Where a time-out is to do nothing, or no hook can carry it, a notice is all there is.
+//! the hook that follows. The question stands in the way of a turn until it is answered or `restart.ask_timeout` hands over by
+//! itself; where nobody's answer is to do nothing (`restart.ask_default`), it stands. Where no hook can carry it, a notice is all
+//! there is.
 
 use serde::{Deserialize, Serialize};
 
@@ -40,7 +41,7 @@ pub enum Ask {
     /// Claude was told to ask.
     Put {
         /// The hand-over happens by itself then.
-        until: Stamp,
+        until: Option<Stamp>,
     },
     /// Not now.
     Snoozed {
@@ -84,11 +85,15 @@ impl Supervisor {
 
     /// A person has typed a prompt, and is there: the answer to this hook may carry the question.
     pub(super) fn put_question(&mut self, now: Stamp) -> Option<HookAnswer> {
-        let Ask::Due { until: Some(_) } = self.ask else { return None };
+        let Ask::Due { until } = self.ask else { return None };
+        // Before there was a number it was not put where nothing would end it.
+        if until.is_none() && self.policy.rules == 0 {
+            return None;
+        }
         if !self.policy.notes || self.phase != Phase::Running {
             return None;
         }
-        self.ask = Ask::Put { until: now.after(self.policy.config.restart.ask_timeout.ms()) };
+        self.ask = Ask::Put { until: until.map(|_| now.after(self.policy.config.restart.ask_timeout.ms())) };
         self.word = None;
         Some(HookAnswer::Tell { what: Told::Ask { percent: self.fill.percent(), snooze: self.policy.config.restart.snooze } })
     }
@@ -152,7 +157,7 @@ impl Supervisor {
             return;
         }
         match self.ask {
-            Ask::Due { until: Some(until) } | Ask::Put { until } if now >= until => {
+            Ask::Due { until: Some(until) } | Ask::Put { until: Some(until) } if now >= until => {
                 let put = matches!(self.ask, Ask::Put { .. });
                 self.ask = Ask::Silent;
                 self.level_request(now, self.level(), out);
@@ -175,8 +180,8 @@ impl Supervisor {
     /// When [`Supervisor::tick_ask`] has something to do.
     pub(super) fn ask_deadline(&self) -> Option<Stamp> {
         match self.ask {
-            Ask::Due { until } => until,
-            Ask::Put { until } | Ask::Snoozed { until } => Some(until),
+            Ask::Due { until } | Ask::Put { until } => until,
+            Ask::Snoozed { until } => Some(until),
             Ask::Silent | Ask::Dismissed => None,
         }
     }

@@ -2,23 +2,51 @@
 //!
 //! Before it compacts by itself Claude calls PreCompact; a block lets the turn go on as it is, and Claude asks again before
 //! each later request (measured on 2.1.329). So compaction is held off while a hand-over is on its way, or is what should
-//! happen instead, and never for long: a conversation that is full and may not compact can only fail. A person's `/compact`
-//! is a person's.
+//! happen instead, and never for long: a conversation that is full and may not compact can only fail. Each call comes with a
+//! record that was just saved, and with what would hold a hand-over: where one could not follow, nothing is held off. A person's
+//! `/compact` is a person's.
 
-use super::action::{Action, HookAnswer, RestartBy};
+use serde::{Deserialize, Serialize};
+
+use super::action::{Action, DecisionKind, HookAnswer, RestartBy};
+use super::event::Hook;
 use super::phase::{Phase, Request};
 use super::{Agent, Supervisor};
 use crate::core::config::RestartMode;
 use crate::core::context::Level;
+use crate::core::ids::HandoffId;
 use crate::core::time::Stamp;
 
 /// How often in one conversation Claude is kept from compacting before it is let.
 const TIMES: u32 = 5;
 
+/// What the host has found out before a call of PreCompact is looked at.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Compaction {
+    /// The record that was saved.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub record: Option<HandoffId>,
+    /// Why no hand-over could follow, in words.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub unable: Option<String>,
+}
+
 impl Supervisor {
     /// Claude is about to compact.
-    pub(super) fn compacts(&mut self, now: Stamp, id: u64, auto: bool, out: &mut Vec<Action>) {
-        if !auto || self.held_off >= TIMES || !self.hands_over_instead(now, out) {
+    pub(super) fn compacts(&mut self, now: Stamp, id: u64, hook: &Hook, out: &mut Vec<Action>) {
+        let Compaction { record, unable } = hook.compaction.clone().unwrap_or_default();
+        if let Some(record) = record {
+            let text = format!("Handoff {record} is saved before Claude compacts its context.");
+            self.decide(out, DecisionKind::HandoffSaved, text, &[self.event_seq], |d| d.handoff = Some(record));
+        }
+        let wanted = hook.auto && self.held_off < TIMES;
+        if let Some(why) = unable.filter(|_| wanted && self.would_hand_over(now)) {
+            let text = format!("Claude compacts its context: a hand-over could not follow ({why}).");
+            self.decide(out, DecisionKind::RestartIgnored, text, &[self.event_seq], |d| d.by = Some(RestartBy::Level));
+            self.answer(id, HookAnswer::Nothing, out);
+            return;
+        }
+        if !wanted || !self.hands_over_instead(now, out) {
             self.answer(id, HookAnswer::Nothing, out);
             return;
         }
@@ -26,21 +54,31 @@ impl Supervisor {
         self.answer(id, HookAnswer::Block { reason: "hopty hands over to a fresh conversation instead".to_owned() }, out);
     }
 
+    /// Whether a hand-over is on its way, or is what should happen instead.
+    fn would_hand_over(&self, now: Stamp) -> bool {
+        let auto = self.policy.agent == Agent::Claude && self.policy.config.restart.mode == RestartMode::Auto;
+        match &self.phase {
+            Phase::Waiting { request } | Phase::Saving { request, .. } => request.handoff,
+            Phase::Running => auto && !self.over_limit(now) && !self.progress.is_missing() && !self.began_at(Level::Handoff),
+            _ => false,
+        }
+    }
+
     /// Sees to it that a hand-over comes at the next safe point of any kind; `false` when there is to be none.
     fn hands_over_instead(&mut self, now: Stamp, out: &mut Vec<Action>) -> bool {
-        let may = self.policy.agent == Agent::Claude && self.policy.config.restart.mode == RestartMode::Auto && !self.over_limit(now);
-        let may = may && !self.progress.is_missing();
+        if !self.would_hand_over(now) {
+            return false;
+        }
         match &mut self.phase {
-            Phase::Waiting { request } if request.handoff => request.now = true,
-            Phase::Saving { request, .. } if request.handoff => {}
-            Phase::Running if may => {
+            Phase::Waiting { request } => request.now = true,
+            Phase::Running => {
                 let sentence = "Claude was about to compact its context; a hand-over was requested instead.".to_owned();
                 let level = self.level().max(Level::Handoff);
                 self.fired = self.fired.max(level);
                 let request = self.new_request(now, RestartBy::Level);
                 self.wait(now, Request { level: Some(level), now: true, ..request }, sentence, self.event_seq, out);
             }
-            _ => return false,
+            _ => {}
         }
         true
     }

@@ -1,8 +1,11 @@
 //! Which conversation is followed: SessionStart by its source, `/clear`, `/compact`, `/resume` (DESIGN 2, CONTRACT C13).
 
+use serde::{Deserialize, Serialize};
+
 use super::action::{Action, DecisionKind, HookAnswer, RestartBy};
 use super::ask::Ask;
-use super::event::{Hook, Source};
+use super::event::{Hook, HookEvent, Source};
+use super::level::Began;
 use super::phase::{Phase, StopFor, StopStep};
 use super::progress::Progress;
 use super::{Supervisor, Turn};
@@ -10,7 +13,59 @@ use crate::core::context::{Fill, Level};
 use crate::core::ids::ConversationId;
 use crate::core::time::Stamp;
 
+/// How long a hook's word about another conversation waits for the sessions file, in ms: 2.1.197 writes it up to a second
+/// later (measured with `--continue` and `/resume`), and a long one takes longer to load.
+const CLAIM_MS: u64 = 30_000;
+
+/// Who says which conversation runs. Any program of this user can call a hook, so a hook alone is not believed.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub(super) struct Claims {
+    /// A hook that named another conversation than the one that is followed.
+    hook: Option<(Hook, Stamp)>,
+    /// The conversation that the sessions file of this run's Claude names.
+    file: Option<ConversationId>,
+}
+
 impl Supervisor {
+    /// Whether a hook that names `named` may be believed now. Else it is kept until the sessions file agrees.
+    fn is_believed(&mut self, now: Stamp, hook: &Hook, named: &ConversationId) -> bool {
+        let believed = !self.policy.sessions_file || self.is_current(named) || self.claims.file.as_ref() == Some(named);
+        // The word of a SessionStart says more than that of a later hook.
+        let of_start = self
+            .claims
+            .hook
+            .as_ref()
+            .is_some_and(|(kept, _)| kept.event == HookEvent::SessionStart && kept.conversation == hook.conversation);
+        if !believed && !of_start {
+            self.claims.hook = Some((hook.clone(), now));
+        }
+        believed
+    }
+
+    /// A hook that is no SessionStart names another conversation: with `--fork-session` 2.1.197 names the new one only here.
+    pub(super) fn goes_on_elsewhere(&mut self, now: Stamp, hook: &Hook, out: &mut Vec<Action>) -> bool {
+        let Some(named) = hook.conversation.clone().filter(|_| self.policy.sessions_file) else { return false };
+        if !self.is_believed(now, hook, &named) {
+            return false;
+        }
+        self.claims.hook = None;
+        self.change_conversation(named, hook.transcript.clone(), "Claude works in it", false, out);
+        true
+    }
+
+    /// The sessions file names a conversation.
+    pub(super) fn file_names(&mut self, now: Stamp, named: Option<&ConversationId>, out: &mut Vec<Action>) {
+        if !self.policy.sessions_file || self.pid.is_none() {
+            return;
+        }
+        self.claims.file = named.cloned();
+        let Some((hook, at)) = self.claims.hook.clone() else { return };
+        if named.is_some() && hook.conversation.as_ref() == named && now.since(at) <= CLAIM_MS {
+            self.claims.hook = None;
+            self.believe_late(now, &hook, out);
+        }
+    }
+
     /// `anew`: a person began other work with it.
     pub(super) fn change_conversation(
         &mut self,
@@ -27,10 +82,12 @@ impl Supervisor {
             self.conversation = Some(id.clone());
             self.fill = Fill::default();
             self.fired = Level::Ok;
+            self.began = Began::Elsewhere;
             self.ask = Ask::Silent;
             self.word = None;
             self.rearm_at_stop = false;
             self.held_off = 0;
+            self.held_dir = None;
             self.spoken = false;
             self.halts.forget();
             self.progress = Progress::default();
@@ -43,20 +100,11 @@ impl Supervisor {
             self.answer(id, HookAnswer::Nothing, out);
             return;
         };
-        let why = match hook.source {
-            Some(Source::Clear) => "`/clear` began it",
-            Some(Source::Resume) => "it was resumed",
-            Some(Source::Compact) => "it was compacted",
-            _ => "Claude began it",
-        };
-        let other = !self.is_current(&named);
-        // An old Claude that is resumed after a crash begins a conversation of its own, too; that is a run's first.
-        let by_person = hook.source == Some(Source::Clear) || hook.source == Some(Source::Resume) && self.turn != Turn::Unknown;
-        self.change_conversation(named, hook.transcript.clone(), why, other && by_person, out);
-        self.spoken |= hook.source == Some(Source::Resume);
-        if self.turn == Turn::Unknown || other {
-            self.set_turn(now, Turn::Idle);
+        if !self.is_believed(now, hook, &named) {
+            self.answer(id, HookAnswer::Nothing, out);
+            return;
         }
+        let other = self.follow_named(now, hook, named, out);
         let frame = match &self.phase {
             // Only the first one of a run: what comes later is another conversation, by the person's own wish.
             Phase::Delivering { handoff, .. } if hook.source == Some(Source::Startup) && !self.frame_sent => Some(handoff.clone()),
@@ -76,6 +124,34 @@ impl Supervisor {
         if other || hook.source == Some(Source::Compact) {
             self.asked_by_another(now, other, out);
         }
+    }
+
+    /// The same without a call that waits for an answer: the sessions file agrees later.
+    fn believe_late(&mut self, now: Stamp, hook: &Hook, out: &mut Vec<Action>) {
+        let Some(named) = hook.conversation.clone() else { return };
+        if self.follow_named(now, hook, named, out) {
+            self.frame_answered = false;
+            self.asked_by_another(now, true, out);
+        }
+    }
+
+    /// Follows the conversation that a hook names. Whether it is another one than before.
+    fn follow_named(&mut self, now: Stamp, hook: &Hook, named: ConversationId, out: &mut Vec<Action>) -> bool {
+        let why = match hook.source {
+            Some(Source::Clear) => "`/clear` began it",
+            Some(Source::Resume) => "it was resumed",
+            Some(Source::Compact) => "it was compacted",
+            _ => "Claude began it",
+        };
+        let other = !self.is_current(&named);
+        // An old Claude that is resumed after a crash begins a conversation of its own, too; that is a run's first.
+        let by_person = hook.source == Some(Source::Clear) || hook.source == Some(Source::Resume) && self.turn != Turn::Unknown;
+        self.change_conversation(named, hook.transcript.clone(), why, other && by_person, out);
+        self.spoken |= hook.source == Some(Source::Resume);
+        if self.turn == Turn::Unknown || other {
+            self.set_turn(now, Turn::Idle);
+        }
+        other
     }
 
     /// The conversation whose fill or signal asked for a hand-over is gone, or is small again.

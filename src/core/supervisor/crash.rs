@@ -5,7 +5,6 @@ use super::ends::killed_by;
 use super::phase::{Cause, Phase, Plan, StartKind};
 use super::run::ends_programs;
 use super::{Agent, Supervisor};
-use crate::core::config::DeliveryMethod;
 use crate::core::process::{ProcessEnd, Signal};
 use crate::core::time::Stamp;
 
@@ -62,10 +61,9 @@ impl Supervisor {
     fn cool(&mut self, now: Stamp, end: ProcessEnd, delivering: Option<(Plan, u32)>, out: &mut Vec<Action>) {
         let pause = 1000u64.saturating_mul(1 << self.crashes.saturating_sub(1).min(6)).min(LONGEST_PAUSE_MS);
         let mut text = format!("The program ended {} and is started again in {} s.", end.words(), pause / 1000);
-        let submitted = self.policy.config.delivery.method == DeliveryMethod::Argument;
         let plan = match delivering {
             // Nothing was submitted: the same hand-over once more.
-            Some((plan, 0)) if !self.spoken && !submitted => Plan { conversation: self.next.clone(), ..plan },
+            Some((plan, 0)) if !self.spoken => Plan { conversation: self.next.clone(), ..plan },
             // After an Enter it may have been: at most once (CONTRACT C10).
             Some((plan, _)) if !self.spoken => {
                 if let Some(id) = &plan.handoff {
@@ -80,6 +78,6 @@ impl Supervisor {
         };
         out.push(Action::Notice { about: DecisionKind::RunEnded, text });
         self.hold_keys(out);
-        self.enter(now, Phase::Cooling { until: now.after(pause), plan, code: end.code() });
+        self.enter(now, Phase::Cooling { until: now.after(pause), plan, code: end.code(), held: Vec::new() });
     }
 }

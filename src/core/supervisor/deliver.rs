@@ -5,7 +5,6 @@ use super::keys::Keys;
 use super::phase::{DeliverStep, Phase, Plan};
 use super::shown::PromptBox;
 use super::{Supervisor, Turn};
-use crate::core::config::DeliveryMethod;
 use crate::core::ids::{ConversationId, HandoffId};
 use crate::core::time::Stamp;
 
@@ -17,16 +16,8 @@ const DIALOG_MS: u64 = 600_000;
 
 impl Supervisor {
     pub(super) fn begin_delivery(&mut self, now: Stamp, plan: Plan, handoff: HandoffId, out: &mut Vec<Action>) {
-        let c = &self.policy.config.delivery;
-        let (how, wait) = match c.method {
-            DeliveryMethod::Pty => ("hopty types the prompt", c.ready_timeout.ms()),
-            DeliveryMethod::Argument => {
-                self.offered = Some(handoff.clone());
-                ("Claude was started with the prompt", c.ready_timeout.ms().saturating_add(c.confirm_timeout.ms()))
-            }
-        };
-        let when = if c.method == DeliveryMethod::Pty { " when Claude is ready" } else { "" };
-        let text = format!("{how} for {handoff}{when}.");
+        let wait = self.policy.config.delivery.ready_timeout.ms();
+        let text = format!("hopty types the prompt for {handoff} when Claude is ready.");
         self.decide(out, DecisionKind::DeliveryStarted, text, &[self.event_seq], |d| d.handoff = Some(handoff.clone()));
         self.hold_keys(out);
         let step = DeliverStep::Ready { until: now.after(wait.max(1)) };
@@ -64,8 +55,7 @@ impl Supervisor {
     }
 
     fn paste_is_justified(&self, now: Stamp) -> bool {
-        self.policy.config.delivery.method == DeliveryMethod::Pty
-            && self.screen.prompt == PromptBox::Empty
+        self.screen.prompt == PromptBox::Empty
             && self.screen.paste
             && self.turn != Turn::Busy
             && self.hook_wait_deadline().is_none_or(|at| now >= at)

@@ -15,7 +15,7 @@ impl Supervisor {
             Phase::Saving { step, .. } => due.push(self.saving_deadline(*step)),
             Phase::Stopping { step: StopStep::Settle { until }, .. } => due.push(*until),
             Phase::Stopping { step: StopStep::Term { kill_at }, .. } => due.push(*kill_at),
-            Phase::Cooling { until, .. } => due.push(*until),
+            Phase::Cooling { until, held, .. } => due.extend(held.is_empty().then_some(*until)),
             Phase::Delivering { step, .. } => match step {
                 DeliverStep::Ready { until } => due.extend([Some(*until), self.hook_wait_deadline()].into_iter().flatten()),
                 DeliverStep::Echo { until } => due.push(*until),

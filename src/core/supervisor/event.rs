@@ -4,6 +4,7 @@
 use serde::{Deserialize, Serialize};
 
 use super::ask::AskAnswer;
+use super::compact::Compaction;
 use super::halt::LimitKind;
 use super::shown::ScreenFacts;
 use crate::core::handoff::operation::Cut;
@@ -11,7 +12,7 @@ use crate::core::handoff::progress::Mark;
 use crate::core::ids::{ConversationId, HandoffId};
 use crate::core::input::Class;
 use crate::core::process::{ProcessEnd, Signal};
-use crate::core::signal::RestartFile;
+use crate::core::signal::{NamedDir, RestartFile};
 
 /// What a person's bytes were.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -23,6 +24,8 @@ pub enum KeyClass {
     Interrupt,
     /// A bracketed paste.
     Paste,
+    /// Shift+Tab, by which a person changes the permission mode.
+    Mode,
     /// The terminal reporting something: focus, mouse, an answer to a query.
     Report,
 }
@@ -33,6 +36,7 @@ impl From<Class> for KeyClass {
             Class::Typed | Class::Submit | Class::Suspend | Class::Prefix => KeyClass::Typed,
             Class::Interrupt => KeyClass::Interrupt,
             Class::Paste => KeyClass::Paste,
+            Class::Mode => KeyClass::Mode,
             Class::Report => KeyClass::Report,
         }
     }
@@ -47,6 +51,8 @@ pub enum Coming {
     Joins,
     /// It started the session, and stops with its program as without hopty.
     Starts,
+    /// It only looks, and changes nothing.
+    Watches,
 }
 
 /// Claude's hook events that hopty registers for (CONTRACT C13), and what else may come.
@@ -142,7 +148,7 @@ pub struct Hook {
     /// PostToolBatch, Stop: there are lines of the transcript to wait for before anything is decided.
     #[serde(default)]
     pub lines: bool,
-    /// The permission mode, when the payload has it.
+    /// The permission mode, when the payload has it. Nothing is decided on it: a program below Claude can say so, too.
     #[serde(default)]
     pub mode: Option<String>,
     /// PermissionRequest: what a person is asked for, by the name that the dialog has.
@@ -154,6 +160,9 @@ pub struct Hook {
     /// PreCompact: Claude wants to by itself, not because a person asked for it.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub auto: bool,
+    /// PreCompact: what was found out before this call was looked at.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub compaction: Option<Compaction>,
     /// StopFailure: Claude's word for the error, cut to 40 characters.
     #[serde(default)]
     pub error: Option<String>,
@@ -321,6 +330,9 @@ pub enum Event {
         sessions: u32,
         /// The directory exists, is the user's, and Claude trusts it.
         dir_ok: bool,
+        /// What the directory is, where one is named. Journals of hopty 0.1.0 do not say.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        dir: Option<NamedDir>,
     },
     /// An orchestrator's `state.yaml` begins or ceases to say that its task is completed (source document 002).
     Task {
@@ -382,7 +394,8 @@ pub enum Event {
     },
     /// The host was told to end.
     Shutdown,
-    /// What runs code in the settings files, compared with its state at launch.
+    /// What runs code when Claude starts, compared with what a person last accepted: at the start, or by `hopty restart`. When a
+    /// run was to start, it comes only where something changed, and nothing was started.
     Settings {
         /// What changed, empty when nothing did.
         changed: Vec<String>,

@@ -43,12 +43,11 @@ impl Supervisor {
             return;
         }
         self.hooks_seen = true;
-        if let Some(mode) = &hook.mode {
-            self.mode = Some(mode.clone());
-        }
         match hook.event {
             HookEvent::SessionStart => self.session_start(now, id, hook, out),
-            _ if hook.conversation.as_ref() != self.conversation.as_ref() => self.answer(id, HookAnswer::Nothing, out),
+            _ if hook.conversation.as_ref() != self.conversation.as_ref() && !self.goes_on_elsewhere(now, hook, out) => {
+                self.answer(id, HookAnswer::Nothing, out);
+            }
             HookEvent::UserPromptSubmit => self.prompt_submitted(now, id, hook, out),
             HookEvent::PostToolBatch => self.tool_batch(now, id, hook, out),
             HookEvent::Stop => self.turn_over(now, id, hook, out),
@@ -64,7 +63,7 @@ impl Supervisor {
                 self.asking.clone_from(&hook.asks);
                 self.answer(id, HookAnswer::Nothing, out);
             }
-            HookEvent::PreCompact => self.compacts(now, id, hook.auto, out),
+            HookEvent::PreCompact => self.compacts(now, id, hook, out),
             HookEvent::PostCompact => {
                 self.compacted(now, out);
                 self.answer(id, HookAnswer::Nothing, out);

@@ -25,11 +25,14 @@ pub(super) enum Keys {
 }
 
 impl Supervisor {
-    pub(super) fn keys(&mut self, now: Stamp, class: KeyClass, out: &mut Vec<Action>) {
+    pub(super) fn keys(&mut self, now: Stamp, client: u32, class: KeyClass, out: &mut Vec<Action>) {
         if class == KeyClass::Report {
             return;
         }
         self.somebody_is_there(now, out);
+        if class == KeyClass::Mode {
+            self.mode_key(now, client);
+        }
         match class {
             KeyClass::Interrupt => self.interrupted(now, out),
             _ => self.typed = Some(now),

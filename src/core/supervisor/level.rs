@@ -1,5 +1,7 @@
 //! The context figure and the levels it crosses (DESIGN 7): fired once per crossing, armed again when it drops.
 
+use serde::{Deserialize, Serialize};
+
 use super::action::{Action, DecisionKind, RestartBy};
 use super::ask::Ask;
 use super::phase::{Phase, Request};
@@ -8,6 +10,19 @@ use crate::core::config::{Levels, RestartMode};
 use crate::core::context::{Fill, Level};
 use crate::core::ids::ConversationId;
 use crate::core::time::Stamp;
+
+/// How full the conversation that is followed was at its first answer.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub(super) enum Began {
+    /// hopty did not begin it, so it says nothing.
+    #[default]
+    Elsewhere,
+    /// hopty began it, and there was no answer yet.
+    Unmeasured,
+    /// hopty began it, at this level.
+    At(Level),
+}
 
 impl Supervisor {
     pub(super) fn usage(&mut self, now: Stamp, conversation: &ConversationId, fill: Fill, out: &mut Vec<Action>) {
@@ -18,6 +33,9 @@ impl Supervisor {
         self.fill = fill;
         self.spoken |= fill.tokens > 0;
         let level = fill.level(&self.levels());
+        if self.began == Began::Unmeasured && (fill.tokens > 0 || fill.window == 0) {
+            self.began = Began::At(level);
+        }
         if level > self.fired {
             self.fired = level;
             let sentence = format!("{}, over level {}.", self.fill_words(), level.word());
@@ -31,16 +49,27 @@ impl Supervisor {
         }
     }
 
-    /// `Context is at 82 % of 200000 tokens`, or the transcript's size where no window is known.
+    /// `Context is at 82 % of 200000 tokens`, or the transcript's size where that reached the level or no window is known.
     pub(super) fn fill_words(&self) -> String {
         match self.fill {
-            Fill { window: 0, bytes, .. } => format!("The transcript has {} KiB", bytes / 1024),
+            fill if fill.window == 0 || self.policy.rules > 0 && fill.is_by_size(&self.levels()) => {
+                format!("The transcript has {} KiB", fill.bytes / 1024)
+            }
             fill => format!("Context is at {} % of {} tokens", fill.percent(), fill.window),
         }
     }
 
     fn level_crossed(&mut self, now: Stamp, level: Level, out: &mut Vec<Action>) {
         if self.policy.agent != Agent::Claude {
+            return;
+        }
+        if level >= Level::Ask && self.began_at(level) {
+            let text =
+                format!("No hand-over: this conversation began at level {} already, and the next one would, too.", level.word());
+            self.tell(out, DecisionKind::RestartIgnored, text, &[self.event_seq], |d| {
+                d.by = Some(RestartBy::Level);
+                d.level = Some(level);
+            });
             return;
         }
         match self.policy.config.restart.mode {
@@ -53,7 +82,11 @@ impl Supervisor {
 
     /// A hand-over because of a level: requested, hurried up, or remembered for the next end of a turn.
     pub(super) fn level_request(&mut self, now: Stamp, level: Level, out: &mut Vec<Action>) {
-        if self.progress.is_missing() {
+        if self.progress.is_missing() || self.began_at(level) {
+            return;
+        }
+        if self.policy.rules > 0 && self.phase == Phase::Running && self.limit_stands(now, RestartBy::Level, out) {
+            self.rearm_at_stop = true;
             return;
         }
         match &mut self.phase {
@@ -69,6 +102,22 @@ impl Supervisor {
             }
             _ => self.rearm_at_stop = true,
         }
+    }
+
+    /// Whether the conversation began at this level or above, so that a fresh one in its place would bring nothing.
+    pub(super) fn began_at(&self, level: Level) -> bool {
+        self.policy.rules > 0 && matches!(self.began, Began::At(began) if began >= level)
+    }
+
+    /// Whether the restart limit is reached; people are told once.
+    pub(super) fn limit_stands(&mut self, now: Stamp, by: RestartBy, out: &mut Vec<Action>) -> bool {
+        let reached = self.over_limit(now);
+        if reached && !self.at_limit {
+            let text = format!("No restart: {}. Claude goes on as it is.", self.limit_reason());
+            self.tell(out, DecisionKind::RestartIgnored, text, &[self.event_seq], |d| d.by = Some(by));
+        }
+        self.at_limit = reached;
+        reached
     }
 
     /// A hand-over by level that is being dropped is asked for again when the next turn ends.

@@ -6,10 +6,11 @@
 //!
 //! | file | holds |
 //! |---|---|
-//! | `event`, `shown`, `action`, `phase` | the vocabulary |
+//! | `policy`, `event`, `shown`, `action`, `phase` | the vocabulary |
 //! | `ends` | why a child ended: the table of CONTRACT C5 |
 //! | `run` | one life of the child: spawn, start, Ctrl+C, passed signals |
 //! | `hooks`, `conversation` | what a hook call means, and which conversation it is about |
+//! | `mode` | the permission mode of the next run |
 //! | `level`, `compact` | the context figure and what crossing a level asks for, Claude's own compaction |
 //! | `ask`, `task` | the question that is put to a person first, in mode `ask`; a task that is completed |
 //! | `restart`, `note` | from a wish to a safe point, and Claude's own words before it |
@@ -23,7 +24,7 @@
 
 pub mod action;
 pub mod ask;
-mod compact;
+pub mod compact;
 mod conversation;
 mod crash;
 mod decisions;
@@ -35,13 +36,16 @@ pub mod halt;
 mod hooks;
 mod keys;
 mod level;
+mod mode;
 mod note;
 pub mod phase;
+mod policy;
 mod proceed;
 mod progress;
 mod restart;
 mod run;
 mod save;
+mod secrets;
 pub mod shown;
 pub mod state;
 mod stop;
@@ -55,52 +59,29 @@ mod tests;
 
 use serde::{Deserialize, Serialize};
 
-use crate::core::config::Config;
 use crate::core::context::{Fill, Level};
 use crate::core::ids::{ConversationId, HandoffId};
 use crate::core::process::Signal;
 use crate::core::time::Stamp;
 use action::{Action, DecisionKind, Reply, Target};
 use ask::Ask;
+use conversation::Claims;
 use event::{AgentStatus, Coming, Event};
 use halt::Halts;
 use hooks::Held;
 use keys::Keys;
+use level::Began;
+use mode::Modes;
 use phase::{Phase, StopFor};
+pub use policy::{Agent, Policy, RULES};
 use progress::Progress;
+use restart::SignalSeen;
 use shown::{PromptBox, ScreenFacts};
 use state::Entered;
 use submit::Submit;
 
 /// The version of these rules: a journal is replayed only by the same number (CONTRACT C7).
 pub const CORE: u32 = 1;
-
-/// Which program runs.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(rename_all = "snake_case")]
-pub enum Agent {
-    /// Claude Code, with hooks, conversations and handoffs.
-    Claude,
-    /// Any other program.
-    Plain,
-}
-
-/// What the supervisor may rely on, fixed when the session begins.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
-pub struct Policy {
-    /// Which program runs.
-    pub agent: Agent,
-    /// hopty's hooks were given to Claude.
-    pub hooks: bool,
-    /// A text in the answer of Stop and PostToolBatch reaches the model, so that Claude can be asked for its own words.
-    #[serde(default)]
-    pub notes: bool,
-    /// A prompt is submitted only while Claude is idle.
-    #[serde(default)]
-    pub submit_when_idle: bool,
-    /// The configuration.
-    pub config: Config,
-}
 
 /// Whether Claude is in the middle of a turn, by its hooks.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -141,6 +122,9 @@ pub struct Supervisor {
     run: u32,
     /// Another working directory than the session's first, since a restart was asked for there.
     dir: Option<String>,
+    /// Where a hand-over would have gone that changed settings held: a person's restart goes there.
+    #[serde(default)]
+    held_dir: Option<String>,
     pid: Option<i32>,
     run_started: Stamp,
     stopped: bool,
@@ -150,6 +134,9 @@ pub struct Supervisor {
     next: Option<ConversationId>,
     /// A prompt was submitted in the conversation, so it can be resumed.
     spoken: bool,
+    /// What a hook named, and what the sessions file names.
+    #[serde(default)]
+    claims: Claims,
     hooks_seen: bool,
     /// It was said that no hook comes.
     #[serde(default)]
@@ -160,7 +147,8 @@ pub struct Supervisor {
     /// The conversation that runs was given the frame; the frame was given in this run.
     frame_answered: bool,
     frame_sent: bool,
-    mode: Option<String>,
+    #[serde(default)]
+    modes: Modes,
     turn: Turn,
     turn_since: Stamp,
     background: u32,
@@ -191,6 +179,11 @@ pub struct Supervisor {
     keys: Keys,
     fill: Fill,
     fired: Level,
+    #[serde(default)]
+    began: Began,
+    /// It was said that the restart limit is reached.
+    #[serde(default)]
+    at_limit: bool,
     rearm_at_stop: bool,
     /// How often Claude was kept from compacting in this conversation.
     #[serde(default)]
@@ -240,6 +233,7 @@ impl Supervisor {
             seq: 0,
             run: 0,
             dir: None,
+            held_dir: None,
             pid: None,
             run_started: Stamp(0),
             stopped: false,
@@ -247,12 +241,13 @@ impl Supervisor {
             conversation: None,
             next: None,
             spoken: false,
+            claims: Claims::default(),
             hooks_seen: false,
             hooks_missed: false,
             cut: false,
             frame_answered: false,
             frame_sent: false,
-            mode: None,
+            modes: Modes::default(),
             turn: Turn::Unknown,
             turn_since: Stamp(0),
             background: 0,
@@ -273,6 +268,8 @@ impl Supervisor {
             keys: Keys::Free,
             fill: Fill::default(),
             fired: Level::Ok,
+            began: Began::default(),
+            at_limit: false,
             rearm_at_stop: false,
             held_off: 0,
             ask: Ask::Silent,
@@ -326,7 +323,7 @@ impl Supervisor {
             Event::CouldNotStart { run, code } => self.could_not_start(now, *run, *code, out),
             Event::Child { run, end } if *run == self.run && self.pid.is_some() => self.child(now, *end, out),
             Event::Child { .. } => {}
-            Event::Keys { class, .. } => self.keys(now, *class, out),
+            Event::Keys { client, class, .. } => self.keys(now, *client, *class, out),
             Event::Passed { signal } => self.passed_on(now, *signal, out),
             Event::Hook { id, hook } => self.hook(now, *id, hook, out),
             Event::Lines { id, cut, .. } => self.lines(now, *id, *cut, out),
@@ -355,7 +352,9 @@ impl Supervisor {
             Event::Status { status, conversation, waiting_for } => {
                 self.status(now, *status, conversation.as_ref(), waiting_for.as_ref(), out);
             }
-            Event::Signal { file, fresh, sessions, dir_ok } => self.signal(now, file, *fresh, *sessions, *dir_ok, out),
+            Event::Signal { file, fresh, sessions, dir_ok, dir } => {
+                self.signal(now, &SignalSeen { file, fresh: *fresh, sessions: *sessions, dir_ok: *dir_ok, dir: *dir }, out);
+            }
             Event::Restart { id, by, now: at_once, handoff } => self.restart(now, *id, *by, *at_once, *handoff, out),
             Event::Task { completed } => self.task(*completed, out),
             Event::Ask { answer } => self.ask_answered(now, *answer, out),
@@ -416,6 +415,7 @@ impl Supervisor {
         if facts.prompt == PromptBox::Empty && facts.paste {
             self.box_since.get_or_insert(now);
         }
+        self.mode_shown(now, facts);
         self.screen = facts.clone();
     }
 

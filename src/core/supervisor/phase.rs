@@ -235,6 +235,9 @@ pub enum Phase {
         plan: Plan,
         /// The code to exit with when the person does not want to wait.
         code: u8,
+        /// What runs code and changed: until a person accepts it the pause has no end.
+        #[serde(default, skip_serializing_if = "Vec::is_empty")]
+        held: Vec<String>,
     },
     /// The continuation prompt is being delivered.
     Delivering {
@@ -271,6 +274,7 @@ impl Phase {
             Phase::Waiting { .. } => "waiting",
             Phase::Saving { .. } => "saving",
             Phase::Stopping { .. } => "stopping",
+            Phase::Cooling { held, .. } if !held.is_empty() => "held",
             Phase::Cooling { .. } => "cooling",
             Phase::Delivering { .. } => "delivering",
             Phase::Closed { .. } => "closed",

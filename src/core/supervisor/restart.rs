@@ -3,11 +3,11 @@
 use super::action::{Action, DecisionKind, HookAnswer, Reply, RestartBy};
 use super::ask::Ask;
 use super::event::{AgentStatus, Asker};
-use super::phase::{Phase, Request, SafePoint};
+use super::phase::{Phase, Plan, Request, SafePoint};
 use super::shown::PromptBox;
 use super::{Agent, Held, Supervisor, Turn};
 use crate::core::handoff::operation::Cut;
-use crate::core::signal::RestartFile;
+use crate::core::signal::{NamedDir, RestartFile};
 use crate::core::time::Stamp;
 
 /// How long the sessions file must say idle before it outweighs hooks that say busy (an interrupt fires no Stop), in ms.
@@ -19,19 +19,33 @@ const TYPING_MS: u64 = 1000;
 /// How long before Claude would give up on a held hook it is let go, in ms.
 const HOLD_MARGIN_MS: u64 = 2000;
 
+/// A signal file, with what was found out about it.
+pub(super) struct SignalSeen<'a> {
+    pub file: &'a RestartFile,
+    pub fresh: bool,
+    pub sessions: u32,
+    pub dir_ok: bool,
+    pub dir: Option<NamedDir>,
+}
+
 impl Supervisor {
-    pub(super) fn signal(&mut self, now: Stamp, file: &RestartFile, fresh: bool, sessions: u32, dir_ok: bool, out: &mut Vec<Action>) {
+    pub(super) fn signal(&mut self, now: Stamp, seen: &SignalSeen<'_>, out: &mut Vec<Action>) {
+        let SignalSeen { file, fresh, sessions, .. } = *seen;
         let ignored = match file {
             RestartFile::Malformed { reason } => Some(reason.clone()),
             _ if self.policy.agent != Agent::Claude => Some("this session does not run Claude".to_owned()),
             RestartFile::Named { conversation, .. } if !self.is_current(conversation) => {
                 Some(format!("it names conversation {conversation}, which this session does not run"))
             }
+            RestartFile::Bare { .. } if seen.dir.is_some_and(|dir| dir != NamedDir::Own) => {
+                Some("its directory is not this session's".to_owned())
+            }
             _ if !fresh => Some("it was written before this session began".to_owned()),
             RestartFile::Bare { .. } | RestartFile::Requested { .. } if sessions != 1 => {
                 Some(format!("its directory means {sessions} sessions"))
             }
             _ => match &self.phase {
+                Phase::Running | Phase::Waiting { .. } if self.policy.rules > 0 && self.over_limit(now) => Some(self.limit_reason()),
                 Phase::Running | Phase::Waiting { .. } => None,
                 Phase::Saving { .. } | Phase::Delivering { .. } | Phase::Stopping { .. } => {
                     Some("a hand-over is under way".to_owned())
@@ -44,9 +58,17 @@ impl Supervisor {
             self.decide(out, DecisionKind::RestartIgnored, sentence, &[self.event_seq], |d| d.by = Some(RestartBy::Signal));
             return;
         }
+        if let (RestartFile::Named { dir: Some(dir), .. }, Some(why)) = (file, seen.dir.and_then(NamedDir::refusal)) {
+            // It means this session, so people are told: to start anywhere else is not what was asked for.
+            let text = format!("A restart signal asks for directory {dir}; no restart: {why}.");
+            self.tell(out, DecisionKind::RestartIgnored, text, &[self.event_seq], |d| d.by = Some(RestartBy::Signal));
+            return;
+        }
         let dir = match file {
-            RestartFile::Named { dir, .. } if dir_ok => dir.clone(),
-            RestartFile::Bare { dir } if dir_ok => Some(dir.clone()),
+            // Where it runs already, by whatever name.
+            _ if seen.dir == Some(NamedDir::Own) => None,
+            RestartFile::Named { dir, .. } if seen.dir_ok => dir.clone(),
+            RestartFile::Bare { dir } if seen.dir_ok => Some(dir.clone()),
             _ => None,
         };
         out.push(Action::ConsumeSignal { file: file.place() });
@@ -69,14 +91,23 @@ impl Supervisor {
 
     pub(super) fn restart(&mut self, now: Stamp, id: u64, by: Asker, at_once: bool, handoff: bool, out: &mut Vec<Action>) {
         let handoff = handoff && self.policy.agent == Agent::Claude;
+        if let (Phase::Cooling { plan, held, .. }, Asker::Person) = (&self.phase, by)
+            && !held.is_empty()
+        {
+            let plan = Plan { handoff: plan.handoff.clone().filter(|_| handoff), ..plan.clone() };
+            out.push(Action::Reply { id, with: Reply::Accepted });
+            self.count_restart(now);
+            self.spawn(now, plan, out);
+            return;
+        }
         let refused = match &self.phase {
-            Phase::Running | Phase::Waiting { .. } if self.over_limit(now) => Some(format!(
-                "there were {} restarts within the window already (restart.max_restarts)",
-                self.policy.config.restart.max_restarts
-            )),
+            Phase::Running | Phase::Waiting { .. } if self.over_limit(now) => Some(self.limit_reason()),
             Phase::Running | Phase::Waiting { .. } => None,
             Phase::Saving { .. } | Phase::Delivering { .. } => Some("a hand-over is under way".to_owned()),
             Phase::Stopping { .. } => Some("the program is being stopped".to_owned()),
+            Phase::Cooling { held, .. } if !held.is_empty() => {
+                Some("what runs code has changed, and a person must accept it".to_owned())
+            }
             _ => Some("the program is not running".to_owned()),
         };
         if let Some(reason) = refused {
@@ -104,6 +135,7 @@ impl Supervisor {
             // For Claude's own command it means the next tool boundary: its turn cannot end while the command waits.
             forced: at_once && person,
             handoff,
+            dir: self.held_dir.take_if(|_| person),
             ..self.new_request(now, RestartBy::Command)
         };
         self.wait(now, request, sentence.to_owned(), self.event_seq, out);
@@ -269,6 +301,10 @@ impl Supervisor {
         let c = &self.policy.config.restart;
         let within = self.restarts.iter().filter(|at| now.since(**at) < c.window.ms()).count();
         within >= usize::try_from(c.max_restarts).unwrap_or(usize::MAX)
+    }
+
+    pub(super) fn limit_reason(&self) -> String {
+        format!("there were {} restarts within the window already (restart.max_restarts)", self.policy.config.restart.max_restarts)
     }
 
     pub(super) fn waiting_deadlines(&self, request: &Request, due: &mut Vec<Stamp>) {

@@ -2,8 +2,10 @@
 
 use super::action::{Action, DecisionKind, Target, Typing};
 use super::ask::Ask;
+use super::conversation::Claims;
 use super::ends::{CtrlC, Meaning, Row, meaning};
 use super::keys::Keys;
+use super::level::Began;
 use super::phase::{Cause, Phase, Plan, StartKind, StopFor};
 use super::{Agent, ScreenFacts, Supervisor, Turn};
 use crate::core::context::{Fill, Level};
@@ -32,8 +34,10 @@ impl Supervisor {
     pub(super) fn spawn(&mut self, now: Stamp, plan: Plan, out: &mut Vec<Action>) {
         self.run += 1;
         self.pid = None;
+        self.held_dir = None;
         self.stopped = false;
         self.hooks_seen = false;
+        self.claims = Claims::default();
         self.cut = false;
         self.frame_answered = false;
         self.frame_sent = false;
@@ -57,6 +61,7 @@ impl Supervisor {
             self.spoken = false;
             self.fill = Fill::default();
             self.fired = Level::Ok;
+            self.began = Began::Unmeasured;
             self.rearm_at_stop = false;
             self.ask = Ask::Silent;
         }
@@ -130,6 +135,35 @@ impl Supervisor {
             _ => (Cause::CouldNotStart, "The program could not be started."),
         };
         self.close(now, cause, code, text.to_owned(), &[self.event_seq], out);
+    }
+
+    /// What runs code changed between the last look and this start: nothing runs until a person agrees. The session, its handoff and
+    /// what was typed wait.
+    pub(super) fn start_held(&mut self, now: Stamp, changed: &[String], out: &mut Vec<Action>) {
+        let Phase::Spawning { plan } = self.phase.clone() else { return };
+        if changed.is_empty() {
+            return;
+        }
+        let run = self.run;
+        let interrupted = self.interrupted_here();
+        self.run -= 1;
+        // It was none.
+        self.restarts.pop();
+        self.restart_count = self.restart_count.saturating_sub(1);
+        self.enter(now, Phase::Cooling { until: now, plan, code: self.last_code, held: changed.to_vec() });
+        if let Some((why, kill)) = self.end_wanted.take() {
+            self.end_for(now, why, kill, out);
+            return;
+        }
+        let text = format!(
+            "Run {run} is not started: what runs code changed since launch ({}); `hopty restart` starts it all the same.",
+            changed.join(", ")
+        );
+        self.decide(out, DecisionKind::RunHeld, text, &[self.event_seq], |_| {});
+        self.hold_keys(out);
+        if interrupted {
+            self.interrupted(now, out);
+        }
     }
 
     pub(super) fn child(&mut self, now: Stamp, end: ProcessEnd, out: &mut Vec<Action>) {

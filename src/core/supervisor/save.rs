@@ -37,11 +37,14 @@ impl Supervisor {
 
     pub(super) fn settings(&mut self, now: Stamp, changed: &[String], out: &mut Vec<Action>) {
         if !matches!(self.phase, Phase::Saving { step: SaveStep::Settings, .. }) {
-            return;
+            return self.start_held(now, changed, out);
         }
         if changed.is_empty() {
             self.await_results(now, out);
             return;
+        }
+        if let Phase::Saving { request, .. } = &self.phase {
+            self.held_dir.clone_from(&request.dir);
         }
         let changed = changed.join(", ");
         let why = format!("what runs code changed since launch ({changed}); `hopty restart` hands over all the same");
@@ -154,6 +157,11 @@ impl Supervisor {
     /// The handoff is on disk (or none is wanted): let Claude come to rest, then end it.
     fn stop_for_restart(&mut self, now: Stamp, handoff: Option<HandoffId>, out: &mut Vec<Action>) {
         let Phase::Saving { request, point, .. } = self.phase.clone() else { return };
+        if self.policy.rules > 0 && self.over_limit(now) {
+            let why = self.limit_reason();
+            self.cancel_request(now, &why, out);
+            return;
+        }
         let fresh = self.policy.agent == Agent::Claude;
         let why = if self.over_limit(now) {
             StopFor::Limit

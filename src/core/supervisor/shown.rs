@@ -2,6 +2,8 @@
 
 use serde::{Deserialize, Serialize};
 
+use crate::core::claude::permission::PermissionMode;
+
 /// What stands on the live screen, as far as delivery needs it.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct ScreenFacts {
@@ -19,6 +21,9 @@ pub struct ScreenFacts {
     /// Whether the window's title does.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub title_busy: Option<bool>,
+    /// The permission mode that the footer shows.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub mode: Option<PermissionMode>,
 }
 
 /// What the prompt box holds.

@@ -110,6 +110,15 @@ impl Supervisor {
         self.run
     }
 
+    /// Another working directory in which the restart that is wanted, or was held, starts the next run.
+    #[must_use]
+    pub fn next_dir(&self) -> Option<&str> {
+        match &self.phase {
+            Phase::Waiting { request } | Phase::Saving { request, .. } => request.dir.as_deref(),
+            _ => self.held_dir.as_deref(),
+        }
+    }
+
     /// The child's process id while it lives.
     #[must_use]
     pub fn pid(&self) -> Option<i32> {
@@ -120,12 +129,6 @@ impl Supervisor {
     #[must_use]
     pub fn conversation(&self) -> Option<&ConversationId> {
         self.conversation.as_ref()
-    }
-
-    /// The last permission mode that a hook named.
-    #[must_use]
-    pub fn permission_mode(&self) -> Option<&str> {
-        self.mode.as_deref()
     }
 
     /// The last context figure.
@@ -177,6 +180,9 @@ impl Supervisor {
         }
         if self.stopped {
             return known(State::Stopped, Evidence::None);
+        }
+        if matches!(&self.phase, Phase::Cooling { held, .. } if !held.is_empty()) {
+            return Standing { state: State::Blocked, from: Evidence::None, waiting_for: Some("settings".to_owned()) };
         }
         if self.pid.is_none() {
             return known(State::Starting, Evidence::None);
@@ -266,6 +272,7 @@ impl Supervisor {
             self.status_since = now;
         }
         self.status = Some(status);
+        self.file_names(now, named, out);
         if !self.hooks_seen
             && let Some(id) = named
             && !self.is_current(id)

@@ -96,7 +96,7 @@ impl Supervisor {
             Phase::Stopping { why, step: StopStep::Term { kill_at } } if now >= kill_at => {
                 self.kill(now, why, "it did not end after SIGTERM", out);
             }
-            Phase::Cooling { until, plan, .. } if now >= until => {
+            Phase::Cooling { until, plan, held, .. } if held.is_empty() && now >= until => {
                 self.count_restart(now);
                 self.spawn(now, plan, out);
             }

@@ -44,6 +44,8 @@ pub(super) enum Key {
     Home,
     /// End or Ctrl+E.
     End,
+    /// Shift+Tab.
+    BackTab,
     /// The terminal answered the kitty keyboard query: it knows the protocol.
     KittyKnown,
 }
@@ -202,6 +204,7 @@ fn arrow(last: u8) -> Option<Key> {
         b'D' => Key::Left,
         b'H' => Key::Home,
         b'F' => Key::End,
+        b'Z' => Key::BackTab,
         _ => return None,
     })
 }

@@ -99,7 +99,7 @@ struct Started {
 /// Finds the conversation and everything that the threads share.
 fn start(options: Options) -> Result<Started, String> {
     let error = |e: io::Error| format!("Error: {e}");
-    let world = World::from_env().map_err(error)?;
+    let world = World::from_env();
     let session = match &options.begin {
         Begin::New(None) => Uuid::new_v4().to_string(),
         Begin::New(Some(id)) if world.transcript(id).exists() => {
@@ -126,7 +126,14 @@ fn start(options: Options) -> Result<Started, String> {
         presence: Mutex::new(Presence::new(&world.config.join("sessions"), persistence)),
         queue: Mutex::new(VecDeque::new()),
         chain: Mutex::new(Chain::new(&session, &world.cwd.to_string_lossy(), &world.git_branch())),
-        live: Mutex::new(Live { session, prompt_id: None, mode: options.mode, granted: false, place: world.cwd.clone() }),
+        live: Mutex::new(Live {
+            session,
+            prompt_id: None,
+            mode: options.mode,
+            may_bypass: options.may_bypass,
+            granted: false,
+            place: world.cwd.clone(),
+        }),
         post: Post::new(sender, waker),
         options,
         world,

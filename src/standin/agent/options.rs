@@ -63,6 +63,8 @@ pub(super) struct Options {
     pub(super) model: String,
     /// Permission mode at the start.
     pub(super) mode: PermissionMode,
+    /// Whether Shift+Tab comes by the widest mode.
+    pub(super) may_bypass: bool,
     /// `--settings`: JSON text or a path. Only the last one counts, as in the real program.
     pub(super) settings: Option<String>,
     /// `--plugin-dir`, each.
@@ -118,7 +120,6 @@ const BARE: &[&str] = &[
     "-d",
     "--ide",
     "--strict-mcp-config",
-    "--allow-dangerously-skip-permissions",
     "--chrome",
     "--no-chrome",
     "--include-partial-messages",
@@ -132,12 +133,13 @@ pub(super) fn parse(args: &[String]) -> Parsed {
         begin: Begin::New(None),
         model: "claude-opus-5-5".into(),
         mode: PermissionMode::Default,
+        may_bypass: false,
         settings: None,
         plugin_dirs: Vec::new(),
         prompt: None,
         print: false,
     };
-    let (mut id, mut fork) = (None, false);
+    let (mut id, mut fork, mut skip) = (None, false, false);
     let mut words = args.iter().cloned().peekable();
     while let Some(word) = words.next() {
         if word == "--" {
@@ -161,7 +163,11 @@ pub(super) fn parse(args: &[String]) -> Parsed {
                 true
             }
             "--dangerously-skip-permissions" => {
-                options.mode = PermissionMode::Bypass;
+                (skip, options.may_bypass) = (true, true);
+                true
+            }
+            "--allow-dangerously-skip-permissions" => {
+                options.may_bypass = true;
                 true
             }
             "--continue" | "-c" => {
@@ -198,6 +204,10 @@ pub(super) fn parse(args: &[String]) -> Parsed {
         if !complete {
             return Parsed::Fail(format!("error: option '{flag} <value>' argument missing"));
         }
+    }
+    if skip {
+        // Whatever else is named (measured on 2.1.197 and 2.1.330).
+        options.mode = PermissionMode::Bypass;
     }
     if let Some(id) = id {
         if options.begin != Begin::New(None) && !fork {

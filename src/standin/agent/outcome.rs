@@ -76,7 +76,8 @@ pub(super) fn run(hooks: &[&Hook], payload: &Value, place: &Place<'_>) -> Outcom
         let (ended, all) = mpsc::channel();
         for hook in hooks {
             let (ended, input) = (ended.clone(), &input);
-            scope.spawn(move || drop(ended.send(run_one(hook, input, place))));
+            // One that cannot be run says nothing.
+            let _ = thread::Builder::new().spawn_scoped(scope, move || drop(ended.send(run_one(hook, input, place))));
         }
         drop(ended);
         for ran in all.into_iter().flatten() {

@@ -123,6 +123,8 @@ pub(super) struct Live {
     pub(super) mode: PermissionMode,
     /// A person said yes to everything of this run.
     pub(super) granted: bool,
+    /// Whether Shift+Tab comes by the widest mode.
+    pub(super) may_bypass: bool,
     /// Where commands run and hooks say that it works: a `cd` in a command stays, as in the real program.
     pub(super) place: PathBuf,
 }

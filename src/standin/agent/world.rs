@@ -19,18 +19,17 @@ pub(super) struct World {
 }
 
 impl World {
-    /// Reads the environment.
-    ///
-    /// # Errors
-    /// There is no home or no working directory.
-    pub(super) fn from_env() -> io::Result<World> {
-        let cwd = fs::canonicalize(env::current_dir()?)?;
+    /// Reads the environment. What is missing is survived, as the real program survives it.
+    pub(super) fn from_env() -> World {
+        // One that is gone has no path.
+        let cwd = env::current_dir().and_then(fs::canonicalize).unwrap_or_else(|_| PathBuf::from("."));
         if let Some(config) = env::var_os("CLAUDE_CONFIG_DIR").filter(|d| !d.is_empty()) {
             let config = PathBuf::from(config);
-            return Ok(World { state_file: config.join(".claude.json"), config, cwd });
+            return World { state_file: config.join(".claude.json"), config, cwd };
         }
-        let home = env::var_os("HOME").map(PathBuf::from).ok_or_else(|| io::Error::other("HOME is not set"))?;
-        Ok(World { config: home.join(".claude"), state_file: home.join(".claude.json"), cwd })
+        // The real program looks into the user database; nothing can be written here, which it survives too.
+        let home = env::var_os("HOME").map_or_else(|| PathBuf::from("/nonexistent"), PathBuf::from);
+        World { config: home.join(".claude"), state_file: home.join(".claude.json"), cwd }
     }
 
     #[cfg(test)]
@@ -65,10 +64,11 @@ impl World {
         self.config.join("tasks").join(name.as_deref().unwrap_or(conversation))
     }
 
-    /// Whether this directory, or one above it, is trusted.
+    /// Whether this directory, or one above it up to the root of its repository, is trusted.
     pub(super) fn is_trusted(&self) -> bool {
         let state = read_json(&self.state_file);
-        self.cwd.ancestors().any(|dir| {
+        let root = self.cwd.ancestors().position(|dir| dir.join(".git").exists()).map_or(usize::MAX, |at| at + 1);
+        self.cwd.ancestors().take(root).any(|dir| {
             let project = state.get("projects").and_then(|p| p.get(dir.to_string_lossy().as_ref()));
             project.and_then(|p| p.get("hasTrustDialogAccepted")).and_then(Value::as_bool).unwrap_or(false)
         })

@@ -5,6 +5,7 @@
 
 use super::grammar::{Grammar, Means, Piece, prompt};
 use super::{Facts, facts};
+use crate::core::claude::permission::PermissionMode;
 use crate::core::ids::ConversationId;
 
 /// What is known when a run is started again.
@@ -16,14 +17,12 @@ pub struct NextRun {
     pub model: Option<String>,
     /// The model that the person changed to since; it goes before the one that they named.
     pub switched: Option<String>,
-    /// The permission mode last seen. `bypassPermissions` is used only if the person's own arguments had it.
-    pub permission_mode: Option<String>,
+    /// The permission mode to go on with, where it is not the one that the person's own arguments and settings give.
+    pub permission_mode: Option<PermissionMode>,
     /// hopty's plugin directory.
     pub plugin_dir: Option<String>,
     /// One `--settings` that stands for all: the person's own with hopty's additions.
     pub settings: Option<String>,
-    /// The continuation prompt, where it is given as an argument. A resumed conversation gets none.
-    pub prompt: Option<String>,
 }
 
 /// The arguments of the first run: the person's own, and hopty's in front. The id is passed only when nothing else picks
@@ -55,11 +54,7 @@ pub fn with_settings(args: &[String], settings: &str) -> Vec<String> {
 /// own, never those of an earlier run: which word was the prompt can only be seen there.
 #[must_use]
 pub fn for_next_run(args: &[String], next: &NextRun) -> Vec<String> {
-    let mut out = again(args, next, "--session-id");
-    if let Some(prompt) = &next.prompt {
-        out.extend(["--".to_owned(), prompt.clone()]);
-    }
-    out
+    again(args, next, "--session-id")
 }
 
 /// The arguments of a run after a crash: the same conversation, without any prompt (CONTRACT C5).
@@ -76,14 +71,15 @@ fn again(args: &[String], next: &NextRun, identity: &str) -> Vec<String> {
     if let Some(model) = next.model.as_deref().filter(|model| own.model.is_none() && next.switched.is_none() && is_model(model)) {
         out.extend(["--model".to_owned(), model.to_owned()]);
     }
-    out.extend(kept(args));
+    let mode = next.permission_mode.and_then(|mode| passable(&own, mode));
+    out.extend(kept(args, mode.is_some()));
     if let Some(model) = next.switched.as_deref().filter(|model| own.model.as_deref() != Some(*model) && is_model(model)) {
         // Behind the person's own: of two the last counts.
         out.extend(["--model".to_owned(), model.to_owned()]);
     }
-    if let Some(mode) = next.permission_mode.as_deref().filter(|mode| mode_is_due(&own, mode)) {
-        // Behind the person's own: of two the last counts, and the mode in force is the one to go on with.
-        out.extend(["--permission-mode".to_owned(), mode.to_owned()]);
+    if let Some(mode) = mode.filter(|mode| own.permission_mode.as_deref() != Some(mode.word())) {
+        // Behind the person's own: of two the last counts.
+        out.extend(["--permission-mode".to_owned(), mode.word().to_owned()]);
     }
     if let Some(settings) = &next.settings {
         out.push(format!("--settings={settings}"));
@@ -96,8 +92,10 @@ fn plugin(out: &mut Vec<String>, dir: Option<&str>) {
     out.extend(dir.map(|dir| format!("--plugin-dir={dir}")));
 }
 
-/// The person's arguments without what belongs to the first conversation only.
-fn kept(args: &[String]) -> Vec<String> {
+/// The person's arguments without what belongs to the first conversation only. Where another permission mode is named behind
+/// them, `--dangerously-skip-permissions` would beat it; its weaker form leaves the widest mode to the person's key (measured
+/// on 2.1.197 and 2.1.330).
+fn kept(args: &[String], mode_follows: bool) -> Vec<String> {
     let pieces = Grammar::new().parse(args);
     let loose_prompt = prompt(&pieces, args);
     let mut out = Vec::new();
@@ -105,6 +103,9 @@ fn kept(args: &[String]) -> Vec<String> {
         match piece {
             Piece::Option { means: Means::Identity | Means::Once, .. } | Piece::Operand { .. } | Piece::Separator { .. } => {}
             Piece::Loose { at } if loose_prompt == Some(at) => {}
+            Piece::Option { ref name, .. } if mode_follows && name == "--dangerously-skip-permissions" => {
+                out.push("--allow-dangerously-skip-permissions".to_owned());
+            }
             Piece::Loose { at } | Piece::Unknown { at } => out.push(args[at].clone()),
             Piece::Option { at, alone, .. } => {
                 let first = alone.unwrap_or_else(|| args[at.start].clone());
@@ -116,11 +117,17 @@ fn kept(args: &[String]) -> Vec<String> {
     out
 }
 
-fn mode_is_due(own: &Facts, mode: &str) -> bool {
-    let plain = (1..=32).contains(&mode.len()) && mode.bytes().all(|b| b.is_ascii_alphabetic());
-    let same = own.permission_mode.as_deref() == Some(mode);
-    let bypass = mode == "bypassPermissions";
-    plain && !same && !bypass
+/// What a run is told to go on in `mode`. The two widest are never named: they come from the person's own arguments, or the
+/// run asks before it does anything, and the mode is one key away.
+fn passable(own: &Facts, mode: PermissionMode) -> Option<PermissionMode> {
+    let is_own = match mode {
+        PermissionMode::BypassPermissions => own.bypasses(),
+        mode => own.permission_mode.as_deref() == Some(mode.word()),
+    };
+    match mode.may_be_passed() {
+        true => Some(mode),
+        false => (!is_own).then_some(PermissionMode::Default),
+    }
 }
 
 /// Whether `model` looks like a model's name. It comes from a transcript or a hook, so nothing else is passed on.
@@ -145,15 +152,7 @@ mod tests {
     }
 
     fn bare() -> NextRun {
-        NextRun {
-            session_id: id(),
-            model: None,
-            switched: None,
-            permission_mode: None,
-            plugin_dir: None,
-            settings: None,
-            prompt: None,
-        }
+        NextRun { session_id: id(), model: None, switched: None, permission_mode: None, plugin_dir: None, settings: None }
     }
 
     fn next(line: &str) -> String {
@@ -193,7 +192,7 @@ mod tests {
 
     #[test]
     fn model_and_mode_are_passed_on() {
-        let run = NextRun { model: Some("claude-opus-4-8[1m]".into()), permission_mode: Some("acceptEdits".into()), ..bare() };
+        let run = NextRun { model: Some("claude-opus-4-8[1m]".into()), permission_mode: Some(PermissionMode::AcceptEdits), ..bare() };
         let to = |line: &str| for_next_run(&args(line), &run).join(" ").replace(&format!("--session-id {ID} "), "");
         assert_eq!(to("--ide"), "--model claude-opus-4-8[1m] --ide --permission-mode acceptEdits");
         assert_eq!(to("--model sonnet"), "--model sonnet --permission-mode acceptEdits", "the person's own model stays");
@@ -208,35 +207,50 @@ mod tests {
 
     #[test]
     fn bypass_is_never_added() {
-        let run = NextRun { permission_mode: Some("bypassPermissions".into()), ..bare() };
+        let run = NextRun { permission_mode: Some(PermissionMode::BypassPermissions), ..bare() };
         let to = |line: &str| for_next_run(&args(line), &run).join(" ").replace(&format!("--session-id {ID}"), "ID");
-        assert_eq!(to(""), "ID");
-        assert_eq!(to("--permission-mode plan"), "ID --permission-mode plan");
-        assert_eq!(to("--allow-dangerously-skip-permissions"), "ID --allow-dangerously-skip-permissions");
+        assert_eq!(to(""), "ID --permission-mode default");
+        assert_eq!(to("--permission-mode plan"), "ID --permission-mode plan --permission-mode default");
+        let allowed = "--allow-dangerously-skip-permissions";
+        assert_eq!(to(allowed), format!("ID {allowed} --permission-mode default"));
         assert_eq!(to("--dangerously-skip-permissions"), "ID --dangerously-skip-permissions");
         assert_eq!(to("--permission-mode bypassPermissions"), "ID --permission-mode bypassPermissions");
     }
 
     #[test]
+    fn a_narrower_mode_is_not_beaten_by_the_person_s_own_flag() {
+        let run = NextRun { permission_mode: Some(PermissionMode::Plan), ..bare() };
+        let to = |line: &str| for_next_run(&args(line), &run).join(" ").replace(&format!("--session-id {ID}"), "ID");
+        assert_eq!(to("--dangerously-skip-permissions --ide"), "ID --allow-dangerously-skip-permissions --ide --permission-mode plan");
+        assert_eq!(to("--permission-mode bypassPermissions"), "ID --permission-mode bypassPermissions --permission-mode plan");
+        assert_eq!(
+            to("--system-prompt --dangerously-skip-permissions"),
+            "ID --system-prompt --dangerously-skip-permissions --permission-mode plan"
+        );
+        let run = NextRun { permission_mode: Some(PermissionMode::Auto), ..bare() };
+        assert_eq!(for_next_run(&args("--ide"), &run).join(" "), format!("--session-id {ID} --ide --permission-mode default"));
+        assert_eq!(for_next_run(&args("--permission-mode auto"), &run).join(" "), format!("--session-id {ID} --permission-mode auto"));
+    }
+
+    #[test]
     fn names_that_are_no_names_are_left_out() {
         for bad in ["", "-p", "--settings", "a b", "x\n", "<synthetic>", "$(x)"] {
-            let run = NextRun { model: Some(bad.into()), permission_mode: Some(bad.into()), ..bare() };
+            let run = NextRun { model: Some(bad.into()), ..bare() };
             assert_eq!(for_next_run(&[], &run), args(&format!("--session-id {ID}")), "{bad:?}");
         }
     }
 
     #[test]
     fn a_resume_names_the_conversation_and_asks_nothing() {
-        let run = NextRun { model: Some("opus".into()), prompt: Some("again".into()), plugin_dir: Some("/p".into()), ..bare() };
+        let run = NextRun { model: Some("opus".into()), plugin_dir: Some("/p".into()), ..bare() };
         assert_eq!(for_resume(&args("--ide fix -c"), &run).join(" "), format!("--plugin-dir=/p --resume {ID} --model opus --ide"));
     }
 
     #[test]
-    fn settings_come_last_and_the_prompt_is_no_value() {
-        let run = NextRun { settings: Some("{}".into()), prompt: Some("go on".into()), ..bare() };
+    fn settings_come_last() {
+        let run = NextRun { settings: Some("{}".into()), ..bare() };
         let out = for_next_run(&args("--settings mine --add-dir a"), &run);
-        assert_eq!(out.join("|"), format!("--session-id|{ID}|--settings|mine|--add-dir|a|--settings={{}}|--|go on"));
-        assert_eq!(facts(&out).prompt.as_deref(), Some("go on"));
+        assert_eq!(out.join("|"), format!("--session-id|{ID}|--settings|mine|--add-dir|a|--settings={{}}"));
         assert_eq!(facts(&out).settings.as_deref(), Some("{}"));
         assert_eq!(with_settings(&args("--settings a -- -x"), "{}").join(" "), "--settings a --settings={} -- -x");
     }

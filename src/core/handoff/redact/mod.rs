@@ -2,12 +2,13 @@
 //!
 //! Keys of known services by their beginnings (`keys`) and shapes (`shapes`), private keys (`blocks`), credentials in
 //! URLs (`urls`), values that are assigned to a name like `password` (`assigned`, with `names` and `values`), and the
-//! places of credentials in headers and password files (`places`) and in command lines (`commands`). Each of them reads the text once, so
+//! places of credentials in headers and password files (`places`) and in command lines (`commands`, and `argv` for their words). Each of them reads the text once, so
 //! that any input costs linear time. What is found is replaced by a mark that says its kind.
 //!
 //! It lowers the harm of a careless quote; it is no proof that nothing is left. A secret that stands alone, without a
 //! known shape, a name or a place, cannot be told from a digest, and digests are kept.
 
+mod argv;
 mod assigned;
 mod blocks;
 mod colours;
@@ -30,6 +31,8 @@ mod tests;
 mod trial;
 
 use std::fmt;
+
+pub use argv::redact_words;
 
 /// How a mark begins; a kind and `]` follow.
 const MARK: &str = "[redacted: ";

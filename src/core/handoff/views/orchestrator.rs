@@ -3,6 +3,7 @@
 //!
 //! Reading it is hostile input, like `.restart-session`: whatever it holds, the worst that follows is a line in the journal.
 
+use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
 
 use super::{Material, state_yaml};
@@ -17,14 +18,44 @@ pub const SIGNAL: &str = ".handoff-requested";
 pub const STATE: &str = "state.yaml";
 /// Who wrote a signal that must not be obeyed by its writer.
 const OURS: &str = "hopty";
+/// The status of a task that waits for its next conversation.
+const REQUESTED: &str = "handoff_requested";
+/// The status of one that is worked at, where no other is known.
+const RUNNING: &str = "running";
+/// The longest status that is put back, in bytes.
+const STATUS: usize = 40;
 /// The longest reason, in bytes.
 const REASON: usize = 200;
 
+/// What hopty's signal remembers of `state.yaml`, so that it can be put back when the handoff is consumed.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Before {
+    /// The status that the orchestrator had written.
+    #[serde(default, rename = "previous_status", skip_serializing_if = "Option::is_none")]
+    pub status: Option<String>,
+    /// The task that hopty wrote, because there was none.
+    #[serde(default, rename = "wrote_task", skip_serializing_if = "Option::is_none")]
+    pub task: Option<String>,
+}
+
+impl Before {
+    /// Of a signal that hopty wrote; nothing where that is gone or somebody else's.
+    #[must_use]
+    pub fn of_signal(content: &[u8]) -> Before {
+        let word = |word: &String| {
+            (1..=STATUS).contains(&word.len()) && word.bytes().all(|b| b.is_ascii_alphanumeric() || b == b'_' || b == b'-')
+        };
+        let ours = content.len() <= MAX_BYTES && read(content).is_none();
+        let Before { status, task } = ours.then(|| serde_json::from_slice(content).ok()).flatten().unwrap_or_default();
+        Before { status: status.filter(word), task }
+    }
+}
+
 /// `.handoff-requested` for a handoff that was saved.
 #[must_use]
-pub fn signal(of: &Material) -> String {
+pub fn signal(of: &Material, before: &Before) -> String {
     let state = &of.state;
-    let value = json!({
+    let mut value = json!({
         "requested_at": state.created_at,
         "checkpoint_id": of.checkpoint(),
         "reason": if state.kind == "auto" { "token_limit" } else { "requested" },
@@ -33,20 +64,42 @@ pub fn signal(of: &Material) -> String {
         "resume_from": of.phases.done,
         "requested_by": OURS,
     });
+    if let (Value::Object(value), Ok(Value::Object(before))) = (&mut value, serde_json::to_value(before)) {
+        value.extend(before);
+    }
     serde_json::to_string_pretty(&value).map(|text| text + "\n").unwrap_or_default()
 }
 
-/// `state.yaml` after that: what else stands in it stays.
+/// `state.yaml` after that, and what its signal must remember: what else stands in it stays, and so does a task that somebody else
+/// wrote. `before` is what the signal of an earlier handoff remembers, which nobody has consumed yet.
 ///
 /// # Errors
 /// When the old file is of a form that cannot be changed line by line.
-pub fn state(of: &Material, old: &str) -> Result<String, state_yaml::NotSimple> {
+pub fn state(of: &Material, old: &str, before: Before) -> Result<(String, Before), state_yaml::NotSimple> {
     let checkpoint = of.checkpoint();
-    let mut values = vec![("status", "handoff_requested"), ("checkpoint_id", checkpoint.as_str())];
-    if let Some(task) = &of.current_task {
+    let written = state_yaml::value(old, "current_task");
+    let ours = written.is_none() || written == before.task.as_deref();
+    let task = of.current_task.as_ref().filter(|_| ours);
+    let mut values = vec![("status", REQUESTED), ("checkpoint_id", checkpoint.as_str())];
+    if let Some(task) = task {
         values.insert(1, ("current_task", task));
     }
-    state_yaml::updated(old, &values)
+    let status = match state_yaml::status(old) {
+        Some(REQUESTED) => before.status,
+        other => other.map(str::to_owned),
+    };
+    Ok((state_yaml::updated(old, &values)?, Before { status, task: task.cloned() }))
+}
+
+/// `state.yaml` when the handoff of `checkpoint` was consumed: the status is what it was, and the task that hopty wrote is gone. `None`
+/// where it does not ask for that handoff any more, or cannot be changed line by line.
+#[must_use]
+pub fn consumed(old: &str, checkpoint: &str, before: &Before) -> Option<String> {
+    let asks = state_yaml::status(old) == Some(REQUESTED) && state_yaml::value(old, "checkpoint_id") == Some(checkpoint);
+    let status = before.status.as_deref().unwrap_or(RUNNING);
+    let new = state_yaml::updated(old, &[("status", status)]).ok().filter(|_| asks)?;
+    let ours = before.task.is_some() && state_yaml::value(old, "current_task") == before.task.as_deref();
+    Some(if ours { state_yaml::without(&new, "current_task") } else { new })
 }
 
 /// Reads a signal; `None` when hopty itself wrote it.
@@ -93,27 +146,57 @@ mod tests {
     #[test]
     fn item_093_the_signal_says_when_why_and_how_full() {
         let of = material();
-        let value: Value = serde_json::from_str(&signal(&of)).unwrap();
+        let value: Value = serde_json::from_str(&signal(&of, &Before::default())).unwrap();
         assert_eq!(value["requested_at"], of.state.created_at);
         assert_eq!(value["checkpoint_id"], of.checkpoint());
         assert_eq!(value["reason"], "token_limit");
         assert_eq!((value["tokens_used"].as_u64(), value["tokens_max"].as_u64()), (Some(82_000), Some(100_000)));
         assert_eq!(value["resume_from"], 3);
         assert_eq!(value["resume_from"], of.state.checkpoint.current_phase, "the same phase in both (checklist 91)");
-        assert_eq!(read(signal(&of).as_bytes()), None, "hopty does not obey itself");
+        assert_eq!(read(signal(&of, &Before::default()).as_bytes()), None, "hopty does not obey itself");
     }
 
     #[test]
     fn item_094_the_state_asks_for_a_handoff_and_names_task_and_checkpoint() {
         let of = material();
-        let fresh = state(&of, "").unwrap();
+        let (fresh, before) = state(&of, "", Before::default()).unwrap();
+        assert_eq!((&before.task, &before.status), (&of.current_task, &None));
         assert_eq!(fresh, format!("status: handoff_requested\ncurrent_task: task-4\ncheckpoint_id: {}\n", of.checkpoint()));
         let old = "# mine\nstatus: running\nphases:\n  - a\ncheckpoint_id: chk-20250126-143000\n";
-        let new = state(&of, old).unwrap();
+        let (new, before) = state(&of, old, Before::default()).unwrap();
+        assert_eq!(before.status.as_deref(), Some("running"));
         assert_eq!(
             new,
             format!("# mine\nstatus: handoff_requested\nphases:\n  - a\ncheckpoint_id: {}\ncurrent_task: task-4\n", of.checkpoint())
         );
+    }
+
+    #[test]
+    fn what_an_orchestrator_wrote_stays_and_comes_back() {
+        let of = material();
+        let old = "status: testing\ncurrent_task: build-7\nphases:\n  - a\n";
+        let (new, before) = state(&of, old, Before::default()).unwrap();
+        assert!(new.contains("current_task: build-7\n") && new.contains("status: handoff_requested\n"), "{new}");
+        let kept = Before::of_signal(signal(&of, &before).as_bytes());
+        assert_eq!((kept.status.as_deref(), &kept.task), (Some("testing"), &None));
+        // Another handoff before anybody has consumed the first.
+        let (again, before) = state(&of, &new, kept).unwrap();
+        assert_eq!((again.as_str(), before.status.as_deref()), (new.as_str(), Some("testing")));
+        let done = consumed(&again, &of.checkpoint(), &before).unwrap();
+        assert_eq!(done, format!("{old}checkpoint_id: {}\n", of.checkpoint()));
+        assert_eq!(consumed(&again, "chk-20200101-000000", &before), None);
+        assert_eq!(consumed(&done, &of.checkpoint(), &before), None, "it asks for nothing");
+        // A file of hopty's own.
+        let (fresh, before) = state(&of, "", Before::default()).unwrap();
+        assert_eq!(before.task, of.current_task);
+        assert_eq!(
+            consumed(&fresh, &of.checkpoint(), &before).unwrap(),
+            format!("status: running\ncheckpoint_id: {}\n", of.checkpoint())
+        );
+        let forged = signal(&of, &before).replace("\"hopty\"", "\"other\"");
+        assert_eq!(Before::of_signal(forged.as_bytes()), Before::default());
+        let odd = Before { status: Some("a\nb: c".to_owned()), task: None };
+        assert_eq!(Before::of_signal(signal(&of, &odd).as_bytes()).status, None);
     }
 
     #[test]

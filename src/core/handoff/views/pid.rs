@@ -52,7 +52,7 @@ pub fn render(of: &Material) -> String {
         let _ = writeln!(text, "- {line}");
     };
     line(format!("Directory: {}", field(&state.project_dir)));
-    if let Some(git) = &state.git {
+    if let Some(git) = state.git.as_ref().filter(|git| !git.unknown) {
         line(format!(
             "Branch: {}, {} changed",
             git.branch.as_deref().map_or_else(|| "(detached)".to_owned(), field),

@@ -38,8 +38,14 @@ fn line(text: &str) -> Option<Line<'_>> {
 /// The task's status, when the file has one; of several the last.
 #[must_use]
 pub fn status(text: &str) -> Option<&str> {
+    value(text, "status")
+}
+
+/// The value of a key of its outermost mapping, when it stands on one line; of several the last.
+#[must_use]
+pub fn value<'a>(text: &'a str, key: &str) -> Option<&'a str> {
     let mut found = text.lines().filter_map(|text| match line(text)? {
-        Line::Entry("status", value) => Some(value),
+        Line::Entry(name, value) if name == key => Some(value),
         _ => None,
     });
     let value = found.next_back()?;
@@ -81,6 +87,24 @@ pub fn updated(old: &str, values: &[(&str, &str)]) -> Result<String, NotSimple> 
         out.push_str(&format!("{key}: {value}\n"));
     }
     Ok(out)
+}
+
+/// `old` without a key of its outermost mapping.
+#[must_use]
+pub fn without(old: &str, key: &str) -> String {
+    let mut out = String::with_capacity(old.len());
+    let mut dropped = false;
+    for text in old.lines() {
+        dropped = match line(text) {
+            Some(Line::Entry(name, _)) => name == key,
+            Some(Line::More) => dropped,
+            _ => false,
+        };
+        if !dropped {
+            push(&mut out, text);
+        }
+    }
+    out
 }
 
 fn push(out: &mut String, line: &str) {

@@ -7,14 +7,14 @@ use proptest::prelude::any;
 use serde_json::{Value, json};
 
 use super::{live, policies, runner};
-use crate::core::journal::{Recorder, Replay, replay};
+use crate::core::journal::{Missing, Recorder, Replay, replay};
 use crate::core::supervisor::action::Action;
 use crate::core::supervisor::event::Event;
 use crate::core::supervisor::{Policy, Supervisor};
 use crate::core::time::{Stamp, WallTime};
 
 fn same(text: &str, events: usize, actions: usize) {
-    assert_eq!(replay(text).unwrap(), Replay::Same { events, actions });
+    assert_eq!(replay(text).unwrap(), Replay::Same { events, actions, missing: 0 });
 }
 
 /// What happened in a random life.
@@ -27,7 +27,9 @@ fn happened(policy: &Policy, bits: &[u32]) -> Vec<(Stamp, Event)> {
 /// One line changed: its time, its content, or that it is there at all.
 fn spoil(text: &str, bits: u32) -> Option<String> {
     let mut lines: Vec<String> = text.lines().map(str::to_owned).collect();
-    let events: Vec<usize> = (0..lines.len()).filter(|n| lines[*n].contains("\"event\"")).collect();
+    // A state may hold a hook, which has an event, too.
+    let is_event = |line: &String| line.contains("\"event\"") && !line.contains("\"open\"");
+    let events: Vec<usize> = (0..lines.len()).filter(|n| is_event(&lines[*n])).collect();
     // The last event may be missing: a journal can end anywhere.
     let at = *events[..events.len().checked_sub(1)?].get(bits as usize / 4 % events.len())?;
     match bits % 4 {
@@ -83,7 +85,8 @@ fn a_journal_replays_and_a_spoilt_one_does_not() {
         same(&whole, counts[0].0 + counts[1].0, counts[0].1 + counts[1].1);
         if let Some(text) = spoil(&second, spoil_bits) {
             *spoilt.borrow_mut() += 1;
-            assert!(matches!(replay(&text), Ok(Replay::Differs { .. })), "{text}");
+            let replayed = replay(&text);
+            assert!(matches!(replayed, Ok(Replay::Differs { .. })), "{replayed:?}, {}: {text}", spoil_bits % 4);
         }
         if turn > 0 {
             let forged = whole.replacen("\"restart_count\":0", "\"restart_count\":1", 1);
@@ -94,4 +97,34 @@ fn a_journal_replays_and_a_spoilt_one_does_not() {
     run.unwrap_or_else(|failure| panic!("{failure}"));
     println!("{} spoilt journals found out", spoilt.borrow());
     assert!(*spoilt.borrow() > 300);
+}
+
+/// A journal that went on after a gap replays: before the gap, and from the state behind it.
+#[test]
+fn a_journal_with_a_gap_replays_around_it() {
+    let policies = policies();
+    let run = runner(200).run(&(0..policies.len(), vec(any::<u32>(), 10..60), any::<u32>()), |(policy, bits, cut)| {
+        let story = happened(&policies[policy], &bits);
+        let mut recorder = Recorder::new(policies[policy].clone());
+        let mut text = recorder.open_line(Stamp(0), WallTime(0), "test");
+        let (from, lost) = (cut as usize % (story.len() + 1), cut as usize / 7 % 5);
+        let mut actions = 0;
+        for (n, (now, event)) in story.iter().enumerate() {
+            if n == from + lost {
+                text.push_str(&recorder.resume_line(*now, WallTime(0), "test", Missing { lines: 9, start: false }));
+            }
+            let mut lines = String::new();
+            let made = recorder.step(*now, WallTime(0), event, &mut lines);
+            if !(from..from + lost).contains(&n) {
+                text.push_str(&lines);
+                actions += made.len();
+            }
+        }
+        let gap = from + lost < story.len();
+        let events = story.len() - lost.min(story.len() - from.min(story.len()));
+        let wanted = Replay::Same { events, actions, missing: if gap { 9 } else { 0 } };
+        proptest::prop_assert_eq!(replay(&text).unwrap(), wanted);
+        Ok(())
+    });
+    run.unwrap();
 }

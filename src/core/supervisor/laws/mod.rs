@@ -21,7 +21,7 @@ use super::ends::{CtrlC, Row};
 use super::event::Event;
 use super::tests::{claude, plain, span};
 use super::{Phase, Policy, Supervisor};
-use crate::core::config::{AfterError, DeliveryMethod, RestartMode};
+use crate::core::config::{AfterError, RestartMode};
 use moves::{Dice, ENDS};
 use words::{ignored, kind};
 use world::World;
@@ -33,6 +33,7 @@ const PLACES: &[&str] = &[
     "running",
     "waiting",
     "cooling",
+    "held",
     "saving Stop Settings",
     "saving Stop Writing",
     "saving Batch Settings",
@@ -138,11 +139,11 @@ fn policies() -> Vec<Policy> {
     tight.config.recovery.retry_pause = span(5000);
     tight.config.recovery.limit_wait = span(0);
     let mut other = Policy { notes: true, ..claude() };
-    other.config.delivery.method = DeliveryMethod::Argument;
     other.config.restart.mode = RestartMode::Ask;
     other.config.recovery.resume_after_crash = false;
-    let talking = || Policy { notes: true, ..claude() };
-    vec![claude(), talking(), talking(), talking(), tight.clone(), tight, bare, other, plain()]
+    let talking = || Policy { notes: true, sessions_file: true, ..claude() };
+    let first_rules = Policy { rules: 0, ..tight.clone() };
+    vec![claude(), talking(), talking(), talking(), first_rules, tight, bare, other, plain()]
 }
 
 /// One sequence with every law held; `before` looks at each event that comes, `after` at what it led to.

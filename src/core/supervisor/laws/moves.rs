@@ -11,7 +11,7 @@ use super::world::World;
 use crate::core::handoff::operation::Cut;
 use crate::core::handoff::progress::Mark;
 use crate::core::process::{ProcessEnd, Signal};
-use crate::core::signal::RestartFile;
+use crate::core::signal::{NamedDir, RestartFile};
 
 /// The ends of the table in `ends`, one of each kind.
 pub(super) const ENDS: [ProcessEnd; 9] = [
@@ -75,6 +75,7 @@ impl World {
                 _ => self.end(dice),
             },
             Phase::Spawning { .. } => match dice.what {
+                0..20 if self.sup.run() > 1 => Event::Settings { changed: vec!["hooks".to_owned()] },
                 0..204 => self.started(),
                 204..214 => self.end(dice),
                 214..232 => ctrl_c(),
@@ -165,6 +166,7 @@ impl World {
                 235..245 => self.call(HookEvent::UserPromptSubmit, dice),
                 _ => self.anything(dice),
             },
+            Phase::Cooling { held, .. } if !held.is_empty() && dice.what < 120 => self.restart(dice),
             Phase::Cooling { .. } => match dice.what {
                 0..160 => Event::Tick,
                 160..190 => self.end(dice),
@@ -222,7 +224,10 @@ impl World {
             23 => self.restart(dice),
             24 => self.save_answer(dice),
             25 => Event::Settings { changed: Vec::new() },
-            26 => Event::Attached { client: dice.with, how: if dice.wild.is_multiple_of(2) { Coming::Joins } else { Coming::Starts } },
+            26 => {
+                let how = [Coming::Joins, Coming::Starts, Coming::Watches][(dice.wild % 3) as usize];
+                Event::Attached { client: dice.with, how }
+            }
             27 => Event::Detached { client: dice.with, why: "hangup".to_owned() },
             29 => Event::TurnBegan { conversation: self.current() },
             30 => self.call(HookEvent::PostToolUse, dice),
@@ -354,7 +359,8 @@ impl World {
             5 => (RestartFile::Named { conversation: self.current(), dir: None }, false, 1),
             _ => (RestartFile::Named { conversation: self.current(), dir: None }, true, 3),
         };
-        Event::Signal { file, fresh, sessions, dir_ok: dice.wild.is_multiple_of(2) }
+        let dir = [None, Some(NamedDir::Own), Some(NamedDir::Trusted), Some(NamedDir::Untrusted)][dice.wild as usize % 4];
+        Event::Signal { file, fresh, sessions, dir_ok: dice.wild.is_multiple_of(2), dir }
     }
 
     fn restart(&self, dice: Dice) -> Event {

@@ -10,7 +10,6 @@ use super::super::tests::{conversation, word};
 use super::super::{Phase, Policy, Supervisor};
 use super::halts::Halts;
 use super::words::ignored;
-use crate::core::config::DeliveryMethod;
 use crate::core::ids::{ConversationId, HandoffId};
 use crate::core::process::{ProcessEnd, Signal};
 use crate::core::time::Stamp;
@@ -154,6 +153,10 @@ impl World {
         match event {
             Event::Started { run: r, .. } if self.child == Child::Born(*r) => self.child = Child::Lives,
             Event::CouldNotStart { run: r, .. } if self.child == Child::Born(*r) => self.child = Child::None,
+            Event::Settings { changed } if self.child == Child::Born(run) && !changed.is_empty() => {
+                self.child = Child::None;
+                self.restarts.pop();
+            }
             Event::Child { run: r, end } if *r == run && self.child == Child::Lives => match end {
                 ProcessEnd::Stopped(_) => self.run.stopped = true,
                 ProcessEnd::Continued => self.run.stopped = false,
@@ -307,7 +310,7 @@ impl World {
         match typing {
             Typing::Prompt { handoff, .. } => {
                 assert!(may_type && seen.prompt == PromptBox::Empty && seen.paste, "a paste into {:?}", self.run);
-                assert!(self.keys == Keys::Held && c.method == DeliveryMethod::Pty);
+                assert!(self.keys == Keys::Held);
                 assert_eq!(self.sup.active_handoff(), Some(handoff), "an old handoff");
                 assert!(self.known.contains(handoff) && !self.consumed.contains(handoff));
                 self.run.pastes += 1;
@@ -407,6 +410,7 @@ impl World {
                     let run = self.sup.run();
                     self.feed(&Event::Child { run, end: ProcessEnd::Signaled(Signal::KILL) });
                 }
+                Phase::Cooling { held, .. } if !held.is_empty() => return,
                 Phase::Running | Phase::Waiting { .. } | Phase::Cold | Phase::Closed { .. } if self.sup.next_deadline().is_none() => {
                     let quiet = self.held.is_empty() || matches!(self.sup.phase(), Phase::Closed { .. });
                     assert!(quiet, "{:?} are held for ever in {:?}", self.held, self.sup.phase());

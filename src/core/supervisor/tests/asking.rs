@@ -14,10 +14,44 @@ fn a_signal_file_that_names_this_conversation_is_obeyed() {
     assert_eq!(dirs, [None, Some("/home/u/proj".to_owned())]);
 }
 
+fn seen(file: RestartFile, dir: NamedDir) -> Event {
+    let dir_ok = dir.refusal().is_none();
+    Event::Signal { file, fresh: true, sessions: 1, dir_ok, dir: Some(dir) }
+}
+
 #[test]
-fn a_directory_that_may_not_be_taken_is_not() {
+fn a_directory_that_may_not_be_taken_is_not_and_people_are_told() {
+    for dir in [NamedDir::Untrusted, NamedDir::Foreign, NamedDir::Missing] {
+        let mut s = Session::idle(claude());
+        s.expect(seen(named(1), dir), "restart.ignored, notice");
+        assert!(s.sentences().contains(dir.refusal().unwrap()), "{}", s.sentences());
+        assert_eq!(s.phase(), "running");
+    }
     let mut s = Session::idle(claude());
-    s.feed(Event::Signal { file: named(1), fresh: true, sessions: 1, dir_ok: false });
+    s.feed(seen(named(1), NamedDir::Own));
+    s.settings();
+    s.saved(1);
+    s.end(TERM_CODE);
+    assert!(s.last.iter().any(|a| matches!(a, Action::Spawn { dir: None, .. })), "it runs there already");
+}
+
+#[test]
+fn a_bare_directory_means_the_session_that_runs_in_it() {
+    let bare = || RestartFile::Bare { dir: "/home/u/proj".to_owned() };
+    for dir in [NamedDir::Trusted, NamedDir::Untrusted, NamedDir::Foreign, NamedDir::Missing] {
+        let mut s = Session::idle(claude());
+        s.expect(seen(bare(), dir), "restart.ignored");
+        assert!(s.sentences().contains("not this session's"), "{}", s.sentences());
+    }
+    let mut s = Session::idle(claude());
+    assert!(s.feed(seen(bare(), NamedDir::Own)).starts_with("consume signal, restart.requested"));
+}
+
+/// hopty 0.1.0 did not look at whose directory it is, and its journals are replayed.
+#[test]
+fn journals_that_do_not_say_whose_directory_it_is_replay_as_they_were() {
+    let mut s = Session::idle(claude());
+    s.feed(Event::Signal { file: named(1), fresh: true, sessions: 1, dir_ok: false, dir: None });
     s.settings();
     s.saved(1);
     s.end(TERM_CODE);
@@ -46,7 +80,7 @@ fn every_other_signal_is_left_alone_with_its_reason() {
     for (file, fresh, why) in cases {
         for s in [Session::idle(claude()), Session::busy(claude())] {
             let mut s = s;
-            s.expect(Event::Signal { file: file.clone(), fresh, sessions: 1, dir_ok: true }, "restart.ignored");
+            s.expect(Event::Signal { file: file.clone(), fresh, sessions: 1, dir_ok: true, dir: None }, "restart.ignored");
             assert!(s.sentences().contains(why), "{}", s.sentences());
             assert_eq!(s.phase(), "running");
         }
@@ -196,16 +230,58 @@ fn exactly_so_many_restarts_within_the_window() {
                 assert!(s.restart(Asker::Person).starts_with("accepted"), "the window is over");
                 continue;
             }
-            "level" => s.usage(95),
-            _ => s.signal_file(named(4), 1),
-        };
-        s.settings();
-        s.saved(4);
-        assert!(s.all.iter().any(|a| word(a) == "SIGTERM Child"), "{how}");
-        assert_eq!(s.end(TERM_CODE), "run.ended, reap, session.ended, close RestartLimit 143", "{how}");
-        assert!(s.sentences().contains("HO-20261120-142950-00000004 is waiting"), "{}", s.sentences());
-        assert_eq!(s.sup.restarts(), 3);
+            "level" => {
+                s.usage(20);
+                assert_eq!(s.usage(95), "level.crossed, restart.ignored, notice");
+            }
+            _ => assert_eq!(s.signal_file(named(4), 1), "restart.ignored"),
+        }
+        assert!(s.sentences().contains("there were 3 restarts within the window already"), "{}", s.sentences());
+        assert_eq!((s.phase(), s.sup.restarts()), ("running", 3), "{how}: Claude goes on");
+        // It is said once, and when there is room again the level is remembered.
+        if how == "level" {
+            s.prompt(PromptOf::Person);
+            assert!(!s.call(HookEvent::Stop).contains("notice"));
+            s.after(3_600_000);
+            s.prompt(PromptOf::Person);
+            assert!(s.call(HookEvent::Stop).contains("restart.requested"));
+        }
     }
+}
+
+/// hopty 0.1.0 ended the session.
+#[test]
+fn journals_of_the_first_rules_end_at_the_limit() {
+    let mut policy = Policy { rules: 0, ..claude() };
+    policy.config.restart.max_restarts = 1;
+    let mut s = Session::idle(policy);
+    hand_over(&mut s, 1);
+    s.usage(95);
+    s.settings();
+    s.saved(2);
+    assert_eq!(s.end(TERM_CODE), "run.ended, reap, session.ended, close RestartLimit 143");
+    assert!(s.sentences().contains("HO-20261120-142950-00000002 is waiting"), "{}", s.sentences());
+}
+
+#[test]
+fn no_level_hands_over_what_began_above_it() {
+    let mut s = Session::idle(claude());
+    hand_over(&mut s, 1);
+    // The first figure of the conversation that hopty began.
+    assert_eq!(s.usage(85), "level.crossed, restart.ignored, notice");
+    assert!(s.sentences().contains("began at level handoff already"), "{}", s.sentences());
+    s.prompt(PromptOf::Person);
+    s.call(HookEvent::Stop);
+    assert_eq!(s.phase(), "running");
+    assert!(s.usage(93).contains("restart.requested"), "the level above it is another matter");
+    // What a person resumed at such a fill is not hopty's doing.
+    let mut s = Session::idle(claude());
+    assert!(s.usage(85).contains("restart.requested"));
+    // Nor is what grew.
+    let mut s = Session::idle(claude());
+    hand_over(&mut s, 1);
+    s.usage(10);
+    assert!(s.usage(85).contains("restart.requested"));
 }
 
 #[test]

@@ -134,18 +134,6 @@ fn a_session_that_begins_from_a_handoff_delivers_it() {
 }
 
 #[test]
-fn the_prompt_as_an_argument_is_never_typed_as_well() {
-    let mut policy = claude();
-    policy.config.delivery.method = crate::core::config::DeliveryMethod::Argument;
-    let mut s = Session::delivering(policy);
-    s.boot(Source::Startup);
-    s.pass(20_000);
-    s.screen(PromptBox::Ours);
-    assert_eq!(s.count("paste frame=true") + s.count("enter"), 0);
-    assert!(s.prompt(PromptOf::Ours).starts_with("delivery.submitted, release keys"));
-}
-
-#[test]
 fn a_busy_word_does_not_end_the_settling() {
     let mut s = Session::busy(claude());
     s.usage(85);
@@ -174,6 +162,7 @@ fn a_new_run_begins_from_nothing() {
     assert_eq!(s.screen(PromptBox::Empty), "paste frame=true", "no dialog, nobody is waited for");
     s.screen(PromptBox::Ours);
     s.prompt(PromptOf::Ours);
+    assert_eq!(s.usage(10), "", "it begins below every level");
     assert_eq!(s.usage(85), "level.crossed, restart.requested, wait", "fired once for each conversation");
     s.restart_now(Asker::Descendant);
     let batch = s.call(HookEvent::PostToolBatch);
@@ -181,4 +170,71 @@ fn a_new_run_begins_from_nothing() {
     s.settings();
     s.lines();
     assert!(s.saved(2).ends_with("stop turn 6"), "no queued prompt");
+}
+
+fn confirmed() -> Policy {
+    Policy { sessions_file: true, ..claude() }
+}
+
+impl Session {
+    fn file_names(&mut self, status: AgentStatus, of: &ConversationId) -> String {
+        self.feed(Event::Status { status, conversation: Some(of.clone()), waiting_for: None })
+    }
+}
+
+#[test]
+fn a_hook_alone_changes_no_conversation() {
+    let mut s = Session::idle(confirmed());
+    let (own, other) = (s.current(), conversation(66));
+    s.file_names(AgentStatus::Idle, &own);
+    for source in [Source::Startup, Source::Clear, Source::Resume, Source::Compact, Source::Other] {
+        let words = s.session_start(source, Some(other.clone()));
+        assert!(words.starts_with("let ") && !words.contains("follow"), "{words}");
+        for event in [HookEvent::UserPromptSubmit, HookEvent::Stop, HookEvent::PostToolBatch] {
+            let words = s.hook(hook(event, &other));
+            assert!(words.starts_with("let ") && !words.contains("hold"), "{words}");
+        }
+        assert_eq!(s.current(), own);
+    }
+    assert_eq!(s.file_names(AgentStatus::Busy, &own), "");
+}
+
+#[test]
+fn a_hook_and_the_sessions_file_change_it_in_either_order() {
+    // `/clear`: the file is first.
+    let mut s = Session::idle(confirmed());
+    let other = conversation(66);
+    assert_eq!(s.file_names(AgentStatus::Idle, &other), "", "the file alone says nothing where hooks come");
+    assert!(s.session_start(Source::Clear, Some(other.clone())).starts_with("conversation.changed, follow"));
+    assert_eq!(s.current(), other);
+    // `/resume`: the hook is first.
+    let third = conversation(67);
+    assert!(!s.session_start(Source::Resume, Some(third.clone())).contains("follow"));
+    assert_eq!(s.file_names(AgentStatus::Busy, &other), "");
+    assert_eq!(s.file_names(AgentStatus::Idle, &third), "conversation.changed, follow");
+    assert!(s.last.iter().any(|a| matches!(a, Action::Follow { anew: true, .. })), "a person began other work");
+    assert_eq!(s.current(), third);
+}
+
+#[test]
+fn a_fork_is_followed_by_its_first_prompt() {
+    // 2.1.197: SessionStart names the old conversation, the file the new one.
+    let mut s = Session::idle(confirmed());
+    let (old, new) = (conversation(66), conversation(67));
+    s.file_names(AgentStatus::Idle, &new);
+    s.session_start(Source::Resume, Some(old));
+    assert_ne!(s.current(), new);
+    let words = s.hook(Hook { prompt: Some(PromptOf::Person), ..hook(HookEvent::UserPromptSubmit, &new) });
+    assert!(words.starts_with("conversation.changed, follow"), "{words}");
+    assert_eq!(s.current(), new);
+}
+
+#[test]
+fn a_word_of_long_ago_is_not_taken_up() {
+    let mut s = Session::idle(confirmed());
+    let (own, other) = (s.current(), conversation(66));
+    s.session_start(Source::Clear, Some(other.clone()));
+    s.after(31_000);
+    assert_eq!(s.file_names(AgentStatus::Idle, &other), "");
+    assert_eq!(s.current(), own);
 }

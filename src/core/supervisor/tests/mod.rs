@@ -22,12 +22,12 @@ use super::event::{AgentStatus, Asker, Coming, Event, Hook, HookEvent, KeyClass,
 use super::phase::{Cause, Phase, StartKind};
 use super::shown::{PromptBox, ScreenFacts};
 use super::state::{Evidence, State};
-use super::{Agent, Policy, Supervisor};
+use super::{Agent, Policy, RULES, Supervisor};
 use crate::core::config::{Config, Span};
 use crate::core::handoff::operation::Cut;
 use crate::core::ids::{ConversationId, HandoffId};
 use crate::core::process::{ProcessEnd, Signal};
-use crate::core::signal::RestartFile;
+use crate::core::signal::{NamedDir, RestartFile};
 use crate::core::time::Stamp;
 
 pub(super) const TERM_CODE: ProcessEnd = ProcessEnd::Exited(143);
@@ -44,11 +44,27 @@ pub(super) fn handoff(n: u32) -> HandoffId {
 }
 
 pub(super) fn claude() -> Policy {
-    Policy { agent: Agent::Claude, hooks: true, notes: false, submit_when_idle: false, config: Config::default() }
+    Policy {
+        agent: Agent::Claude,
+        hooks: true,
+        notes: false,
+        submit_when_idle: false,
+        sessions_file: false,
+        rules: RULES,
+        config: Config::default(),
+    }
 }
 
 pub(super) fn plain() -> Policy {
-    Policy { agent: Agent::Plain, hooks: false, notes: false, submit_when_idle: false, config: Config::default() }
+    Policy {
+        agent: Agent::Plain,
+        hooks: false,
+        notes: false,
+        submit_when_idle: false,
+        sessions_file: false,
+        rules: RULES,
+        config: Config::default(),
+    }
 }
 
 pub(super) fn hook(event: HookEvent, of: &ConversationId) -> Hook {
@@ -66,6 +82,7 @@ pub(super) fn hook(event: HookEvent, of: &ConversationId) -> Hook {
         asks: None,
         answered: None,
         auto: false,
+        compaction: None,
         error: None,
     }
 }
@@ -383,7 +400,7 @@ impl Session {
     }
 
     pub fn signal_file(&mut self, file: RestartFile, sessions: u32) -> String {
-        self.feed(Event::Signal { file, fresh: true, sessions, dir_ok: true })
+        self.feed(Event::Signal { file, fresh: true, sessions, dir_ok: true, dir: None })
     }
 }
 

@@ -23,6 +23,7 @@ fn next_run(s: &mut Session) {
     s.screen(PromptBox::Ours);
     s.prompt(PromptOf::Ours);
     s.status(AgentStatus::Busy);
+    s.usage(10);
     assert_eq!(s.phase(), "running");
 }
 

@@ -46,8 +46,10 @@ fn without_an_answer_it_acts_as_configured() {
     let mut s = Session::idle(policy);
     assert_eq!(s.usage(85), "level.crossed, notice");
     assert_eq!(s.sup.next_deadline(), None);
-    assert_eq!(s.prompt(PromptOf::Person), "message 2", "a question that nothing would end is not put, and the person reads why");
-    assert_eq!(s.prompt(PromptOf::Person), "let 3 go", "once");
+    assert!(s.prompt(PromptOf::Person).starts_with("tell Ask"), "the question is put");
+    s.pass(86_400_000);
+    assert_eq!(s.count("restart.requested"), 0, "nothing ends it but an answer");
+    assert!(s.answered(AskAnswer::Yes).starts_with("restart.requested, wait"), "it stands");
 }
 
 /// A turn that runs from below `ask` to the window's end lets nobody be asked.

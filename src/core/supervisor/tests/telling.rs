@@ -36,6 +36,21 @@ fn states_are_those_of_the_later_witness() {
     assert_eq!(stands(&Session::started(plain())).0, State::Unknown);
 }
 
+#[test]
+fn a_level_by_size_is_told_by_size() {
+    let mut policy = claude();
+    policy.config.context.handoff.kb = Some(600);
+    let mut s = Session::idle(policy);
+    let conversation = s.current();
+    s.feed(Event::Usage { conversation: conversation.clone(), tokens: 1200, window: 1_000_000, bytes: 700 << 10 });
+    assert!(s.sentences().contains("The transcript has 700 KiB, over level handoff."), "{}", s.sentences());
+    assert!(s.sentences().contains("The transcript has 700 KiB; a hand-over was requested."), "{}", s.sentences());
+    // Where the tokens reach a higher level, they are what counts.
+    let mut s = Session::idle(s.sup.policy().clone());
+    s.feed(Event::Usage { conversation, tokens: 950_000, window: 1_000_000, bytes: 700 << 10 });
+    assert!(s.sentences().contains("Context is at 95 % of 1000000 tokens, over level hard."), "{}", s.sentences());
+}
+
 /// A prompt right behind the end of a turn: the file still tells of that end.
 #[test]
 fn an_idle_of_the_turn_before_ends_no_turn() {

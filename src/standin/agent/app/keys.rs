@@ -9,6 +9,7 @@ use serde_json::json;
 use super::super::engine::Command;
 use super::super::input::Key;
 use super::super::lock;
+use super::super::options::PermissionMode;
 use super::super::screen::Block;
 use super::super::shared::{Answer, Event, Prompt, Scope, Shown};
 use super::super::transcript::now;
@@ -92,6 +93,7 @@ impl App {
             Key::Right => self.draft.step(1),
             Key::Home => self.draft.home(),
             Key::End => self.draft.end(),
+            Key::BackTab => self.next_mode(),
             Key::Enter if self.swallow > 0 => self.swallow -= 1,
             Key::Enter => self.enter(),
             Key::Escape if self.running > 0 => self.shared.interrupt(),
@@ -106,6 +108,17 @@ impl App {
             Key::EndOfInput => self.twice = Some((Twice::EndOfInput, Instant::now())),
             Key::Up | Key::Down | Key::Escape | Key::Suspend | Key::KittyKnown => {}
         }
+    }
+
+    /// The order is that of Claude Code 2.1.330; the widest is among them where the command line allows it.
+    fn next_mode(&self) {
+        let mut live = lock(&self.shared.live);
+        live.mode = match live.mode {
+            PermissionMode::Default => PermissionMode::AcceptEdits,
+            PermissionMode::AcceptEdits => PermissionMode::Plan,
+            PermissionMode::Plan if live.may_bypass => PermissionMode::Bypass,
+            PermissionMode::Plan | PermissionMode::Bypass => PermissionMode::Default,
+        };
     }
 
     fn enter(&mut self) {

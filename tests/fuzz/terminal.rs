@@ -1,13 +1,4 @@
-//! Random input for everything that reads bytes from outside: the screen model and its dump, the frames and lines of the
-//! protocol, the keys of a terminal. Nothing may panic, hang or grow without bound, however the bytes are cut.
-//!
-//! By default each target takes a second. `HOPTY_FUZZ_SECONDS=60` gives it longer, `HOPTY_FUZZ_INPUTS=1000000` so many
-//! inputs, and `HOPTY_FUZZ_SEED` another beginning; a failure names the seed of its input.
-
-#![allow(clippy::unwrap_used, reason = "a test may")]
-
-use std::panic::{AssertUnwindSafe, catch_unwind};
-use std::time::{Duration, Instant};
+//! What a terminal sends and shows, and the frames between client and host.
 
 use hopty::core::draft::units;
 use hopty::core::input::Classifier;
@@ -16,76 +7,7 @@ use hopty::ipc::frame::{Frame, MAX_PAYLOAD};
 use hopty::ipc::message::parse_request;
 use hopty::screen::{Identity, Screen, reply};
 
-/// Numbers from a seed (xorshift, 64 bits).
-struct Random(u64);
-
-impl Random {
-    fn next(&mut self) -> u64 {
-        self.0 ^= self.0 << 13;
-        self.0 ^= self.0 >> 7;
-        self.0 ^= self.0 << 17;
-        self.0
-    }
-
-    fn below(&mut self, end: usize) -> usize {
-        usize::try_from(self.next() % u64::try_from(end).unwrap()).unwrap()
-    }
-
-    fn bytes(&mut self, most: usize) -> Vec<u8> {
-        (0..self.below(most + 1)).map(|_| self.next() as u8).collect()
-    }
-
-    /// Pieces of what is usual, numbers changed, some bytes broken.
-    fn soup(&mut self, pieces: &[&str], most: usize) -> Vec<u8> {
-        let mut soup = Vec::new();
-        for _ in 0..self.below(most) {
-            match self.below(12) {
-                0 => soup.extend(self.bytes(6)),
-                1 => soup.extend(format!("\x1b[{};{}", self.below(1 << 20), self.below(70_000)).bytes()),
-                _ => soup.extend_from_slice(pieces[self.below(pieces.len())].as_bytes()),
-            }
-            if self.below(20) == 0 && !soup.is_empty() {
-                let at = self.below(soup.len());
-                soup[at] = self.next() as u8;
-            }
-        }
-        soup
-    }
-
-    /// The bytes in pieces of random length.
-    fn cut<'b>(&mut self, bytes: &'b [u8]) -> Vec<&'b [u8]> {
-        let mut parts = Vec::new();
-        let mut rest = bytes;
-        while !rest.is_empty() {
-            let (part, behind) = rest.split_at(1 + self.below(rest.len().min(40)));
-            parts.push(part);
-            rest = behind;
-        }
-        parts
-    }
-}
-
-fn setting(name: &str) -> Option<u64> {
-    std::env::var(name).ok().map(|value| value.parse().unwrap_or_else(|_| panic!("{name} is a number")))
-}
-
-/// Tries input after input until the time is over, or as many as are wanted.
-fn fuzz(name: &str, mut try_one: impl FnMut(&mut Random)) {
-    let seconds = setting("HOPTY_FUZZ_SECONDS").unwrap_or(1);
-    let inputs = setting("HOPTY_FUZZ_INPUTS");
-    let first = setting("HOPTY_FUZZ_SEED").unwrap_or(1);
-    let began = Instant::now();
-    let mut n = 0;
-    while inputs.map_or(began.elapsed() < Duration::from_secs(seconds), |inputs| n < inputs) {
-        let seed = (first + n).wrapping_mul(0x9e37_79b9_7f4a_7c15) | 1;
-        let tried = Instant::now();
-        let done = catch_unwind(AssertUnwindSafe(|| try_one(&mut Random(seed))));
-        assert!(done.is_ok(), "{name}: input {n} fails: HOPTY_FUZZ_SEED={} HOPTY_FUZZ_INPUTS=1", first + n);
-        assert!(tried.elapsed() < Duration::from_secs(20), "{name}: input {n} takes {:?}", tried.elapsed());
-        n += 1;
-    }
-    println!("{name}: {n} inputs in {:?}", began.elapsed());
-}
+use super::random::fuzz;
 
 const WRITTEN: [&str; 54] = [
     "text",

@@ -1,0 +1,55 @@
+//! Whether the conversation that Claude is to go on with runs in a session already. Two Claudes would write into one transcript
+//! and spoil it for both.
+
+use std::path::Path;
+
+use serde_json::{Value, json};
+
+use super::control::Control;
+use super::error::Failed;
+use super::list::PATIENCE;
+use super::session::unresponsive;
+use crate::core::claude::args::facts;
+use crate::core::claude::place::project_dir_name;
+use crate::core::ids::{ConversationId, SessionName};
+use crate::fs::paths::Paths;
+use crate::fs::session;
+
+/// That no live session runs the conversation which these arguments of Claude's go on with. One that a person picks from
+/// Claude's list is not known here; with `--fork-session` it is a copy.
+///
+/// # Errors
+/// Exit code 4 with the name of the session.
+pub(super) fn refuse(paths: &Paths, args: &[String]) -> Result<(), Failed> {
+    let own = facts(args);
+    let wanted = match &own.resume {
+        _ if own.forks => None,
+        Some(named) => named.as_deref().and_then(|id| id.parse().ok()),
+        None if own.continues => newest_here(paths),
+        None => None,
+    };
+    let Some(wanted) = wanted else { return Ok(()) };
+    let alive = session::list(paths).into_iter().filter(|(_, alive)| *alive).map(|(name, _)| name);
+    match alive.into_iter().find(|name| conversation_of(paths, name).as_ref() == Some(&wanted)) {
+        None => Ok(()),
+        Some(name) => Err(Failed::new(4, "it runs this conversation already")
+            .about(&name)
+            .hint(format!("`hopty attach {name}` goes to it; `--fork-session` beside the option goes on with a copy"))),
+    }
+}
+
+fn conversation_of(paths: &Paths, name: &SessionName) -> Option<ConversationId> {
+    let answer = Control::connect(paths, name, Some(PATIENCE)).and_then(|mut host| host.ask(json!({"do": "status"})));
+    let object: Value = answer.ok().or_else(|| unresponsive(paths, name))?;
+    object["conversation"].as_str()?.parse().ok()
+}
+
+/// What `--continue` goes on with: the newest conversation of this directory.
+fn newest_here(paths: &Paths) -> Option<ConversationId> {
+    let here = std::env::current_dir().ok()?.canonicalize().ok()?;
+    let dir = paths.claude.join("projects").join(project_dir_name(&here.to_string_lossy()));
+    let of = |path: &Path| path.file_name()?.to_str()?.strip_suffix(".jsonl")?.parse::<ConversationId>().ok();
+    let files = std::fs::read_dir(dir).ok()?.flatten();
+    let known = files.filter_map(|file| Some((file.metadata().ok()?.modified().ok()?, of(&file.path())?)));
+    known.max_by_key(|(at, _)| *at).map(|(_, conversation)| conversation)
+}

@@ -1,0 +1,358 @@
+//! Which parts of Claude's settings run code, and what of that changed between two moments.
+//!
+//! What it does: makes a [`CodeDigest`] of the parts that run code, so that each changed key can be named (else a tool could
+//! plant a hook and have a restart run it); gives the texts in which scripts may be named.
+//!
+//! What it does not do: it reads no file, follows no path, and runs nothing. Rules of permission are not part of the digest, since
+//! each "always allow" adds one; the mode that Claude begins in is.
+
+use std::collections::BTreeMap;
+
+use serde::{Deserialize, Serialize};
+use serde_json::Value;
+use sha2::{Digest, Sha256};
+
+use crate::core::handoff::text::{cut_chars, safe_line};
+
+/// Bytes of one settings file that are taken apart; a larger one counts as its raw text.
+const MAX_TEXT: usize = 8 << 20;
+/// The longest key that is shown whole.
+const MAX_KEY: usize = 80;
+
+/// What a file is to Claude.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Role<'a> {
+    /// `settings.json` or `settings.local.json` of any scope, or a `--settings` text.
+    Settings,
+    /// `.mcp.json`, or an `--mcp-config`: all of it starts servers. So does a file of a plugin, or hooks of one.
+    Mcp,
+    /// `.claude.json`, Claude's own state: its servers, and those of this project directory.
+    State {
+        /// The working directory, as the file writes it.
+        project: &'a str,
+    },
+}
+
+/// One file that takes part. A file that does not exist is simply not given.
+#[derive(Clone, Copy, Debug)]
+pub struct SettingsFile<'a> {
+    /// The name under which a change in it is reported.
+    pub name: &'a str,
+    /// What it is.
+    pub role: Role<'a>,
+    /// Its text.
+    pub text: &'a str,
+}
+
+/// The state of everything in the settings that runs code: for each key a SHA-256, never the value (it may be a secret).
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(transparent)]
+pub struct CodeDigest(BTreeMap<String, String>);
+
+/// What happened to a key between two digests.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Change {
+    /// It is new.
+    Added,
+    /// It has another value.
+    Changed,
+    /// It is gone.
+    Removed,
+}
+
+impl Change {
+    /// The word for a sentence.
+    #[must_use]
+    pub fn word(self) -> &'static str {
+        match self {
+            Change::Added => "added",
+            Change::Changed => "changed",
+            Change::Removed => "removed",
+        }
+    }
+}
+
+impl CodeDigest {
+    /// The digest of `files`.
+    #[must_use]
+    pub fn of(files: &[SettingsFile<'_>]) -> Self {
+        let mut keys = BTreeMap::new();
+        for file in files {
+            let mut add = |key: &str, value: &str| keys.insert(format!("{}: {}", file.name, shown(key)), sha(value));
+            let Some(value) = parse(file.text) else {
+                if !file.text.trim().is_empty() {
+                    add("(not valid JSON)", file.text);
+                }
+                continue;
+            };
+            match (file.role, &value) {
+                (Role::Settings, Value::Object(parts)) => {
+                    for (key, value) in parts.iter().filter(|(key, value)| runs_code(key) && !empty(value)) {
+                        add(key, &canonical(value));
+                    }
+                    if let Some(mode) = parts.get("permissions").and_then(|of| of.get("defaultMode")).filter(|mode| !empty(mode)) {
+                        add("permissions.defaultMode", &canonical(mode));
+                    }
+                }
+                (Role::State { .. }, Value::Object(_)) => {
+                    for (key, value) in state_parts(file.role, &value) {
+                        add(&key, &canonical(value));
+                    }
+                }
+                _ if empty(&value) => {}
+                (Role::Mcp, Value::Object(parts)) => {
+                    for (key, value) in parts.iter().filter(|(_, value)| !empty(value)) {
+                        add(key, &canonical(value));
+                    }
+                }
+                _ => {
+                    add("(not an object)", &canonical(&value));
+                }
+            }
+        }
+        CodeDigest(keys)
+    }
+
+    /// Adds a file that is compared as a whole: a script, or one that cannot be read and is known by its `content` alone.
+    pub fn add(&mut self, name: &str, content: &[u8]) {
+        self.0.insert(shown(name), sha_of(content));
+    }
+
+    /// Adds all of another digest.
+    pub fn join(&mut self, other: CodeDigest) {
+        self.0.extend(other.0);
+    }
+
+    /// Whether nothing runs code.
+    #[must_use]
+    pub fn is_empty(&self) -> bool {
+        self.0.is_empty()
+    }
+
+    /// One SHA-256 over all keys, in lower-case hexadecimal.
+    #[must_use]
+    pub fn hash(&self) -> String {
+        let lines: String = self.0.iter().map(|(key, value)| format!("{key:?} {value}\n")).collect();
+        sha(&lines)
+    }
+
+    /// What differs in `later`: `FILE: KEY`, in order, each with what happened to it. Empty when nothing that runs code changed.
+    #[must_use]
+    pub fn changes(&self, later: &CodeDigest) -> Vec<(String, Change)> {
+        let mut changes = Vec::new();
+        for (key, value) in &self.0 {
+            match later.0.get(key) {
+                None => changes.push((key.clone(), Change::Removed)),
+                Some(now) if now != value => changes.push((key.clone(), Change::Changed)),
+                Some(_) => {}
+            }
+        }
+        let added = later.0.keys().filter(|key| !self.0.contains_key(*key));
+        changes.extend(added.map(|key| (key.clone(), Change::Added)));
+        changes.sort_by(|a, b| a.0.cmp(&b.0));
+        changes
+    }
+}
+
+/// A key as it is shown to people. One that a file made long or unprintable is cut and told apart by its digest.
+fn shown(key: &str) -> String {
+    let plain = safe_line(key);
+    if plain == key && key.len() <= MAX_KEY { plain } else { format!("{} ({})", cut_chars(&plain, MAX_KEY), &sha(key)[..8]) }
+}
+
+/// Whether a settings key makes Claude run something or changes what is run. Named keys first; then whole families by
+/// their name, so that a key of a newer Claude is seen too.
+fn runs_code(key: &str) -> bool {
+    const NAMED: [&str; 7] = [
+        "env",
+        "awsAuthRefresh",
+        "awsCredentialExport",
+        "gcpAuthRefresh",
+        "fileSuggestion",
+        // The agent that leads the conversation brings hooks of its own.
+        "agent",
+        "additionalDirectoryConfigRoots",
+    ];
+    const FAMILIES: [&str; 11] =
+        ["hook", "statusline", "helper", "mcp", "plugin", "marketplace", "command", "lspserver", "wrapper", "sandbox", "shell"];
+    let lower = key.to_ascii_lowercase();
+    NAMED.contains(&key) || FAMILIES.iter().any(|family| lower.contains(family))
+}
+
+/// Whether a value says the same as its absence.
+fn empty(value: &Value) -> bool {
+    match value {
+        Value::Null => true,
+        Value::Object(parts) => parts.is_empty(),
+        Value::Array(list) => list.is_empty(),
+        _ => false,
+    }
+}
+
+pub(super) fn parse(text: &str) -> Option<Value> {
+    let text = text.strip_prefix('\u{feff}').unwrap_or(text);
+    if text.len() > MAX_TEXT { None } else { serde_json::from_str(text).ok() }
+}
+
+/// JSON with sorted keys and no spaces. Depth is bounded by the parser (128).
+fn canonical(value: &Value) -> String {
+    match value {
+        Value::Object(parts) => {
+            let sorted: BTreeMap<&String, &Value> = parts.iter().collect();
+            let pairs: Vec<String> =
+                sorted.into_iter().map(|(k, v)| format!("{}:{}", Value::from(k.as_str()), canonical(v))).collect();
+            format!("{{{}}}", pairs.join(","))
+        }
+        Value::Array(list) => format!("[{}]", list.iter().map(canonical).collect::<Vec<_>>().join(",")),
+        other => other.to_string(),
+    }
+}
+
+fn sha(text: &str) -> String {
+    sha_of(text.as_bytes())
+}
+
+fn sha_of(bytes: &[u8]) -> String {
+    Sha256::digest(bytes).iter().map(|byte| format!("{byte:02x}")).collect()
+}
+
+/// What counts in Claude's own state, where Claude writes notes about plugins and costs at every start: servers, those that were
+/// approved, and variables.
+fn state_parts<'a>(role: Role<'_>, value: &'a Value) -> Vec<(String, &'a Value)> {
+    const HERE: [&str; 3] = ["mcpServers", "enabledMcpjsonServers", "enableAllProjectMcpServers"];
+    let Role::State { project } = role else { return Vec::new() };
+    let here = value.get("projects").and_then(|all| all.get(project));
+    let top = ["mcpServers", "env"].into_iter().filter_map(|key| Some((key.to_owned(), value.get(key)?)));
+    let of_project = HERE.into_iter().filter_map(|key| Some((format!("project {key}"), here?.get(key)?)));
+    top.chain(of_project).filter(|(_, value)| !empty(value)).collect()
+}
+
+/// Every text in what runs code in a file: commands, their arguments, paths. None where it is no JSON.
+#[must_use]
+pub fn code_texts(role: Role<'_>, text: &str) -> Vec<String> {
+    let mut texts = Vec::new();
+    match (role, parse(text)) {
+        (Role::Settings, Some(Value::Object(parts))) => {
+            parts.iter().filter(|(key, _)| runs_code(key)).for_each(|(_, value)| collect(value, &mut texts));
+        }
+        (Role::State { .. }, Some(value)) => state_parts(role, &value).iter().for_each(|(_, value)| collect(value, &mut texts)),
+        (Role::Mcp, Some(value)) => collect(&value, &mut texts),
+        _ => {}
+    }
+    texts
+}
+
+/// Depth is bounded by the parser (128).
+fn collect(value: &Value, texts: &mut Vec<String>) {
+    match value {
+        Value::String(text) => texts.push(text.clone()),
+        Value::Array(list) => list.iter().for_each(|value| collect(value, texts)),
+        Value::Object(parts) => parts.values().for_each(|value| collect(value, texts)),
+        _ => {}
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use proptest::prelude::*;
+    use serde_json::json;
+
+    fn settings(text: &str) -> CodeDigest {
+        CodeDigest::of(&[SettingsFile { name: "settings.json", role: Role::Settings, text }])
+    }
+
+    fn changes(before: &str, after: &str) -> Vec<String> {
+        settings(before).changes(&settings(after)).into_iter().map(|(key, what)| format!("{key} {}", what.word())).collect()
+    }
+
+    #[test]
+    fn what_runs_code_is_seen() {
+        for key in [
+            "hooks",
+            "env",
+            "statusLine",
+            "apiKeyHelper",
+            "awsAuthRefresh",
+            "awsCredentialExport",
+            "gcpAuthRefresh",
+            "otelHeadersHelper",
+            "enabledPlugins",
+            "extraKnownMarketplaces",
+            "mcpServers",
+            "enableAllProjectMcpServers",
+            "enabledMcpjsonServers",
+            "disableAllHooks",
+            "subagentStatusLine",
+            "somethingNewHelper",
+        ] {
+            let after = json!({ key: { "a": 1 } }).to_string();
+            assert_eq!(changes("{}", &after), [format!("settings.json: {key} added")]);
+        }
+    }
+
+    #[test]
+    fn what_runs_nothing_is_not() {
+        let after =
+            json!({ "model": "opus", "theme": "dark", "permissions": { "allow": ["Bash"] }, "cleanupPeriodDays": 3 }).to_string();
+        assert!(changes("{}", &after).is_empty());
+    }
+
+    #[test]
+    fn order_and_spaces_do_not_count_and_values_do() {
+        let a = r#"{"model":"x","hooks":{"Stop":[{"a":1,"b":2}],"PreToolUse":[]}}"#;
+        let b = "{ \"hooks\": {\"PreToolUse\": [],\n \"Stop\": [{\"b\":2, \"a\":1}]} }";
+        assert_eq!(settings(a), settings(b));
+        assert_eq!(settings(a).hash(), settings(b).hash());
+        assert_eq!(changes(a, &b.replace("\"b\":2", "\"b\":3")), ["settings.json: hooks changed"]);
+        assert_eq!(changes(a, "{}"), ["settings.json: hooks removed"]);
+        assert_ne!(settings(a).hash(), settings("{}").hash());
+    }
+
+    #[test]
+    fn an_empty_value_is_as_good_as_none() {
+        assert!(changes("{}", r#"{"hooks":{},"env":{},"mcpServers":null,"enabledMcpjsonServers":[]}"#).is_empty());
+        assert!(changes("", "{}").is_empty());
+    }
+
+    #[test]
+    fn broken_json_counts_as_its_text() {
+        assert_eq!(changes("{}", "{hooks"), ["settings.json: (not valid JSON) added"]);
+        assert_eq!(changes("{hooks", "{hookz"), ["settings.json: (not valid JSON) changed"]);
+        assert!(changes("{hooks", "{hooks").is_empty());
+        assert_eq!(changes("{}", &"[".repeat(100_000)).len(), 1);
+        assert_eq!(changes("{}", "[1]"), ["settings.json: (not an object) added"]);
+    }
+
+    #[test]
+    fn servers_of_a_project_are_seen_where_they_stand() {
+        let state = |servers: &str, starts: u32| {
+            format!(
+                r#"{{"numStartups":{starts},"projects":{{"/w":{{"mcpServers":{servers},"lastCost":{starts}}},"/other":{{"mcpServers":{{"o":{starts}}}}}}}}}"#
+            )
+        };
+        let of = |text: &str| CodeDigest::of(&[SettingsFile { name: ".claude.json", role: Role::State { project: "/w" }, text }]);
+        assert_eq!(of(&state("{}", 1)), of(&state("{}", 2)), "counters and other projects do not hold a restart");
+        let later = of(&state(r#"{"x":{"command":"sh"}}"#, 1));
+        assert_eq!(of(&state("{}", 1)).changes(&later), [(".claude.json: project mcpServers".to_owned(), Change::Added)]);
+        let mcp = |text: &str| CodeDigest::of(&[SettingsFile { name: ".mcp.json", role: Role::Mcp, text }]);
+        assert_eq!(mcp("{}").changes(&mcp(r#"{"mcpServers":{"x":{}}}"#)).len(), 1);
+    }
+
+    #[test]
+    fn a_digest_holds_no_secret_and_survives_json() {
+        let digest = settings(r#"{"env":{"TOKEN":"sk-secret"}}"#);
+        let text = serde_json::to_string(&digest).unwrap();
+        assert!(!text.contains("secret"));
+        assert_eq!(serde_json::from_str::<CodeDigest>(&text).unwrap(), digest);
+    }
+
+    proptest! {
+        #[test]
+        fn no_text_panics(text in "[\\[\\]{}:,\"a-z0-9 \\\\]{0,80}") {
+            let digest = settings(&text);
+            prop_assert!(digest.changes(&digest).is_empty());
+            let _ = code_texts(Role::Settings, &text);
+        }
+    }
+}

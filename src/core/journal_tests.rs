@@ -1,0 +1,105 @@
+//! A journal is replayed to the same actions, or the first difference is named.
+
+use super::journal::*;
+use crate::core::config::Config;
+use crate::core::ids::ConversationId;
+use crate::core::supervisor::event::{Coming, Event};
+use crate::core::supervisor::{Agent, Policy};
+use crate::core::time::{Stamp, WallTime};
+
+const ID: &str = "c74cc080-94b9-4841-b82f-a62cfb8efdc0";
+
+fn id() -> ConversationId {
+    ID.parse().unwrap()
+}
+
+/// A short life: started, filled to 82 %, ended.
+fn events() -> Vec<Event> {
+    let end = crate::core::process::ProcessEnd::Exited(0);
+    vec![
+        Event::Start { conversation: Some(id()), next: id(), handoff: None },
+        Event::Started { run: 1, pid: 4242, next: Some(id()) },
+        Event::Usage { conversation: id(), tokens: 164_000, window: 200_000, bytes: 0 },
+        Event::Attached { client: 1, how: Coming::Starts },
+        Event::Child { run: 1, end },
+    ]
+}
+
+fn policy() -> Policy {
+    Policy {
+        agent: Agent::Claude,
+        hooks: true,
+        notes: true,
+        submit_when_idle: false,
+        sessions_file: true,
+        rules: 1,
+        config: Config::default(),
+    }
+}
+
+fn journal() -> String {
+    let mut recorder = Recorder::new(policy());
+    let mut text = recorder.open_line(Stamp(0), WallTime(0), "0.1.0");
+    for (n, event) in (0..).zip(&events()) {
+        recorder.step(Stamp(n * 1000), WallTime(0), event, &mut text);
+    }
+    text
+}
+
+#[test]
+fn numbers_rise_by_one_over_every_line() {
+    let text = journal();
+    let seqs: Vec<u64> = text.lines().map(|l| serde_json::from_str::<Line>(l).unwrap().seq).collect();
+    assert_eq!(seqs, (1..=u64::try_from(seqs.len()).unwrap()).collect::<Vec<_>>());
+}
+
+#[test]
+fn a_torn_last_line_is_passed_over_and_a_torn_one_before_it_is_not() {
+    let text = journal();
+    let Replay::Same { events, .. } = replay(&text).unwrap() else { panic!() };
+    assert_eq!(events, 5);
+    let torn = format!("{text}{{\"seq\":99,\"t\":1,\"ev");
+    assert!(matches!(replay(&torn), Ok(Replay::Same { events: 5, .. })));
+    assert!(matches!(replay(&format!("{torn}\n")), Err(ReplayError::Unreadable { .. })));
+}
+
+#[test]
+fn what_is_no_journal_is_refused() {
+    let text = journal();
+    let headless = text.split_once('\n').unwrap().1;
+    assert!(matches!(replay(headless), Err(ReplayError::NoOpen(2))));
+    let other = text.replacen("\"core\":1", "\"core\":2", 1);
+    assert!(matches!(replay(&other), Err(ReplayError::OtherCore { found: 2 })));
+    assert!(matches!(replay(""), Ok(Replay::Same { events: 0, actions: 0, .. })));
+}
+
+#[test]
+fn a_policy_that_was_changed_differs_where_it_matters() {
+    let text = journal();
+    let moved = text.replacen("\"handoff\":{\"percent\":80.0}", "\"handoff\":{\"percent\":85.0}", 1);
+    assert_ne!(moved, text);
+    let Replay::Differs { recorded, replayed, .. } = replay(&moved).unwrap() else { panic!("the same") };
+    assert!(recorded.contains("over level handoff") && replayed.contains("over level warn"), "{recorded} / {replayed}");
+    let other = text.replacen("\"scrollback_lines\":2000", "\"scrollback_lines\":3000", 1);
+    assert_ne!(other, text);
+    assert!(matches!(replay(&other), Ok(Replay::Same { .. })), "no rule reads it");
+}
+
+#[test]
+fn an_open_line_needs_no_more_than_the_contract_shows() {
+    let text = "{\"seq\":1,\"t\":0,\"open\":{\"journal\":1,\"hopty\":\"0.1.0\",\"core\":1,\"config\":{\"restart\":{\"mode\":\"auto\"}},\"state\":null}}\n";
+    let usage =
+        format!("{{\"seq\":2,\"t\":61,\"event\":{{\"kind\":\"usage\",\"conversation\":\"{ID}\",\"tokens\":1,\"window\":2}}}}\n");
+    assert!(matches!(replay(&format!("{text}{usage}")), Ok(Replay::Same { events: 1, actions: 0, .. })));
+}
+
+#[test]
+fn the_last_decision_that_explains_something() {
+    let text = journal();
+    let attached = text.lines().position(|l| l.contains("client.attached")).unwrap();
+    let until: String = text.lines().take(attached + 1).map(|l| format!("{l}\n")).collect();
+    assert_eq!(last_explained(&until).unwrap().1.sentence, "Context is at 82 % of 200000 tokens; a hand-over was requested.");
+    assert!(last_explained(&text).unwrap().1.sentence.starts_with("The program finished by itself."));
+    assert_eq!(decisions(&text).count(), text.matches("\"decision\"").count());
+    assert!(last_explained("not a journal\n{}").is_none());
+}

@@ -1,0 +1,171 @@
+//! The permission mode of the next run: never a wider one than the person gave.
+//!
+//! What hooks and transcripts say of the mode is not believed: a program below Claude can call a hook, and Claude itself
+//! reports `acceptEdits` after one approved command. A mode is read from the footer of Claude's screen. A wider one than
+//! before counts only if a person at a terminal had just pressed Shift+Tab; a narrower one always counts.
+
+use serde::{Deserialize, Serialize};
+
+use super::Supervisor;
+use super::shown::{PromptBox, ScreenFacts};
+use crate::core::claude::permission::PermissionMode;
+use crate::core::time::Stamp;
+
+/// How long after Shift+Tab the footer may take to show another mode, in ms.
+const KEY_MS: u64 = 3000;
+
+/// What is known of the permission mode, over all runs of the session.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub(super) struct Modes {
+    /// What was shown before the first prompt and the first Shift+Tab: what the person's arguments and settings give.
+    first: Option<PermissionMode>,
+    /// The widest that the person has given.
+    given: Option<PermissionMode>,
+    /// The last that was shown.
+    shown: Option<PermissionMode>,
+    /// Another one than the first was shown, or chosen.
+    changed: bool,
+    /// A person pressed Shift+Tab then.
+    key: Option<Stamp>,
+}
+
+impl Modes {
+    fn was_pressed(&self, now: Stamp) -> bool {
+        self.key.is_some_and(|at| now.since(at) <= KEY_MS)
+    }
+
+    fn show(&mut self, now: Stamp, mode: PermissionMode, spoken: bool) {
+        if self.was_pressed(now) && self.shown != Some(mode) {
+            self.given = Some(mode);
+            self.changed = true;
+        } else if self.key.is_none() && !spoken {
+            self.first.get_or_insert(mode);
+            self.given.get_or_insert(mode);
+        }
+        self.changed |= self.first.is_some_and(|first| first != mode);
+        self.shown = Some(mode);
+    }
+}
+
+impl Supervisor {
+    /// A person pressed the key by which the mode is changed. What a script types is no person's.
+    pub(super) fn mode_key(&mut self, now: Stamp, client: u32) {
+        if client != 0 {
+            self.modes.key = Some(now);
+        }
+    }
+
+    pub(super) fn mode_shown(&mut self, now: Stamp, facts: &ScreenFacts) {
+        let spoken = self.spoken || self.run != 1;
+        match facts.mode {
+            Some(mode) => self.modes.show(now, mode, spoken),
+            // 2.1.197 names the default mode by naming none.
+            None if self.modes.was_pressed(now) && facts.prompt != PromptBox::None => {
+                self.modes.show(now, PermissionMode::Default, spoken);
+            }
+            None => {}
+        }
+    }
+
+    /// The permission mode that the next run is to go on in; `None` where the person's own arguments and settings say it.
+    #[must_use]
+    pub fn permission_mode(&self) -> Option<PermissionMode> {
+        let given = self.modes.given.filter(|_| self.modes.changed)?;
+        let mode = self.modes.shown.map_or(given, |shown| shown.min(given));
+        let own = self.modes.first == Some(mode) && !mode.may_be_passed();
+        (!own).then_some(mode)
+    }
+
+    /// Whether the footer is to be looked at although nothing else asks for the screen.
+    #[must_use]
+    pub fn watches_mode(&self, now: Stamp) -> bool {
+        self.modes.was_pressed(now) || self.modes.first.is_none() && self.modes.key.is_none() && !self.spoken && self.run == 1
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::event::{Event, KeyClass, PromptOf};
+    use super::super::tests::{Session, claude};
+    use super::PermissionMode::{self, AcceptEdits, Auto, BypassPermissions, Default, DontAsk, Plan};
+    use super::*;
+
+    /// What happens to the mode.
+    enum Does {
+        Shows(PermissionMode),
+        /// The box without a word of the mode.
+        ShowsNone,
+        Prompts,
+        Presses,
+        Scripts,
+        Waits,
+    }
+    use Does::{Presses, Prompts, Scripts, Shows, ShowsNone, Waits};
+
+    fn next(history: &[Does]) -> Option<PermissionMode> {
+        let mut s = Session::started(claude());
+        for does in history {
+            match does {
+                Shows(mode) => {
+                    s.feed(Event::Screen { facts: ScreenFacts { mode: Some(*mode), ..ScreenFacts::default() } });
+                }
+                ShowsNone => {
+                    s.feed(Event::Screen { facts: ScreenFacts { prompt: PromptBox::Empty, ..ScreenFacts::default() } });
+                }
+                Prompts => drop(s.prompt(PromptOf::Person)),
+                Presses => drop(s.feed(Event::Keys { client: 1, class: KeyClass::Mode, bytes: 3 })),
+                Scripts => drop(s.feed(Event::Keys { client: 0, class: KeyClass::Mode, bytes: 3 })),
+                Waits => drop(s.after(KEY_MS + 1)),
+            }
+        }
+        s.sup.permission_mode()
+    }
+
+    #[test]
+    fn a_mode_is_passed_on_as_far_as_the_person_gave_it() {
+        for (history, expected) in [
+            (&[][..], None),
+            (&[Shows(Default)], None),
+            (&[Shows(BypassPermissions)], None),
+            // Narrower counts whoever did it, and the way back to the person's own is theirs.
+            (&[Shows(BypassPermissions), Shows(Plan)], Some(Plan)),
+            (&[Shows(Auto), Shows(Default)], Some(Default)),
+            (&[Shows(BypassPermissions), Shows(Plan), Shows(BypassPermissions)], None),
+            (&[Shows(BypassPermissions), Shows(Plan), Shows(AcceptEdits)], Some(AcceptEdits)),
+            // Wider needs the key, shortly before, and of a person.
+            (&[Shows(Default), Shows(AcceptEdits)], Some(Default)),
+            (&[Shows(Default), Presses, Shows(AcceptEdits)], Some(AcceptEdits)),
+            (&[Shows(Default), Scripts, Shows(AcceptEdits)], Some(Default)),
+            (&[Shows(Default), Presses, Waits, Shows(AcceptEdits)], Some(Default)),
+            (&[Shows(Default), Shows(AcceptEdits), Presses, Shows(AcceptEdits)], Some(Default)),
+            (&[Shows(Default), Presses, Presses, Shows(AcceptEdits), Shows(Plan)], Some(Plan)),
+            // What the person narrowed stays narrow.
+            (&[Shows(BypassPermissions), Presses, Shows(Default), Waits, Shows(BypassPermissions)], Some(Default)),
+            (&[Shows(BypassPermissions), Presses, Shows(Default), Waits, Shows(AcceptEdits)], Some(Default)),
+            (&[Shows(BypassPermissions), Presses, Shows(Default), Presses, Shows(BypassPermissions)], None),
+            // The arguments say whether the person's own are as wide.
+            (&[Shows(Plan), Presses, Shows(Auto)], Some(Auto)),
+            (&[Shows(Default), Shows(Auto)], Some(Default)),
+            (&[Shows(Plan), Shows(Auto)], Some(Plan)),
+            // Where the default mode has no name (2.1.197).
+            (&[ShowsNone, Prompts, Presses, Shows(AcceptEdits)], Some(AcceptEdits)),
+            (&[ShowsNone, Prompts, Presses, Shows(AcceptEdits), Presses, ShowsNone], Some(Default)),
+            (&[Shows(BypassPermissions), Prompts, Presses, ShowsNone], Some(Default)),
+            (&[Shows(BypassPermissions), Prompts, ShowsNone], None),
+            // What is first seen after the first prompt may be anybody's doing.
+            (&[ShowsNone, Prompts, Shows(AcceptEdits), Shows(Plan), Shows(AcceptEdits)], None),
+            (&[Shows(Default), Presses, Shows(DontAsk)], Some(DontAsk)),
+        ] {
+            let name = |does: &Does| match does {
+                Shows(mode) => mode.word().to_owned(),
+                Presses => "key".to_owned(),
+                Scripts => "script".to_owned(),
+                Waits => "later".to_owned(),
+                ShowsNone => "none".to_owned(),
+                Prompts => "prompt".to_owned(),
+            };
+            let told: Vec<String> = history.iter().map(name).collect();
+            assert_eq!(next(history), expected, "{told:?}");
+        }
+    }
+}

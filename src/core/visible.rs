@@ -1,0 +1,78 @@
+//! Characters that a reader does not see and a terminal or a reader of JSON may act on: one list, and the two ways to write them.
+
+use std::fmt::Write as _;
+
+/// Whether a character does something else than to be drawn: controls (C0, DEL, C1), those that turn the direction of text or end a
+/// line, and those that nobody sees. Of the latter, what changes the picture of a neighbour (variation selectors, accents) is drawn.
+#[must_use]
+pub fn is_hidden(c: char) -> bool {
+    c.is_control()
+        || matches!(c,
+            // Soft hyphen, joiner, Arabic mark, Hangul and Khmer fillers, Mongolian separators.
+            '\u{ad}' | '\u{34f}' | '\u{61c}' | '\u{115f}' | '\u{1160}' | '\u{17b4}' | '\u{17b5}' | '\u{180b}'..='\u{180f}'
+            // Of no width, direction, line and paragraph, invisible operators.
+            | '\u{200b}'..='\u{200f}' | '\u{2028}'..='\u{202e}' | '\u{2060}'..='\u{206f}'
+            | '\u{3164}' | '\u{feff}' | '\u{ffa0}' | '\u{fff0}'..='\u{fffb}'
+            | '\u{1d173}'..='\u{1d17a}'
+            // Tags, and variation selectors beyond the sixteen that are in use.
+            | '\u{e0000}'..='\u{e0fff}')
+}
+
+/// Text for people: each hidden character as `\u{...}`.
+#[must_use]
+pub fn visible(text: &str) -> String {
+    replaced(text, is_hidden, |c, out| {
+        let _ = write!(out, "{}", c.escape_unicode());
+    })
+}
+
+/// JSON, or a text of lines with colours, with each hidden character as JSON writes it (`\uXXXX`). Newlines, tabs and the escape
+/// character stay: JSON has them only between its values, and not the latter.
+#[must_use]
+pub fn escaped(text: &str) -> String {
+    replaced(
+        text,
+        |c| is_hidden(c) && !matches!(c, '\n' | '\t' | '\u{1b}'),
+        |c, out| {
+            for unit in c.encode_utf16(&mut [0; 2]) {
+                let _ = write!(out, "\\u{unit:04x}");
+            }
+        },
+    )
+}
+
+fn replaced(text: &str, which: impl Fn(char) -> bool, with: impl Fn(char, &mut String)) -> String {
+    let mut out = String::with_capacity(text.len());
+    for c in text.chars() {
+        if which(c) { with(c, &mut out) } else { out.push(c) }
+    }
+    out
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const HIDDEN: &str = "\u{0}\u{7}\u{1b}\u{7f}\u{80}\u{9b}\u{9f}\u{ad}\u{61c}\u{200b}\u{200c}\u{200d}\u{200e}\u{202e}\u{2028}\u{2029}\
+                          \u{2060}\u{2066}\u{2069}\u{feff}\u{fff9}\u{e0001}\u{e0041}\u{e007f}\u{e0100}";
+
+    #[test]
+    fn nothing_hidden_is_left_and_everything_else_is() {
+        for c in HIDDEN.chars() {
+            assert!(is_hidden(c), "{c:?}");
+        }
+        let drawn = "aä漢 字é❤\u{fe0f}e\u{301}👍🏽\u{a0}…";
+        assert_eq!((visible(drawn), escaped(drawn)), (drawn.to_owned(), drawn.to_owned()));
+        assert_eq!(visible("a\u{1b}[2J\u{e0041}b"), "a\\u{1b}[2J\\u{e0041}b");
+    }
+
+    #[test]
+    fn json_means_the_same() {
+        let value = serde_json::json!({ "text": HIDDEN, HIDDEN: [HIDDEN] });
+        for text in [value.to_string(), format!("{value:#}")] {
+            let text = escaped(&text);
+            assert!(text.chars().all(|c| c == '\n' || !is_hidden(c)), "{text}");
+            assert_eq!(serde_json::from_str::<serde_json::Value>(&text).unwrap(), value);
+        }
+    }
+}

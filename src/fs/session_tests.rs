@@ -1,0 +1,111 @@
+use super::*;
+
+fn world() -> (tempfile::TempDir, Paths) {
+    let home = tempfile::tempdir().unwrap();
+    let paths = Paths::from_env(|name| (name == "HOME").then(|| home.path().into())).unwrap();
+    (home, paths)
+}
+
+#[test]
+fn a_name_is_taken_while_its_claim_lives() {
+    let (_home, paths) = world();
+    prepare(&paths).unwrap();
+    let wanted: SessionName = "proj".parse().unwrap();
+    let mut first = claim(&paths, &wanted, true).unwrap();
+    let second = claim(&paths, &wanted, true).unwrap();
+    assert_eq!((first.name.as_str(), second.name.as_str()), ("proj", "proj-2"));
+    assert!(matches!(claim(&paths, &wanted, false), Err(SessionError::Taken(_))));
+    assert!(list(&paths).iter().all(|(_, alive)| *alive));
+    assert_eq!(host_of(&first.dir), i32::try_from(std::process::id()).ok());
+    first.give_back();
+    assert!(!is_alive(&paths.session(&wanted)) && host_of(&first.dir).is_none());
+    assert_eq!(claim(&paths, &wanted, true).unwrap().name, wanted);
+}
+
+#[test]
+fn a_look_does_not_take_the_name() {
+    let (_home, paths) = world();
+    prepare(&paths).unwrap();
+    let wanted: SessionName = "proj".parse().unwrap();
+    drop(claim(&paths, &wanted, true).unwrap());
+    let stop = std::sync::atomic::AtomicBool::new(false);
+    std::thread::scope(|scope| {
+        scope.spawn(|| {
+            while !stop.load(std::sync::atomic::Ordering::Relaxed) {
+                let _ = is_alive(&paths.session(&wanted));
+            }
+        });
+        for _ in 0..200 {
+            assert_eq!(claim(&paths, &wanted, true).unwrap().name, wanted);
+        }
+        stop.store(true, std::sync::atomic::Ordering::Relaxed);
+    });
+}
+
+#[test]
+fn a_name_can_be_taken_while_it_is_swept_away() {
+    let (_home, paths) = world();
+    prepare(&paths).unwrap();
+    let wanted: SessionName = "proj".parse().unwrap();
+    let stop = std::sync::atomic::AtomicBool::new(false);
+    std::thread::scope(|scope| {
+        scope.spawn(|| {
+            while !stop.load(std::sync::atomic::Ordering::Relaxed) {
+                sweep(&paths, 0);
+            }
+        });
+        for _ in 0..300 {
+            let claim = claim(&paths, &wanted, true).unwrap();
+            assert!(is_at(claim.lock.as_ref().unwrap(), &claim.dir.join("lock")), "what was taken is still there");
+        }
+        stop.store(true, std::sync::atomic::Ordering::Relaxed);
+    });
+}
+
+#[test]
+fn unsafe_directories_are_refused_and_left_as_they_are() {
+    let (home, paths) = world();
+    prepare(&paths).unwrap();
+    for (dir, mode) in [(paths.run(), 0o750), (paths.sessions(), 0o770), (paths.state.clone(), 0o777)] {
+        std::fs::set_permissions(&dir, std::fs::Permissions::from_mode(mode)).unwrap();
+        let error = prepare(&paths).unwrap_err();
+        assert!(error.hint().contains(&format!("chmod 700 {}", dir.display())), "{error}");
+        assert_eq!(std::fs::metadata(&dir).unwrap().permissions().mode() & 0o777, mode, "refused, not repaired");
+        std::fs::set_permissions(&dir, std::fs::Permissions::from_mode(0o700)).unwrap();
+    }
+    std::fs::remove_dir(paths.run()).unwrap();
+    std::os::unix::fs::symlink(home.path(), paths.run()).unwrap();
+    assert!(matches!(prepare(&paths), Err(SessionError::NoDirectory(_))));
+    std::fs::remove_file(paths.run()).unwrap();
+    std::fs::write(paths.run(), "a file").unwrap();
+    assert!(matches!(prepare(&paths), Err(SessionError::NoDirectory(_))));
+}
+
+#[test]
+fn a_lock_that_is_a_link_is_not_followed() {
+    let (home, paths) = world();
+    prepare(&paths).unwrap();
+    let name: SessionName = "proj".parse().unwrap();
+    std::fs::create_dir(paths.session(&name)).unwrap();
+    std::os::unix::fs::symlink(home.path().join("target"), paths.session(&name).join("lock")).unwrap();
+    assert!(claim(&paths, &name, false).is_err());
+    assert!(!home.path().join("target").exists());
+}
+
+#[test]
+fn old_ended_sessions_are_swept_away_and_living_ones_are_not() {
+    let (_home, paths) = world();
+    prepare(&paths).unwrap();
+    let name = |text: &str| text.parse::<SessionName>().unwrap();
+    let _held = claim(&paths, &name("lives"), false).unwrap();
+    drop(claim(&paths, &name("ended"), false).unwrap());
+    sweep(&paths, 14);
+    assert_eq!(list(&paths).len(), 2, "neither is old");
+    let old = SystemTime::now() - Duration::from_secs(15 * 86_400);
+    for session in ["lives", "ended"] {
+        let lock = File::options().write(true).open(paths.session(&name(session)).join("lock")).unwrap();
+        lock.set_modified(old).unwrap();
+    }
+    sweep(&paths, 14);
+    assert_eq!(list(&paths), [(name("lives"), true)]);
+}

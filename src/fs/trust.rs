@@ -1,0 +1,102 @@
+//! Which directories Claude trusts: its record of a directory, or of one above it up to the root of the repository. A clone
+//! below a trusted directory is not trusted by that (measured on 2.1.330), or nobody would be asked about it.
+
+use std::path::{Path, PathBuf};
+
+use super::paths::Paths;
+use crate::core::claude::trust::is_accepted;
+use crate::safe_file::{self, FileRule};
+
+/// The largest `.claude.json` that is read, in bytes; it grows to some megabytes.
+const MAX_STATE: u64 = 64 << 20;
+/// The largest `.git` file that is read, in bytes.
+const MAX_LINK: u64 = 8192;
+
+/// Whether Claude's own record says that a person trusts `dir`. What cannot be read is no trust.
+#[must_use]
+pub fn is_trusted(paths: &Paths, dir: &Path) -> bool {
+    let Ok(dir) = dir.canonicalize() else { return false };
+    let places: Vec<String> = places(&dir).iter().map(|place| place.to_string_lossy().into_owned()).collect();
+    read(&paths.claude_json(), MAX_STATE).is_some_and(|state| is_accepted(&state, &places))
+}
+
+/// `dir` and what is above it, up to the root of its repository; and the main work tree of a linked one.
+fn places(dir: &Path) -> Vec<PathBuf> {
+    let mut places = Vec::new();
+    for at in dir.ancestors() {
+        places.push(at.to_owned());
+        let git = at.join(".git");
+        if git.symlink_metadata().is_ok() {
+            places.extend(main_work_tree(&git));
+            break;
+        }
+    }
+    places
+}
+
+/// The main work tree of a linked one. Only if the repository knows of it, too: anybody can write a `.git` that names one.
+fn main_work_tree(link: &Path) -> Option<PathBuf> {
+    let line = |path: &Path| {
+        let text = String::from_utf8(read(path, MAX_LINK)?).ok()?;
+        Some(PathBuf::from(text.trim_end().strip_prefix("gitdir: ").unwrap_or(text.trim_end())))
+    };
+    let own = line(link)?;
+    let known = own.join("gitdir");
+    let main = own.join(line(&own.join("commondir"))?).canonicalize().ok()?;
+    let is_below = own.canonicalize().ok()?.parent()? == main.join("worktrees");
+    let back = line(&known)?.canonicalize().ok()? == link.canonicalize().ok()?;
+    (is_below && back && main.ends_with(".git")).then(|| main.parent().map(Path::to_owned)).flatten()
+}
+
+/// A file of this user, whole; a person may have linked it to another place.
+fn read(path: &Path, cap: u64) -> Option<Vec<u8>> {
+    safe_file::read(path, FileRule::of_claude(cap).of_this_user()).ok().flatten()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn trust_reaches_down_to_the_next_repository() {
+        let root = tempfile::tempdir().unwrap();
+        let base = root.path().canonicalize().unwrap();
+        let paths = Paths { state: base.join("s"), config: base.join("c"), claude: base.join(".claude"), home: base.clone() };
+        let (work, clone) = (base.join("work"), base.join("work/clone"));
+        std::fs::create_dir_all(clone.join("src")).unwrap();
+        std::fs::create_dir_all(work.join("plain/deep")).unwrap();
+        let trust = |dirs: &[&Path]| {
+            let of = |dir: &Path| (dir.display().to_string(), serde_json::json!({"hasTrustDialogAccepted": true}));
+            let projects: serde_json::Map<_, _> = dirs.iter().map(|dir| of(dir)).collect();
+            std::fs::write(base.join(".claude.json"), serde_json::json!({"projects": projects}).to_string()).unwrap();
+        };
+        assert!(!is_trusted(&paths, &work), "no record at all");
+        trust(&[&work]);
+        std::fs::create_dir(clone.join(".git")).unwrap();
+        assert!(is_trusted(&paths, &work) && is_trusted(&paths, &work.join("plain/deep")));
+        assert!(!is_trusted(&paths, &clone) && !is_trusted(&paths, &clone.join("src")), "a clone is asked about");
+        assert!(!is_trusted(&paths, &base) && !is_trusted(&paths, &base.join("gone")));
+        let link = base.join("link");
+        std::os::unix::fs::symlink(&clone, &link).unwrap();
+        trust(&[&clone]);
+        assert!(is_trusted(&paths, &link) && is_trusted(&paths, &clone.join("src")) && !is_trusted(&paths, &work));
+    }
+
+    #[test]
+    fn a_linked_work_tree_is_trusted_with_its_repository_alone() {
+        let root = tempfile::tempdir().unwrap();
+        let base = root.path().canonicalize().unwrap();
+        let (main, tree, forged) = (base.join("main"), base.join("tree"), base.join("forged"));
+        let own = main.join(".git/worktrees/tree");
+        for dir in [&own, &tree, &forged] {
+            std::fs::create_dir_all(dir).unwrap();
+        }
+        std::fs::write(own.join("commondir"), "../..\n").unwrap();
+        std::fs::write(own.join("gitdir"), format!("{}\n", tree.join(".git").display())).unwrap();
+        for dir in [&tree, &forged] {
+            std::fs::write(dir.join(".git"), format!("gitdir: {}\n", own.display())).unwrap();
+        }
+        assert_eq!(places(&tree), [tree.clone(), main.clone()]);
+        assert_eq!(places(&forged), [forged.clone()], "its repository does not know it");
+    }
+}

@@ -1,0 +1,164 @@
+//! Where a work tree and the parts of its repository are, found without git and without reading a configuration.
+
+use std::ffi::OsStr;
+use std::fs::{self, File, Metadata};
+use std::io::{self, Read};
+use std::os::unix::ffi::OsStrExt;
+use std::os::unix::fs::{MetadataExt, OpenOptionsExt};
+use std::path::{Path, PathBuf};
+
+use nix::libc;
+
+use super::state::GitError;
+
+/// The longest `.git` file, `HEAD` and `commondir`, in bytes. Paths are at most 4 KiB.
+const LINK_CAP: u64 = 8 << 10;
+
+/// A work tree and its repository. All paths are absolute.
+#[derive(Debug, PartialEq, Eq)]
+pub(super) struct Repository {
+    /// The top of the work tree.
+    pub(super) top: PathBuf,
+    /// What belongs to this work tree alone: `HEAD` and `index`.
+    pub(super) own: PathBuf,
+    /// What all work trees of the repository share: objects and refs. The same as `own`, but for a linked worktree.
+    pub(super) common: PathBuf,
+}
+
+impl Repository {
+    /// The repository of the work tree that `dir` is in; `None` outside of one.
+    ///
+    /// # Errors
+    /// When `dir` cannot be read, is in a repository without a work tree, or its `.git` leads to no repository.
+    pub(super) fn find(dir: &Path) -> Result<Option<Self>, GitError> {
+        let dir = dir.canonicalize().map_err(GitError::Place)?;
+        let device = dir.metadata().map_err(GitError::Place)?.dev();
+        for top in dir.ancestors() {
+            // As git does it: what is mounted from elsewhere is not part of a work tree above it.
+            if top.metadata().map_err(GitError::Place)?.dev() != device {
+                break;
+            }
+            let entry = top.join(".git");
+            let found = match entry.metadata() {
+                Ok(meta) if meta.is_dir() => Self::at(top, &entry),
+                Ok(meta) if meta.is_file() => {
+                    let link = read_small(&entry).map_err(GitError::Place)?;
+                    let path = link.strip_prefix(b"gitdir: ").ok_or_else(|| bad(&entry))?;
+                    Some(Self::at(top, &top.join(path_of(path))).ok_or_else(|| bad(&entry))?)
+                }
+                _ => None,
+            };
+            if found.is_some() {
+                return Ok(found);
+            }
+            // Never taken as a repository, wherever it lies: its own configuration would come with it.
+            if Self::at(top, top).is_some() {
+                return Err(GitError::Bare);
+            }
+        }
+        Ok(None)
+    }
+
+    /// The repository in `own`; `None` when it is none.
+    fn at(top: &Path, own: &Path) -> Option<Self> {
+        own.join("HEAD").symlink_metadata().ok()?;
+        let common = match read_small(&own.join("commondir")) {
+            Ok(path) => own.join(path_of(&path)),
+            Err(error) if error.kind() == io::ErrorKind::NotFound => own.to_owned(),
+            Err(_) => return None,
+        };
+        let (own, common) = (own.canonicalize().ok()?, common.canonicalize().ok()?);
+        let is_one = ["objects", "refs"].iter().all(|name| common.join(name).is_dir());
+        is_one.then(|| Self { top: top.to_owned(), own, common })
+    }
+
+    /// Whether this is one of several work trees of its repository, and not the first.
+    pub(super) fn is_linked(&self) -> bool {
+        self.own != self.common
+    }
+
+    /// A part of it that belongs to another user than this one, whom git does not trust either.
+    pub(super) fn foreign_part(&self) -> Option<&Path> {
+        [&self.top, &self.own, &self.common]
+            .into_iter()
+            .map(PathBuf::as_path)
+            .find(|path| !fs::metadata(path).is_ok_and(|meta| is_ours(&meta)))
+    }
+}
+
+fn bad(entry: &Path) -> GitError {
+    GitError::Failed(format!("{} leads to no repository", entry.display()))
+}
+
+fn is_ours(meta: &Metadata) -> bool {
+    let me = nix::unistd::geteuid();
+    let behind_sudo = || std::env::var("SUDO_UID").ok()?.parse().ok();
+    meta.uid() == me.as_raw() || me.is_root() && Some(meta.uid()) == behind_sudo()
+}
+
+fn path_of(line: &[u8]) -> &Path {
+    Path::new(OsStr::from_bytes(line.trim_ascii_end()))
+}
+
+/// A small regular file, whole. Nothing else is waited for.
+pub(super) fn read_small(path: &Path) -> io::Result<Vec<u8>> {
+    let file = File::options().read(true).custom_flags(libc::O_NONBLOCK | libc::O_NOCTTY).open(path)?;
+    if !file.metadata()?.is_file() {
+        return Err(io::Error::new(io::ErrorKind::InvalidInput, "not a regular file"));
+    }
+    let mut bytes = Vec::new();
+    file.take(LINK_CAP).read_to_end(&mut bytes)?;
+    Ok(bytes)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn repository(at: &Path) {
+        for name in ["objects", "refs"] {
+            fs::create_dir_all(at.join(name)).unwrap();
+        }
+        fs::write(at.join("HEAD"), "ref: refs/heads/main\n").unwrap();
+    }
+
+    #[test]
+    fn the_nearest_work_tree_is_found() {
+        let dir = tempfile::tempdir().unwrap();
+        let base = dir.path().canonicalize().unwrap();
+        fs::create_dir_all(base.join("proj/a/b")).unwrap();
+        assert_eq!(Repository::find(&base.join("proj/a/b")).unwrap(), None);
+        repository(&base.join("proj/.git"));
+        // An empty `.git` is none; git looks further up, too.
+        fs::create_dir(base.join("proj/a/.git")).unwrap();
+        let found = Repository::find(&base.join("proj/a/b")).unwrap().unwrap();
+        let git = base.join("proj/.git");
+        assert_eq!(found, Repository { top: base.join("proj"), own: git.clone(), common: git.clone() });
+        assert!(!found.is_linked() && found.foreign_part().is_none());
+        // A linked worktree.
+        let own = git.join("worktrees/w");
+        fs::create_dir_all(&own).unwrap();
+        fs::write(own.join("HEAD"), "ref: refs/heads/side\n").unwrap();
+        fs::write(own.join("commondir"), "../..\n").unwrap();
+        fs::create_dir(base.join("w")).unwrap();
+        fs::write(base.join("w/.git"), format!("gitdir: {}\n", own.display())).unwrap();
+        let found = Repository::find(&base.join("w")).unwrap().unwrap();
+        assert!(found.is_linked() && found == Repository { top: base.join("w"), own, common: git });
+    }
+
+    #[test]
+    fn bare_repositories_and_broken_links_are_refused() {
+        let dir = tempfile::tempdir().unwrap();
+        repository(&dir.path().join(".git"));
+        repository(&dir.path().join("docs"));
+        fs::create_dir(dir.path().join("docs/hooks")).unwrap();
+        for place in ["docs", "docs/hooks", ".git", ".git/refs"] {
+            assert!(matches!(Repository::find(&dir.path().join(place)), Err(GitError::Bare)), "{place}");
+        }
+        fs::create_dir(dir.path().join("sub")).unwrap();
+        for link in ["gitdir: nowhere\n", "elsewhere\n", ""] {
+            fs::write(dir.path().join("sub/.git"), link).unwrap();
+            assert!(matches!(Repository::find(&dir.path().join("sub")), Err(GitError::Failed(_))), "{link:?}");
+        }
+    }
+}

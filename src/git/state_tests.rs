@@ -1,0 +1,171 @@
+//! Work trees of every ordinary kind, and what is said of them.
+
+use std::fs;
+use std::process::Command;
+
+use super::*;
+
+const LONG: Limits = Limits { time: Duration::from_secs(60), patch: 1 << 20 };
+
+fn read(dir: &Path, limits: Limits) -> Result<Option<GitState>, GitError> {
+    super::read(dir, dir, limits)
+}
+
+fn setup(dir: &Path, args: &[&str]) {
+    let output = Command::new("git")
+        .args(["-c", "user.name=t", "-c", "user.email=t@t", "-c", "init.defaultBranch=main", "-C"])
+        .arg(dir)
+        .args(args)
+        .env("GIT_CONFIG_NOSYSTEM", "1")
+        .env("GIT_CONFIG_GLOBAL", "/dev/null")
+        .output()
+        .unwrap();
+    assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
+}
+
+fn repository() -> tempfile::TempDir {
+    let dir = tempfile::tempdir().unwrap();
+    setup(dir.path(), &["init", "-q"]);
+    for name in ["a b", "c", "d"] {
+        fs::write(dir.path().join(name), "one\n").unwrap();
+    }
+    setup(dir.path(), &["add", "."]);
+    setup(dir.path(), &["commit", "-q", "-m", "x"]);
+    dir
+}
+
+#[test]
+fn a_work_tree_is_described() {
+    let dir = repository();
+    fs::write(dir.path().join("a b"), "two\n").unwrap();
+    fs::write(dir.path().join("new\nline"), "x").unwrap();
+    setup(dir.path(), &["mv", "c", "moved"]);
+    let state = read(dir.path(), LONG).unwrap().unwrap();
+    assert_eq!(state.branch.as_deref(), Some("main"));
+    assert_eq!(state.head.as_ref().unwrap().len(), 40);
+    let changed: Vec<_> = state.changed.iter().map(|(code, path)| (code.as_str(), path.as_str())).collect();
+    assert_eq!(changed, [(".M", "a b"), ("R.", "moved"), ("??", "new\nline")]);
+    assert!(state.stat.contains("a b") && state.stat.contains("moved"));
+    let patch = String::from_utf8(state.patch).unwrap();
+    assert!(patch.contains("-one\n+two\n") && patch.contains("rename to moved"));
+    assert!(state.notes.is_empty());
+}
+
+#[test]
+fn item_091_staged_and_unstaged_changes_are_kept_apart() {
+    let dir = repository();
+    fs::write(dir.path().join("c"), "two\n").unwrap();
+    let only = read(dir.path(), LONG).unwrap().unwrap();
+    assert!(only.staged.is_empty() && only.unstaged == only.patch && !only.patch.is_empty());
+    setup(dir.path(), &["add", "c"]);
+    let only = read(dir.path(), LONG).unwrap().unwrap();
+    assert!(only.unstaged.is_empty() && only.staged == only.patch);
+    fs::write(dir.path().join("d"), "three\n").unwrap();
+    let both = read(dir.path(), LONG).unwrap().unwrap();
+    let (staged, unstaged) = (String::from_utf8(both.staged).unwrap(), String::from_utf8(both.unstaged).unwrap());
+    assert!(staged.contains("+two") && !staged.contains("+three"));
+    assert!(unstaged.contains("+three") && !unstaged.contains("+two"));
+}
+
+#[test]
+fn a_branch_that_follows_another_tells_how_far_they_are_apart() {
+    let (origin, clone) = (repository(), tempfile::tempdir().unwrap());
+    setup(clone.path(), &["clone", "-q", origin.path().to_str().unwrap(), "w"]);
+    let work = clone.path().join("w");
+    setup(&work, &["commit", "-q", "--allow-empty", "-m", "mine"]);
+    let state = read(&work, LONG).unwrap().unwrap();
+    assert_eq!((state.upstream.as_deref(), state.ahead_behind), (Some("origin/main"), Some((1, 0))));
+}
+
+#[test]
+fn worktrees_submodules_and_bare_repositories_do_no_harm() {
+    let dir = repository();
+    let other = tempfile::tempdir().unwrap();
+    setup(dir.path(), &["worktree", "add", "-q", "-b", "side", other.path().join("w").to_str().unwrap()]);
+    let state = read(&other.path().join("w"), LONG).unwrap().unwrap();
+    assert_eq!(state.branch.as_deref(), Some("side"));
+    let inner = repository();
+    let from = inner.path().to_str().unwrap();
+    setup(dir.path(), &["-c", "protocol.file.allow=always", "submodule", "--quiet", "add", from, "sub"]);
+    fs::write(dir.path().join("sub/c"), "dirt\n").unwrap();
+    let state = read(dir.path(), LONG).unwrap().unwrap();
+    let changed: Vec<_> = state.changed.iter().map(|(_, path)| path.as_str()).collect();
+    assert_eq!(changed, [".gitmodules", "sub"], "what is inside of a submodule is not looked at");
+    setup(dir.path(), &["clone", "-q", "--bare", ".", "bare.git"]);
+    assert!(read(&dir.path().join("bare.git"), LONG).is_err(), "there is no work tree to tell of");
+}
+
+#[test]
+fn a_conversation_that_moved_is_told_of_where_it_works() {
+    let dir = repository();
+    let other = tempfile::tempdir().unwrap();
+    let side = other.path().join("w").display().to_string();
+    setup(dir.path(), &["worktree", "add", "-q", "-b", "side", &side]);
+    fs::write(other.path().join("w/c"), "brick\n").unwrap();
+    let of = |moved: Option<&str>| of_work(dir.path(), moved, LONG).unwrap();
+    let there = of(Some(&side));
+    assert_eq!((there.dir.as_deref(), there.branch.as_deref()), (Some(&*side), Some("side")));
+    assert!(String::from_utf8(there.patch).unwrap().contains("+brick"));
+    // What is no repository, or is gone, leaves the session's own.
+    for moved in [None, Some("/"), Some("/no/such/place")] {
+        let here = of(moved);
+        assert_eq!((here.dir, here.branch.as_deref(), here.patch.is_empty()), (None, Some("main"), true), "{moved:?}");
+    }
+}
+
+#[test]
+fn there_is_nothing_to_say_outside_of_a_repository() {
+    let dir = tempfile::tempdir().unwrap();
+    assert!(read(dir.path(), LONG).unwrap().is_none());
+    assert!(read(&dir.path().join("none"), LONG).is_err());
+}
+
+#[test]
+fn a_repository_without_a_commit_is_described() {
+    let dir = tempfile::tempdir().unwrap();
+    setup(dir.path(), &["init", "-q"]);
+    fs::write(dir.path().join("f"), "one\n").unwrap();
+    setup(dir.path(), &["add", "f"]);
+    let state = read(dir.path(), LONG).unwrap().unwrap();
+    assert_eq!((state.branch.as_deref(), state.head), (Some("main"), None));
+    assert!(String::from_utf8(state.patch).unwrap().contains("+one"));
+}
+
+#[test]
+fn what_is_too_much_is_left_out_with_a_note() {
+    let dir = repository();
+    fs::write(dir.path().join("d"), "x\n".repeat(10_000)).unwrap();
+    let state = read(dir.path(), Limits { patch: 1000, ..LONG }).unwrap().unwrap();
+    assert!(state.patch.is_empty() && state.stat.contains("d "));
+    assert_eq!(state.notes, ["the patch of the changes is too long"]);
+    assert!(matches!(read(dir.path(), Limits { time: Duration::ZERO, ..LONG }), Err(GitError::TimedOut)));
+}
+
+#[test]
+fn programs_that_the_repository_names_are_not_run() {
+    let dir = repository();
+    let ran = dir.path().join("ran");
+    let program = format!("touch '{}'; cat", ran.display());
+    for key in [
+        "core.fsmonitor",
+        "diff.external",
+        "diff.x.textconv",
+        "diff.x.command",
+        "core.pager",
+        "pager.diff",
+        "filter.a=b.clean",
+        "filter.y.process",
+        "filter.y.smudge",
+    ] {
+        setup(dir.path(), &["config", key, &program]);
+    }
+    setup(dir.path(), &["config", "filter.y.required", "true"]);
+    fs::write(dir.path().join(".gitattributes"), "* diff=x\nc filter=y\nd filter=a=b\n").unwrap();
+    fs::write(dir.path().join("d"), "two\n").unwrap();
+    fs::write(dir.path().join("c"), "two\n").unwrap();
+    let state = read(dir.path(), LONG).unwrap().unwrap();
+    let patch = String::from_utf8(state.patch).unwrap();
+    assert!(patch.contains("b/c") && patch.contains("b/d") && !ran.exists(), "{patch}");
+    assert_eq!(state.notes, ["filters are not run (a=b, y): their files are compared as they lie on disk"]);
+    assert!(!dir.path().join(".git/index.lock").exists());
+}

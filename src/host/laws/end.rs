@@ -1,0 +1,175 @@
+//! The end of a history: everybody does what is left to do, and then nothing may be missing.
+
+use std::collections::BTreeMap;
+
+use serde_json::json;
+
+use super::{Key, World};
+
+/// What was found in what a run was given.
+#[derive(Debug, Default)]
+struct Found {
+    /// Keys and how often, by their bytes.
+    keys: BTreeMap<Vec<u8>, u32>,
+    /// Bytes that are nobody's.
+    strange: Vec<Vec<u8>>,
+}
+
+/// The start of hopty's own prompt, and its last words.
+const OWN: (&[u8], &[u8]) = (b"Continue from handoff ", b"go on with the next step.");
+
+impl Found {
+    /// `halves` are of clients that went away in the middle of a key.
+    fn of(mut bytes: &[u8], halves: &[Vec<u8>]) -> Found {
+        let mut found = Found::default();
+        while let Some(first) = bytes.first() {
+            let length = match found.key(bytes) {
+                Some(length) => length,
+                None if [&b"\x1b[200~"[..], b"\x1b[201~"].iter().any(|mark| bytes.starts_with(mark)) => 6,
+                None if [&b"\x1b[A"[..], b"\x1b[B"].iter().any(|key| bytes.starts_with(key)) => 3,
+                None if matches!(first, b'\r' | b'\x03' | b'\n') => 1,
+                None if bytes.starts_with(OWN.0) => {
+                    bytes.windows(OWN.1.len()).position(|part| part == OWN.1).map_or(bytes.len(), |at| at + OWN.1.len())
+                }
+                // An answer to what the program asked its terminal.
+                None if bytes.starts_with(b"\x1b[?") => bytes.iter().position(|b| *b == b'c').map_or(bytes.len(), |at| at + 1),
+                None if halves.iter().any(|half| bytes.starts_with(half)) => {
+                    halves.iter().filter(|half| bytes.starts_with(half)).map(Vec::len).max().unwrap_or(1)
+                }
+                None => {
+                    let until = bytes[1..].iter().position(|b| matches!(b, 0x1b | b'\r')).map_or(bytes.len(), |at| at + 1);
+                    found.strange.push(bytes[..until].to_vec());
+                    until
+                }
+            };
+            bytes = &bytes[length..];
+        }
+        found
+    }
+
+    /// A whole key at the front: its length.
+    fn key(&mut self, bytes: &[u8]) -> Option<usize> {
+        let digits = |part: &[u8]| part.iter().all(u8::is_ascii_digit);
+        let word = bytes.get(..6).filter(|w| w[0].is_ascii_uppercase() && digits(&w[1..5]) && w[5] == b'.');
+        let sequence = || {
+            let end = bytes.iter().take(16).position(|b| *b == b'~')?;
+            let inner = bytes.get(..end)?.strip_prefix(b"\x1b[")?;
+            let (client, n) = inner.split_at(inner.iter().position(|b| *b == b';')?);
+            (client.len() == 4 && digits(client) && digits(&n[1..])).then(|| &bytes[..=end])
+        };
+        let key = word.or_else(sequence)?;
+        *self.keys.entry(key.to_vec()).or_default() += 1;
+        Some(key.len())
+    }
+}
+
+impl World {
+    /// Everything comes to its end, and the last laws are held.
+    pub(super) fn wind_down(&mut self) {
+        for n in 0..self.clients.len() {
+            self.clients[n].stalled = false;
+            self.finish(n);
+            self.take_back(n);
+            self.rest();
+        }
+        if self.stage.last(|child| std::mem::take(&mut child.stopped)) == Some(true) {
+            self.stage.last(|child| child.changes.push_back(crate::core::process::ProcessEnd::Continued));
+            self.host.child_changed();
+        }
+        for _ in 0..400 {
+            if self.over {
+                break;
+            }
+            while self.host.worker.is_busy() || self.host.copier.is_busy() {
+                self.work();
+            }
+            self.rest();
+            if self.claude.dialog {
+                self.act(1);
+            } else if self.claude.busy && self.claude.submitted.is_empty() && self.claude.drawn {
+                self.end_turn();
+            } else {
+                self.act(9);
+            }
+            self.rest();
+            self.pass_resting(6000);
+        }
+        let settled = self.host.kept.is_settled();
+        assert!(self.over || settled, "keys are still held: {:?}\n{}", self.host.kept, self.story());
+        if !self.over {
+            self.request(json!({"do": "stop"}), 1000);
+            for _ in 0..40 {
+                self.rest();
+                if self.over {
+                    break;
+                }
+                if self.plain || self.stage.last(|child| child.dying) == Some(true) {
+                    self.end(crate::core::process::ProcessEnd::Exited(143));
+                }
+                while self.host.worker.is_busy() || self.host.copier.is_busy() {
+                    self.work();
+                }
+                self.rest();
+                self.pass_resting(2000);
+            }
+        }
+        assert!(self.over, "the session does not end: {:?}\n{}", self.host.phase(), self.story());
+        self.check_answers();
+        self.check_keys();
+    }
+
+    fn check_answers(&self) {
+        for caller in &self.callers {
+            for asked in &caller.asked {
+                // A run that is over answers no hook: Claude hears nothing and is gone.
+                assert!(asked.answers == 1 || caller.hook, "never answered: {asked:?}\n{}", self.story());
+            }
+        }
+    }
+
+    fn check_keys(&self) {
+        let runs: Vec<Vec<u8>> = self.stage.0.borrow().iter().map(|child| child.received.clone()).collect();
+        let unsent = std::fs::read(self.paths.sessions().join("laws/unsent.txt")).unwrap_or_default();
+        // Of who went away in the middle of a key.
+        let left = |key: &&Key| key.cut && self.clients[key.client].rest.is_some();
+        let halves: Vec<Vec<u8>> = self.keys.iter().rev().filter(left).map(Key::half).collect();
+        let found: Vec<Found> = runs.iter().map(|bytes| Found::of(bytes, &halves)).collect();
+        for (run, found) in found.iter().enumerate() {
+            let show = || String::from_utf8_lossy(&runs[run]).escape_debug().to_string();
+            for strange in &found.strange {
+                // A run that ended in the middle of a key has got half of it.
+                let cut_off = runs[run].ends_with(strange) && self.keys.iter().any(|key| key.bytes.starts_with(strange));
+                assert!(
+                    cut_off,
+                    "run {run} was given {:?}, which is no key of anybody's: {}\n{}",
+                    escaped(strange),
+                    show(),
+                    self.story()
+                );
+            }
+            for (key, n) in &found.keys {
+                assert!(*n == 1, "run {run} was given {:?} {n} times: {}\n{}", escaped(key), show(), self.story());
+                let typed = self.keys.iter().any(|typed| typed.bytes == *key);
+                let scripted = matches!(key[0], b'X' | b'Y');
+                assert!(typed || scripted, "nobody who may type typed {:?}: {}\n{}", escaped(key), show(), self.story());
+            }
+        }
+        for key in self.keys.iter().filter(|key| key.held && !key.cut) {
+            let delivered = found.iter().any(|found| found.keys.contains_key(&key.bytes));
+            let named = unsent.windows(key.bytes.len()).any(|part| part == key.bytes);
+            assert!(delivered || named, "{:?} was held and is lost\n{}", escaped(&key.bytes), self.story());
+        }
+    }
+
+    /// What happened, for messages.
+    pub(super) fn story(&self) -> String {
+        let journal = std::fs::read_to_string(self.paths.sessions().join("laws/journal.jsonl")).unwrap_or_default();
+        let sentences: Vec<&str> = journal.lines().collect();
+        let last = sentences.len().saturating_sub(60);
+        format!("in {}\n{}\n{}", self.root.path().display(), sentences[last..].join("\n"), self.trace.join(", "))
+    }
+}
+
+fn escaped(bytes: &[u8]) -> String {
+    String::from_utf8_lossy(bytes).escape_debug().to_string()
+}

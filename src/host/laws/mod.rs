@@ -1,0 +1,282 @@
+//! The laws of the host: its own loop over random histories, with a child that is a socket, clients and callers that are sockets,
+//! a worker whose jobs are done when the test says so, and a clock that stands still between two moves.
+//!
+//! - Nothing stays due: after each move the loop comes to rest without time passing.
+//! - What a client types reaches the program whole, as that client's and once in each run; a client that only watches types
+//!   nothing.
+//! - A key that was held is delivered, or kept in a file that a notice names.
+//! - Every request is answered once, every hook call within its bound.
+//! - A client is told to stop only for a program that stopped while it was attached.
+//! - A client that only watches ends nothing.
+//! - A key that was held answers no dialog.
+//!
+//! `HOPTY_LAWS_SEED=n` takes another seed, `HOPTY_LAWS_CASES=n` more histories.
+
+mod claude;
+mod end;
+mod moves;
+mod peers;
+
+use std::cell::Cell;
+use std::collections::BTreeMap;
+use std::os::unix::net::UnixStream;
+use std::path::PathBuf;
+use std::sync::atomic::{AtomicU64, Ordering};
+
+use proptest::collection::vec;
+use proptest::prelude::any;
+use proptest::test_runner::{Config as ProptestConfig, RngAlgorithm, TestRng, TestRunner};
+use serde_json::json;
+
+use super::start::{Launch, Lent};
+use super::{Host, connection::Connection};
+use crate::core::claude::offers::{HookSet, Offers};
+use crate::core::config::Config;
+use crate::core::supervisor::Agent;
+use crate::core::supervisor::event::Asker;
+use crate::core::terminal::Size;
+use crate::core::time::Stamp;
+use crate::fs::paths::Paths;
+use crate::fs::session;
+use crate::io::clock::Clock;
+use crate::ipc::stream::Stream;
+use crate::pty::spawn::Errors;
+use claude::{Claude, Stage};
+use peers::{Asked, Caller, Client, Key};
+
+/// Turns of the loop within one move, and how many of them may find nothing to do.
+const TURNS: u32 = 3000;
+const IDLE_TURNS: u32 = 20;
+/// Beyond what a hook call is held (`hooks.hold`), in ms.
+const HOOK_SLACK_MS: u64 = 1000;
+
+/// A host and everybody around it.
+struct World {
+    host: Box<Host>,
+    now: &'static AtomicU64,
+    stage: Stage,
+    claude: Claude,
+    clients: Vec<Client>,
+    callers: Vec<Caller>,
+    keys: Vec<Key>,
+    /// What was typed by requests, in order.
+    scripted: u32,
+    requests: u64,
+    stopped_at: Option<Stamp>,
+    over: bool,
+    plain: bool,
+    paths: Paths,
+    project: PathBuf,
+    /// How often each thing happened, so that a test can say what it reached.
+    seen: BTreeMap<&'static str, u32>,
+    /// The same in order, for messages.
+    trace: Vec<String>,
+    root: tempfile::TempDir,
+}
+
+impl World {
+    fn new(plain: bool, config: Config) -> World {
+        let place = tempfile::Builder::new();
+        let root = place.tempdir_in("/dev/shm").or_else(|_| tempfile::tempdir()).unwrap();
+        let home = root.path().join("home");
+        let project = root.path().join("proj");
+        for dir in [home.join(".claude/sessions"), home.join(".claude/projects/p"), project.clone()] {
+            std::fs::create_dir_all(dir).unwrap();
+        }
+        let trusted = json!({"projects": {project.to_str().unwrap(): {"hasTrustDialogAccepted": true}}});
+        std::fs::write(home.join(".claude.json"), trusted.to_string()).unwrap();
+        let paths = Paths::from_env(|name| (name == "HOME").then(|| home.clone().into())).unwrap();
+        session::prepare(&paths).unwrap();
+        let launch = Launch {
+            name: "laws".parse().unwrap(),
+            numbered: false,
+            agent: if plain { Agent::Plain } else { Agent::Claude },
+            program: "/bin/claude".into(),
+            called: "claude".to_owned(),
+            version: None,
+            offers: Offers { hooks: HookSet::Full, ..Offers::default() },
+            config,
+            size: Size::cells(120, 40),
+            termios: None,
+            ahead: crate::core::terminal::Ahead::default(),
+            handoff: super::start::Begin::Fresh,
+            detached: true,
+            signals: crate::core::inherited::SignalState::default(),
+            errors: crate::core::inherited::ErrorOutput::Terminal,
+            unplaced: None,
+        };
+        let place = super::place::find(&paths, &launch).unwrap();
+        let lent = Lent { descriptors: Vec::new(), errors: Errors::Terminal };
+        let mut host = Host::new(launch, Vec::new(), lent, place).unwrap();
+        // For as long as the tests run: a clock is copied.
+        let now: &'static AtomicU64 = Box::leak(Box::new(AtomicU64::new(1000)));
+        let stage = Stage::default();
+        host.clock = Clock::manual(now);
+        host.processes = Box::new(stage.clone());
+        host.dir.clone_from(&project);
+        host.worker.work_by_hand();
+        host.copier.work_by_hand();
+        let host = host.first_step().unwrap();
+        let pid = stage.last(|child| child.pid).unwrap();
+        World {
+            host,
+            now,
+            stage,
+            claude: Claude::new(pid),
+            clients: Vec::new(),
+            callers: Vec::new(),
+            keys: Vec::new(),
+            scripted: 0,
+            requests: 0,
+            stopped_at: None,
+            over: false,
+            plain,
+            paths,
+            project,
+            seen: BTreeMap::new(),
+            trace: Vec::new(),
+            root,
+        }
+    }
+
+    fn now(&self) -> Stamp {
+        Stamp(self.now.load(Ordering::Relaxed))
+    }
+
+    fn note(&mut self, what: &'static str) {
+        self.trace.push(format!("{} {what}", self.now().0));
+        *self.seen.entry(what).or_default() += 1;
+    }
+
+    fn size(&self) -> Size {
+        self.host.run.as_ref().map_or(Size::cells(120, 40), |run| run.size)
+    }
+
+    /// A connection to the host, as if it had been let in.
+    fn connect(&mut self, asker: Asker) -> (u64, UnixStream) {
+        let (near, far) = UnixStream::pair().unwrap();
+        let pid = i32::try_from(std::process::id()).unwrap();
+        let mut connection = Connection::new(Stream::new(near).unwrap(), pid, self.now());
+        let inside = asker == Asker::Descendant;
+        connection.peer = Some(if inside { super::peer::Peer::Inside } else { super::peer::Peer::Person });
+        let id = self.host.next_id;
+        self.host.next_id += 1;
+        self.host.connections.insert(id, Box::new(connection));
+        (id, far)
+    }
+
+    /// Lets the loop run until nothing is left to do at this moment, everybody else included.
+    fn rest(&mut self) {
+        let (mut turns, mut idle) = (0, 0);
+        while !self.over {
+            self.host.settle();
+            self.host.answer_waits();
+            if self.host.is_done() {
+                self.over = true;
+                self.listen();
+                break;
+            }
+            let busy = self.host.turn() | self.listen() | !self.host.events.is_empty();
+            let now = self.now();
+            let due: Vec<_> = self.host.deadlines(now).into_iter().filter(|(_, at)| at.is_some_and(|at| at <= now)).collect();
+            if !busy && due.is_empty() {
+                break;
+            }
+            turns += 1;
+            idle = if busy { 0 } else { idle + 1 };
+            assert!(idle < IDLE_TURNS, "busy loop: nobody handles {due:?} at {now:?}\n{}", self.story());
+            assert!(turns < TURNS, "no rest: {due:?} at {now:?}\n{}", self.story());
+        }
+        self.check();
+    }
+
+    /// Everybody else takes what is there. Whether anybody had something to take.
+    fn listen(&mut self) -> bool {
+        let mut any = false;
+        let size = self.size();
+        if self.stage.last(|child| !child.changes.is_empty()) == Some(true) {
+            self.host.child_changed();
+            any = true;
+        }
+        let pid = self.stage.last(|child| child.pid).unwrap();
+        if self.claude.pid != pid {
+            self.claude = Claude::new(pid);
+            self.note("next run");
+        }
+        let claude = &mut self.claude;
+        any |= self.stage.last(|child| claude.read(child, size)) == Some(true);
+        for client in &mut self.clients {
+            any |= client.read();
+        }
+        for caller in &mut self.callers {
+            any |= caller.read();
+        }
+        any |= self.hear_hooks();
+        any
+    }
+
+    /// What holds at every moment.
+    fn check(&mut self) {
+        let now = self.now();
+        let stopped = self.stage.last(|child| child.stopped) == Some(true);
+        for n in 0..self.clients.len() {
+            let client = &mut self.clients[n];
+            let told = std::mem::take(&mut client.suspends) > 0;
+            let while_there = self.stopped_at.is_some_and(|at| at >= client.since);
+            // Of one that takes nothing it is not known when it was told.
+            let known = !std::mem::replace(&mut client.was_stalled, client.stalled);
+            let fits = !told || !known || (stopped && while_there && !client.read_only);
+            assert!(fits, "client {n} is told to stop: stopped {stopped}, since then {while_there}\n{}", self.story());
+        }
+        let hold = self.host.launch.config.hooks.hold.ms() + HOOK_SLACK_MS;
+        for caller in &self.callers {
+            for asked in caller.asked.iter().filter(|asked| asked.answers == 0 && caller.is_there()) {
+                let bound = if caller.hook { hold } else { asked.bound };
+                assert!(now.since(asked.at) <= bound, "no answer within {bound} ms: {asked:?}");
+            }
+        }
+        assert_eq!(self.claude.enters_in_dialog, 0, "an Enter that was held answers a dialog\n{}", self.story());
+    }
+}
+
+fn config() -> Config {
+    let mut config = Config::default();
+    config.compat.signal_files = false;
+    config.handoff.summary = crate::core::config::SummaryMode::Off;
+    config
+}
+
+#[test]
+fn the_laws_hold_for_the_loop_over_random_histories() {
+    let number = |name: &str| std::env::var(name).ok().and_then(|text| text.parse::<u64>().ok());
+    let mut seed = [0; 32];
+    seed[..8].copy_from_slice(&number("HOPTY_LAWS_SEED").unwrap_or(1).to_le_bytes());
+    let cases = u32::try_from(number("HOPTY_LAWS_CASES").unwrap_or(250)).unwrap();
+    let settings = ProptestConfig { cases, failure_persistence: None, max_shrink_iters: 400, ..ProptestConfig::default() };
+    let mut runner = TestRunner::new_with_rng(settings, TestRng::from_seed(RngAlgorithm::ChaCha, &seed));
+    let seen = Cell::new(BTreeMap::<&'static str, u32>::new());
+    let run = runner.run(&(any::<u8>(), vec(any::<u32>(), 10..120)), |(kind, moves)| {
+        let mut world = World::new(kind % 4 == 0, config());
+        world.rest();
+        for dice in moves {
+            world.play(dice);
+            world.rest();
+            if world.over {
+                break;
+            }
+        }
+        world.wind_down();
+        let mut all = seen.take();
+        for (what, n) in &world.seen {
+            *all.entry(what).or_default() += n;
+        }
+        seen.set(all);
+        Ok(())
+    });
+    run.unwrap_or_else(|failure| panic!("{failure}"));
+    let seen = seen.into_inner();
+    println!("{cases} histories: {seen:?}");
+    for what in ["next run", "held key", "cut key", "stopped", "hook", "request", "read-only key", "dialog", "saved"] {
+        assert!(seen.contains_key(what), "never reached: {what}; {seen:?}");
+    }
+}

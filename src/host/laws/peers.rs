@@ -1,0 +1,239 @@
+//! Who talks to the host in a history: clients with a keyboard, and callers with requests and hook calls.
+
+use std::io::{Read, Write};
+use std::os::unix::net::UnixStream;
+
+use serde_json::Value;
+
+use crate::core::time::Stamp;
+use crate::ipc::frame::{Frame, tag};
+
+/// A key that a client pressed, in a form that no other client has and that is found again in any stream.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(super) struct Key {
+    pub client: usize,
+    pub bytes: Vec<u8>,
+    /// It was typed while keys waited.
+    pub held: bool,
+    /// How many of its bytes were typed first; the rest later, or never.
+    pub at: usize,
+    pub cut: bool,
+}
+
+impl Key {
+    /// What was typed first.
+    pub fn half(&self) -> Vec<u8> {
+        self.bytes[..self.at].to_vec()
+    }
+}
+
+/// One end of a socket that is read without waiting.
+#[derive(Debug)]
+struct Line {
+    socket: Option<UnixStream>,
+    input: Vec<u8>,
+}
+
+impl Line {
+    fn new(socket: UnixStream) -> Self {
+        socket.set_nonblocking(true).unwrap();
+        Line { socket: Some(socket), input: Vec::new() }
+    }
+
+    /// Whether anything new came.
+    fn fill(&mut self) -> bool {
+        let Some(socket) = &mut self.socket else { return false };
+        let (mut buf, mut any) = ([0; 1 << 14], false);
+        loop {
+            match socket.read(&mut buf) {
+                Ok(0) => {
+                    self.socket = None;
+                    return true;
+                }
+                Ok(n) => {
+                    self.input.extend_from_slice(&buf[..n]);
+                    any = true;
+                }
+                Err(error) if error.kind() == std::io::ErrorKind::WouldBlock => return any,
+                Err(_) => {
+                    self.socket = None;
+                    return true;
+                }
+            }
+        }
+    }
+
+    fn write(&mut self, bytes: &[u8]) -> bool {
+        // What does not fit is lost: the histories write little.
+        self.socket.as_mut().is_some_and(|socket| socket.write_all(bytes).is_ok())
+    }
+
+    fn line(&mut self) -> Option<Value> {
+        let end = self.input.iter().position(|byte| *byte == b'\n')?;
+        let line: Vec<u8> = self.input.drain(..=end).collect();
+        Some(serde_json::from_slice(&line).unwrap_or_else(|e| panic!("{e}: {}", String::from_utf8_lossy(&line))))
+    }
+}
+
+/// A client: a terminal whose bytes come in frames.
+#[derive(Debug)]
+pub(super) struct Client {
+    pub connection: u64,
+    /// Which of all, from 0.
+    pub index: usize,
+    line: Line,
+    pub read_only: bool,
+    /// The answer to its request to attach has come.
+    pub attached: bool,
+    pub since: Stamp,
+    /// It takes nothing.
+    pub stalled: bool,
+    pub was_stalled: bool,
+    /// The rest of a key whose first half was typed, and when that was.
+    pub rest: Option<(Stamp, Vec<u8>)>,
+    /// Frames that tell it to stop, not looked at yet.
+    pub suspends: u32,
+    /// It gave its terminal back and has not taken it again.
+    pub released: bool,
+    pub bye: Option<Value>,
+    pub keys: u32,
+}
+
+impl Client {
+    pub fn new(connection: u64, index: usize, socket: UnixStream, read_only: bool, since: Stamp) -> Self {
+        Client {
+            connection,
+            index,
+            line: Line::new(socket),
+            read_only,
+            attached: false,
+            since,
+            stalled: false,
+            was_stalled: false,
+            rest: None,
+            suspends: 0,
+            released: false,
+            bye: None,
+            keys: 0,
+        }
+    }
+
+    pub fn is_there(&self) -> bool {
+        self.line.socket.is_some() && self.bye.is_none()
+    }
+
+    pub fn line_is_open(&self) -> bool {
+        self.is_there() && !self.released
+    }
+
+    pub fn write(&mut self, bytes: &[u8]) -> bool {
+        self.line.write(bytes)
+    }
+
+    pub fn frame(&mut self, tag: u8, payload: &[u8]) -> bool {
+        self.write(&Frame::new(tag, payload).encode())
+    }
+
+    /// The connection breaks.
+    pub fn cut(&mut self) {
+        self.line.socket = None;
+    }
+
+    /// A key that only this client has: every other time a word, else a sequence.
+    pub fn next_key(&mut self, held: bool) -> Key {
+        self.keys += 1;
+        let n = self.keys;
+        let letter = char::from(b'A' + u8::try_from(self.index % 20).unwrap());
+        let bytes = match n % 2 {
+            0 => format!("{letter}{n:04}."),
+            _ => format!("\x1b[{};{}~", 1000 + self.index, 1000 + n),
+        };
+        Key { client: self.index, bytes: bytes.into_bytes(), held, at: 0, cut: false }
+    }
+
+    /// Takes what the host says. Whether that was anything.
+    pub fn read(&mut self) -> bool {
+        if self.stalled || !self.line.fill() {
+            return false;
+        }
+        while !self.attached {
+            let Some(line) = self.line.line() else { return true };
+            // Hello first.
+            if line.get("hopty").is_none() {
+                assert!(line["error"].is_null(), "nobody is refused here: {line}");
+                self.attached = true;
+            }
+        }
+        while let Some((frame, length)) = Frame::decode(&self.line.input).unwrap() {
+            self.line.input.drain(..length);
+            match frame.tag {
+                tag::SUSPEND => self.suspends += 1,
+                tag::RELEASED => self.released = true,
+                tag::BYE => self.bye = Some(serde_json::from_slice(&frame.payload).unwrap()),
+                _ => {}
+            }
+        }
+        true
+    }
+}
+
+/// A request that was made.
+#[derive(Clone, Debug)]
+pub(super) struct Asked {
+    pub id: u64,
+    pub what: String,
+    pub at: Stamp,
+    /// How long the answer may take, in ms; `None`: it comes before time moves on.
+    pub bound: u64,
+    pub answers: u32,
+}
+
+/// Who asks: a verb or a hook.
+#[derive(Debug)]
+pub(super) struct Caller {
+    line: Line,
+    pub hook: bool,
+    /// For Claude: the hook that was called.
+    pub event: Option<&'static str>,
+    pub asked: Vec<Asked>,
+    /// Answers that nobody has looked at.
+    pub heard: Vec<Value>,
+}
+
+impl Caller {
+    pub fn new(socket: UnixStream, hook: bool) -> Self {
+        Caller { line: Line::new(socket), hook, event: None, asked: Vec::new(), heard: Vec::new() }
+    }
+
+    pub fn is_there(&self) -> bool {
+        self.line.socket.is_some()
+    }
+
+    pub fn write(&mut self, bytes: &[u8]) -> bool {
+        self.line.write(bytes)
+    }
+
+    pub fn read(&mut self) -> bool {
+        if !self.line.fill() {
+            return false;
+        }
+        while let Some(line) = self.line.line() {
+            if line.get("hopty").is_some() || line["ok"]["hold"] == true {
+                continue;
+            }
+            let id = line["id"].as_u64().unwrap();
+            if let Some(asked) = self.asked.iter_mut().find(|asked| asked.id == id) {
+                // Who waits for the end of a restart hears first that it is under way.
+                if line["ok"]["state"] == "accepted" && asked.what.contains("\"wait\":true") {
+                    continue;
+                }
+                asked.answers += 1;
+                assert!(asked.answers == 1, "answered twice: {asked:?}, {line}");
+            } else {
+                assert!(id == 0, "nobody asked: {line}");
+            }
+            self.heard.push(line);
+        }
+        true
+    }
+}

@@ -1,0 +1,141 @@
+//! Who is at the other end of a connection. It is looked up when the connection is accepted and kept: a number of a process may
+//! be another process's later.
+
+use std::os::fd::OwnedFd;
+
+use super::Host;
+use crate::core::ids::SessionName;
+use crate::core::supervisor::event::Asker;
+use crate::fs::session;
+use crate::io::process::{Named, Process, environment, lineage, start_time};
+use crate::ipc::message::{Code, Failure, Request};
+
+/// What a host that runs Claude is called (`comm`), and one that runs any other program. A host of an older version has the first
+/// name, whatever it runs.
+pub(super) const HOST_NAMES: (&std::ffi::CStr, &std::ffi::CStr) = (c"hopty-host", c"hopty-plain");
+
+/// Who is at the other end.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(super) enum Peer {
+    /// A person: the same user, outside of every Claude that hopty runs, or whoever started this session.
+    Person,
+    /// It hangs on the session's own child.
+    Inside,
+    /// It hangs on the Claude of these other sessions, whose names may not be known.
+    Other(Vec<Option<SessionName>>),
+}
+
+impl Host {
+    /// Who connected. `held`: what the kernel gave of the process that did, an error where it was gone by then.
+    /// Gives when it began, too, in clock ticks since boot; 0 where it is gone.
+    pub(super) fn look_up(&self, pid: i32, held: std::io::Result<Option<OwnedFd>>) -> (Peer, u64) {
+        // Who has ended since it connected can no longer be told apart: it is not taken for a person.
+        let (Ok(held), Some(chain)) = (held, lineage(pid)) else { return (Peer::Inside, 0) };
+        let (peer, began) = (self.of_chain(pid, &chain), chain[0].stat.start);
+        let same = match held {
+            Some(fd) => !Process::held(pid, fd).is_gone(),
+            None => start_time(pid) == Some(began),
+        };
+        if same { (peer, began) } else { (Peer::Inside, 0) }
+    }
+
+    fn of_chain(&self, pid: i32, chain: &[Named]) -> Peer {
+        let own = i32::try_from(std::process::id()).unwrap_or(-1);
+        // Its child, and what was left to it when its own parent ended.
+        if chain.iter().any(|named| named.stat.parent == own) {
+            return Peer::Inside;
+        }
+        let hosts = |chain: &[Named]| -> Vec<(i32, u64)> {
+            let found = chain.iter().filter(|named| HOST_NAMES.0.to_str() == Ok(named.name.as_str()));
+            found.map(|named| (named.stat.pid, named.stat.start)).filter(|(pid, _)| *pid != own).collect()
+        };
+        let mut others = hosts(chain);
+        if !others.is_empty() {
+            // A session that Claude started is Claude's to steer.
+            let above = lineage(own).map(|chain| hosts(&chain)).unwrap_or_default();
+            others.retain(|host| !above.contains(host));
+        }
+        if others.is_empty() {
+            return self.of_environment(pid);
+        }
+        Peer::Other(others.into_iter().map(|(pid, start)| session::of_host(&self.paths, pid, start)).collect())
+    }
+
+    /// What Claude's tools start knows of its session, also when somebody else (`at`, a host that was killed) has started it or
+    /// adopted it.
+    fn of_environment(&self, pid: i32) -> Peer {
+        let environment = environment(pid);
+        let value = |name: &str| {
+            let found = environment.split(|byte| *byte == 0).find_map(|entry| entry.strip_prefix(format!("{name}=").as_bytes()));
+            found.map(|value| String::from_utf8_lossy(value).into_owned())
+        };
+        let (Some(_), Some(socket)) = (value("CLAUDECODE"), value("HOPTY_SOCKET")) else { return Peer::Person };
+        if self.socket.to_str() == Some(socket.as_str()) {
+            return Peer::Inside;
+        }
+        if std::env::var("HOPTY_SOCKET").is_ok_and(|own| own == socket) {
+            return Peer::Person;
+        }
+        Peer::Other(vec![value("HOPTY_SESSION").and_then(|name| name.parse().ok())])
+    }
+
+    /// Who is at the other end of a connection.
+    pub(super) fn peer(&self, id: u64) -> Peer {
+        let Some(connection) = self.connections.get(&id) else { return Peer::Inside };
+        connection.peer.clone().unwrap_or_else(|| self.look_up(connection.pid, Ok(None)).0)
+    }
+
+    /// The same for the supervisor: the Claude of another session is no person, also where it may steer.
+    pub(super) fn asker(&self, id: u64) -> Asker {
+        if self.peer(id) == Peer::Person { Asker::Person } else { Asker::Descendant }
+    }
+
+    /// Why the peer may not ask for this, if it may not: what steers the session or ends it is a person's.
+    pub(super) fn refusal(&self, id: u64, wanted: &Request) -> Option<Failure> {
+        let peer = self.peer(id);
+        let inside = peer == Peer::Inside;
+        let (what, verb) = match wanted {
+            Request::Send(_) => ("type into it", "send"),
+            Request::Stop { .. } => ("stop it", "stop"),
+            Request::Attach(_) => ("attach to it", "attach"),
+            Request::Detach { .. } => ("send its terminals away", "detach"),
+            Request::Restart { wait: true, .. } if inside => {
+                let hint = "leave --wait out: the restart happens at the next safe point";
+                return Some(Failure::new(Code::Refused, "a descendant of the session may not wait for its own end", hint));
+            }
+            Request::Restart { .. } if !inside => ("restart it", "restart"),
+            Request::Ask { .. } if !inside => ("answer for its person", "handoff"),
+            Request::Hook { .. } if !inside => ("call its hooks", "status"),
+            _ => return None,
+        };
+        let control = &self.launch.config.control;
+        let who = match peer {
+            Peer::Person => return None,
+            Peer::Inside => "a descendant of the session".to_owned(),
+            // Allowed by name, every one of them.
+            Peer::Other(names)
+                if !control.allow_from.is_empty()
+                    && names.iter().all(|name| name.as_ref().is_some_and(|name| control.allows(name.as_str()))) =>
+            {
+                return None;
+            }
+            Peer::Other(names) => match names.iter().flatten().next() {
+                Some(name) => format!("the Claude of session {name}"),
+                None => "the Claude of another session".to_owned(),
+            },
+        };
+        let mut hint = format!("a person can, from a terminal outside of it: hopty {verb} {}", self.claim.name);
+        if !inside {
+            hint.push_str("; `control.allow_from` in your configuration lets other sessions in");
+        }
+        Some(Failure::new(Code::Refused, format!("{who} may not {what}"), hint))
+    }
+
+    /// Whether the connection waits for an answer, so that its silence means nothing.
+    pub(super) fn is_awaited(&self, id: u64) -> bool {
+        let open = self.connections.get(&id).is_some_and(|c| c.stops || c.waits.is_some());
+        let asked = self.asked.values().any(|(connection, _)| *connection == id);
+        let hook = self.hooks.values().any(|call| call.connection == id);
+        open || asked || hook || self.waits.has(id) || self.sends.has(id)
+    }
+}

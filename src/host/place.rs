@@ -1,0 +1,127 @@
+//! Where a session lives: below the person's state directory. Where that cannot be used (no home, a full or read-only
+//! disk), in a private directory that goes with the session: no journal, and no other terminal can attach.
+
+use std::fs::{DirBuilder, Permissions};
+use std::io;
+use std::os::unix::fs::{DirBuilderExt, MetadataExt, PermissionsExt};
+use std::os::unix::net::UnixListener;
+use std::path::{Path, PathBuf};
+
+use nix::libc;
+
+use super::orphan;
+use super::start::{Begin, Launch, Ready};
+use crate::fs::paths::Paths;
+use crate::fs::session::{self, Claim, SessionError};
+use crate::ipc::address::{self, Unsafe};
+
+/// A session's name, directory and socket.
+#[derive(Debug)]
+pub(super) struct Place {
+    pub paths: Paths,
+    pub claim: Claim,
+    pub listener: UnixListener,
+    pub socket: PathBuf,
+    /// The directory that goes with the session, and why the person's own was not used.
+    pub private: Option<Private>,
+}
+
+/// A directory that goes with the session.
+#[derive(Debug)]
+pub(super) struct Private {
+    dir: PathBuf,
+    /// Why the person's state directory is not used.
+    pub reason: String,
+}
+
+impl Private {
+    /// Makes one with a name that nobody can know before.
+    fn make_in(parent: &Path, reason: &str) -> io::Result<Self> {
+        let dir = parent.join(format!("hopty-{}", uuid::Uuid::new_v4().simple()));
+        // It must not be there yet: a link or another user's directory of that name is an error.
+        DirBuilder::new().mode(0o700).create(&dir)?;
+        let made = Private { dir, reason: reason.to_owned() };
+        std::fs::set_permissions(&made.dir, Permissions::from_mode(0o700))?;
+        let meta = std::fs::symlink_metadata(&made.dir)?;
+        // SAFETY: geteuid cannot fail.
+        if !meta.is_dir() || meta.uid() != unsafe { libc::geteuid() } {
+            return Err(io::ErrorKind::PermissionDenied.into());
+        }
+        Ok(made)
+    }
+
+    /// What the person is told, once.
+    pub fn told(&self) -> String {
+        format!("{}: this session keeps no journal, and no other terminal can attach to it", self.reason)
+    }
+}
+
+impl Drop for Private {
+    fn drop(&mut self) {
+        let _ = std::fs::remove_dir_all(&self.dir);
+    }
+}
+
+/// The runtime directory, then the temporary ones.
+fn parents() -> Vec<PathBuf> {
+    let absolute = |name: &str| std::env::var_os(name).map(PathBuf::from).filter(|path| path.is_absolute());
+    let user = nix::unistd::geteuid();
+    let run = absolute("XDG_RUNTIME_DIR").unwrap_or_else(|| PathBuf::from(format!("/run/user/{user}")));
+    let mut all = vec![run];
+    all.extend(absolute("TMPDIR"));
+    all.push(PathBuf::from("/tmp"));
+    all
+}
+
+enum Refused {
+    Session(SessionError),
+    Socket(Unsafe),
+}
+
+impl Refused {
+    fn ready(&self, launch: &Launch) -> Ready {
+        match self {
+            Refused::Session(e @ SessionError::Taken(_)) => Ready::failed(1, format!("{}: {e}", launch.name), e.hint()),
+            Refused::Session(e) => Ready::failed(125, e.to_string(), e.hint()),
+            Refused::Socket(e) => Ready::failed(125, format!("the control socket cannot be made: {e}"), e.hint()),
+        }
+    }
+
+    fn reason(&self) -> String {
+        match self {
+            Refused::Session(e) => e.to_string(),
+            Refused::Socket(e) => e.to_string(),
+        }
+    }
+}
+
+/// Takes a name, its directory and its socket.
+///
+/// # Errors
+/// When the name is taken, or there is no place at all.
+pub(super) fn find(paths: &Paths, launch: &Launch) -> Result<Place, Ready> {
+    let refused = match take(paths, launch, None) {
+        Ok(place) => return Ok(place),
+        Err(refused) => refused,
+    };
+    // Without a terminal nobody could ever reach it, and a handoff that is asked for lies in the place that cannot be used.
+    let may_go = !launch.detached && launch.handoff == Begin::Fresh;
+    if !may_go || matches!(refused, Refused::Session(SessionError::Taken(_))) {
+        return Err(refused.ready(launch));
+    }
+    let reason = launch.unplaced.clone().unwrap_or_else(|| refused.reason());
+    let somewhere = parents().into_iter().find_map(|parent| {
+        let private = Private::make_in(&parent, &reason).ok()?;
+        take(&paths.within(&private.dir), launch, Some(private)).ok()
+    });
+    somewhere.ok_or_else(|| refused.ready(launch))
+}
+
+fn take(paths: &Paths, launch: &Launch, private: Option<Private>) -> Result<Place, Refused> {
+    session::prepare_with_room(paths).map_err(Refused::Session)?;
+    let claim = session::claim(paths, &launch.name, launch.numbered).map_err(Refused::Session)?;
+    orphan::end(paths, &claim.name);
+    let socket = paths.socket(&claim.name);
+    let listener = address::bind(&socket).map_err(Refused::Socket)?;
+    Ok(Place { paths: paths.clone(), claim, listener, socket, private })
+}

@@ -1,0 +1,73 @@
+//! The processes that a host starts, signals and asks about. A trait, so that the laws of the host can put a child of their own in
+//! place, which starts, stops and ends when they say so.
+
+use std::io;
+
+use crate::core::process::{ProcessEnd, Signal};
+use crate::core::terminal::Size;
+use crate::io::process::{Process, Stat, descendants, ignores, own_children};
+use crate::pty::child;
+use crate::pty::open::Pty;
+use crate::pty::spawn::{Program, SpawnError, spawn};
+
+/// What a host does with processes.
+pub(super) trait Processes: std::fmt::Debug {
+    /// Opens a pseudo-terminal.
+    fn open(&mut self, size: Size) -> io::Result<Pty>;
+    /// Starts a program in a pseudo-terminal and gives its process id.
+    fn start(&mut self, pty: &Pty, program: &Program) -> Result<i32, SpawnError>;
+    /// The child's next change; `None` when there is none now.
+    fn change(&mut self, pid: i32) -> io::Result<Option<ProcessEnd>>;
+    /// Signals the child, or its process group.
+    fn signal(&mut self, pid: i32, signal: Signal, group: bool) -> io::Result<()>;
+    /// Whether the child is stopped.
+    fn is_stopped(&self, pid: i32) -> bool;
+    /// Whether the child ignores a signal.
+    fn ignores(&self, pid: i32, signal: Signal) -> bool;
+    /// Reaps the host's children other than `child`: orphans that were left to it.
+    fn collect_orphans(&mut self, child: i32);
+    /// What hangs on the child.
+    fn descendants(&self, pid: i32) -> Vec<Process>;
+}
+
+/// The system's.
+#[derive(Debug)]
+pub(super) struct System;
+
+impl Processes for System {
+    fn open(&mut self, size: Size) -> io::Result<Pty> {
+        Pty::open(size)
+    }
+
+    fn start(&mut self, pty: &Pty, program: &Program) -> Result<i32, SpawnError> {
+        spawn(pty, program)
+    }
+
+    fn change(&mut self, pid: i32) -> io::Result<Option<ProcessEnd>> {
+        child::change(pid)
+    }
+
+    fn signal(&mut self, pid: i32, signal: Signal, group: bool) -> io::Result<()> {
+        child::signal(pid, signal, group)
+    }
+
+    fn is_stopped(&self, pid: i32) -> bool {
+        Stat::of(pid).is_some_and(|stat| stat.state == b'T')
+    }
+
+    fn ignores(&self, pid: i32, signal: Signal) -> bool {
+        ignores(pid, signal)
+    }
+
+    fn collect_orphans(&mut self, child: i32) {
+        for orphan in own_children() {
+            if orphan != child {
+                let _ = child::collect(orphan);
+            }
+        }
+    }
+
+    fn descendants(&self, pid: i32) -> Vec<Process> {
+        descendants(pid)
+    }
+}

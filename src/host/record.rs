@@ -1,0 +1,195 @@
+//! The journal as the loop sees it: lines are handed to the writer; where they cannot be written they are counted, and the
+//! journal goes on as soon as it can, with a line that says how many are missing.
+
+use std::time::Duration;
+
+use super::Host;
+use super::log;
+use super::writer::{Job, Writer, count};
+use crate::core::journal::Missing;
+use crate::core::supervisor::action::DecisionKind;
+use crate::core::supervisor::event::Event;
+use crate::core::time::Stamp;
+use crate::fs::journal::Journal;
+use crate::io::clock::Clock;
+
+/// How long after it failed the journal is tried again, in ms; then twice as long each time.
+const AGAIN_MS: u64 = 1000;
+/// The longest such pause, in ms.
+const AGAIN_MOST_MS: u64 = 60_000;
+/// How often it is looked at whether the writer has failed, while it has something to do, in ms.
+const LOOK_MS: u64 = 1000;
+
+/// How the journal stands.
+#[derive(Debug, Default)]
+enum Standing {
+    /// There is none.
+    #[default]
+    Off,
+    /// Lines are written. After a failure it is not yet certain that they are: how many were missing then.
+    On { resumed: Option<Missing> },
+    /// Lines are missing since it failed.
+    Missing { missing: Missing, again: Stamp, pause: u64 },
+}
+
+/// The journal, the writer, and what was said of them.
+#[derive(Debug, Default)]
+pub(super) struct Record {
+    writer: Writer,
+    standing: Standing,
+    /// Bytes in the journal's file, those on their way included.
+    bytes: u64,
+    /// It was told that it failed.
+    told: bool,
+    pause: u64,
+}
+
+impl Record {
+    /// Hands over a file's new content.
+    pub fn put_file(&mut self, path: std::path::PathBuf, bytes: Vec<u8>) {
+        self.writer.put(Job::File(path, bytes));
+    }
+
+    /// Waits until everything is on its disk, at most so long.
+    pub fn flush(&mut self, limit: Duration) {
+        self.put_log();
+        self.writer.flush(limit);
+    }
+
+    /// Whether the journal's file was deleted or moved away, as far as can be told now.
+    pub fn has_lost_its_file(&self) -> bool {
+        let settled = matches!(self.standing, Standing::On { .. }) && self.writer.is_idle();
+        settled && self.writer.journal_is_in_place() == Some(false)
+    }
+
+    fn put_log(&mut self) {
+        let lines = log::take();
+        if !lines.is_empty() {
+            self.writer.put(Job::Log(lines));
+        }
+    }
+
+    fn fail(&mut self, now: Stamp, lines: u64, start: bool) {
+        let before = match &self.standing {
+            Standing::On { resumed: Some(missing) } => *missing,
+            _ => Missing { lines: 0, start },
+        };
+        self.pause = if self.pause == 0 { AGAIN_MS } else { (self.pause * 2).min(AGAIN_MOST_MS) };
+        let missing = Missing { lines: before.lines + lines, start: before.start };
+        self.standing = Standing::Missing { missing, again: now.after(self.pause), pause: self.pause };
+    }
+}
+
+impl Host {
+    /// Opens the journal; one of an earlier session by the same name moves aside.
+    pub(super) fn begin_journal(&mut self) -> std::io::Result<()> {
+        match self.open_journal() {
+            Ok(()) => {
+                self.record.standing = Standing::On { resumed: None };
+                let open = self.recorder.open_line(Stamp(0), self.began, env!("CARGO_PKG_VERSION"));
+                self.write_journal(&open);
+                Ok(())
+            }
+            Err(error) => {
+                self.record.fail(self.clock.now(), 0, true);
+                self.record.told = true;
+                Err(error)
+            }
+        }
+    }
+
+    fn open_journal(&mut self) -> std::io::Result<()> {
+        let limits = &self.launch.config.journal;
+        let journal = Journal::begin(&self.claim.dir.join("journal.jsonl"), limits.max_bytes, limits.files)?;
+        self.record.writer.begin(journal);
+        Ok(())
+    }
+
+    /// Begins a new file where the old one was deleted or moved away; what was in that is gone with it. The writer does it behind the
+    /// lines that wait, which are of the old one.
+    pub(super) fn renew_journal(&mut self) {
+        let open = self.recorder.open_line(self.clock.now(), Clock::wall(), env!("CARGO_PKG_VERSION"));
+        self.record.bytes = open.len() as u64;
+        self.record.writer.put(Job::Anew(self.claim.dir.join("journal.jsonl"), open));
+        let what = "The journal was deleted or moved away: a new one has what happens from here on".to_owned();
+        self.events.push_back(Event::Limited { what });
+    }
+
+    pub(super) fn write_journal(&mut self, lines: &str) {
+        let now = self.clock.now();
+        let record = &mut self.record;
+        match &mut record.standing {
+            Standing::Off => return,
+            Standing::Missing { missing, .. } => {
+                missing.lines += count(lines);
+                return;
+            }
+            Standing::On { .. } => {}
+        }
+        if !record.writer.has_room(lines.len()) {
+            record.fail(now, count(lines), false);
+            return self.tell_journal_failed(&"its disk takes nothing");
+        }
+        record.bytes += lines.len() as u64;
+        record.writer.put(Job::Lines(lines.to_owned()));
+        if record.bytes >= self.launch.config.journal.max_bytes {
+            let open = self.recorder.open_line(now, Clock::wall(), env!("CARGO_PKG_VERSION"));
+            self.record.bytes = open.len() as u64;
+            self.record.writer.put(Job::Rotate(open));
+        }
+    }
+
+    fn tell_journal_failed(&mut self, why: &dyn std::fmt::Display) {
+        log::log(format_args!("the journal misses lines from here on: {why}"));
+        if !std::mem::replace(&mut self.record.told, true) {
+            self.events.push_back(Event::Degraded { part: "journal".to_owned() });
+        }
+    }
+
+    /// Looks at what became of what was handed over, and tries a journal again that failed.
+    pub(super) fn tend_journal(&mut self) {
+        let now = self.clock.now();
+        self.record.put_log();
+        if let Some(error) = self.record.writer.take_failure() {
+            self.record.fail(now, 0, false);
+            self.tell_journal_failed(&error);
+        }
+        let record = &mut self.record;
+        match record.standing {
+            Standing::On { resumed: Some(missing) } if record.writer.is_idle() => {
+                record.standing = Standing::On { resumed: None };
+                record.pause = 0;
+                let lines = missing.lines;
+                self.notice(DecisionKind::Degraded, &format!("The journal is written again; {lines} lines of it are missing."));
+            }
+            Standing::Missing { again, .. } if again <= now => self.resume_journal(now),
+            _ => {}
+        }
+    }
+
+    fn resume_journal(&mut self, now: Stamp) {
+        let Standing::Missing { mut missing, again, pause } = std::mem::take(&mut self.record.standing) else { return };
+        let lost = self.record.writer.take_lost();
+        missing.lines += lost;
+        let opened = self.record.writer.is_idle() && (self.record.writer.journal_bytes().is_some() || self.open_journal().is_ok());
+        if !opened {
+            // The disk still holds what it was given, or there is no file yet.
+            let again = if again <= now { now.after(pause) } else { again };
+            self.record.standing = Standing::Missing { missing, again, pause };
+            return;
+        }
+        let open = self.recorder.resume_line(now, Clock::wall(), env!("CARGO_PKG_VERSION"), missing);
+        self.record.bytes = self.record.writer.journal_bytes().unwrap_or(0) + open.len() as u64;
+        self.record.writer.put(Job::Resume(open));
+        self.record.standing = Standing::On { resumed: Some(missing) };
+    }
+
+    /// When the journal is to be looked at although nothing happens.
+    pub(super) fn journal_deadline(&self, now: Stamp) -> Option<Stamp> {
+        match &self.record.standing {
+            Standing::Missing { again, .. } => Some(*again),
+            Standing::On { resumed: Some(_) } => Some(now.after(LOOK_MS)),
+            Standing::On { resumed: None } | Standing::Off => (!self.record.writer.is_idle()).then(|| now.after(LOOK_MS)),
+        }
+    }
+}

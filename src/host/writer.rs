@@ -1,0 +1,321 @@
+//! The writer: one thread that puts the journal, the session's file and `host.log` on the disk, in the order in which they
+//! came. The loop hands over and goes on: a disk that is slow, full or gone costs lines, never the terminal.
+
+use std::collections::VecDeque;
+use std::io;
+use std::path::PathBuf;
+use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
+use std::time::{Duration, Instant};
+
+use super::log;
+use crate::fs::atomic;
+use crate::fs::journal::Journal;
+
+/// Bytes that wait for the disk at most: above it the journal misses lines.
+const MOST: usize = 1 << 20;
+/// How long the thread waits for more before it ends: a session at rest has none.
+const REST: Duration = Duration::from_secs(1);
+
+/// What is to be written.
+#[derive(Debug)]
+pub(super) enum Job {
+    /// Lines of the journal.
+    Lines(String),
+    /// A new file of the journal, which begins with this line.
+    Rotate(String),
+    /// A new journal at this path, which begins with this line: the file of the old one is gone.
+    Anew(PathBuf, String),
+    /// The journal again after it failed, from this line on.
+    Resume(String),
+    /// A file's new content.
+    File(PathBuf, Vec<u8>),
+    /// Lines of `host.log`.
+    Log(String),
+}
+
+impl Job {
+    fn bytes(&self) -> usize {
+        match self {
+            Job::Lines(text) | Job::Rotate(text) | Job::Anew(_, text) | Job::Resume(text) | Job::Log(text) => text.len(),
+            Job::File(_, bytes) => bytes.len(),
+        }
+    }
+
+    /// How many lines of the journal are missing if it is not done.
+    fn lines(&self) -> u64 {
+        match self {
+            Job::Lines(text) | Job::Rotate(text) | Job::Anew(_, text) => count(text),
+            Job::Resume(_) | Job::File(..) | Job::Log(_) => 0,
+        }
+    }
+
+    fn run(&self, journal: Option<&mut Journal>) -> io::Result<()> {
+        let journal = || journal.ok_or_else(|| io::Error::from(io::ErrorKind::NotFound));
+        match self {
+            Job::Lines(text) => journal()?.write(text),
+            Job::Rotate(text) => {
+                let journal = journal()?;
+                journal.rotate()?;
+                journal.write(text)
+            }
+            Job::Anew(path, text) => journal()?.begin_anew(path, text),
+            Job::Resume(text) => journal()?.resume(text),
+            Job::File(path, bytes) => {
+                if let Err(error) = atomic::swap(path, bytes) {
+                    log::write(&format!("hopty: {error}\n"));
+                }
+                Ok(())
+            }
+            Job::Log(text) => {
+                log::write(text);
+                Ok(())
+            }
+        }
+    }
+}
+
+/// Lines of a text.
+pub(super) fn count(text: &str) -> u64 {
+    text.bytes().filter(|byte| *byte == b'\n').count() as u64
+}
+
+#[derive(Debug, Default)]
+struct State {
+    jobs: VecDeque<Job>,
+    /// Bytes of the jobs, the one at hand included.
+    bytes: usize,
+    busy: bool,
+    /// Whether there is a thread.
+    runs: bool,
+    journal: Option<Journal>,
+    /// Why the journal failed; its lines are dropped until it is resumed.
+    failed: Option<io::Error>,
+    is_off: bool,
+    /// Lines that were dropped.
+    lost: u64,
+}
+
+impl State {
+    fn done(&mut self, job: &Job, journal: Option<Journal>, done: io::Result<()>) {
+        self.journal = journal;
+        self.busy = false;
+        self.bytes -= job.bytes();
+        if let Err(error) = done {
+            self.lost += job.lines();
+            self.is_off = true;
+            self.failed = Some(error);
+        }
+    }
+
+    /// Whether this job is left out, because the journal has failed.
+    fn drops(&mut self, job: &Job) -> bool {
+        match job {
+            Job::Resume(_) => self.is_off = false,
+            Job::Lines(_) | Job::Rotate(_) | Job::Anew(..) if self.is_off => {
+                self.lost += job.lines();
+                self.bytes -= job.bytes();
+                return true;
+            }
+            _ => {}
+        }
+        false
+    }
+}
+
+#[derive(Debug, Default)]
+struct Shared {
+    state: Mutex<State>,
+    changed: Condvar,
+}
+
+impl Shared {
+    fn lock(&self) -> MutexGuard<'_, State> {
+        self.state.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Does what there is to do, one after the other, and ends when nothing has come for a while.
+    fn work(&self) {
+        let mut state = self.lock();
+        loop {
+            let Some(job) = state.jobs.pop_front() else {
+                let (waited, rest) = self.changed.wait_timeout(state, REST).unwrap_or_else(PoisonError::into_inner);
+                state = waited;
+                if rest.timed_out() && state.jobs.is_empty() {
+                    state.runs = false;
+                    return;
+                }
+                continue;
+            };
+            if state.drops(&job) {
+                self.changed.notify_all();
+                continue;
+            }
+            state.busy = true;
+            let mut journal = state.journal.take();
+            drop(state);
+            let done = job.run(journal.as_mut());
+            state = self.lock();
+            state.done(&job, journal, done);
+            self.changed.notify_all();
+        }
+    }
+}
+
+/// The thread and what waits for it.
+#[derive(Debug, Default)]
+pub(super) struct Writer {
+    shared: Arc<Shared>,
+}
+
+impl Writer {
+    /// The journal that lines go to.
+    pub fn begin(&mut self, journal: Journal) {
+        self.shared.lock().journal = Some(journal);
+    }
+
+    /// Whether this much more can wait.
+    pub fn has_room(&self, bytes: usize) -> bool {
+        self.shared.lock().bytes + bytes <= MOST
+    }
+
+    /// Hands a job over. Where there can be no thread it is done at once.
+    pub fn put(&mut self, job: Job) {
+        let mut state = self.shared.lock();
+        state.bytes += job.bytes();
+        if let Job::File(path, _) = &job {
+            // Only the last state counts, and it comes behind the lines that led to it.
+            let stale = |waiting: &&Job| matches!(waiting, Job::File(other, _) if other == path);
+            state.bytes -= state.jobs.iter().filter(stale).map(Job::bytes).sum::<usize>();
+            state.jobs.retain(|waiting| !stale(&waiting));
+        }
+        state.jobs.push_back(job);
+        if !state.runs {
+            let shared = Arc::clone(&self.shared);
+            state.runs = std::thread::Builder::new().name("hopty-writer".to_owned()).spawn(move || shared.work()).is_ok();
+        }
+        if state.runs {
+            drop(state);
+            self.shared.changed.notify_all();
+            return;
+        }
+        while let Some(job) = state.jobs.pop_front() {
+            if !state.drops(&job) {
+                let mut journal = state.journal.take();
+                let done = job.run(journal.as_mut());
+                state.done(&job, journal, done);
+            }
+        }
+    }
+
+    /// Why the journal failed, if it has since the last call.
+    pub fn take_failure(&mut self) -> Option<io::Error> {
+        self.shared.lock().failed.take()
+    }
+
+    /// Lines that were dropped since the last call.
+    pub fn take_lost(&mut self) -> u64 {
+        std::mem::take(&mut self.shared.lock().lost)
+    }
+
+    /// Bytes in the journal's file.
+    pub fn journal_bytes(&self) -> Option<u64> {
+        self.shared.lock().journal.as_ref().map(Journal::bytes)
+    }
+
+    /// Whether the journal's file is still at its path; `None` while it is written, and where there is none.
+    pub fn journal_is_in_place(&self) -> Option<bool> {
+        self.shared.lock().journal.as_ref().map(Journal::is_in_place)
+    }
+
+    /// Whether everything is written, or was dropped.
+    pub fn is_idle(&self) -> bool {
+        let state = self.shared.lock();
+        state.jobs.is_empty() && !state.busy
+    }
+
+    /// Waits until everything is written, at most so long.
+    pub fn flush(&self, limit: Duration) -> bool {
+        let until = Instant::now() + limit;
+        let mut state = self.shared.lock();
+        while !state.jobs.is_empty() || state.busy {
+            let left = until.saturating_duration_since(Instant::now());
+            if left.is_zero() {
+                return false;
+            }
+            state = self.shared.changed.wait_timeout(state, left).unwrap_or_else(PoisonError::into_inner).0;
+        }
+        true
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const LONG: Duration = Duration::from_secs(30);
+
+    #[test]
+    fn lines_come_in_order_and_files_after_the_lines_before_them() {
+        let dir = tempfile::tempdir().unwrap();
+        let (path, file) = (dir.path().join("j"), dir.path().join("f"));
+        let mut writer = Writer::default();
+        writer.begin(Journal::begin(&path, 1 << 20, 3).unwrap());
+        for n in 0..100 {
+            writer.put(Job::Lines(format!("{n}\n")));
+            writer.put(Job::File(file.clone(), n.to_string().into_bytes()));
+        }
+        assert!(writer.flush(LONG) && writer.is_idle());
+        let wanted: String = (0..100).map(|n| format!("{n}\n")).collect();
+        assert_eq!((std::fs::read_to_string(&path).unwrap(), std::fs::read(&file).unwrap()), (wanted, b"99".to_vec()));
+        assert_eq!(writer.shared.lock().bytes, 0);
+    }
+
+    /// A disk that hangs: a FIFO that nobody reads, which takes no more than its buffer.
+    #[test]
+    fn a_disk_that_hangs_holds_up_nobody_and_is_bounded() {
+        let dir = tempfile::tempdir().unwrap();
+        let path = dir.path().join("j");
+        nix::unistd::mkfifo(&path, nix::sys::stat::Mode::S_IRWXU).unwrap();
+        let reader = std::fs::File::options().read(true).write(true).open(&path).unwrap();
+        let mut writer = Writer::default();
+        writer.begin(Journal::at(&path).unwrap());
+        let began = Instant::now();
+        let line = format!("{}\n", "x".repeat(9999));
+        let mut put = 0;
+        while writer.has_room(line.len()) {
+            writer.put(Job::Lines(line.clone()));
+            put += 1;
+        }
+        assert!((100..200).contains(&put), "{put}");
+        assert!(!writer.flush(Duration::from_millis(1)) && began.elapsed() < LONG);
+        // What is held is written when the disk goes on.
+        let read = std::thread::spawn(move || {
+            let (mut reader, mut left, mut buf) = (reader, put * line.len(), vec![0; 1 << 16]);
+            while left > 0 {
+                left -= io::Read::read(&mut reader, &mut buf).unwrap();
+            }
+        });
+        assert!(writer.flush(LONG));
+        read.join().unwrap();
+        assert!(writer.take_failure().is_none());
+    }
+
+    #[test]
+    fn a_journal_that_fails_drops_lines_until_it_is_resumed() {
+        let dir = tempfile::tempdir().unwrap();
+        let path = dir.path().join("j");
+        let mut writer = Writer::default();
+        writer.begin(Journal::at("/dev/full".as_ref()).unwrap());
+        writer.put(Job::Lines("a\nb\n".to_owned()));
+        writer.put(Job::Lines("c\n".to_owned()));
+        assert!(writer.flush(LONG) && writer.take_failure().is_some());
+        writer.put(Job::Lines("d\n".to_owned()));
+        assert!(writer.flush(LONG));
+        assert_eq!((writer.take_lost(), writer.take_lost()), (4, 0));
+        writer.begin(Journal::begin(&path, 1 << 20, 3).unwrap());
+        writer.put(Job::Resume("open\n".to_owned()));
+        writer.put(Job::Lines("e\n".to_owned()));
+        assert!(writer.flush(LONG) && writer.take_failure().is_none());
+        assert_eq!(std::fs::read_to_string(&path).unwrap(), "open\ne\n");
+    }
+}

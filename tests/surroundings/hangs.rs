@@ -1,0 +1,97 @@
+//! A disk that hangs: every write to it waits, as on a network file system whose server is gone. A frozen file system does that.
+
+use std::path::{Path, PathBuf};
+use std::process::{Child, Command, Stdio};
+use std::time::{Duration, Instant};
+
+use hopty::standin::script::{Reply, Script};
+
+use super::support::claude::Kind;
+use super::support::skip;
+use super::support::world::World;
+
+/// A file system that can be frozen. Whatever happens, it is not for longer than [`Disk::LONGEST`].
+struct Disk {
+    dir: PathBuf,
+    watchdog: Option<Child>,
+}
+
+impl Disk {
+    const LONGEST: u32 = 40;
+
+    /// `None` where only root may have one, or a program is missing.
+    fn mount(image: &Path, dir: &Path) -> Option<Self> {
+        let run = |program: &str, args: &[&str]| {
+            let done = Command::new(program).args(args).stdin(Stdio::null()).output();
+            done.is_ok_and(|done| done.status.success())
+        };
+        std::fs::create_dir_all(dir).unwrap();
+        std::fs::File::create(image).unwrap().set_len(16 << 20).unwrap();
+        let (image, at) = (image.to_str().unwrap(), dir.to_str().unwrap());
+        let mounted = run("mkfs.ext4", &["-q", image]) && run("mount", &["-o", "loop", image, at]);
+        if !mounted {
+            skip("a disk that hangs needs root, a loop device and mkfs.ext4");
+            return None;
+        }
+        std::fs::set_permissions(dir, std::os::unix::fs::PermissionsExt::from_mode(0o700)).unwrap();
+        Some(Disk { dir: dir.to_owned(), watchdog: None })
+    }
+
+    fn freeze(&mut self) {
+        let line = format!("sleep {}; fsfreeze --unfreeze '{}'", Self::LONGEST, self.dir.display());
+        self.watchdog = Some(Command::new("sh").args(["-c", &line]).stdin(Stdio::null()).stderr(Stdio::null()).spawn().unwrap());
+        assert!(Command::new("fsfreeze").arg("--freeze").arg(&self.dir).status().unwrap().success());
+    }
+
+    fn go_on(&mut self) {
+        if let Some(mut watchdog) = self.watchdog.take() {
+            assert!(Command::new("fsfreeze").arg("--unfreeze").arg(&self.dir).status().unwrap().success());
+            let _ = watchdog.kill();
+            let _ = watchdog.wait();
+        }
+    }
+}
+
+impl Drop for Disk {
+    fn drop(&mut self) {
+        if self.watchdog.is_some() {
+            let _ = Command::new("fsfreeze").arg("--unfreeze").arg(&self.dir).stderr(Stdio::null()).status();
+        }
+        let _ = Command::new("umount").arg("--lazy").arg(&self.dir).status();
+    }
+}
+
+/// Keys, answers and a whole hand-over while the disk of the session's journal, state and log hangs; afterwards all of it is
+/// written.
+#[test]
+fn a_disk_of_sessions_that_hangs_stops_nothing() {
+    let script = Script::each(|request, _| match request.continued_handoff() {
+        Some(id) if request.assistant_messages() == 0 => Reply::text(format!("Continuing from handoff {id}.")).filling(2000),
+        _ => Reply::text(format!("Answer {}.", request.assistant_messages())).filling(if request.contains("fill it") {
+            170_000
+        } else {
+            2000
+        }),
+    });
+    let world = World::new(Kind::StandIn, script).unwrap();
+    let Some(mut disk) = Disk::mount(&world.root.path().join("image"), &world.state_dir()) else { return };
+    let term = world.start(&[]);
+    term.wait_box();
+    let began = Instant::now();
+    disk.freeze();
+    for (prompt, answer) in
+        [("one", "Answer 0."), ("two", "Answer 1."), ("fill it", "Continuing from handoff"), ("three", "Answer 1.")]
+    {
+        term.wait_box();
+        term.submit(prompt);
+        term.wait_text(answer);
+    }
+    assert!(began.elapsed() < Duration::from_secs(u64::from(Disk::LONGEST)), "the watchdog let it go on: {:?}", began.elapsed());
+    let written = world.journal();
+    assert!(!written.contains("restart.requested"), "nothing was to be written");
+    disk.go_on();
+    // Everything that was held is written, in order.
+    world.wait_decision("handoff.consumed", 1);
+    assert_eq!(world.decisions().iter().filter(|decision| decision["kind"] == "degraded").count(), 0, "{}", world.story());
+    world.leave(term);
+}
