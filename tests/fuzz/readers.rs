@@ -122,7 +122,8 @@ fn hook_payloads() {
         let call = hooks::read(&event, &payload, Some(&expected));
         assert!(call.tool_uses.len() <= 1000);
         assert!([&call.hook.mode, &call.hook.error].into_iter().flatten().all(|word| word.chars().count() <= 40));
-        for answer in [HookAnswer::Nothing] {
+        for answer in [HookAnswer::Nothing, HookAnswer::Message { text: random.words() }, HookAnswer::Block { reason: random.words() }]
+        {
             let said = hooks::stdout(call.hook.event, &answer, Some("frame"));
             assert!(said.is_empty() || serde_json::from_str::<Value>(&said).is_ok(), "{said}");
         }

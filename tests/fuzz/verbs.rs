@@ -65,8 +65,11 @@ const INPUTS: [Input; 9] = [
     (".claude/settings.json", sample!("settings.json"), Random::json, &["check", "check --json"]),
 ];
 
+/// Makes another input of a sample.
+type Change = fn(&mut Random, &str) -> Vec<u8>;
+
 /// What is given on standard input.
-const STDIN: [(&str, &str, fn(&mut Random, &str) -> Vec<u8>); 3] = [
+const STDIN: [(&str, &str, Change); 3] = [
     ("hook Stop", sample!("hooks.jsonl"), Random::json_lines),
     ("statusline", sample!("statusline.json"), Random::json),
     ("screen-dump", sample!("handoff.md"), Random::lines),
