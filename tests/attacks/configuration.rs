@@ -63,17 +63,7 @@ fn the_file_of_a_clone_counts_when_claude_trusts_the_clone_and_not_before(kind: 
 
     let mut term = start(&world, &dir);
     term.wait_text("does not count: Claude does not trust this directory");
-    term.wait_text("Yes, I trust this folder");
-    term.send("\x1b[B");
-    term.wait_for("the choice", |screen| screen.lines().iter().any(|line| line.contains("❯") && line.contains("Yes, I trust")));
-    // Claude takes no Enter in a dialog's first second.
-    term.wait_for("the dialog's end", |screen| {
-        let asks = screen.lines().iter().any(|line| line.contains("Yes, I trust this folder"));
-        if asks {
-            term.send("\r");
-        }
-        !asks
-    });
+    term.accept_trust();
     term.wait_box();
     let opened = world.state_dir().join("sessions/clone/journal.jsonl");
     let opened = std::fs::read_to_string(opened).unwrap().lines().next().unwrap().to_owned();

@@ -8,7 +8,7 @@ use super::random::{Random, assert_plain, fuzz_some};
 use super::sample;
 
 /// Where a file lies below the home, its sample, how it is changed, and the verbs that read it.
-type Input = (&'static str, &'static str, fn(&mut Random, &str) -> Vec<u8>, &'static [&'static str]);
+type Input = (&'static str, &'static str, Change, &'static [&'static str]);
 
 const SESSION: &str = ".local/state/hopty/sessions/proj";
 

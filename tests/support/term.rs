@@ -128,6 +128,28 @@ impl Term {
         self.wait_for("the prompt box", |screen| screen.lines().iter().any(|line| line.starts_with("❯\u{a0}")));
     }
 
+    /// Answers Claude's trust question with yes, as a person does who looks before each key: Claude draws the question anew in its
+    /// first second, takes no Enter then, and forgets what was chosen.
+    pub fn accept_trust(&self) {
+        const QUESTION: &str = "Yes, I trust this folder";
+        self.wait_text(QUESTION);
+        let (mut before, mut since) = (Vec::new(), Instant::now());
+        self.wait_for("the end of the trust question", |screen| {
+            let lines = screen.lines();
+            if !lines.iter().any(|line| line.contains(QUESTION)) {
+                return true;
+            }
+            if lines != before {
+                (before, since) = (lines, Instant::now());
+            } else if since.elapsed() > Duration::from_millis(1200) {
+                let yes = lines.iter().any(|line| line.contains('❯') && line.contains(QUESTION));
+                self.send(if yes { "\r" } else { "\x1b[B" });
+                since = Instant::now();
+            }
+            false
+        });
+    }
+
     /// Waits for the end of the program and gives its exit code, 128 + n for a signal.
     pub fn wait_exit(&mut self) -> i32 {
         let Some(status) = wait::end_of(&mut self.child, LIMIT) else {

@@ -213,9 +213,7 @@ pub fn answers(term: &Term) {
         screen.lines().iter().any(|line| line.starts_with("❯\u{a0}") || line.contains("Yes, I trust this folder"))
     });
     if term.lines().iter().any(|line| line.contains("Yes, I trust this folder")) {
-        term.send("\x1b[B");
-        term.wait_text("❯ Yes, I trust this folder");
-        term.send("\r");
+        term.accept_trust();
     }
     term.wait_box();
     term.submit("hi");
