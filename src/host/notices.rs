@@ -73,6 +73,10 @@ impl Notices {
 impl Host {
     /// Tells everybody who is attached, and remembers it for who asks.
     pub(super) fn notice(&mut self, about: DecisionKind, text: &str) {
+        if self.expects_first_client() && self.watchers() == 0 {
+            // The terminal that started the session has not come yet.
+            return self.notices.miss(self.clock.now(), text);
+        }
         self.notices.keep(self.clock.now(), text);
         let payload = json!({"kind": about, "text": text}).to_string();
         let frame = Frame::new(tag::NOTICE, payload.as_bytes()).encode();

@@ -129,21 +129,23 @@ fn a_session_is_not_moved_to_a_directory_that_claude_does_not_trust() {
     std::fs::create_dir(&strange).unwrap();
     let trusted = second_project(&world, "trusted");
     let term = talk(&world, &world.project);
-    let conversation = world.status()["conversation"].as_str().unwrap().to_owned();
     for (n, (dir, why)) in [(&strange, "Claude does not trust"), (&gone, "no directory of that name")].into_iter().enumerate() {
-        let path = signal(&world, &format!("{conversation}:{}\n", dir.display()));
-        wait_ignored(&world, &world.project, n + 1, why);
-        assert!(path.exists(), "a signal that is not obeyed stays");
+        let conversation = world.status()["conversation"].as_str().unwrap().to_owned();
+        signal(&world, &format!("{conversation}:{}\n", dir.display()));
+        world.wait_decision("handoff.consumed", n + 1);
+        let asked = world.wait_decision("restart.requested", n + 1);
+        assert!(asked["sentence"].as_str().unwrap().contains(why), "{asked}");
+        world.wait_state("idle");
+        assert_eq!(world.status()["dir"].as_str().map(PathBuf::from), Some(world.project.clone()));
     }
-    assert!(!has(&world, &world.project, "restart.requested"));
-    assert_eq!(world.status()["run"], 1);
 
+    let conversation = world.status()["conversation"].as_str().unwrap().to_owned();
     signal(&world, &format!("{conversation}:{}\n", trusted.display()));
-    world.wait_decision("handoff.consumed", 1);
+    world.wait_decision("handoff.consumed", 3);
     assert_eq!(world.status()["dir"].as_str().map(PathBuf::from), Some(trusted));
     let term = leave(&world, &world.project, term);
     // What could not be said on Claude's screen is said under it.
-    term.wait_text("no restart: Claude does not trust it");
-    term.wait_text("no restart: there is no directory of that name");
+    term.wait_text("stays in its own: Claude does not trust it");
+    term.wait_text("stays in its own: there is no directory of that name");
     world.assert_replays();
 }

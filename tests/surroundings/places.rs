@@ -130,7 +130,7 @@ const ROWS: &[Row] = &[
         Says::Private("No space left on device"),
     ),
     row("the file-size limit is 0", "ulimit -f 0", Says::Alone("File too large")),
-    row("the file-size limit is 512 bytes", "ulimit -f 1", Says::Alone("File too large")),
+    row("the file-size limit is 512 bytes", "ulimit -f 1", Says::Words("The journal failed")),
     by_root("no /proc", "mount -t tmpfs none /proc", Says::Nothing),
     by_root(
         "no /proc, and a long path",

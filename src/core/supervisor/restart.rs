@@ -58,12 +58,13 @@ impl Supervisor {
             self.decide(out, DecisionKind::RestartIgnored, sentence, &[self.event_seq], |d| d.by = Some(RestartBy::Signal));
             return;
         }
-        if let (RestartFile::Named { dir: Some(dir), .. }, Some(why)) = (file, seen.dir.and_then(NamedDir::refusal)) {
-            // It means this session, so people are told: to start anywhere else is not what was asked for.
-            let text = format!("A restart signal asks for directory {dir}; no restart: {why}.");
-            self.tell(out, DecisionKind::RestartIgnored, text, &[self.event_seq], |d| d.by = Some(RestartBy::Signal));
-            return;
-        }
+        // It means this session: it hands over, but where it is.
+        let elsewhere = match (file, seen.dir.and_then(NamedDir::refusal)) {
+            (RestartFile::Named { dir: Some(dir), .. }, Some(why)) => {
+                Some(format!("A restart signal asks for directory {dir}; the session stays in its own: {why}."))
+            }
+            _ => None,
+        };
         let dir = match file {
             // Where it runs already, by whatever name.
             _ if seen.dir == Some(NamedDir::Own) => None,
@@ -72,6 +73,9 @@ impl Supervisor {
             _ => None,
         };
         out.push(Action::ConsumeSignal { file: file.place() });
+        if let Some(text) = &elsewhere {
+            out.push(Action::Notice { about: DecisionKind::RestartRequested, text: text.clone() });
+        }
         if let Phase::Waiting { request } = &mut self.phase {
             request.explicit = true;
             request.handoff = true;
@@ -84,6 +88,7 @@ impl Supervisor {
             }
             _ => "A restart signal names this conversation; a hand-over was requested.".to_owned(),
         };
+        let sentence = elsewhere.map_or(sentence.clone(), |text| format!("{sentence} {text}"));
         let request = Request { explicit: true, dir, ..self.new_request(now, RestartBy::Signal) };
         self.wait(now, request, sentence, self.event_seq, out);
         self.try_safe_point(now, out);

@@ -20,12 +20,16 @@ fn seen(file: RestartFile, dir: NamedDir) -> Event {
 }
 
 #[test]
-fn a_directory_that_may_not_be_taken_is_not_and_people_are_told() {
+fn where_a_directory_may_not_be_taken_it_hands_over_in_its_own_and_people_are_told() {
     for dir in [NamedDir::Untrusted, NamedDir::Foreign, NamedDir::Missing] {
         let mut s = Session::idle(claude());
-        s.expect(seen(named(1), dir), "restart.ignored, notice");
+        let words = s.feed(seen(named(1), dir));
+        assert!(words.starts_with("consume signal, notice, restart.requested"), "{words}");
         assert!(s.sentences().contains(dir.refusal().unwrap()), "{}", s.sentences());
-        assert_eq!(s.phase(), "running");
+        s.settings();
+        s.saved(1);
+        s.end(TERM_CODE);
+        assert!(s.last.iter().any(|a| matches!(a, Action::Spawn { dir: None, .. })), "{dir:?}");
     }
     let mut s = Session::idle(claude());
     s.feed(seen(named(1), NamedDir::Own));
