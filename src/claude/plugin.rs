@@ -1,14 +1,15 @@
 //! The plugin directory that hopty gives to one launch (`--plugin-dir`): hooks only. From 2.1.197 on an event that this
 //! Claude does not know opens no dialog there, unlike in a settings file; 2.0.76 drops all hooks of the plugin (measured).
 
-use std::io;
-use std::os::unix::fs::{DirBuilderExt, OpenOptionsExt};
+use std::io::{self, Write};
+use std::os::unix::fs::{DirBuilderExt, MetadataExt, OpenOptionsExt};
 use std::path::{Path, PathBuf};
 
 use serde_json::{Map, Value, json};
 
 use crate::core::claude::offers::HookSet;
 use crate::core::config::{Hooks, Span};
+use crate::safe_file::{self, FileRule};
 
 /// The plugin's name. Of two plugins of one name Claude loads only the first (measured), so it is one that nobody else has.
 pub const NAME: &str = "hopty-hooks";
@@ -90,22 +91,47 @@ pub fn hooks_json(binary: &Path, set: HookSet, ack: Span) -> Value {
     json!({"description": "hopty follows this session", "hooks": hooks})
 }
 
-/// Writes the directory below `session_dir` afresh and gives its path. Whatever stands there is removed first, a symbolic link
-/// without what it leads to.
+/// Makes the directory below `session_dir` and gives its path. One that is just as it should be stays; whatever else stands there is
+/// removed first, a symbolic link without what it leads to.
 ///
 /// # Errors
 /// When a file cannot be written, or the old directory cannot be removed.
 pub fn write(session_dir: &Path, binary: &Path, set: HookSet, ack: Span) -> io::Result<PathBuf> {
     let root = session_dir.join("plugin");
-    remove(&root)?;
-    let dir = |path: &Path| std::fs::DirBuilder::new().mode(0o700).create(path);
-    dir(&root)?;
-    dir(&root.join(".claude-plugin"))?;
-    dir(&root.join("hooks"))?;
     let manifest = json!({"name": NAME, "version": env!("CARGO_PKG_VERSION"), "description": "hopty follows this session"});
-    put(&root.join(".claude-plugin/plugin.json"), &manifest)?;
-    put(&root.join("hooks/hooks.json"), &hooks_json(binary, set, ack))?;
+    let files = [(".claude-plugin", "plugin.json", manifest), ("hooks", "hooks.json", hooks_json(binary, set, ack))];
+    let files = files.map(|(dir, file, value)| (root.join(dir), file, format!("{value:#}\n")));
+    let kept = holds_only(&root, &[".claude-plugin", "hooks"])
+        && files.iter().all(|(dir, file, text)| holds_only(dir, &[file]) && holds(&dir.join(file), text));
+    if kept {
+        return Ok(root);
+    }
+    remove(&root)?;
+    let make = |path: &Path| std::fs::DirBuilder::new().mode(0o700).create(path);
+    make(&root)?;
+    for (dir, file, text) in files {
+        make(&dir)?;
+        std::fs::File::options().write(true).create_new(true).mode(0o600).open(dir.join(file))?.write_all(text.as_bytes())?;
+    }
     Ok(root)
+}
+
+/// Whether a directory of this user alone has these entries and no other, by their names in order.
+fn holds_only(dir: &Path, names: &[&str]) -> bool {
+    let own = std::fs::symlink_metadata(dir)
+        .is_ok_and(|meta| meta.is_dir() && meta.uid() == nix::unistd::geteuid().as_raw() && meta.mode() & 0o7777 == 0o700);
+    let Ok(entries) = std::fs::read_dir(dir) else { return false };
+    let mut found: Vec<_> = entries.take(names.len() + 1).flatten().map(|entry| entry.file_name()).collect();
+    found.sort();
+    own && found == names
+}
+
+/// Whether a file of this user alone has this content.
+#[must_use]
+pub fn holds(path: &Path, text: &str) -> bool {
+    let own = |meta: &std::fs::Metadata| meta.mode() & 0o7777 == 0o600 && meta.nlink() == 1;
+    std::fs::symlink_metadata(path).is_ok_and(|meta| own(&meta))
+        && matches!(safe_file::read(path, FileRule::own(text.len() as u64)), Ok(Some(found)) if found == text.as_bytes())
 }
 
 /// Removes a file or a directory with all that is in it, and no more: nothing is followed.
@@ -119,12 +145,6 @@ pub fn remove(path: &Path) -> io::Result<()> {
         Ok(meta) if meta.is_dir() => std::fs::remove_dir_all(path),
         Ok(_) => std::fs::remove_file(path),
     }
-}
-
-fn put(path: &Path, value: &Value) -> io::Result<()> {
-    use std::io::Write;
-    let mut file = std::fs::File::options().write(true).create_new(true).mode(0o600).open(path)?;
-    writeln!(file, "{value:#}")
 }
 
 #[cfg(test)]

@@ -3,13 +3,11 @@
 use std::ffi::OsString;
 
 use super::Host;
-use super::log::log;
 use crate::core::claude::args::{NextRun, for_launch, for_next_run, for_resume, with_settings};
 use crate::core::claude::environment::{Additions, of_child};
 use crate::core::ids::ConversationId;
 use crate::core::supervisor::Agent;
 use crate::core::supervisor::phase::StartKind;
-use crate::fs::tasks;
 
 impl Host {
     /// The arguments and the environment of the run that is started now.
@@ -19,9 +17,6 @@ impl Host {
         start: StartKind,
         conversation: Option<&ConversationId>,
     ) -> (Vec<OsString>, Vec<(OsString, OsString)>) {
-        if let (StartKind::Fresh, Some(next)) = (start, conversation) {
-            self.carry_tasks(next);
-        }
         let args = self.arguments(start, conversation);
         self.log_command(&args);
         (args, self.environment(number))
@@ -31,7 +26,7 @@ impl Host {
     fn arguments(&self, start: StartKind, conversation: Option<&ConversationId>) -> Vec<OsString> {
         let Some(id) = conversation.filter(|_| self.launch.agent == Agent::Claude) else {
             if self.launch.agent == Agent::Claude
-                && let Some(plugin) = &self.plugin
+                && let Some(plugin) = &self.launching.given.plugin
             {
                 let mut words = vec![format!("--plugin-dir={}", plugin.display())];
                 words.extend(self.args.iter().map(|a| a.to_string_lossy().into_owned()));
@@ -40,14 +35,14 @@ impl Host {
             return self.args.clone();
         };
         let words: Vec<String> = self.args.iter().map(|a| a.to_string_lossy().into_owned()).collect();
-        let plugin = self.plugin.as_ref().map(|p| p.display().to_string());
+        let plugin = self.launching.given.plugin.as_ref().map(|p| p.display().to_string());
         let next = NextRun {
             session_id: id.clone(),
             model: self.watching.model.started().map(str::to_owned),
             switched: self.watching.switched().map(str::to_owned),
             permission_mode: self.recorder.supervisor.permission_mode(),
             plugin_dir: plugin.clone(),
-            settings: self.settings.clone(),
+            settings: self.launching.given.settings.clone(),
         };
         let made = match start {
             StartKind::First => self.with_settings(for_launch(&words, plugin.as_deref(), id)),
@@ -57,18 +52,8 @@ impl Host {
         made.into_iter().map(OsString::from).collect()
     }
 
-    /// A hand-over takes Claude's tasks along: the next conversation begins with a copy of the list.
-    fn carry_tasks(&self, next: &ConversationId) {
-        let before = self.watching.following.as_ref().map(|following| &following.conversation);
-        if let Some(before) = before.filter(|_| self.launch.agent == Agent::Claude)
-            && let Err(error) = tasks::carry(&self.paths, before, next)
-        {
-            log(format_args!("the list of tasks is not copied: {error}"));
-        }
-    }
-
     fn with_settings(&self, args: Vec<String>) -> Vec<String> {
-        self.settings.as_ref().map_or(args.clone(), |settings| with_settings(&args, settings))
+        self.launching.given.settings.as_ref().map_or(args.clone(), |settings| with_settings(&args, settings))
     }
 
     /// The terminal that a run is started for: its `TERM`.

@@ -1,5 +1,7 @@
 //! The draft in the prompt box: saved before a run ends, and kept in a file where no run gets it.
 
+use std::time::Duration;
+
 use super::Host;
 use super::keys::paste;
 use crate::core::claude::view::BoxMode;
@@ -8,6 +10,10 @@ use crate::core::supervisor::Agent;
 use crate::core::supervisor::phase::{Cause, Phase, StartKind};
 use crate::core::supervisor::shown::PromptBox;
 use crate::fs::atomic;
+use crate::io::worker::within;
+
+/// How long the file of an unsent draft may take at the end of a session.
+const WRITE_LIMIT: Duration = Duration::from_secs(1);
 
 impl Host {
     /// Before the old run ends: what stands in its prompt box, as bytes that make the same again.
@@ -50,7 +56,8 @@ impl Host {
             return None;
         }
         let path = self.claim.dir.join("unsent.txt");
-        atomic::write(&path, text.as_bytes()).ok()?;
+        let file = path.clone();
+        within(WRITE_LIMIT, move || atomic::write(&file, text.as_bytes()).ok()).flatten()?;
         Some(format!("What you had typed and not sent is in {}.", path.display()))
     }
 

@@ -10,12 +10,10 @@ use crate::core::supervisor::phase::Cause;
 use crate::core::time::Stamp;
 use crate::io::memory;
 use crate::io::poll::{Interest, PollSet, Ready as Readiness};
+use crate::io::worker::Worker;
 
 /// How long the host stays to hand out the last bytes after the session is over, in ms.
 const FAREWELL_MS: u64 = 2000;
-
-/// How often it is looked whether what a run left has ended, in ms, while the next one waits for it.
-const CLEAR_LOOK_MS: u64 = 5;
 
 /// A wait that is worth tidying up for, in ms.
 const LONG_MS: u64 = 1000;
@@ -46,7 +44,7 @@ impl Host {
         let owed = self.owes_bytes() && self.exit.is_none_or(|exit| exit.cause != Cause::Stopped);
         // What is left of a run gets its time between SIGTERM and SIGKILL.
         let reaped = self.run.as_ref().is_none_or(|run| !run.has_leftovers());
-        (quiet && fetched && reaped && !self.worker.is_busy() && !self.copier.is_busy()) || (now >= until && !owed)
+        (quiet && fetched && reaped && !self.workers().into_iter().any(Worker::is_busy)) || (now >= until && !owed)
     }
 
     /// One turn of the loop: wait, then take what is ready. Gives whether anything was.
@@ -66,7 +64,7 @@ impl Host {
                 if self.accept_at.is_none_or(|at| at <= now) {
                     set.add(Token::Listener, self.listener.as_fd(), Interest::Read);
                 }
-                for fd in [self.worker.fd(), self.copier.fd()].into_iter().flatten() {
+                for fd in self.workers().into_iter().filter_map(Worker::fd) {
                     set.add(Token::Worker, fd, Interest::Read);
                 }
                 if let Some(fd) = self.watching.watcher.fd() {
@@ -133,7 +131,7 @@ impl Host {
 
     /// All that is due by time, by name. What is due and stays due keeps the loop busy for ever, so each is handled in
     /// `housekeeping` or in `settle`; debug builds and the laws hold that.
-    pub(super) fn deadlines(&self, now: Stamp) -> [(&'static str, Option<Stamp>); 20] {
+    pub(super) fn deadlines(&self, now: Stamp) -> [(&'static str, Option<Stamp>); 21] {
         let more = if self.watching.has_more() { Some(now) } else { None };
         let typing_waits = self.typing_waits();
         [
@@ -155,7 +153,8 @@ impl Host {
             ("session file", self.session_file_at),
             ("journal", self.journal_deadline(now)),
             ("accept", self.accept_at.filter(|at| *at > now)),
-            ("next run", self.next_run.as_ref().map(|_| now.after(CLEAR_LOOK_MS))),
+            ("next run", self.launch_deadline(now)),
+            ("check", self.check_deadline()),
             ("transcript", more),
         ]
     }
@@ -225,7 +224,8 @@ impl Host {
         self.finish_run();
         self.pump_typing();
         self.end_leftovers();
-        self.spawn_when_clear();
+        self.go_on_launching();
+        self.give_up_check();
         self.give_up_records();
         self.expire_connections();
         self.type_behind();

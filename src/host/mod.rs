@@ -56,6 +56,7 @@ mod follower;
 mod guard;
 mod keys;
 mod lacks;
+mod launching;
 #[cfg(test)]
 mod laws;
 mod limits;
@@ -121,7 +122,7 @@ use crate::fs::registry;
 use crate::fs::session::{self, Claim};
 use crate::io::clock::Clock;
 use crate::io::signals::Signals;
-use crate::io::worker::Worker;
+use crate::io::worker::{Worker, within};
 use connection::Connection;
 use keys::Kept;
 use log::log;
@@ -161,6 +162,10 @@ pub struct Host {
     worker: Worker<Done>,
     /// What may take as long as it likes, so that nothing else waits behind it.
     copier: Worker<Done>,
+    /// Reads what Claude and the project have on their disks.
+    observer: Worker<Done>,
+    /// Writes what a launch is given.
+    launch_writer: Worker<Done>,
     recorder: Recorder,
     record: record::Record,
     events: VecDeque<Event>,
@@ -201,12 +206,9 @@ pub struct Host {
     unsent: Option<String>,
     /// The handoff that this conversation went on from.
     predecessor: Option<HandoffId>,
-    /// What this launch was given: the plugin with hopty's hooks, and its `--settings`, the person's own and hopty's status line.
-    plugin: Option<PathBuf>,
-    settings: Option<String>,
     accepted: start_code::Accepted,
-    /// The run that is to start when what the old one left has ended.
-    next_run: Option<start_code::NextRun>,
+    check: Option<start_code::Check>,
+    launching: launching::Launching,
     full_screen: Option<bool>,
     why: String,
     /// Why the last restart was wanted: what its handoff gives as its reason.
@@ -288,6 +290,8 @@ impl Host {
             processes: Box::new(System),
             worker: Worker::new("hopty-worker"),
             copier: Worker::new(save::COPIER),
+            observer: Worker::new(save::OBSERVER),
+            launch_writer: Worker::new(save::LAUNCH_WRITER),
             recorder: Recorder::new(policy),
             record: record::Record::default(),
             events: VecDeque::new(),
@@ -316,10 +320,9 @@ impl Host {
             requeue: Vec::new(),
             unsent: None,
             predecessor: None,
-            plugin: None,
-            settings: None,
             accepted: start_code::Accepted::default(),
-            next_run: None,
+            check: None,
+            launching: launching::Launching::default(),
             full_screen: None,
             why: String::new(),
             wish: String::new(),
@@ -423,19 +426,18 @@ impl Host {
         if let Some(run) = self.run.take() {
             run.abandon();
         }
-        if let Some(plugin) = &self.plugin {
-            let _ = std::fs::remove_dir_all(plugin);
-        }
-        if let Some(settings) = &self.settings {
-            let _ = std::fs::remove_file(settings);
-        }
-        let _ = std::fs::remove_file(&self.socket);
+        let (given, socket) = (std::mem::take(&mut self.launching.given), self.socket.clone());
+        within(LAST_WRITES, move || {
+            given.remove();
+            let _ = std::fs::remove_file(socket);
+        });
         self.claim.give_back();
         self.connections.clear();
-        match self.private.take() {
+        let (private, paths, days) = (self.private.take(), self.paths.clone(), self.launch.config.journal.keep_ended_days);
+        within(LAST_WRITES, move || match private {
             Some(private) => drop(private),
-            None => session::sweep(&self.paths, self.launch.config.journal.keep_ended_days),
-        }
+            None => session::sweep(&paths, days),
+        });
     }
 
     fn phase(&self) -> &Phase {

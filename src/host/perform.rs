@@ -3,7 +3,7 @@
 use serde_json::json;
 
 use super::keys::paste;
-use super::start_code::NextRun;
+use super::launching::NextRun;
 use super::{Host, LAST_WRITES, report};
 use crate::core::claude::tasks::Tasks;
 use crate::core::claude::view::Press;

@@ -3,8 +3,6 @@
 use serde_json::{Value, json};
 
 use super::Host;
-use super::log::log;
-use crate::fs::atomic;
 use crate::ipc::message::{Code, Failure, MAX_LINE, error_line, ok_line};
 use crate::screen::Screen;
 
@@ -53,9 +51,10 @@ impl Host {
     pub(super) fn keep_last_screen(&mut self, seen: bool) {
         let path = self.paths.last_screen(&self.claim.name);
         if seen {
-            let _ = std::fs::remove_file(path);
-        } else if let Err(e) = atomic::swap(&path, self.picture(0).to_string().as_bytes()) {
-            log(e);
+            self.record.remove_file(path);
+        } else {
+            let picture = self.picture(0).to_string().into_bytes();
+            self.record.put_file(path, picture);
         }
     }
 }

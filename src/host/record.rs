@@ -50,6 +50,11 @@ impl Record {
         self.writer.put(Job::File(path, bytes));
     }
 
+    /// Has a file removed, where it is there.
+    pub fn remove_file(&mut self, path: std::path::PathBuf) {
+        self.writer.put(Job::Remove(path));
+    }
+
     /// Waits until everything is on its disk, at most so long.
     pub fn flush(&mut self, limit: Duration) {
         self.put_log();

@@ -118,6 +118,10 @@ impl Host {
     /// Makes the session's directory again where it is gone, so that every verb finds the session: the lock, the session's file, the
     /// log, and a journal that goes on from here. Where another session took the name meanwhile, this one gets a number.
     pub(super) fn restore_session_dir(&mut self) {
+        if self.claim.dir.is_symlink() {
+            // Made by somebody who moved the directory away: it is not followed.
+            let _ = std::fs::remove_file(&self.claim.dir);
+        }
         if self.has_session_dir() {
             return;
         }

@@ -8,6 +8,7 @@ use serde_json::{Value, json};
 use super::Host;
 use super::picture::Above;
 use super::save::Words;
+use super::start_code::{Found, UNREADABLE};
 use crate::core::claude::hooks;
 use crate::core::handoff::text::cut_bytes;
 use crate::core::ids::HandoffId;
@@ -266,11 +267,15 @@ impl Host {
     }
 
     /// The record for a call of PreCompact is saved, or is not: now the call is looked at.
-    pub(super) fn record_settled(&mut self, id: u64, saved: Result<HandoffId, String>) {
+    pub(super) fn record_settled(&mut self, id: u64, saved: Result<HandoffId, String>, found: Option<&Found>) {
         let Some(call) = self.hooks.get_mut(&id).filter(|call| call.saves.is_some()) else { return };
         call.saves = None;
         let mut hook = call.call.hook.clone();
-        let changed = if hook.auto { self.changed_for_next_run() } else { Vec::new() };
+        let changed = match found {
+            _ if !hook.auto => Vec::new(),
+            Some(found) => self.start_code_changes(found),
+            None => vec![UNREADABLE.to_owned()],
+        };
         let unable = match &saved {
             Err(why) => Some(format!("no record can be saved: {why}")),
             Ok(_) if !changed.is_empty() => Some(format!("what runs code changed since launch: {}", changed.join(", "))),
@@ -289,7 +294,7 @@ impl Host {
         let now = self.clock.now();
         let late: Vec<u64> = self.hooks.iter().filter(|(_, call)| call.saves.is_some_and(|at| at <= now)).map(|(id, _)| *id).collect();
         for id in late {
-            self.record_settled(id, Err("it took too long".to_owned()));
+            self.record_settled(id, Err("it took too long".to_owned()), None);
         }
     }
 

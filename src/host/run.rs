@@ -1,11 +1,9 @@
 //! One life of the child: its pseudo-terminal, the screen that listens beside it, and its end.
 
-use std::path::PathBuf;
-
 use super::lacks::{self, Kind};
+use super::launching::NextRun;
 use super::model::Model;
 use super::seen::Seen;
-use super::start_code::NextRun;
 use super::terminals::Via;
 use super::unread::Unread;
 use super::{Host, repaint};
@@ -17,7 +15,6 @@ use crate::core::supervisor::phase::{Phase, StartKind, StopFor};
 use crate::core::supervisor::shown::ScreenFacts;
 use crate::core::terminal::Size;
 use crate::core::time::Stamp;
-use crate::fs::registry;
 use crate::io::fd::read_some;
 use crate::io::memory;
 use crate::io::outbuf::OutBuf;
@@ -115,20 +112,10 @@ impl Run {
 
 impl Host {
     pub(super) fn spawn_now(&mut self, next: NextRun) {
-        let NextRun { number, start, conversation, dir } = next;
+        let NextRun { number, start, conversation, .. } = next;
         let conversation = conversation.as_ref();
         let size = self.run.as_ref().map_or(self.launch.size, |run| run.size);
-        if let Some(dir) = dir.map(PathBuf::from).filter(|dir| dir.is_dir()) {
-            self.dir = dir;
-            if let Ok(channel) = registry::channel_of(&self.paths.claude, &self.dir) {
-                self.channel = channel;
-            }
-        }
         self.watching.moved_to = None;
-        self.write_launch_files();
-        if !self.may_start(number) {
-            return;
-        }
         let mut old = self.run.take();
         // It is the same terminal, and the old run has been undone.
         let former = old.as_mut().and_then(|old| old.model.look_so_far(|screen| screen.former().clone())).unwrap_or_default();

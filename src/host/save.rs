@@ -1,13 +1,16 @@
 //! The workers' jobs: handoffs, their transcripts, and the small files for scripts. The loop waits for none of them, and a
 //! hand-over never for the copy of an earlier one's transcript.
 
+use std::io;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::path::{Path, PathBuf};
 
 use super::Host;
 use super::drift;
+use super::launching::{LaunchFiles, Site};
 use super::log::log;
 use super::start::Ready;
+use super::start_code::Found;
 use super::watching::persons;
 use crate::core::claude::code::CodeDigest;
 use crate::core::config::GitPolicy;
@@ -25,6 +28,7 @@ use crate::core::ids::{Channel, ConversationId, HandoffId};
 use crate::core::signal::current_session;
 use crate::core::supervisor::action::RestartBy;
 use crate::core::supervisor::event::Event;
+use crate::core::time::Stamp;
 use crate::fs::paths::Paths;
 use crate::fs::store::{Keeping, Loaded, Store};
 use crate::fs::{atomic, registry};
@@ -35,6 +39,10 @@ use crate::io::worker::Worker;
 
 /// The name of the thread that copies transcripts.
 pub(super) const COPIER: &str = "hopty-copier";
+/// Of the one that reads for the loop.
+pub(super) const OBSERVER: &str = "hopty-observer";
+/// Of the one that writes what a launch is given.
+pub(super) const LAUNCH_WRITER: &str = "hopty-launch";
 
 /// A handoff on its way into a conversation.
 #[derive(Clone, Debug)]
@@ -97,7 +105,7 @@ pub(super) enum Done {
     /// It is not.
     NotSaved(String),
     /// The record for this call of PreCompact is saved, or why it is not.
-    Recorded(u64, Result<HandoffId, String>),
+    Recorded(u64, Result<HandoffId, String>, Option<Found>),
     /// Something that nobody waits for failed.
     Failed(String),
     /// What of a job could not be done and only costs itself, in sentences.
@@ -106,14 +114,26 @@ pub(super) enum Done {
     Copied(PathBuf, Option<String>),
     /// What runs code in the directories that Claude trusted when the session began.
     Known(Vec<(PathBuf, CodeDigest)>),
+    /// What a person accepted at that time.
+    Accepted(Stamp, Vec<Found>),
+    /// What a check was to look at.
+    Checked(u64, Found),
+    /// Where this run starts, and what with.
+    Site(u32, Box<Site>),
+    /// What this run is given was written.
+    Written(u32, io::Result<LaunchFiles>),
     /// Something that nobody waits for is done.
     Quiet,
 }
 
 impl Host {
     pub(super) fn take_done(&mut self) {
-        for done in self.worker.take().into_iter().chain(self.copier.take()) {
+        for done in self.workers_mut().into_iter().flat_map(Worker::take).collect::<Vec<_>>() {
             match done {
+                Done::Accepted(at, found) => self.accepted(at, found),
+                Done::Checked(number, found) => self.checked(number, &found),
+                Done::Site(run, site) => self.site_read(run, *site),
+                Done::Written(run, given) => self.written(run, given),
                 Done::Saved(frame, notices) => {
                     self.events.extend(notices.into_iter().map(|what| Event::Limited { what }));
                     self.events.push_back(Event::Saved { handoff: frame.id.clone(), mark: frame.mark });
@@ -122,7 +142,7 @@ impl Host {
                     self.write_views();
                 }
                 Done::NotSaved(error) => self.events.push_back(Event::SaveFailed { error }),
-                Done::Recorded(hook, saved) => self.record_settled(hook, saved),
+                Done::Recorded(hook, saved, found) => self.record_settled(hook, saved, found.as_ref()),
                 Done::Failed(error) => log(error),
                 Done::Limited(failed) => self.events.extend(failed.into_iter().map(|what| Event::Limited { what })),
                 Done::Copied(copy, failed) => self.backed_up(&copy, failed),
@@ -130,9 +150,24 @@ impl Host {
                 Done::Quiet => {}
             }
         }
-        if self.copier.fd().is_some() && !self.copier.is_busy() {
-            // It is needed once a hand-over: no thread waits for the next one.
-            self.copier = Worker::new(COPIER);
+        // They are needed once a hand-over: no thread waits for the next one.
+        for worker in [&mut self.copier, &mut self.launch_writer] {
+            worker.rest();
+        }
+    }
+
+    pub(super) fn workers(&self) -> [&Worker<Done>; 4] {
+        [&self.worker, &self.copier, &self.observer, &self.launch_writer]
+    }
+
+    pub(super) fn workers_mut(&mut self) -> [&mut Worker<Done>; 4] {
+        [&mut self.worker, &mut self.copier, &mut self.observer, &mut self.launch_writer]
+    }
+
+    /// Has something read. What it cannot be asked is never answered: whoever waits for it has a deadline.
+    pub(super) fn observe(&mut self, job: impl FnOnce() -> Done + Send + 'static) {
+        if let Err(e) = self.observer.submit(job) {
+            log(format_args!("the observer cannot be started: {e}"));
         }
     }
 
@@ -188,20 +223,24 @@ impl Host {
     /// Saves a record of what a compaction is about to shorten. It waits in the store for who looks for it; nobody is to go on from it.
     pub(super) fn save_before_compaction(&mut self, hook: u64) {
         let Some(conversation) = self.recorder.supervisor.conversation().cloned() else {
-            return self.record_settled(hook, Err("no conversation is known".to_owned()));
+            return self.record_settled(hook, Err("no conversation is known".to_owned()), None);
         };
         let mut capture = self.capture(conversation, Kind::Auto, "Claude was about to compact its context.".to_owned());
         let (paths, dir, keeping) = (self.paths.clone(), self.dir.clone(), self.keeping());
         let limits = Limits::of(&self.launch.config.handoff);
+        let read = self.next_found(self.recorder.supervisor.next_dir());
         let job = move || {
             complete(&mut capture, &paths, &dir, limits);
             let saved = Store::open(&paths.claude).and_then(|store| store.save(capture, keeping));
             saved.map(|saved| saved.id).map_err(|e| e.to_string())
         };
         let failed = |_| Err("the worker failed".to_owned());
-        let job = move || Done::Recorded(hook, catch_unwind(AssertUnwindSafe(job)).unwrap_or_else(failed));
+        let job = move || {
+            let saved = catch_unwind(AssertUnwindSafe(job)).unwrap_or_else(failed);
+            Done::Recorded(hook, saved, catch_unwind(AssertUnwindSafe(read)).ok())
+        };
         if let Err(e) = self.worker.submit(job) {
-            self.record_settled(hook, Err(format!("the worker cannot be started: {e}")));
+            self.record_settled(hook, Err(format!("the worker cannot be started: {e}")), None);
         }
     }
 

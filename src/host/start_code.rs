@@ -4,22 +4,22 @@
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 
-use super::run::Run;
 use super::save::Done;
-use super::{Host, repaint, statusline};
-use crate::claude::plugin;
+use super::{Host, repaint};
 use crate::claude::start_code::{Places, StartCode};
 use crate::core::claude::code::{Change, CodeDigest};
-use crate::core::claude::offers::HookSet;
 use crate::core::claude::settings::{Given, given};
-use crate::core::ids::ConversationId;
 use crate::core::supervisor::Agent;
 use crate::core::supervisor::event::Event;
-use crate::core::supervisor::phase::{Phase, StartKind};
-use crate::fs::atomic;
+use crate::core::supervisor::phase::Phase;
+use crate::core::time::Stamp;
 
 use super::log::log;
 
+/// How long it may take to read what runs code, in ms: a disk that hangs is not waited for, and nothing is started unseen.
+pub(super) const READ_MS: u64 = 5000;
+/// What is said where it takes longer.
+pub(super) const UNREADABLE: &str = "its files cannot be read in time";
 /// How many changes a person is told by name.
 const MOST_TOLD: usize = 20;
 
@@ -32,9 +32,9 @@ pub(super) struct Accepted {
 }
 
 impl Accepted {
-    fn take(&mut self, dir: &Path, found: StartCode) {
-        self.everywhere = found.everywhere;
-        self.dirs.insert(real(dir), found.here);
+    pub fn take(&mut self, found: Found) {
+        self.everywhere = found.code.everywhere;
+        self.dirs.insert(found.real, found.code.here);
     }
 
     /// What stood in other directories when the session began.
@@ -44,46 +44,45 @@ impl Accepted {
         }
     }
 
-    fn changes(&self, dir: &Path, found: &StartCode) -> Vec<(String, Change)> {
+    fn changes(&self, found: &Found) -> Vec<(String, Change)> {
         let nothing = CodeDigest::default();
-        let here = self.dirs.get(&real(dir)).unwrap_or(&nothing);
-        let mut all: Vec<_> = self.everywhere.changes(&found.everywhere).into_iter().chain(here.changes(&found.here)).collect();
+        let here = self.dirs.get(&found.real).unwrap_or(&nothing);
+        let mut all: Vec<_> =
+            self.everywhere.changes(&found.code.everywhere).into_iter().chain(here.changes(&found.code.here)).collect();
         all.sort_by(|a, b| a.0.cmp(&b.0));
         all.dedup();
         all
     }
 }
 
+/// What runs code in a directory, as it was read.
+#[derive(Debug)]
+pub(super) struct Found {
+    /// The directory, with links resolved.
+    real: PathBuf,
+    code: StartCode,
+}
+
+impl Found {
+    pub fn read(places: &Places, dir: &Path) -> Found {
+        Found { real: real(dir), code: StartCode::read(places, dir) }
+    }
+}
+
+/// A comparison that is under way, or was.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Check {
+    number: u64,
+    /// When it is given up.
+    until: Option<Stamp>,
+}
+
 fn real(dir: &Path) -> PathBuf {
     dir.canonicalize().unwrap_or_else(|_| dir.to_owned())
 }
 
-/// A run that is to start.
-#[derive(Clone, Debug)]
-pub(super) struct NextRun {
-    pub number: u32,
-    pub start: StartKind,
-    pub conversation: Option<ConversationId>,
-    pub dir: Option<String>,
-}
-
 impl Host {
-    pub(super) fn spawn(&mut self, next: NextRun) {
-        self.next_run = Some(next);
-        self.spawn_when_clear();
-    }
-
-    /// Starts the next run once the last one and all that hung on it have ended: until then they could change what it starts with.
-    pub(super) fn spawn_when_clear(&mut self) {
-        if self.run.as_ref().is_none_or(Run::is_clear)
-            && let Some(next) = self.next_run.take()
-        {
-            self.spawn_now(next);
-            self.print_resuming();
-        }
-    }
-
-    fn places(&self) -> Places {
+    pub(super) fn places(&self) -> Places {
         let file = |value: &&String| given(value) == Given::File;
         let paths = |values: &[String]| values.iter().filter(file).map(PathBuf::from).collect();
         Places {
@@ -101,53 +100,65 @@ impl Host {
         if self.launch.agent != Agent::Claude {
             return;
         }
-        let places = self.places();
+        let (places, now) = (self.places(), self.clock.now());
         let next = self.recorder.supervisor.next_dir().map(PathBuf::from);
-        for dir in [Some(self.dir.clone()), next].into_iter().flatten() {
-            self.accepted.take(&dir, StartCode::read(&places, &dir));
+        let dirs: Vec<PathBuf> = [Some(self.dir.clone()), next].into_iter().flatten().collect();
+        self.observe(move || Done::Accepted(now, dirs.iter().map(|dir| Found::read(&places, dir)).collect()));
+    }
+
+    /// What a person accepted was read. What was read much later may be somebody else's doing.
+    pub(super) fn accepted(&mut self, at: Stamp, found: Vec<Found>) {
+        if self.clock.now().since(at) < READ_MS {
+            found.into_iter().for_each(|found| self.accepted.take(found));
         }
     }
 
-    /// What changed of it since, for a start in `dir`: a phrase for each.
-    fn start_code_changes(&self, dir: &Path) -> Vec<String> {
-        let changes = self.accepted.changes(dir, &StartCode::read(&self.places(), dir));
+    /// What the next run would start with, to be read by a thread. `dir` is where it is wanted, when that is not the session's.
+    pub(super) fn next_found(&self, dir: Option<&str>) -> impl FnOnce() -> Found + Send + 'static {
+        let (places, own, next) = (self.places(), self.dir.clone(), dir.map(PathBuf::from));
+        move || Found::read(&places, &next.filter(|dir| dir.is_dir()).unwrap_or(own))
+    }
+
+    /// What changed of what runs code since a person accepted it: a phrase for each.
+    pub(super) fn start_code_changes(&self, found: &Found) -> Vec<String> {
+        let changes = self.accepted.changes(found);
         let more = changes.len().saturating_sub(MOST_TOLD);
         let told = changes.into_iter().take(MOST_TOLD).map(|(key, change)| format!("{key} {}", change.word()));
         told.chain((more > 0).then(|| format!("{more} more"))).collect()
     }
 
-    /// What changed of what the next run would start with.
-    pub(super) fn changed_for_next_run(&self) -> Vec<String> {
-        let next = self.recorder.supervisor.next_dir().map(PathBuf::from).filter(|dir| dir.is_dir());
-        self.start_code_changes(&next.unwrap_or_else(|| self.dir.clone()))
-    }
-
     /// Compares it while Claude still runs.
     pub(super) fn check_settings(&mut self) {
-        let changed = self.changed_for_next_run();
-        self.events.push_back(Event::Settings { changed });
+        let read = self.next_found(self.recorder.supervisor.next_dir());
+        let number = self.check.map_or(0, |check| check.number) + 1;
+        self.check = Some(Check { number, until: Some(self.clock.now().after(READ_MS)) });
+        self.observe(move || Done::Checked(number, read()));
     }
 
-    /// The same at the last moment. `false` when the run must not start, which the supervisor is told.
-    pub(super) fn may_start(&mut self, run: u32) -> bool {
-        if self.launch.agent != Agent::Claude {
-            return true;
+    /// What a check was to look at was read.
+    pub(super) fn checked(&mut self, number: u64, found: &Found) {
+        if let Some(check) = self.check.as_mut().filter(|check| check.number == number && check.until.is_some()) {
+            check.until = None;
+            let changed = self.start_code_changes(found);
+            self.events.push_back(Event::Settings { changed });
         }
-        if run == 1 {
-            self.accept_start_code();
-            self.look_at_trusted();
-            return true;
+    }
+
+    /// When a check is given up.
+    pub(super) fn check_deadline(&self) -> Option<Stamp> {
+        self.check.and_then(|check| check.until)
+    }
+
+    pub(super) fn give_up_check(&mut self) {
+        let now = self.clock.now();
+        if let Some(check) = self.check.as_mut().filter(|check| check.until.is_some_and(|at| at <= now)) {
+            check.until = None;
+            self.events.push_back(Event::Settings { changed: vec![UNREADABLE.to_owned()] });
         }
-        let changed = self.start_code_changes(&self.dir.clone());
-        if changed.is_empty() {
-            return true;
-        }
-        self.events.push_back(Event::Settings { changed });
-        false
     }
 
     /// A restart may lead into any directory that Claude trusts: what stands there now is what it is compared with.
-    fn look_at_trusted(&mut self) {
+    pub(super) fn look_at_trusted(&mut self) {
         let (places, dir) = (self.places(), self.dir.clone());
         let job = move || {
             let dirs = StartCode::trusted(&places, &dir);
@@ -156,34 +167,6 @@ impl Host {
         if let Err(e) = self.copier.submit(job) {
             log(format_args!("the copier cannot be started: {e}"));
         }
-    }
-
-    /// Writes what a launch is given, the plugin with hopty's hooks and its `--settings`, from what is known here: what lies there
-    /// may have been changed. Where they cannot be written, Claude starts without them.
-    pub(super) fn write_launch_files(&mut self) {
-        (self.plugin, self.settings) = (None, None);
-        let set = self.launch.offers.hooks;
-        if self.launch.agent != Agent::Claude || set == HookSet::None {
-            return;
-        }
-        let settings = statusline::settings(&self.paths, &self.dir, &self.own);
-        if self.claim.dir.is_symlink() {
-            // Made by somebody who moved the directory away: it is not followed, and the directory made again.
-            let _ = std::fs::remove_file(&self.claim.dir);
-        }
-        self.restore_session_dir();
-        match plugin::write(&self.claim.dir, &plugin::this_binary(), set, self.launch.config.hooks.ack) {
-            Ok(plugin) => self.plugin = Some(plugin),
-            Err(e) => {
-                let what = format!("hopty's hooks cannot be written ({e}): this run goes without them");
-                self.events.push_back(Event::Limited { what });
-                return;
-            }
-        }
-        // A file, because arguments can be read by everybody and are limited in length.
-        let file = self.claim.dir.join("settings.json");
-        let written = |text: &String| plugin::remove(&file).is_ok() && atomic::swap(&file, text.as_bytes()).is_ok();
-        self.settings = settings.filter(written).map(|_| file.display().to_string());
     }
 
     /// While the next run is held nothing draws: the terminal says why, and what to do.

@@ -29,6 +29,8 @@ pub(super) enum Job {
     Resume(String),
     /// A file's new content.
     File(PathBuf, Vec<u8>),
+    /// No such file any more.
+    Remove(PathBuf),
     /// Lines of `host.log`.
     Log(String),
 }
@@ -38,6 +40,7 @@ impl Job {
         match self {
             Job::Lines(text) | Job::Rotate(text) | Job::Anew(_, text) | Job::Resume(text) | Job::Log(text) => text.len(),
             Job::File(_, bytes) => bytes.len(),
+            Job::Remove(_) => 0,
         }
     }
 
@@ -45,7 +48,7 @@ impl Job {
     fn lines(&self) -> u64 {
         match self {
             Job::Lines(text) | Job::Rotate(text) | Job::Anew(_, text) => count(text),
-            Job::Resume(_) | Job::File(..) | Job::Log(_) => 0,
+            Job::Resume(_) | Job::File(..) | Job::Remove(_) | Job::Log(_) => 0,
         }
     }
 
@@ -64,6 +67,10 @@ impl Job {
                 if let Err(error) = atomic::swap(path, bytes) {
                     log::write(&format!("hopty: {error}\n"));
                 }
+                Ok(())
+            }
+            Job::Remove(path) => {
+                let _ = std::fs::remove_file(path);
                 Ok(())
             }
             Job::Log(text) => {

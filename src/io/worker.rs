@@ -5,7 +5,26 @@ use std::os::fd::{AsFd, BorrowedFd};
 use std::os::unix::net::UnixStream;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::mpsc::{self, Receiver, Sender};
+use std::sync::{Arc, Mutex, PoisonError};
 use std::thread::{self, JoinHandle};
+use std::time::Duration;
+
+/// The answer of a job that may hang at a disk: nobody waits longer than `limit`. Without a thread it is done here.
+pub fn within<T: Send + 'static>(limit: Duration, job: impl FnOnce() -> T + Send + 'static) -> Option<T> {
+    let job = Arc::new(Mutex::new(Some(job)));
+    let take = |job: &Mutex<Option<_>>| job.lock().unwrap_or_else(PoisonError::into_inner).take();
+    let (answer, wait) = mpsc::channel();
+    let of_thread = Arc::clone(&job);
+    let started = thread::Builder::new().spawn(move || {
+        if let Some(job) = take(&of_thread) {
+            let _ = answer.send(job());
+        }
+    });
+    match started {
+        Ok(_) => wait.recv_timeout(limit).ok(),
+        Err(_) => take(&job).map(|job| job()),
+    }
+}
 
 type Job<T> = Box<dyn FnOnce() -> T + Send>;
 
@@ -133,6 +152,23 @@ impl<T: Send + 'static> Worker<T> {
         self.open > 0
     }
 
+    /// Ends the thread, when it has nothing to do; the next job begins another one.
+    pub fn rest(&mut self) {
+        if self.open == 0 {
+            self.end();
+        }
+    }
+
+    fn end(&mut self) {
+        if let Some(Running { jobs, thread, .. }) = self.thread.take() {
+            drop(jobs);
+            // One that hangs at a disk is left behind: nobody waits for its answer any more.
+            if self.open == 0 {
+                let _ = thread.join();
+            }
+        }
+    }
+
     /// The descriptor to poll, when there is one.
     #[must_use]
     pub fn fd(&self) -> Option<BorrowedFd<'_>> {
@@ -142,9 +178,6 @@ impl<T: Send + 'static> Worker<T> {
 
 impl<T: Send + 'static> Drop for Worker<T> {
     fn drop(&mut self) {
-        if let Some(Running { jobs, thread, .. }) = self.thread.take() {
-            drop(jobs);
-            let _ = thread.join();
-        }
+        self.end();
     }
 }

@@ -95,3 +95,20 @@ fn a_disk_of_sessions_that_hangs_stops_nothing() {
     assert_eq!(world.decisions().iter().filter(|decision| decision["kind"] == "degraded").count(), 0, "{}", world.story());
     world.leave(term);
 }
+
+/// The person gets the terminal back although what the session would tidy up cannot be reached.
+#[test]
+fn a_session_ends_while_its_disk_hangs() {
+    let world = World::new(Kind::StandIn, Script::each(|_, _| Reply::text("Answer."))).unwrap();
+    let Some(mut disk) = Disk::mount(&world.root.path().join("image"), &world.state_dir()) else { return };
+    let mut term = world.start(&[]);
+    term.wait_box();
+    disk.freeze();
+    let began = Instant::now();
+    term.submit("/exit");
+    assert_eq!(term.wait_exit(), 0);
+    assert!(began.elapsed() < Duration::from_secs(10), "{:?}", began.elapsed());
+    term.assert_whole();
+    disk.go_on();
+    world.assert_nothing_left();
+}

@@ -80,7 +80,7 @@ impl World {
             if self.over {
                 break;
             }
-            while self.host.worker.is_busy() || self.host.copier.is_busy() {
+            while self.host.workers().iter().any(|worker| worker.is_busy()) {
                 self.work();
             }
             self.rest();
@@ -106,7 +106,7 @@ impl World {
                 if self.plain || self.stage.last(|child| child.dying) == Some(true) {
                     self.end(crate::core::process::ProcessEnd::Exited(143));
                 }
-                while self.host.worker.is_busy() || self.host.copier.is_busy() {
+                while self.host.workers().iter().any(|worker| worker.is_busy()) {
                     self.work();
                 }
                 self.rest();

@@ -114,8 +114,7 @@ impl World {
         host.clock = Clock::manual(now);
         host.processes = Box::new(stage.clone());
         host.dir.clone_from(&project);
-        host.worker.work_by_hand();
-        host.copier.work_by_hand();
+        host.workers_mut().into_iter().for_each(crate::io::worker::Worker::work_by_hand);
         let host = host.first_step().unwrap();
         let pid = stage.last(|child| child.pid).unwrap();
         World {

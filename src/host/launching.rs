@@ -1,0 +1,238 @@
+//! From the order to start a run to its start. What it starts with is read and written by threads: Claude's files and the project's
+//! by one, what hopty gives it by another. A disk that hangs keeps Claude from starting only where Claude would hang as well.
+
+use std::io;
+use std::path::{Path, PathBuf};
+
+use super::log::log;
+use super::run::Run;
+use super::save::Done;
+use super::start_code::{Found, READ_MS, UNREADABLE};
+use super::{Host, statusline};
+use crate::claude::plugin;
+use crate::core::claude::offers::HookSet;
+use crate::core::config::Span;
+use crate::core::ids::{Channel, ConversationId};
+use crate::core::supervisor::Agent;
+use crate::core::supervisor::event::Event;
+use crate::core::supervisor::phase::StartKind;
+use crate::core::time::Stamp;
+use crate::fs::paths::Paths;
+use crate::fs::{atomic, registry, tasks};
+
+/// How often it is looked whether what a run left has ended, in ms, while the next one waits for it.
+const CLEAR_LOOK_MS: u64 = 5;
+/// How long writing what a launch is given may take, in ms; after that Claude starts without it.
+const WRITE_MS: u64 = 2000;
+
+/// A run that is to start.
+#[derive(Clone, Debug)]
+pub(super) struct NextRun {
+    pub number: u32,
+    pub start: StartKind,
+    pub conversation: Option<ConversationId>,
+    pub dir: Option<String>,
+}
+
+/// The run that is to start, and what the one at hand was given.
+#[derive(Debug, Default)]
+pub(super) struct Launching {
+    next: Option<(NextRun, Step)>,
+    pub given: LaunchFiles,
+}
+
+/// How far a start is.
+#[derive(Debug)]
+enum Step {
+    /// What the run before left has not ended: until then it could change what is read.
+    Clears,
+    /// What it starts with is read.
+    Reads { until: Stamp },
+    /// What it is given is written.
+    Writes { until: Stamp },
+}
+
+/// What a launch is given: the plugin with hopty's hooks, and the file of its `--settings`.
+#[derive(Debug, Default)]
+pub(super) struct LaunchFiles {
+    pub plugin: Option<PathBuf>,
+    pub settings: Option<String>,
+}
+
+impl LaunchFiles {
+    /// Takes them away.
+    pub fn remove(&self) {
+        if let Some(plugin) = &self.plugin {
+            let _ = std::fs::remove_dir_all(plugin);
+        }
+        if let Some(settings) = &self.settings {
+            let _ = std::fs::remove_file(settings);
+        }
+    }
+}
+
+/// Where a run starts, and what it starts with.
+#[derive(Debug)]
+pub(super) struct Site {
+    /// Another directory than the session's, and its channel.
+    moved: Option<(PathBuf, Option<Channel>)>,
+    found: Found,
+    /// The content of `--settings`.
+    settings: Option<String>,
+}
+
+/// What is to be written before a launch.
+struct Order {
+    dir: PathBuf,
+    hooks: HookSet,
+    ack: Span,
+    settings: Option<String>,
+    /// Claude's tasks go along from one conversation to the next.
+    tasks: Option<(Paths, ConversationId, ConversationId)>,
+}
+
+impl Order {
+    /// Writes what is not as it should be: what lies there may have been changed. Where that fails, Claude starts without.
+    fn write(self) -> io::Result<LaunchFiles> {
+        if let Some((paths, before, next)) = self.tasks
+            && let Err(error) = tasks::carry(&paths, &before, &next)
+        {
+            log(format_args!("the list of tasks is not copied: {error}"));
+        }
+        if self.hooks == HookSet::None {
+            return Ok(LaunchFiles::default());
+        }
+        let plugin = plugin::write(&self.dir, &plugin::this_binary(), self.hooks, self.ack)?;
+        // A file, because arguments can be read by everybody and are limited in length.
+        let file = self.dir.join("settings.json");
+        let stands = |text: &String| {
+            plugin::holds(&file, text) || (plugin::remove(&file).is_ok() && atomic::swap(&file, text.as_bytes()).is_ok())
+        };
+        let settings = self.settings.filter(stands).map(|_| file.display().to_string());
+        Ok(LaunchFiles { plugin: Some(plugin), settings })
+    }
+}
+
+impl Host {
+    pub(super) fn spawn(&mut self, next: NextRun) {
+        self.launching.next = Some((next, Step::Clears));
+        self.go_on_launching();
+    }
+
+    /// When a start goes on although nothing tells.
+    pub(super) fn launch_deadline(&self, now: Stamp) -> Option<Stamp> {
+        match &self.launching.next.as_ref()?.1 {
+            Step::Clears => Some(now.after(CLEAR_LOOK_MS)),
+            Step::Reads { until } | Step::Writes { until } => Some(*until),
+        }
+    }
+
+    /// Takes a start a step further, when it is time.
+    pub(super) fn go_on_launching(&mut self) {
+        let now = self.clock.now();
+        let Some((next, step)) = &self.launching.next else { return };
+        match step {
+            Step::Clears if !self.run.as_ref().is_none_or(Run::is_clear) => {}
+            Step::Clears if self.launch.agent != Agent::Claude => self.start_next(LaunchFiles::default()),
+            Step::Clears => {
+                let number = next.number;
+                let read = self.site(next.dir.as_deref());
+                if number == 1 {
+                    // A person starts it: what runs code now is what they mean. Nothing else goes on yet that could wait.
+                    let site = read();
+                    let Site { found, settings, .. } = site;
+                    self.accepted.take(found);
+                    self.look_at_trusted();
+                    let given = self.order(settings).write();
+                    return self.written(number, given);
+                }
+                self.reach(Step::Reads { until: now.after(READ_MS) });
+                self.observe(move || Done::Site(number, Box::new(read())));
+            }
+            Step::Reads { until } if *until <= now => self.hold_start(vec![UNREADABLE.to_owned()]),
+            Step::Writes { until } if *until <= now => {
+                self.written(next.number, Err(io::Error::new(io::ErrorKind::TimedOut, "the disk does not answer")));
+            }
+            Step::Reads { .. } | Step::Writes { .. } => {}
+        }
+    }
+
+    fn reach(&mut self, reached: Step) {
+        if let Some((_, step)) = &mut self.launching.next {
+            *step = reached;
+        }
+    }
+
+    /// What the next run starts with, to be read by a thread.
+    fn site(&self, dir: Option<&str>) -> impl FnOnce() -> Site + Send + 'static {
+        let found = self.next_found(dir);
+        let (paths, own, asked, dir) = (self.paths.clone(), self.own.clone(), dir.map(PathBuf::from), self.dir.clone());
+        move || {
+            let moved = asked.filter(|dir| dir.is_dir());
+            let settings = statusline::settings(&paths, moved.as_deref().unwrap_or(&dir), &own);
+            let channel = |dir: &Path| registry::channel_of(&paths.claude, dir).ok();
+            Site { moved: moved.map(|dir| (dir.clone(), channel(&dir))), found: found(), settings }
+        }
+    }
+
+    /// What the next run starts with was read: it must be what a person accepted.
+    pub(super) fn site_read(&mut self, number: u32, site: Site) {
+        if !matches!(&self.launching.next, Some((next, Step::Reads { .. })) if next.number == number) {
+            return;
+        }
+        let changed = self.start_code_changes(&site.found);
+        if let Some((dir, channel)) = site.moved {
+            self.dir = dir;
+            self.channel = channel.unwrap_or_else(|| self.channel.clone());
+        }
+        if !changed.is_empty() {
+            return self.hold_start(changed);
+        }
+        self.restore_session_dir();
+        let order = self.order(site.settings);
+        self.reach(Step::Writes { until: self.clock.now().after(WRITE_MS) });
+        if let Err(error) = self.launch_writer.submit(move || Done::Written(number, order.write())) {
+            self.written(number, Err(error));
+        }
+    }
+
+    fn order(&self, settings: Option<String>) -> Order {
+        let before = self.watching.following.as_ref().map(|following| following.conversation.clone());
+        let next = self.launching.next.as_ref().map(|(next, _)| next);
+        let fresh = next.filter(|next| next.start == StartKind::Fresh).and_then(|next| next.conversation.clone());
+        Order {
+            dir: self.claim.dir.clone(),
+            hooks: self.launch.offers.hooks,
+            ack: self.launch.config.hooks.ack,
+            settings,
+            tasks: before.zip(fresh).map(|(before, next)| (self.paths.clone(), before, next)),
+        }
+    }
+
+    /// What the next run is given was written, or could not be.
+    pub(super) fn written(&mut self, number: u32, given: io::Result<LaunchFiles>) {
+        if self.launching.next.as_ref().is_none_or(|(next, _)| next.number != number) {
+            return;
+        }
+        let given = given.unwrap_or_else(|e| {
+            let what = format!("hopty's hooks cannot be written ({e}): this run goes without them");
+            self.events.push_back(Event::Limited { what });
+            LaunchFiles::default()
+        });
+        self.start_next(given);
+    }
+
+    /// The next run does not start, which the supervisor is told.
+    fn hold_start(&mut self, changed: Vec<String>) {
+        self.launching.next = None;
+        self.events.push_back(Event::Settings { changed });
+    }
+
+    fn start_next(&mut self, given: LaunchFiles) {
+        if let Some((next, _)) = self.launching.next.take() {
+            self.launching.given = given;
+            self.spawn_now(next);
+            self.print_resuming();
+        }
+    }
+}
