@@ -172,6 +172,7 @@ impl Supervisor {
 
     fn hold(&mut self, now: Stamp, id: u64, stop: bool, lines: bool, out: &mut Vec<Action>) {
         self.let_go(out);
+        let lines = lines && !self.is_far_from_levels();
         out.push(Action::HoldHook { id });
         self.held = Some(Held { id, stop, since: now, ready: !lines, cut: Cut::Free });
         if lines {

@@ -11,6 +11,10 @@ use crate::core::context::{Fill, Level};
 use crate::core::ids::ConversationId;
 use crate::core::time::Stamp;
 
+/// What one step of Claude's adds to a transcript at most, in bytes, as far as levels by size are concerned; in tokens it is a quarter
+/// of the window. A step that adds more is seen at the next one.
+const STEP_BYTES: u64 = 1 << 20;
+
 /// How full the conversation that is followed was at its first answer.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
@@ -102,6 +106,18 @@ impl Supervisor {
             }
             _ => self.rearm_at_stop = true,
         }
+    }
+
+    /// Whether one more step of Claude's cannot reach a level that acts: then no call needs to wait for what the step adds.
+    pub(super) fn is_far_from_levels(&self) -> bool {
+        let acts = match self.policy.config.restart.mode {
+            RestartMode::Auto => Level::Handoff,
+            RestartMode::Ask => Level::Ask,
+            RestartMode::Manual => Level::Hard,
+        };
+        let after = Fill { tokens: self.fill.tokens + self.fill.window / 4, bytes: self.fill.bytes + STEP_BYTES, ..self.fill };
+        let measured = self.fill.tokens > 0 && self.fill.window > 0;
+        self.policy.rules > 0 && self.phase == Phase::Running && measured && after.level(&self.levels()) < acts
     }
 
     /// Whether the conversation began at this level or above, so that a fresh one in its place would bring nothing.
