@@ -55,6 +55,12 @@ impl Journal {
         Ok(journal)
     }
 
+    /// Device and inode of the file that is written.
+    #[must_use]
+    pub fn id(&self) -> Option<(u64, u64)> {
+        self.file.metadata().ok().map(|meta| (meta.dev(), meta.ino()))
+    }
+
     /// Whether the file that is written is still the one at its path.
     #[must_use]
     pub fn is_in_place(&self) -> bool {

@@ -96,6 +96,12 @@ impl Claim {
         self.lock.as_ref().is_some_and(|lock| is_at(lock, &self.dir.join("lock")))
     }
 
+    /// Device and inode of its lock; `None` when it is given back.
+    #[must_use]
+    pub fn lock_id(&self) -> Option<(u64, u64)> {
+        self.lock.as_ref()?.metadata().ok().map(|meta| (meta.dev(), meta.ino()))
+    }
+
     /// Frees the name before the process ends.
     pub fn give_back(&mut self) {
         self.lock = None;

@@ -4,6 +4,7 @@
 use serde::{Deserialize, Serialize};
 
 use super::Host;
+use super::save::Done;
 use crate::core::config::RestartMode;
 use crate::core::ids::ConversationId;
 use crate::core::supervisor::ask::AskAnswer;
@@ -39,8 +40,12 @@ impl Host {
         if self.launch.config.restart.mode != RestartMode::Ask {
             return;
         }
-        let Ok(Some(bytes)) = atomic::read(&self.claim.dir.join(FILE), LONGEST) else { return };
-        let Ok(kept) = serde_json::from_slice::<Kept>(&bytes) else { return };
+        let (file, conversation) = (self.claim.dir.join(FILE), conversation.clone());
+        self.observe(move || Done::Recalled(conversation, atomic::read(&file, LONGEST).ok().flatten()));
+    }
+
+    pub(super) fn recalled(&mut self, conversation: &ConversationId, bytes: Option<&[u8]>) {
+        let Some(Ok(kept)) = bytes.map(serde_json::from_slice::<Kept>) else { return };
         let WallTime(now) = Clock::wall();
         let left = kept.until.saturating_sub(u64::try_from(now).unwrap_or(0));
         if kept.conversation == *conversation && (kept.until == 0 || left > 0) {

@@ -8,6 +8,7 @@ use super::Host;
 use crate::core::supervisor::event::Event;
 use crate::core::supervisor::phase::Cause;
 use crate::core::time::Stamp;
+use crate::fs::watch::Watcher;
 use crate::io::memory;
 use crate::io::poll::{Interest, PollSet, Ready as Readiness};
 use crate::io::worker::Worker;
@@ -67,7 +68,7 @@ impl Host {
                 for fd in self.workers().into_iter().filter_map(Worker::fd) {
                     set.add(Token::Worker, fd, Interest::Read);
                 }
-                if let Some(fd) = self.watching.watcher.fd() {
+                if let Some(fd) = self.watching.watcher().and_then(Watcher::fd) {
                     set.add(Token::Watcher, fd, Interest::Read);
                 }
             }
@@ -131,15 +132,16 @@ impl Host {
 
     /// All that is due by time, by name. What is due and stays due keeps the loop busy for ever, so each is handled in
     /// `housekeeping` or in `settle`; debug builds and the laws hold that.
-    pub(super) fn deadlines(&self, now: Stamp) -> [(&'static str, Option<Stamp>); 21] {
-        let more = if self.watching.has_more() { Some(now) } else { None };
+    pub(super) fn deadlines(&self, now: Stamp) -> [(&'static str, Option<Stamp>); 22] {
         let typing_waits = self.typing_waits();
         [
             ("supervisor", self.recorder.supervisor.next_deadline()),
             ("held keys", self.kept.deadline()),
             ("watched files", self.look_deadline()),
+            ("observer", self.observer_deadline()),
+            ("answers", self.workers().into_iter().any(Worker::has_done_here).then_some(now)),
+            ("resting observer", self.observer_rests_at()),
             ("record", self.record_deadline()),
-            ("transcript lines", self.await_deadline(now)),
             ("turn", self.turn_deadline(now)),
             ("unread input", self.unread_deadline(now)),
             ("picture", self.picture_deadline()),
@@ -155,7 +157,6 @@ impl Host {
             ("accept", self.accept_at.filter(|at| *at > now)),
             ("next run", self.launch_deadline(now)),
             ("check", self.check_deadline()),
-            ("transcript", more),
         ]
     }
 
@@ -190,10 +191,7 @@ impl Host {
             Token::Listener => self.accept(),
             Token::Signals => self.take_signals(),
             Token::Worker => self.take_done(),
-            Token::Watcher => {
-                self.watching.watcher.drain();
-                self.look();
-            }
+            Token::Watcher => self.look(),
             Token::Master => self.master_ready(ready),
             Token::Connection(id) => self.connection_ready(id, ready),
             Token::Terminal(id) => self.terminal_ready(id, ready),
@@ -217,7 +215,10 @@ impl Host {
 
     /// What is due by time rather than by readiness.
     fn housekeeping(&mut self) {
-        self.look_without_being_told();
+        if self.workers().into_iter().any(Worker::has_done_here) {
+            self.take_done();
+        }
+        self.send_observer();
         self.tell_limit_anew();
         self.tell_turn();
         self.look_for_opened();

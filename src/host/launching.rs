@@ -191,9 +191,7 @@ impl Host {
         self.restore_session_dir();
         let order = self.order(site.settings);
         self.reach(Step::Writes { until: self.clock.now().after(WRITE_MS) });
-        if let Err(error) = self.launch_writer.submit(move || Done::Written(number, order.write())) {
-            self.written(number, Err(error));
-        }
+        self.launch_writer.submit(move || Done::Written(number, order.write()));
     }
 
     fn order(&self, settings: Option<String>) -> Order {

@@ -27,12 +27,6 @@ const TURN: u32 = 64;
 impl Host {
     /// A socket file that vanished is made again (CONTRACT C1), a moment later: whoever removes the directory is not
     /// disturbed.
-    pub(super) fn look_at_socket(&mut self) {
-        if std::fs::symlink_metadata(&self.socket).is_err() {
-            self.rebind_soon();
-        }
-    }
-
     pub(super) fn rebind_soon(&mut self) {
         let at = self.clock.now().after(REBIND_MS);
         self.rebind_at.get_or_insert(at);
@@ -54,8 +48,7 @@ impl Host {
             self.listener = listener;
         }
         // A directory that was made anew is not watched yet.
-        self.watching.watcher.drain();
-        self.watching.watcher.add(&self.paths.run());
+        self.look();
     }
 
     pub(super) fn accept(&mut self) {

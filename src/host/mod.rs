@@ -64,6 +64,7 @@ mod listener;
 mod log;
 mod model;
 mod notices;
+mod observer;
 mod orders;
 pub mod orphan;
 mod peer;
@@ -126,6 +127,7 @@ use crate::io::worker::{Worker, within};
 use connection::Connection;
 use keys::Kept;
 use log::log;
+use observer::Observer;
 use place::Place;
 use processes::{Processes, System};
 use requests::HookCall;
@@ -266,7 +268,8 @@ impl Host {
             rules: RULES,
             config: launch.config.clone(),
         };
-        let watching = Watching::new(&paths, &own, claude);
+        let began = Clock::wall();
+        let watching = Watching::new(Observer::new(&paths, &launch.config, claude, began), &own, claude);
         let channel = registry::channel_of(&paths.claude, &dir).unwrap_or_else(|e| {
             log(format_args!("{e}; the channel is global"));
             Channel::global()
@@ -274,7 +277,7 @@ impl Host {
         // On the heap: the frames of a start stand on the stack for as long as the session lives.
         Ok(Box::new(Host {
             clock: Clock::start(),
-            began: Clock::wall(),
+            began,
             launch,
             args,
             lent,

@@ -67,6 +67,12 @@ impl Record {
         settled && self.writer.journal_is_in_place() == Some(false)
     }
 
+    /// Device and inode of the journal's file; `None` while it is written, and where it is not to be looked for.
+    pub fn journal_id(&self) -> Option<(u64, u64)> {
+        let settled = matches!(self.standing, Standing::On { .. }) && self.writer.is_idle();
+        self.writer.journal_id().filter(|_| settled)
+    }
+
     fn put_log(&mut self) {
         let lines = log::take();
         if !lines.is_empty() {

@@ -6,6 +6,7 @@ use serde_json::{Value, json};
 
 use super::Host;
 use super::log::log;
+use super::observer::OwnFiles;
 use crate::core::handoff::redact::redact_words;
 use crate::core::process::ProcessEnd;
 use crate::core::supervisor::phase::Cause;
@@ -100,13 +101,14 @@ impl Host {
         }
     }
 
-    /// Notices that its directory is not where it was: deleted, or moved away. It is made again a moment later, together with the socket.
-    pub(super) fn look_at_session_dir(&mut self) {
-        let watcher = &mut self.watching.watcher;
-        for path in [&self.paths.state, &self.paths.sessions(), &self.claim.dir, &self.claim.dir.join("lock")] {
-            watcher.add_itself(path);
-        }
-        if !self.has_session_dir() {
+    /// Notices that its directory or its socket is not where it was: deleted, or moved away. They are made again a moment later.
+    pub(super) fn look_at_own_files(&mut self, found: OwnFiles) {
+        let journal = self.record.journal_id();
+        let gone = !found.socket
+            || found.lock.is_none()
+            || found.lock != self.claim.lock_id()
+            || journal.is_some_and(|id| Some(id) != found.journal);
+        if gone {
             self.rebind_soon();
         }
     }
@@ -143,7 +145,7 @@ impl Host {
         if lost {
             self.renew_journal();
         }
-        self.look_at_session_dir();
+        self.look();
     }
 
     /// Writes `session.json`: what is left of a session when its host is gone. The writer does it, so that no disk is waited for.

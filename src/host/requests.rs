@@ -121,12 +121,7 @@ impl Host {
                 let status = self.status();
                 self.send(id, &ok_line(request, &status));
             }
-            Request::Context => {
-                self.pump_transcript();
-                self.settle();
-                let explained = self.explained();
-                self.send(id, &ok_line(request, &explained));
-            }
+            Request::Context => self.context_asked(id, request),
             Request::Send(wanted) => self.send_request(id, request, &wanted),
             Request::Screen { history: true } => self.screen(id, request, Above::Wanted),
             Request::Screen { history: false } => self.screen(id, request, Above::Left),
@@ -176,7 +171,7 @@ impl Host {
                 self.status_line(&payload);
                 self.send(id, &ok_line(request, &json!({"stdout": ""})));
             }
-            Request::Hook { event, payload, .. } => self.hook_called(id, request, &event, &payload),
+            Request::Hook { event, payload, .. } => self.hook_asks(id, request, event, payload),
         }
     }
 
@@ -218,22 +213,15 @@ impl Host {
         }
     }
 
-    fn hook_called(&mut self, connection: u64, request: u64, event: &str, payload: &Value) {
-        // What Claude wrote before this call is known before the call is looked at.
-        self.pump_transcript();
+    /// A hook's call; what Claude wrote before it has been looked at. `believed` when the transcript that it names may be one.
+    pub(super) fn hook_called(&mut self, connection: u64, request: u64, event: &str, payload: &Value, believed: bool) {
         let expected = self.frame.as_ref().map(|frame| frame.id.clone());
         let mut call = hooks::read(event, payload, expected.as_ref());
         let hook = &mut call.hook;
-        if let (Some(path), Some(of)) = (&hook.transcript, &hook.conversation)
-            && !self.paths.may_be_transcript(Path::new(path), of)
-        {
+        if !believed {
             hook.transcript = None;
         }
         let is_current = !hook.agent && hook.conversation.as_ref() == self.recorder.supervisor.conversation();
-        if !hook.agent && !is_current {
-            // What it says of another conversation is believed only if Claude's own file says the same.
-            self.look_at_sessions_file();
-        }
         if call.hook.prompt == Some(PromptOf::Person) && payload["prompt"].as_str().is_some_and(|prompt| self.sends.is(prompt)) {
             call.hook.prompt = Some(PromptOf::Sent);
         }
@@ -319,6 +307,7 @@ impl Host {
 
     pub(super) fn hook_connection_gone(&mut self, connection: u64) {
         let gone: Vec<u64> = self.hooks.iter().filter(|(_, call)| call.connection == connection).map(|(id, _)| *id).collect();
+        self.forget_asking(connection);
         for id in gone {
             self.hooks.remove(&id);
             self.events.push_back(Event::HookGone { id });
@@ -327,7 +316,8 @@ impl Host {
 
     /// The run is over: whoever still waits for an answer gets none, which means silence to Claude.
     pub(super) fn drop_hooks(&mut self) {
-        let connections: Vec<u64> = self.hooks.values().map(|call| call.connection).collect();
+        let asking = self.drop_asking_hooks();
+        let connections: Vec<u64> = self.hooks.values().map(|call| call.connection).chain(asking).collect();
         self.hooks.clear();
         for id in connections {
             self.connections.remove(&id);

@@ -9,6 +9,7 @@ use super::Host;
 use super::drift;
 use super::launching::{LaunchFiles, Site};
 use super::log::log;
+use super::observer::{Observer, Seen};
 use super::start::Ready;
 use super::start_code::Found;
 use super::watching::persons;
@@ -122,6 +123,10 @@ pub(super) enum Done {
     Site(u32, Box<Site>),
     /// What this run is given was written.
     Written(u32, io::Result<LaunchFiles>),
+    /// A look at Claude's files.
+    Seen(Box<Observer>, Box<Seen>),
+    /// What an earlier host was told in this conversation.
+    Recalled(ConversationId, Option<Vec<u8>>),
     /// Something that nobody waits for is done.
     Quiet,
 }
@@ -132,6 +137,8 @@ impl Host {
             match done {
                 Done::Accepted(at, found) => self.accepted(at, found),
                 Done::Checked(number, found) => self.checked(number, &found),
+                Done::Seen(observer, seen) => self.observed(observer, *seen),
+                Done::Recalled(conversation, bytes) => self.recalled(&conversation, bytes.as_deref()),
                 Done::Site(run, site) => self.site_read(run, *site),
                 Done::Written(run, given) => self.written(run, given),
                 Done::Saved(frame, notices) => {
@@ -164,11 +171,9 @@ impl Host {
         [&mut self.worker, &mut self.copier, &mut self.observer, &mut self.launch_writer]
     }
 
-    /// Has something read. What it cannot be asked is never answered: whoever waits for it has a deadline.
+    /// Has something read. A disk that hangs never answers: whoever waits for it has a deadline.
     pub(super) fn observe(&mut self, job: impl FnOnce() -> Done + Send + 'static) {
-        if let Err(e) = self.observer.submit(job) {
-            log(format_args!("the observer cannot be started: {e}"));
-        }
+        self.observer.submit(job);
     }
 
     fn keeping(&self) -> Keeping {
@@ -239,9 +244,7 @@ impl Host {
             let saved = catch_unwind(AssertUnwindSafe(job)).unwrap_or_else(failed);
             Done::Recorded(hook, saved, catch_unwind(AssertUnwindSafe(read)).ok())
         };
-        if let Err(e) = self.worker.submit(job) {
-            self.record_settled(hook, Err(format!("the worker cannot be started: {e}")), None);
-        }
+        self.worker.submit(job);
     }
 
     /// Collects what is known and has the worker save it.
@@ -301,16 +304,12 @@ impl Host {
         };
         // A hand-over waits for this answer, and so does every later one.
         let failed = |_| Done::NotSaved("the worker failed".to_owned());
-        if let Err(e) = self.worker.submit(move || catch_unwind(AssertUnwindSafe(job)).unwrap_or_else(failed)) {
-            self.events.push_back(Event::SaveFailed { error: format!("the worker cannot be started: {e}") });
-        }
+        self.worker.submit(move || catch_unwind(AssertUnwindSafe(job)).unwrap_or_else(failed));
     }
 
     /// What nobody waits for.
     pub(super) fn do_quietly(&mut self, job: impl FnOnce() -> Done + Send + 'static) {
-        if let Err(e) = self.worker.submit(job) {
-            log(format_args!("the worker cannot be started: {e}"));
-        }
+        self.worker.submit(job);
     }
 
     /// `--handoff`: claims a pending handoff for a new conversation, before the first run.
@@ -375,9 +374,7 @@ impl Host {
             done.map_or_else(|e| Done::Failed(format!("the transcript of {id} could not be copied: {e}")), |_| Done::Quiet)
         };
         // Hundreds of megabytes take seconds, and the next hand-over must not wait for them.
-        if let Err(e) = self.copier.submit(job) {
-            log(format_args!("the copier cannot be started: {e}"));
-        }
+        self.copier.submit(job);
     }
 
     pub(super) fn consume(&mut self, handoff: &HandoffId, conversation: &ConversationId) {

@@ -5,12 +5,13 @@ use std::fs::Metadata;
 use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
 
-use super::Host;
-use crate::core::config::View;
+use super::observer::Here;
 use crate::core::handoff::views::{orchestrator, state_yaml};
 use crate::core::signal::{MAX_BYTES, NamedDir, RestartFile, SignalFile};
 use crate::core::supervisor::event::Event;
-use crate::fs::{atomic, session, trust, views};
+use crate::core::time::WallTime;
+use crate::fs::paths::Paths;
+use crate::fs::{atomic, session, trust};
 use crate::io::clock::Clock;
 use crate::safe_file::{self, FileRule, SafeFileError};
 
@@ -27,6 +28,14 @@ pub(super) struct Signals {
     completed: bool,
 }
 
+/// Whose signals are looked at.
+pub(super) struct Place<'a> {
+    pub paths: &'a Paths,
+    pub here: &'a Here,
+    /// When the session began.
+    pub began: WallTime,
+}
+
 impl Signals {
     fn seen(&mut self, file: SignalFile) -> &mut Option<Identity> {
         match file {
@@ -34,94 +43,82 @@ impl Signals {
             SignalFile::HandoffRequested => &mut self.requested,
         }
     }
-}
 
-impl Host {
-    pub(super) fn look_at_signals(&mut self) {
-        if self.launch.agent != crate::core::supervisor::Agent::Claude {
-            return;
-        }
-        if self.launch.config.compat.signal_files {
-            self.look_at_signal(SignalFile::RestartSession);
-        }
-        if self.has_view(View::Orchestrator) {
-            let dir = self.dir.join(orchestrator::DIR);
-            self.watching.watch_dir(&dir);
-            // One that leads out of the project is somebody else's.
-            if views::is_inside(&self.dir, orchestrator::DIR) {
-                self.look_at_signal(SignalFile::HandoffRequested);
-                self.look_at_task(&dir.join(orchestrator::STATE));
-            }
-        }
-    }
-
-    fn place_of(&self, file: SignalFile) -> PathBuf {
-        match file {
-            SignalFile::RestartSession => self.paths.restart_signal(),
-            SignalFile::HandoffRequested => self.dir.join(orchestrator::DIR).join(orchestrator::SIGNAL),
-        }
-    }
-
-    fn look_at_signal(&mut self, which: SignalFile) {
-        let path = self.place_of(which);
+    /// What a signal file says, if it is another one than at the last look.
+    pub fn look(&mut self, which: SignalFile, place: &Place<'_>) -> Option<Event> {
+        let path = path_of(which, place.paths, &place.here.dir);
         let Ok(meta) = std::fs::symlink_metadata(&path) else {
-            *self.watching.signals.seen(which) = None;
-            return;
+            *self.seen(which) = None;
+            return None;
         };
         let seen = identity(&meta);
-        if self.watching.signals.seen(which).replace(seen) == Some(seen) {
-            return;
+        if self.seen(which).replace(seen) == Some(seen) {
+            return None;
         }
         let file = match safe_file::read(&path, FileRule::own(MAX_BYTES as u64)) {
             // Gone since the look: what comes in its place is looked at then.
             Ok(None) => {
-                *self.watching.signals.seen(which) = None;
-                return;
+                *self.seen(which) = None;
+                return None;
             }
             Ok(Some(content)) => match which {
                 SignalFile::RestartSession => RestartFile::parse(&content),
-                SignalFile::HandoffRequested => match orchestrator::read(&content) {
-                    Some(file) => file,
-                    // hopty's own.
-                    None => return,
-                },
+                // `None` is hopty's own.
+                SignalFile::HandoffRequested => orchestrator::read(&content)?,
             },
             Err(error) => RestartFile::Malformed { reason: refusal(&error).to_owned() },
         };
         let file = resolved(file);
-        let fresh = self.is_fresh(&meta);
         let dir = match &file {
             RestartFile::Named { dir, .. } => dir.clone(),
             RestartFile::Bare { dir } => Some(dir.clone()),
             RestartFile::Requested { .. } | RestartFile::Malformed { .. } => None,
         };
-        let dir = dir.as_deref().map(|dir| self.named_dir(Path::new(dir)));
+        let dir = dir.as_deref().map(|dir| place.named_dir(Path::new(dir)));
         let dir_ok = matches!(dir, Some(NamedDir::Own | NamedDir::Trusted));
         let sessions = match &file {
-            RestartFile::Bare { dir } => self.sessions_in(Path::new(dir)),
-            RestartFile::Requested { .. } => self.sessions_in(&self.dir),
+            RestartFile::Bare { dir } => place.sessions_in(Path::new(dir)),
+            RestartFile::Requested { .. } => place.sessions_in(&place.here.dir),
             _ => 1,
         };
-        self.events.push_back(Event::Signal { file, fresh, sessions, dir_ok, dir });
+        Some(Event::Signal { file, fresh: place.is_fresh(&meta), sessions, dir_ok, dir })
     }
 
     /// Whether an orchestrator's task is completed. What says so since before this session is of another task.
-    fn look_at_task(&mut self, path: &Path) {
-        let meta = std::fs::symlink_metadata(path).ok();
+    pub fn look_at_task(&mut self, place: &Place<'_>) -> Option<Event> {
+        let path = place.here.dir.join(orchestrator::DIR).join(orchestrator::STATE);
+        let meta = std::fs::symlink_metadata(&path).ok();
         let seen = meta.as_ref().map(identity);
-        if self.watching.signals.state == seen {
-            return;
+        if self.state == seen {
+            return None;
         }
-        self.watching.signals.state = seen;
-        let text = atomic::read_own(path, MAX_STATE, 0).ok().flatten().and_then(|bytes| String::from_utf8(bytes).ok());
+        self.state = seen;
+        let text = atomic::read_own(&path, MAX_STATE, 0).ok().flatten().and_then(|bytes| String::from_utf8(bytes).ok());
         let completed =
-            text.as_deref().and_then(state_yaml::status) == Some("completed") && meta.is_some_and(|meta| self.is_fresh(&meta));
-        if self.watching.signals.completed != completed {
-            self.watching.signals.completed = completed;
-            self.events.push_back(Event::Task { completed });
-        }
+            text.as_deref().and_then(state_yaml::status) == Some("completed") && meta.is_some_and(|meta| place.is_fresh(&meta));
+        let changed = std::mem::replace(&mut self.completed, completed) != completed;
+        changed.then_some(Event::Task { completed })
     }
 
+    /// A signal was obeyed: its file goes. Only the very file that was read: another one may have been written meanwhile.
+    pub fn obeyed(&mut self, file: SignalFile, paths: &Paths, dir: &Path) {
+        let path = path_of(file, paths, dir);
+        let seen = self.seen(file);
+        if std::fs::symlink_metadata(&path).is_ok_and(|m| *seen == Some(identity(&m))) {
+            let _ = std::fs::remove_file(&path);
+            *seen = None;
+        }
+    }
+}
+
+fn path_of(file: SignalFile, paths: &Paths, dir: &Path) -> PathBuf {
+    match file {
+        SignalFile::RestartSession => paths.restart_signal(),
+        SignalFile::HandoffRequested => dir.join(orchestrator::DIR).join(orchestrator::SIGNAL),
+    }
+}
+
+impl Place<'_> {
     /// Whether a file was written in this session. File times are as coarse as the kernel's tick.
     fn is_fresh(&self, meta: &Metadata) -> bool {
         let written = meta.mtime() * 1000 + meta.mtime_nsec() / 1_000_000;
@@ -129,16 +126,16 @@ impl Host {
     }
 
     /// What a directory is that a signal names. Another one than the session's own is taken only if it is the person's and
-    /// Claude trusts it (DESIGN 6.5).
+    /// Claude trusts it.
     fn named_dir(&self, dir: &Path) -> NamedDir {
         let Ok(real) = dir.canonicalize() else { return NamedDir::Missing };
-        if self.dir.canonicalize().is_ok_and(|own| own == real) {
+        if self.here.dir.canonicalize().is_ok_and(|own| own == real) {
             return NamedDir::Own;
         }
         match std::fs::metadata(&real) {
             Ok(meta) if !meta.is_dir() => NamedDir::Missing,
             Ok(meta) if meta.uid() != nix::unistd::geteuid().as_raw() => NamedDir::Foreign,
-            Ok(_) if trust::is_trusted(&self.paths, &real) => NamedDir::Trusted,
+            Ok(_) if trust::is_trusted(self.paths, &real) => NamedDir::Trusted,
             Ok(_) => NamedDir::Untrusted,
             Err(_) => NamedDir::Missing,
         }
@@ -147,25 +144,15 @@ impl Host {
     /// How many live sessions run in `dir`, this one included.
     fn sessions_in(&self, dir: &Path) -> u32 {
         let Ok(dir) = dir.canonicalize() else { return 0 };
-        let live = session::list(&self.paths).into_iter().filter(|(name, alive)| {
+        let live = session::list(self.paths).into_iter().filter(|(name, alive)| {
             *alive
-                && match name == &self.claim.name {
-                    true => Some(self.dir.clone()),
+                && match *name == self.here.name {
+                    true => Some(self.here.dir.clone()),
                     false => super::report::dir_of(&self.paths.session(name)),
                 }
                 .is_some_and(|of| of.canonicalize().is_ok_and(|of| of == dir))
         });
         u32::try_from(live.count()).unwrap_or(u32::MAX)
-    }
-
-    pub(super) fn consume_signal(&mut self, file: SignalFile) {
-        let path = self.place_of(file);
-        let seen = self.watching.signals.seen(file);
-        // Only the very file that was read: another one may have been written meanwhile.
-        if std::fs::symlink_metadata(&path).is_ok_and(|m| *seen == Some(identity(&m))) {
-            let _ = std::fs::remove_file(&path);
-            *seen = None;
-        }
     }
 }
 

@@ -14,8 +14,6 @@ use crate::core::supervisor::event::Event;
 use crate::core::supervisor::phase::Phase;
 use crate::core::time::Stamp;
 
-use super::log::log;
-
 /// How long it may take to read what runs code, in ms: a disk that hangs is not waited for, and nothing is started unseen.
 pub(super) const READ_MS: u64 = 5000;
 /// What is said where it takes longer.
@@ -164,9 +162,7 @@ impl Host {
             let dirs = StartCode::trusted(&places, &dir);
             Done::Known(dirs.into_iter().map(|dir| (real(&dir), StartCode::here(&places, &dir))).collect())
         };
-        if let Err(e) = self.copier.submit(job) {
-            log(format_args!("the copier cannot be started: {e}"));
-        }
+        self.copier.submit(job);
     }
 
     /// While the next run is held nothing draws: the terminal says why, and what to do.

@@ -1,10 +1,15 @@
-//! The files that say what Claude does: its transcript, its sessions file, the signal file. Read when inotify tells; where
-//! nothing tells, every 250 ms, and more and more rarely while nothing happens.
+//! What the loop knows of Claude's files, and when they are looked at: when inotify tells, when a call or a person asks, and where
+//! nothing tells, every 250 ms, and more and more rarely while nothing happens. The looking itself is the [`Observer`]'s.
 
 use std::path::{Path, PathBuf};
 
-use super::{Host, polling};
-use crate::claude::sessions_file::{self, Said};
+use std::panic::{AssertUnwindSafe, catch_unwind};
+
+use serde_json::Value;
+
+use super::Host;
+use super::observer::{Follow, Here, Observer, Order, Piece, Seen, TranscriptSeen};
+use super::save::Done;
 use crate::core::claude::args::Facts as OwnArgs;
 use crate::core::claude::facts::Facts;
 use crate::core::claude::lines::LineSplitter;
@@ -15,24 +20,31 @@ use crate::core::context::Fill;
 use crate::core::figure::TokensFrom;
 use crate::core::handoff::operation::{Cut, at_a_boundary};
 use crate::core::ids::ConversationId;
+use crate::core::signal::SignalFile;
 use crate::core::supervisor::action::Want;
 use crate::core::supervisor::event::Event;
 use crate::core::time::Stamp;
 use crate::fs::paths::Paths;
-use crate::fs::tail::{Found, Tail};
 use crate::fs::watch::{Watcher, pause};
+use crate::ipc::message::ok_line;
 use crate::safe_file::{self, FileRule};
 
 /// How often the transcript is looked at while a hook waits for its lines, in ms: Claude's own flush comes every 100.
 const AWAIT_LOOK_MS: u64 = 5;
-/// Bytes of the transcript that are read in one turn of the loop, so that keys never wait for a large file.
-const SLICE: usize = 1 << 18;
+/// How long a call or a request waits for a look at what Claude wrote before it, in ms: a disk that hangs holds nobody.
+const LOOK_MS: u64 = 150;
+/// How long the thread waits for another look, in ms.
+const REST_MS: u64 = 2000;
+/// After how long a look that does not come back is told, in ms.
+const HANGS_MS: u64 = 10_000;
 
 /// A conversation's transcript.
 #[derive(Debug)]
 pub(super) struct Following {
     pub conversation: ConversationId,
-    tail: Option<Tail>,
+    /// Where it is, when that is known, and the bytes that were read of it.
+    path: Option<PathBuf>,
+    bytes: u64,
     splitter: LineSplitter,
     pub facts: Facts,
     pub(super) reported: Reported,
@@ -57,7 +69,8 @@ impl Following {
     fn new(conversation: ConversationId) -> Self {
         Following {
             conversation,
-            tail: None,
+            path: None,
+            bytes: 0,
             splitter: LineSplitter::new(),
             facts: Facts::new(),
             reported: Reported::default(),
@@ -68,19 +81,34 @@ impl Following {
 
     /// The transcript's path, when it is known.
     pub fn path(&self) -> Option<&Path> {
-        self.tail.as_ref().map(Tail::path)
+        self.path.as_deref()
     }
 
     /// Bytes read of it.
     pub fn bytes(&self) -> u64 {
-        self.tail.as_ref().map_or(0, Tail::offset)
+        self.bytes
     }
 }
 
 /// Everything that is watched.
 #[derive(Debug)]
 pub(super) struct Watching {
-    pub watcher: Watcher,
+    /// Here, or on its way: lent for a look.
+    observer: Option<Box<Observer>>,
+    /// What the next look is to do.
+    order: Order,
+    /// Whether there is to be one.
+    wanted: bool,
+    /// Looks that were begun, and that have come back.
+    begun: u64,
+    seen: u64,
+    /// When the observer was lent.
+    lent: Stamp,
+    told_hanging: bool,
+    /// Who waits for a look.
+    asking: Vec<Asking>,
+    /// Calls of hooks so far.
+    calls: u64,
     pub following: Option<Following>,
     /// The goal of the chain, inherited by every conversation after the first.
     pub goal: Option<String>,
@@ -98,12 +126,9 @@ pub(super) struct Watching {
     pub status_file: String,
     /// Why the program could not be started.
     pub failure: Option<String>,
-    sessions_file: Option<PathBuf>,
-    said: Option<Said>,
-    pub signals: super::signal_file::Signals,
     pub own: OwnArgs,
     claude: bool,
-    needs_poll: bool,
+    polls: bool,
     /// That nothing tells was said.
     pub told_polling: bool,
     /// No hook names the transcript: it must be found.
@@ -111,10 +136,37 @@ pub(super) struct Watching {
     pub looked: Stamp,
 }
 
+/// Who waits for a look at what Claude has written.
+#[derive(Debug)]
+struct Asking {
+    /// The look that will do.
+    look: u64,
+    until: Stamp,
+    connection: u64,
+    request: u64,
+    what: Asked,
+}
+
+#[derive(Debug)]
+enum Asked {
+    /// A hook's call; `believed` when the transcript that it names may be one.
+    Hook { number: u64, event: String, payload: Value, believed: bool },
+    /// `hopty context`.
+    Context,
+}
+
 impl Watching {
-    pub fn new(paths: &Paths, own: &OwnArgs, claude: bool) -> Self {
-        let mut watching = Watching {
-            watcher: polling::watcher(),
+    pub fn new(observer: Observer, own: &OwnArgs, claude: bool) -> Self {
+        Watching {
+            observer: Some(Box::new(observer)),
+            order: Order::default(),
+            wanted: false,
+            begun: 0,
+            seen: 0,
+            lent: Stamp(0),
+            told_hanging: false,
+            asking: Vec::new(),
+            calls: 0,
             following: None,
             goal: None,
             tasks: Tasks::default(),
@@ -124,113 +176,206 @@ impl Watching {
             early_line: None,
             status_file: String::new(),
             failure: None,
-            sessions_file: None,
-            said: None,
-            signals: super::signal_file::Signals::default(),
             own: own.clone(),
             claude,
-            needs_poll: false,
+            polls: false,
             told_polling: false,
             hookless: false,
             looked: Stamp(0),
-        };
-        if claude {
-            watching.watch_dir(&paths.claude.clone());
         }
-        watching.watcher.add(&paths.run());
-        watching
     }
 
-    /// Watches a directory, or the nearest one above it that exists, until it does.
-    pub fn watch_dir(&mut self, dir: &Path) {
-        let nearest = || dir.ancestors().find(|at| at.is_dir());
-        let mut at = nearest();
-        while let Some(found) = at {
-            self.watcher.add(found);
-            self.needs_poll |= !self.watcher.covers(found);
-            // What was made between the look and the watch told nobody: look again.
-            let now = nearest();
-            if now == at {
-                break;
-            }
-            at = now;
-        }
+    /// What tells of changes, while nobody looks already.
+    pub fn watcher(&self) -> Option<&Watcher> {
+        self.observer.as_deref().map(Observer::watcher)
     }
 
     /// The child's sessions file from now on.
     pub fn child(&mut self, paths: &Paths, pid: i32) {
         if self.claude {
-            let file = paths.claude_session(pid);
-            if let Some(dir) = file.parent() {
-                self.watch_dir(dir);
-            }
-            self.sessions_file = Some(file);
-            self.said = None;
+            self.order.child = Some(paths.claude_session(pid));
+            self.order.all = true;
+            self.wanted = true;
             self.model.run_begins();
         }
     }
 
-    pub fn has_more(&self) -> bool {
-        self.following.as_ref().is_some_and(|f| f.more)
+    /// A look that begins from now on, by number.
+    fn next_look(&mut self) -> u64 {
+        self.wanted = true;
+        self.begun + 1
     }
 
     /// When to look although nothing tells. `changed` is when the screen last did.
     pub fn deadline(&self, changed: Stamp) -> Option<Stamp> {
         // Where Claude keeps a project's transcripts is not computed, and a directory that it makes is not watched yet.
-        let unknown = self.hookless && self.following.as_ref().is_some_and(|following| following.tail.is_none());
-        (self.claude && (unknown || self.polls())).then(|| self.looked.after(pause(self.looked.since(changed))))
+        let unknown = self.hookless && self.following.as_ref().is_some_and(|following| following.path.is_none());
+        let waits = self.claude && (unknown || self.polls) && self.observer.is_some();
+        waits.then(|| self.looked.after(pause(self.looked.since(changed))))
     }
 
     pub fn polls(&self) -> bool {
-        self.needs_poll || self.watcher.is_blind()
+        self.polls
+    }
+
+    /// When who asks goes on without the look, and when it is told that the disk hangs.
+    fn patience(&self) -> Option<Stamp> {
+        let hangs = (self.observer.is_none() && !self.told_hanging).then(|| self.lent.after(HANGS_MS));
+        self.asking.iter().map(|asking| asking.until).chain(hangs).min()
     }
 }
 
 impl Host {
-    /// What is looked at by time: a hook that waits for lines, a large file read in slices, places where nothing tells.
-    pub(super) fn look_without_being_told(&mut self) {
+    /// Has the observer look, when that is wanted and it is here.
+    pub(super) fn send_observer(&mut self) {
         let now = self.clock.now();
         if self.look_deadline().is_some_and(|at| at <= now) {
             self.watching.looked = now;
-            if self.watching.watcher.is_blind() {
-                // Another session may have ended and given one back.
-                self.watching.watcher = polling::watcher();
-            }
             self.look();
-            self.tell_polling();
-        } else if self.watching.has_more() || self.hooks.values().any(|call| call.awaits.is_some()) {
-            self.pump_transcript();
         }
+        self.go_on_unseen(now);
+        if self.observer_rests_at().is_some_and(|at| at <= now) {
+            self.observer.rest();
+        }
+        let awaited = self.hooks.values().any(|call| call.awaits.is_some()) && now >= self.watching.lent.after(AWAIT_LOOK_MS);
+        if !(self.watching.wanted || awaited) {
+            return;
+        }
+        let Some(mut observer) = self.watching.observer.take() else { return };
+        let here = Here {
+            dir: self.dir.clone(),
+            name: self.claim.name.clone(),
+            session_dir: self.claim.dir.clone(),
+            socket: self.socket.clone(),
+        };
+        let order = std::mem::take(&mut self.watching.order);
+        (self.watching.wanted, self.watching.lent) = (false, now);
+        self.watching.begun += 1;
+        self.observe(move || {
+            // A look that fails costs what it would have seen.
+            let seen = catch_unwind(AssertUnwindSafe(|| observer.look(order, &here))).unwrap_or_default();
+            Done::Seen(observer, Box::new(seen))
+        });
+    }
+
+    /// When the observer is to be sent, or no longer waited for.
+    pub(super) fn observer_deadline(&self) -> Option<Stamp> {
+        let here = self.watching.observer.is_some();
+        let wanted = (here && self.watching.wanted).then(|| self.clock.now());
+        let awaited = (here && self.hooks.values().any(|call| call.awaits.is_some())).then(|| self.watching.lent.after(AWAIT_LOOK_MS));
+        let lines = self.hooks.values().filter_map(|call| call.awaits).map(|(_, until)| until).min();
+        [wanted, awaited, lines, self.watching.patience()].into_iter().flatten().min()
+    }
+
+    /// When the observer's thread ends, because nobody has needed it for a while.
+    pub(super) fn observer_rests_at(&self) -> Option<Stamp> {
+        (self.observer.fd().is_some() && !self.observer.is_busy()).then(|| self.watching.lent.after(REST_MS))
     }
 
     /// Something changed somewhere: look at everything that is watched.
     pub(super) fn look(&mut self) {
-        self.watching.needs_poll = false;
-        if self.watching.claude {
-            self.watching.watch_dir(&self.paths.claude);
-        }
-        self.watching.watcher.add(&self.paths.run());
-        self.look_at_sessions_file();
-        self.look_at_signals();
-        self.pump_transcript();
-        self.look_at_socket();
-        self.look_at_session_dir();
+        self.watching.order.all = true;
+        self.watching.wanted = true;
     }
 
-    pub(super) fn look_at_sessions_file(&mut self) {
-        let Some(path) = self.watching.sessions_file.clone() else { return };
-        if let Some(dir) = path.parent() {
-            self.watching.watch_dir(dir);
+    /// The observer is back.
+    pub(super) fn observed(&mut self, observer: Box<Observer>, seen: Seen) {
+        let watching = &mut self.watching;
+        watching.observer = Some(observer);
+        watching.seen = watching.begun;
+        watching.polls = seen.polls;
+        for event in seen.events {
+            let event = match event {
+                Event::Status { status, conversation, waiting_for } => {
+                    let words = |words: String| self.rules().map_or(words.clone(), |rules| rules.waiting_for(&words));
+                    Event::Status { status, conversation, waiting_for: waiting_for.map(words) }
+                }
+                event => event,
+            };
+            self.events.push_back(event);
         }
-        let said = sessions_file::read(&path);
-        if said == self.watching.said || said.is_none() {
-            return;
+        if let Some(transcript) = seen.transcript {
+            self.take_transcript(transcript);
         }
-        self.watching.said.clone_from(&said);
-        if let Some(Said { status: Some(status), conversation, waiting_for }) = said {
-            let waiting_for = waiting_for.map(|words| self.rules().map_or(words.clone(), |rules| rules.waiting_for(&words)));
-            self.events.push_back(Event::Status { status, conversation, waiting_for });
+        if let Some(own) = seen.own {
+            self.look_at_own_files(own);
+            self.tell_polling();
         }
+        for asking in &mut self.watching.asking {
+            if let Asked::Hook { number, believed, .. } = &mut asking.what {
+                *believed |= seen.believed.contains(number);
+            }
+        }
+        self.tell_lines();
+        self.go_on_unseen(self.clock.now());
+    }
+
+    /// Those whose look has come, and those who have waited long enough, go on.
+    fn go_on_unseen(&mut self, now: Stamp) {
+        let watching = &mut self.watching;
+        if watching.observer.is_none() && !watching.told_hanging && now >= watching.lent.after(HANGS_MS) {
+            watching.told_hanging = true;
+            let what = "Claude's files cannot be read, their disk does not answer: nothing is known of what Claude writes".to_owned();
+            self.events.push_back(Event::Limited { what });
+        }
+        let seen = self.watching.seen;
+        while let Some(at) = self.watching.asking.iter().position(|asking| asking.look <= seen || asking.until <= now) {
+            let Asking { connection, request, what, .. } = self.watching.asking.remove(at);
+            match what {
+                Asked::Hook { event, payload, believed, .. } => self.hook_called(connection, request, &event, &payload, believed),
+                Asked::Context => {
+                    self.settle();
+                    let line = ok_line(request, &self.explained());
+                    self.send(connection, &line);
+                }
+            }
+        }
+        self.tell_late_lines(now);
+    }
+
+    /// A hook is called: what Claude wrote before is looked at first.
+    pub(super) fn hook_asks(&mut self, connection: u64, request: u64, event: String, payload: Value) {
+        self.watching.calls += 1;
+        let number = self.watching.calls;
+        let of = payload["session_id"].as_str().and_then(|id| id.parse::<ConversationId>().ok());
+        if let (Some(path), Some(of)) = (payload["transcript_path"].as_str(), &of) {
+            self.watching.order.named.push((number, PathBuf::from(path), of.clone()));
+        }
+        // What it says of another conversation is believed only if Claude's own file says the same.
+        self.watching.order.sessions_file |= of.as_ref() != self.recorder.supervisor.conversation();
+        self.ask_for_look(connection, request, Asked::Hook { number, event, payload, believed: false });
+    }
+
+    pub(super) fn context_asked(&mut self, connection: u64, request: u64) {
+        self.ask_for_look(connection, request, Asked::Context);
+    }
+
+    fn ask_for_look(&mut self, connection: u64, request: u64, what: Asked) {
+        // A hook gives up on a host that says nothing for long.
+        let patience = LOOK_MS.min(self.launch.config.hooks.ack.ms() / 2);
+        let (look, until) = (self.watching.next_look(), self.clock.now().after(patience));
+        self.watching.asking.push(Asking { look, until, connection, request, what });
+        self.send_observer();
+    }
+
+    /// Nobody hears the answer any more.
+    pub(super) fn forget_asking(&mut self, connection: u64) {
+        self.watching.asking.retain(|asking| asking.connection != connection);
+    }
+
+    /// The connections of calls that wait for a look. They wait no longer.
+    pub(super) fn drop_asking_hooks(&mut self) -> Vec<u64> {
+        let (hooks, others) =
+            std::mem::take(&mut self.watching.asking).into_iter().partition(|asking| matches!(asking.what, Asked::Hook { .. }));
+        self.watching.asking = others;
+        let hooks: Vec<Asking> = hooks;
+        hooks.into_iter().map(|asking| asking.connection).collect()
+    }
+
+    /// A signal was obeyed: its file is to go.
+    pub(super) fn consume_signal(&mut self, file: SignalFile) {
+        self.watching.order.obeyed.push(file);
+        self.watching.wanted = true;
     }
 
     pub(super) fn follow(&mut self, conversation: &ConversationId, transcript: Option<&str>, anew: bool) {
@@ -249,67 +394,40 @@ impl Host {
         if let Some((line, at)) = self.watching.early_line.take_if(|(line, _)| line.conversation == *conversation) {
             self.spoken(line, at);
         }
-        // Of one conversation there is one transcript: a later word about it changes nothing.
-        let same = self.watching.following.as_ref().and_then(|f| f.path()).filter(|path| path.exists()).map(Path::to_owned);
-        let path = same.or_else(|| transcript.map(PathBuf::from)).or_else(|| self.paths.find_transcript(conversation));
-        self.follow_file(path);
-        self.write_current_session();
-        self.pump_transcript();
+        let follow = Follow { conversation: conversation.clone(), transcript: transcript.map(PathBuf::from) };
+        self.watching.order.follow = Some(follow);
+        self.watching.wanted = true;
     }
 
-    fn follow_file(&mut self, path: Option<PathBuf>) {
-        let Some(path) = path else {
-            let projects = self.paths.claude.join("projects");
-            self.watching.watch_dir(&projects);
+    /// What is new in the transcript, and what it adds up to for the supervisor.
+    fn take_transcript(&mut self, seen: TranscriptSeen) {
+        let (goal, tasks) = (&self.watching.goal, &self.watching.tasks);
+        let Some(following) = self.watching.following.as_mut().filter(|following| following.conversation == seen.conversation) else {
             return;
         };
-        if let Some(dir) = path.parent() {
-            self.watching.watch_dir(dir);
-        }
-        if let Some(following) = &mut self.watching.following
-            && following.path() != Some(path.as_path())
-        {
-            following.tail = Some(Tail::new(&path));
+        let found = following.path.as_ref() != Some(&seen.path);
+        if found {
+            following.path = Some(seen.path);
             following.splitter = LineSplitter::new();
         }
-    }
-
-    /// Reads what is new in the transcript and tells the supervisor what it adds up to.
-    pub(super) fn pump_transcript(&mut self) {
-        let Some(following) = &self.watching.following else { return };
-        match following.path().and_then(Path::parent).map(Path::to_owned) {
-            Some(dir) => self.watching.watch_dir(&dir),
-            None => {
-                let found = self.paths.find_transcript(&following.conversation);
-                self.follow_file(found);
-            }
-        }
-        let (goal, tasks) = (&self.watching.goal, &self.watching.tasks);
-        let Some(following) = &mut self.watching.following else { return };
-        let Some(tail) = &mut following.tail else { return };
-        let mut buf = vec![0; 1 << 16];
-        let mut read = 0;
-        following.more = false;
-        loop {
-            match tail.read(&mut buf) {
-                Ok(Found::Bytes(n)) => {
+        for piece in seen.pieces {
+            match piece {
+                Piece::Bytes(bytes) => {
                     let facts = &mut following.facts;
-                    following.splitter.feed(&buf[..n], |line| facts.feed(line));
-                    read += n;
-                    if read >= SLICE {
-                        following.more = true;
-                        break;
-                    }
+                    following.splitter.feed(&bytes, |line| facts.feed(line));
                 }
-                Ok(Found::Anew) => {
+                Piece::Anew => {
                     following.splitter.restart();
                     following.facts = Facts::after(goal.as_deref(), tasks);
                 }
-                Ok(Found::Nothing) | Err(_) => break,
             }
         }
+        (following.bytes, following.more) = (seen.bytes, seen.more);
+        self.watching.wanted |= seen.more;
+        if found {
+            self.write_current_session();
+        }
         self.tell_transcript();
-        self.tell_lines();
     }
 
     pub(super) fn tell_transcript(&mut self) {
@@ -349,25 +467,34 @@ impl Host {
         }
     }
 
-    /// Hook calls whose lines have come, or whose time is over.
+    /// Hook calls whose lines have come.
     fn tell_lines(&mut self) {
-        let now = self.clock.now();
-        let Some(following) = &self.watching.following else { return };
+        let Some(following) = self.watching.following.as_ref().filter(|following| !following.more) else {
+            // The figure of a line is told when the file has been read to its end: the line must not be told before it.
+            return;
+        };
         let facts = &following.facts;
-        // The figure of a line is told when the file has been read to its end: the line must not be told before it.
-        let all = !following.more;
         for (id, waiting) in &mut self.hooks {
-            let Some((want, until)) = waiting.awaits else { continue };
+            let Some((want, _)) = waiting.awaits else { continue };
             let uses = || waiting.call.tool_uses.iter().map(String::as_str);
             let found = match (want, &waiting.call.last_message) {
                 (Want::Assistant, Some(text)) => facts.last_text_is(text),
                 (Want::Assistant, None) => facts.has_assistant_with(uses()),
                 (Want::Results, _) => facts.has_results(uses()),
             };
-            if (found && all) || now >= until {
+            if found {
                 waiting.awaits = None;
-                let cut = if want == Want::Assistant { at_a_boundary(facts).cut() } else { Cut::Free };
-                self.events.push_back(Event::Lines { id: *id, found, cut });
+                self.events.push_back(Event::Lines { id: *id, found, cut: cut(want, Some(facts)) });
+            }
+        }
+    }
+
+    /// Hook calls whose time for that is over.
+    fn tell_late_lines(&mut self, now: Stamp) {
+        let facts = self.watching.following.as_ref().map(|following| &following.facts);
+        for (id, waiting) in &mut self.hooks {
+            if let Some((want, _)) = waiting.awaits.take_if(|(_, until)| *until <= now) {
+                self.events.push_back(Event::Lines { id: *id, found: false, cut: cut(want, facts) });
             }
         }
     }
@@ -377,13 +504,14 @@ impl Host {
             Some(call) => call.awaits = Some((want, until)),
             None => self.events.push_back(Event::Lines { id, found: false, cut: Cut::Free }),
         }
-        self.pump_transcript();
+        self.tell_lines();
+        self.watching.wanted = true;
     }
+}
 
-    /// When the transcript is to be looked at for a hook that waits.
-    pub(super) fn await_deadline(&self, now: Stamp) -> Option<Stamp> {
-        self.hooks.values().any(|call| call.awaits.is_some()).then(|| now.after(AWAIT_LOOK_MS))
-    }
+/// What a stop now would cut in two.
+fn cut(want: Want, facts: Option<&Facts>) -> Cut {
+    facts.filter(|_| want == Want::Assistant).map_or(Cut::Free, |facts| at_a_boundary(facts).cut())
 }
 
 /// The prompts that a person has queued in Claude; Claude queues its own notifications in the same way.

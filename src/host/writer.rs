@@ -229,6 +229,11 @@ impl Writer {
         self.shared.lock().journal.as_ref().map(Journal::bytes)
     }
 
+    /// Device and inode of the journal's file; `None` while it is written, and where there is none.
+    pub fn journal_id(&self) -> Option<(u64, u64)> {
+        self.shared.lock().journal.as_ref().and_then(Journal::id)
+    }
+
     /// Whether the journal's file is still at its path; `None` while it is written, and where there is none.
     pub fn journal_is_in_place(&self) -> Option<bool> {
         self.shared.lock().journal.as_ref().map(Journal::is_in_place)

@@ -34,6 +34,8 @@ pub struct Worker<T: Send + 'static> {
     name: &'static str,
     thread: Option<Running<T>>,
     open: usize,
+    /// Answers of jobs that were done without a thread.
+    done_here: Vec<T>,
     #[cfg(test)]
     by_hand: Option<ByHand<T>>,
 }
@@ -87,6 +89,7 @@ impl<T: Send + 'static> Worker<T> {
             name,
             thread: None,
             open: 0,
+            done_here: Vec::new(),
             #[cfg(test)]
             by_hand: None,
         }
@@ -107,25 +110,31 @@ impl<T: Send + 'static> Worker<T> {
         true
     }
 
-    /// Hands a job over.
-    ///
-    /// # Errors
-    /// When there can be no thread; the job is lost.
-    pub fn submit(&mut self, job: impl FnOnce() -> T + Send + 'static) -> io::Result<()> {
+    /// Hands a job over. Where there can be no thread it is done at once.
+    pub fn submit(&mut self, job: impl FnOnce() -> T + Send + 'static) {
         #[cfg(test)]
         if let Some(by_hand) = &mut self.by_hand {
             self.open += 1;
             by_hand.jobs.push_back(Box::new(job));
-            return Ok(());
+            return;
         }
         if self.thread.is_none() {
-            self.thread = Some(Running::start(self.name)?);
+            self.thread = Running::start(self.name).ok();
         }
-        if let Some(running) = &self.thread {
-            self.open += 1;
-            let _ = running.jobs.send(Box::new(job));
+        match &self.thread {
+            Some(running) => {
+                self.open += 1;
+                let _ = running.jobs.send(Box::new(job));
+            }
+            // As on the thread: a job that panics costs its answer.
+            None => self.done_here.extend(catch_unwind(AssertUnwindSafe(job))),
         }
-        Ok(())
+    }
+
+    /// Whether answers are there of which no descriptor tells.
+    #[must_use]
+    pub fn has_done_here(&self) -> bool {
+        !self.done_here.is_empty()
     }
 
     /// Answers that are there.
@@ -135,7 +144,8 @@ impl<T: Send + 'static> Worker<T> {
             self.open -= by_hand.done.len();
             return std::mem::take(&mut by_hand.done);
         }
-        let Some(running) = &mut self.thread else { return Vec::new() };
+        let here = std::mem::take(&mut self.done_here);
+        let Some(running) = &mut self.thread else { return here };
         let mut rings = [0; 64];
         while let Ok(n) = running.wake.read(&mut rings) {
             if n == 0 {
@@ -143,7 +153,7 @@ impl<T: Send + 'static> Worker<T> {
             }
             self.open = self.open.saturating_sub(n);
         }
-        running.done.try_iter().collect()
+        here.into_iter().chain(running.done.try_iter()).collect()
     }
 
     /// Whether a job is still to be done.

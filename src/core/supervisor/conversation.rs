@@ -89,6 +89,7 @@ impl Supervisor {
             self.held_off = 0;
             self.held_dir = None;
             self.spoken = false;
+            self.measured = false;
             self.halts.forget();
             self.progress = Progress::default();
         }

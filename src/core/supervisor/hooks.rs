@@ -172,7 +172,9 @@ impl Supervisor {
 
     fn hold(&mut self, now: Stamp, id: u64, stop: bool, lines: bool, out: &mut Vec<Action>) {
         self.let_go(out);
-        let lines = lines && !self.is_far_from_levels();
+        // A figure of an earlier step says nothing about this one: steps may be faster than the transcript is written.
+        let known = std::mem::take(&mut self.measured);
+        let lines = lines && !(known && self.is_far_from_levels());
         out.push(Action::HoldHook { id });
         self.held = Some(Held { id, stop, since: now, ready: !lines, cut: Cut::Free });
         if lines {

@@ -36,6 +36,7 @@ impl Supervisor {
         self.usage_seq = self.event_seq;
         self.fill = fill;
         self.spoken |= fill.tokens > 0;
+        self.measured = true;
         let level = fill.level(&self.levels());
         if self.began == Began::Unmeasured && (fill.tokens > 0 || fill.window == 0) {
             self.began = Began::At(level);
@@ -108,16 +109,11 @@ impl Supervisor {
         }
     }
 
-    /// Whether one more step of Claude's cannot reach a level that acts: then no call needs to wait for what the step adds.
+    /// Whether one more step of Claude's cannot reach a level: then no call needs to wait for what the step adds.
     pub(super) fn is_far_from_levels(&self) -> bool {
-        let acts = match self.policy.config.restart.mode {
-            RestartMode::Auto => Level::Handoff,
-            RestartMode::Ask => Level::Ask,
-            RestartMode::Manual => Level::Hard,
-        };
         let after = Fill { tokens: self.fill.tokens + self.fill.window / 4, bytes: self.fill.bytes + STEP_BYTES, ..self.fill };
         let measured = self.fill.tokens > 0 && self.fill.window > 0;
-        self.policy.rules > 0 && self.phase == Phase::Running && measured && after.level(&self.levels()) < acts
+        self.policy.rules > 0 && self.phase == Phase::Running && measured && after.level(&self.levels()) == Level::Ok
     }
 
     /// Whether the conversation began at this level or above, so that a fresh one in its place would bring nothing.

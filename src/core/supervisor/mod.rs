@@ -134,6 +134,9 @@ pub struct Supervisor {
     next: Option<ConversationId>,
     /// A prompt was submitted in the conversation, so it can be resumed.
     spoken: bool,
+    /// The context figure is of after the last call that may wait for lines.
+    #[serde(default)]
+    measured: bool,
     /// What a hook named, and what the sessions file names.
     #[serde(default)]
     claims: Claims,
@@ -241,6 +244,7 @@ impl Supervisor {
             conversation: None,
             next: None,
             spoken: false,
+            measured: false,
             claims: Claims::default(),
             hooks_seen: false,
             hooks_missed: false,

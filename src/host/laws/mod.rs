@@ -175,7 +175,12 @@ impl World {
                 self.listen();
                 break;
             }
-            let busy = self.host.turn() | self.listen() | !self.host.events.is_empty();
+            // Disks answer at once here. Those that hang are in `tests/surroundings`.
+            let read = self.host.observer.do_next() | self.host.launch_writer.do_next();
+            if read {
+                self.host.take_done();
+            }
+            let busy = read | self.host.turn() | self.listen() | !self.host.events.is_empty();
             let now = self.now();
             let due: Vec<_> = self.host.deadlines(now).into_iter().filter(|(_, at)| at.is_some_and(|at| at <= now)).collect();
             if !busy && due.is_empty() {

@@ -43,7 +43,6 @@ impl World {
     fn pass(&mut self, ms: u64) {
         let until = self.now().after(ms);
         loop {
-            // Disks answer in time here. Those that hang are in `tests/surroundings`.
             while self.host.observer.do_next() | self.host.launch_writer.do_next() {
                 self.host.take_done();
             }

@@ -28,7 +28,7 @@ impl World {
             return World { state_file: config.join(".claude.json"), config, cwd };
         }
         // The real program looks into the user database; nothing can be written here, which it survives too.
-        let home = env::var_os("HOME").map_or_else(|| PathBuf::from("/nonexistent"), PathBuf::from);
+        let home = env::var_os("HOME").map_or_else(|| PathBuf::from("/dev/null/no-home"), PathBuf::from);
         World { config: home.join(".claude"), state_file: home.join(".claude.json"), cwd }
     }
 

@@ -242,14 +242,16 @@ fn a_word_of_long_ago_is_not_taken_up() {
 #[test]
 fn far_from_every_level_no_call_waits_for_lines() {
     let mut s = Session::busy(claude());
-    s.usage(40);
+    s.usage(20);
     assert_eq!(s.call_with_lines(HookEvent::PostToolBatch), "hold 3, let 3 go");
-    s.usage(54);
+    s.usage(34);
     assert_eq!(s.call_with_lines(HookEvent::PostToolBatch), "hold 4, let 4 go");
-    s.usage(56);
-    assert_eq!(s.call_with_lines(HookEvent::PostToolBatch), "hold 5, await Assistant 5", "a step may add a quarter of the window");
+    assert_eq!(s.call_with_lines(HookEvent::PostToolBatch), "hold 5, await Assistant 5", "that figure is of the step before");
     assert_eq!(s.lines(), "let 5 go");
+    s.usage(36);
+    assert_eq!(s.call_with_lines(HookEvent::PostToolBatch), "hold 6, await Assistant 6", "a step may add a quarter of the window");
+    assert_eq!(s.lines(), "let 6 go");
     s.usage(10);
     s.signal_file(named(1), 5);
-    assert_eq!(s.call_with_lines(HookEvent::Stop), "hold 6, await Assistant 6", "somebody wants a hand-over");
+    assert_eq!(s.call_with_lines(HookEvent::Stop), "hold 7, await Assistant 7", "somebody wants a hand-over");
 }

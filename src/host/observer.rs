@@ -1,0 +1,299 @@
+//! What is read of Claude's files and the project's, on a thread: the transcript, the sessions file, signal files, and whether the
+//! session's own directory is still there. The [`Observer`] is lent to the thread for a look and comes back with what it saw, so a
+//! disk that hangs keeps it away, and the loop goes on without it.
+
+use std::os::unix::fs::MetadataExt;
+use std::path::{Path, PathBuf};
+
+use super::polling;
+use super::signal_file::{Place, Signals};
+use crate::claude::sessions_file::{self, Said};
+use crate::core::config::{Config, View};
+use crate::core::handoff::views::orchestrator;
+use crate::core::ids::{ConversationId, SessionName};
+use crate::core::signal::SignalFile;
+use crate::core::supervisor::event::Event;
+use crate::core::time::WallTime;
+use crate::fs::paths::Paths;
+use crate::fs::tail::{Found, Tail};
+use crate::fs::views;
+use crate::fs::watch::Watcher;
+
+/// Bytes of the transcript that are read in one look: what the loop takes of it at once, so that keys never wait for a large file.
+const SLICE: usize = 1 << 18;
+
+/// Reads what is watched, and knows what it saw last.
+#[derive(Debug)]
+pub(super) struct Observer {
+    watcher: Watcher,
+    /// A directory could not be watched.
+    needs_poll: bool,
+    paths: Paths,
+    /// Whether Claude runs, or another program, of which nothing is read.
+    claude: bool,
+    /// Whether `.restart-session` is looked at.
+    signal_files: bool,
+    /// Whether an orchestrator's files are.
+    orchestrator: bool,
+    /// When the session began: signals of before are none for it.
+    began: WallTime,
+    sessions_file: Option<PathBuf>,
+    said: Option<Said>,
+    transcript: Option<(ConversationId, Option<Tail>)>,
+    signals: Signals,
+}
+
+/// Where the session is at the time of a look.
+#[derive(Clone, Debug)]
+pub(super) struct Here {
+    pub dir: PathBuf,
+    pub name: SessionName,
+    pub session_dir: PathBuf,
+    pub socket: PathBuf,
+}
+
+/// A transcript to follow from now on.
+#[derive(Debug)]
+pub(super) struct Follow {
+    pub conversation: ConversationId,
+    /// Where a hook says that it is.
+    pub transcript: Option<PathBuf>,
+}
+
+/// What a look is to do besides reading the transcript on.
+#[derive(Debug, Default)]
+pub(super) struct Order {
+    /// Look at everything that is watched.
+    pub all: bool,
+    /// Look at the sessions file.
+    pub sessions_file: bool,
+    /// The child's sessions file from now on.
+    pub child: Option<PathBuf>,
+    pub follow: Option<Follow>,
+    /// Paths that hooks name, by the number of the call: whether each may be the transcript of its conversation.
+    pub named: Vec<(u64, PathBuf, ConversationId)>,
+    /// Signals that were obeyed.
+    pub obeyed: Vec<SignalFile>,
+}
+
+/// What a look saw.
+#[derive(Debug, Default)]
+pub(super) struct Seen {
+    /// For the supervisor: what the sessions file and signal files say.
+    pub events: Vec<Event>,
+    pub transcript: Option<TranscriptSeen>,
+    /// Calls whose path may be the transcript of their conversation.
+    pub believed: Vec<u64>,
+    /// The session's own files, when they were looked at.
+    pub own: Option<OwnFiles>,
+    /// Nothing tells of changes: they are looked for.
+    pub polls: bool,
+}
+
+/// The session's own files as they are on the disk: device and inode, where one is there.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) struct OwnFiles {
+    pub socket: bool,
+    pub lock: Option<FileId>,
+    pub journal: Option<FileId>,
+}
+
+/// Device and inode.
+pub(super) type FileId = (u64, u64);
+
+/// What is new in a transcript.
+#[derive(Debug)]
+pub(super) struct TranscriptSeen {
+    pub conversation: ConversationId,
+    pub path: PathBuf,
+    pub pieces: Vec<Piece>,
+    /// Bytes read of the file.
+    pub bytes: u64,
+    /// It was not read to its end.
+    pub more: bool,
+}
+
+/// A part of a transcript.
+#[derive(Debug)]
+pub(super) enum Piece {
+    Bytes(Vec<u8>),
+    /// The file is another one, or shorter than before: what was read of it counts no more.
+    Anew,
+}
+
+impl Observer {
+    pub fn new(paths: &Paths, config: &Config, claude: bool, began: WallTime) -> Self {
+        let mut observer = Observer {
+            watcher: polling::watcher(),
+            needs_poll: false,
+            paths: paths.clone(),
+            claude,
+            signal_files: config.compat.signal_files,
+            orchestrator: config.handoff.views.contains(&View::Orchestrator),
+            began,
+            sessions_file: None,
+            said: None,
+            transcript: None,
+            signals: Signals::default(),
+        };
+        if claude {
+            observer.watch_dir(&paths.claude);
+        }
+        observer.watcher.add(&paths.run());
+        observer
+    }
+
+    /// What tells of changes.
+    pub fn watcher(&self) -> &Watcher {
+        &self.watcher
+    }
+
+    /// Does what is ordered, and looks.
+    pub fn look(&mut self, order: Order, here: &Here) -> Seen {
+        let mut seen = Seen::default();
+        let told = self.watcher.drain();
+        if let Some(file) = order.child {
+            (self.sessions_file, self.said) = (Some(file), None);
+        }
+        for file in order.obeyed {
+            self.signals.obeyed(file, &self.paths, &here.dir);
+        }
+        if told || order.all {
+            self.look_at_all(here, &mut seen);
+        } else if order.sessions_file {
+            self.look_at_sessions_file(&mut seen);
+        }
+        if let Some(follow) = order.follow {
+            self.follow(follow);
+        }
+        self.read_transcript(&mut seen);
+        let is_transcript = |(id, path, of): (u64, PathBuf, ConversationId)| self.paths.may_be_transcript(&path, &of).then_some(id);
+        seen.believed = order.named.into_iter().filter_map(is_transcript).collect();
+        seen.polls = self.needs_poll || self.watcher.is_blind();
+        seen
+    }
+
+    fn look_at_all(&mut self, here: &Here, seen: &mut Seen) {
+        if self.watcher.is_blind() {
+            // Another session may have ended and given one back.
+            self.watcher = polling::watcher();
+        }
+        self.needs_poll = false;
+        if self.claude {
+            self.watch_dir(&self.paths.claude.clone());
+        }
+        self.watcher.add(&self.paths.run());
+        self.look_at_sessions_file(seen);
+        if self.claude {
+            self.look_at_signals(here, seen);
+        }
+        let lock = here.session_dir.join("lock");
+        for path in [&self.paths.state, &self.paths.sessions(), &here.session_dir, &lock] {
+            self.watcher.add_itself(path);
+        }
+        seen.own = Some(OwnFiles {
+            socket: std::fs::symlink_metadata(&here.socket).is_ok(),
+            lock: file_id(&lock),
+            journal: file_id(&here.session_dir.join("journal.jsonl")),
+        });
+    }
+
+    /// Watches a directory, or the nearest one above it that exists, until it does.
+    fn watch_dir(&mut self, dir: &Path) {
+        let nearest = || dir.ancestors().find(|at| at.is_dir());
+        let mut at = nearest();
+        while let Some(found) = at {
+            self.watcher.add(found);
+            self.needs_poll |= !self.watcher.covers(found);
+            // What was made between the look and the watch told nobody: look again.
+            let now = nearest();
+            if now == at {
+                break;
+            }
+            at = now;
+        }
+    }
+
+    fn look_at_sessions_file(&mut self, seen: &mut Seen) {
+        let Some(path) = self.sessions_file.clone() else { return };
+        if let Some(dir) = path.parent() {
+            self.watch_dir(dir);
+        }
+        let said = sessions_file::read(&path);
+        if said == self.said || said.is_none() {
+            return;
+        }
+        self.said.clone_from(&said);
+        if let Some(Said { status: Some(status), conversation, waiting_for }) = said {
+            seen.events.push(Event::Status { status, conversation, waiting_for });
+        }
+    }
+
+    fn look_at_signals(&mut self, here: &Here, seen: &mut Seen) {
+        if self.orchestrator {
+            self.watch_dir(&here.dir.join(orchestrator::DIR));
+        }
+        let place = Place { paths: &self.paths, here, began: self.began };
+        if self.signal_files {
+            seen.events.extend(self.signals.look(SignalFile::RestartSession, &place));
+        }
+        // A directory that leads out of the project is somebody else's.
+        if self.orchestrator && views::is_inside(&here.dir, orchestrator::DIR) {
+            seen.events.extend(self.signals.look(SignalFile::HandoffRequested, &place));
+            seen.events.extend(self.signals.look_at_task(&place));
+        }
+    }
+
+    fn follow(&mut self, follow: Follow) {
+        let Follow { conversation, transcript } = follow;
+        // Of one conversation there is one transcript: a later word about it changes nothing.
+        let known = self.transcript.take().filter(|(of, _)| *of == conversation).and_then(|(_, tail)| tail);
+        let same = known.as_ref().map(Tail::path).filter(|path| path.exists()).map(Path::to_owned);
+        let path = same.or(transcript).or_else(|| self.paths.find_transcript(&conversation));
+        self.transcript = Some((conversation, known));
+        self.follow_file(path);
+    }
+
+    fn follow_file(&mut self, path: Option<PathBuf>) {
+        let Some(path) = path else {
+            return self.watch_dir(&self.paths.claude.join("projects"));
+        };
+        if let Some((_, tail)) = &mut self.transcript
+            && tail.as_ref().is_none_or(|tail| tail.path() != path)
+        {
+            *tail = Some(Tail::new(&path));
+        }
+    }
+
+    /// Reads what is new in the transcript.
+    fn read_transcript(&mut self, seen: &mut Seen) {
+        let Some((conversation, tail)) = &self.transcript else { return };
+        match tail.as_ref().map(|tail| tail.path().to_owned()) {
+            Some(path) => path.parent().into_iter().for_each(|dir| self.watch_dir(dir)),
+            None => {
+                let found = self.paths.find_transcript(conversation);
+                self.follow_file(found);
+            }
+        }
+        let Some((conversation, Some(tail))) = &mut self.transcript else { return };
+        let (mut pieces, mut more, mut read) = (Vec::new(), false, 0);
+        let mut buf = vec![0; 1 << 16];
+        while !more {
+            match tail.read(&mut buf) {
+                Ok(Found::Bytes(n)) => {
+                    pieces.push(Piece::Bytes(buf[..n].to_vec()));
+                    read += n;
+                    more = read >= SLICE;
+                }
+                Ok(Found::Anew) => pieces.push(Piece::Anew),
+                Ok(Found::Nothing) | Err(_) => break,
+            }
+        }
+        let (conversation, path) = (conversation.clone(), tail.path().to_owned());
+        seen.transcript = Some(TranscriptSeen { conversation, path, pieces, bytes: tail.offset(), more });
+    }
+}
+
+fn file_id(path: &Path) -> Option<FileId> {
+    std::fs::symlink_metadata(path).ok().map(|meta| (meta.dev(), meta.ino()))
+}
