@@ -68,7 +68,7 @@ impl Host {
                 for fd in self.workers().into_iter().filter_map(Worker::fd) {
                     set.add(Token::Worker, fd, Interest::Read);
                 }
-                if let Some(fd) = self.watching.watcher().and_then(Watcher::fd) {
+                if let Some(fd) = self.watching.looks.watcher().and_then(Watcher::fd) {
                     set.add(Token::Watcher, fd, Interest::Read);
                 }
             }

@@ -62,6 +62,7 @@ mod laws;
 mod limits;
 mod listener;
 mod log;
+mod looks;
 mod model;
 mod notices;
 mod observer;

@@ -297,3 +297,48 @@ impl Observer {
 fn file_id(path: &Path) -> Option<FileId> {
     std::fs::symlink_metadata(path).ok().map(|meta| (meta.dev(), meta.ino()))
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn here(dir: &Path) -> Here {
+        Here { dir: dir.to_owned(), name: "proj".parse().unwrap(), session_dir: dir.join("session"), socket: dir.join("socket") }
+    }
+
+    #[test]
+    fn a_long_transcript_comes_in_slices_and_only_what_is_new() {
+        let home = tempfile::tempdir().unwrap();
+        let paths = Paths::from_env(|name| (name == "HOME").then(|| home.path().into())).unwrap();
+        let conversation: ConversationId = "c74cc080-94b9-4841-b82f-a62cfb8efdc0".parse().unwrap();
+        let project = paths.claude.join("projects/-p");
+        std::fs::create_dir_all(&project).unwrap();
+        let file = project.join(format!("{conversation}.jsonl"));
+        std::fs::write(&file, "x".repeat(SLICE + 10)).unwrap();
+        let mut observer = Observer::new(&paths, &Config::default(), true, WallTime(0));
+        let here = here(home.path());
+        let follow = Follow { conversation: conversation.clone(), transcript: None };
+        let read = |seen: Seen| {
+            let seen = seen.transcript.unwrap();
+            let bytes = |piece: &Piece| if let Piece::Bytes(bytes) = piece { bytes.len() } else { 0 };
+            (seen.pieces.iter().map(bytes).sum::<usize>(), seen.bytes, seen.more)
+        };
+        let first = observer.look(Order { follow: Some(follow), ..Order::default() }, &here);
+        assert_eq!(read(first), (SLICE, SLICE as u64, true));
+        assert_eq!(read(observer.look(Order::default(), &here)), (10, SLICE as u64 + 10, false));
+        assert_eq!(read(observer.look(Order::default(), &here)), (0, SLICE as u64 + 10, false));
+    }
+
+    #[test]
+    fn only_a_file_of_claudes_is_believed_to_be_a_transcript() {
+        let home = tempfile::tempdir().unwrap();
+        let paths = Paths::from_env(|name| (name == "HOME").then(|| home.path().into())).unwrap();
+        let of: ConversationId = "c74cc080-94b9-4841-b82f-a62cfb8efdc0".parse().unwrap();
+        let named = |n, dir: PathBuf| (n, dir.join(format!("{of}.jsonl")), of.clone());
+        std::fs::create_dir_all(paths.claude.join("projects/-p")).unwrap();
+        let mut observer = Observer::new(&paths, &Config::default(), true, WallTime(0));
+        let order =
+            Order { named: vec![named(1, home.path().to_owned()), named(2, paths.claude.join("projects/-p"))], ..Order::default() };
+        assert_eq!(observer.look(order, &here(home.path())).believed, [2]);
+    }
+}

@@ -14,7 +14,7 @@ impl Host {
 
     /// That nothing tells is said once: what a script writes is seen later than elsewhere.
     pub(super) fn tell_polling(&mut self) {
-        if self.watching.polls() && !std::mem::replace(&mut self.watching.told_polling, true) {
+        if self.watching.looks.polls() && !std::mem::replace(&mut self.watching.told_polling, true) {
             let what = format!(
                 "nothing tells when Claude's files change (inotify has no more for this user): they are looked at every {POLL_MS} ms, at \
                  rest every {POLL_AT_REST_MS} ms"

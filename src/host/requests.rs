@@ -307,7 +307,7 @@ impl Host {
 
     pub(super) fn hook_connection_gone(&mut self, connection: u64) {
         let gone: Vec<u64> = self.hooks.iter().filter(|(_, call)| call.connection == connection).map(|(id, _)| *id).collect();
-        self.forget_asking(connection);
+        self.watching.looks.forget(connection);
         for id in gone {
             self.hooks.remove(&id);
             self.events.push_back(Event::HookGone { id });
@@ -316,7 +316,7 @@ impl Host {
 
     /// The run is over: whoever still waits for an answer gets none, which means silence to Claude.
     pub(super) fn drop_hooks(&mut self) {
-        let asking = self.drop_asking_hooks();
+        let asking = self.watching.looks.drop_hooks();
         let connections: Vec<u64> = self.hooks.values().map(|call| call.connection).chain(asking).collect();
         self.hooks.clear();
         for id in connections {

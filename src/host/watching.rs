@@ -8,7 +8,8 @@ use std::panic::{AssertUnwindSafe, catch_unwind};
 use serde_json::Value;
 
 use super::Host;
-use super::observer::{Follow, Here, Observer, Order, Piece, Seen, TranscriptSeen};
+use super::looks::{Asked, Asking, Looks};
+use super::observer::{Follow, Here, Observer, Piece, Seen, TranscriptSeen};
 use super::save::Done;
 use crate::core::claude::args::Facts as OwnArgs;
 use crate::core::claude::facts::Facts;
@@ -25,18 +26,14 @@ use crate::core::supervisor::action::Want;
 use crate::core::supervisor::event::Event;
 use crate::core::time::Stamp;
 use crate::fs::paths::Paths;
-use crate::fs::watch::{Watcher, pause};
+use crate::fs::watch::pause;
 use crate::ipc::message::ok_line;
 use crate::safe_file::{self, FileRule};
 
-/// How often the transcript is looked at while a hook waits for its lines, in ms: Claude's own flush comes every 100.
-const AWAIT_LOOK_MS: u64 = 5;
 /// How long a call or a request waits for a look at what Claude wrote before it, in ms: a disk that hangs holds nobody.
 const LOOK_MS: u64 = 150;
 /// How long the thread waits for another look, in ms.
 const REST_MS: u64 = 2000;
-/// After how long a look that does not come back is told, in ms.
-const HANGS_MS: u64 = 10_000;
 
 /// A conversation's transcript.
 #[derive(Debug)]
@@ -93,22 +90,7 @@ impl Following {
 /// Everything that is watched.
 #[derive(Debug)]
 pub(super) struct Watching {
-    /// Here, or on its way: lent for a look.
-    observer: Option<Box<Observer>>,
-    /// What the next look is to do.
-    order: Order,
-    /// Whether there is to be one.
-    wanted: bool,
-    /// Looks that were begun, and that have come back.
-    begun: u64,
-    seen: u64,
-    /// When the observer was lent.
-    lent: Stamp,
-    told_hanging: bool,
-    /// Who waits for a look.
-    asking: Vec<Asking>,
-    /// Calls of hooks so far.
-    calls: u64,
+    pub looks: Looks,
     pub following: Option<Following>,
     /// The goal of the chain, inherited by every conversation after the first.
     pub goal: Option<String>,
@@ -128,7 +110,6 @@ pub(super) struct Watching {
     pub failure: Option<String>,
     pub own: OwnArgs,
     claude: bool,
-    polls: bool,
     /// That nothing tells was said.
     pub told_polling: bool,
     /// No hook names the transcript: it must be found.
@@ -136,37 +117,10 @@ pub(super) struct Watching {
     pub looked: Stamp,
 }
 
-/// Who waits for a look at what Claude has written.
-#[derive(Debug)]
-struct Asking {
-    /// The look that will do.
-    look: u64,
-    until: Stamp,
-    connection: u64,
-    request: u64,
-    what: Asked,
-}
-
-#[derive(Debug)]
-enum Asked {
-    /// A hook's call; `believed` when the transcript that it names may be one.
-    Hook { number: u64, event: String, payload: Value, believed: bool },
-    /// `hopty context`.
-    Context,
-}
-
 impl Watching {
     pub fn new(observer: Observer, own: &OwnArgs, claude: bool) -> Self {
         Watching {
-            observer: Some(Box::new(observer)),
-            order: Order::default(),
-            wanted: false,
-            begun: 0,
-            seen: 0,
-            lent: Stamp(0),
-            told_hanging: false,
-            asking: Vec::new(),
-            calls: 0,
+            looks: Looks::new(observer),
             following: None,
             goal: None,
             tasks: Tasks::default(),
@@ -178,50 +132,27 @@ impl Watching {
             failure: None,
             own: own.clone(),
             claude,
-            polls: false,
             told_polling: false,
             hookless: false,
             looked: Stamp(0),
         }
     }
 
-    /// What tells of changes, while nobody looks already.
-    pub fn watcher(&self) -> Option<&Watcher> {
-        self.observer.as_deref().map(Observer::watcher)
-    }
-
     /// The child's sessions file from now on.
     pub fn child(&mut self, paths: &Paths, pid: i32) {
         if self.claude {
-            self.order.child = Some(paths.claude_session(pid));
-            self.order.all = true;
-            self.wanted = true;
+            let order = self.looks.want();
+            (order.child, order.all) = (Some(paths.claude_session(pid)), true);
             self.model.run_begins();
         }
-    }
-
-    /// A look that begins from now on, by number.
-    fn next_look(&mut self) -> u64 {
-        self.wanted = true;
-        self.begun + 1
     }
 
     /// When to look although nothing tells. `changed` is when the screen last did.
     pub fn deadline(&self, changed: Stamp) -> Option<Stamp> {
         // Where Claude keeps a project's transcripts is not computed, and a directory that it makes is not watched yet.
         let unknown = self.hookless && self.following.as_ref().is_some_and(|following| following.path.is_none());
-        let waits = self.claude && (unknown || self.polls) && self.observer.is_some();
+        let waits = self.claude && (unknown || self.looks.polls()) && self.looks.is_observer_here();
         waits.then(|| self.looked.after(pause(self.looked.since(changed))))
-    }
-
-    pub fn polls(&self) -> bool {
-        self.polls
-    }
-
-    /// When who asks goes on without the look, and when it is told that the disk hangs.
-    fn patience(&self) -> Option<Stamp> {
-        let hangs = (self.observer.is_none() && !self.told_hanging).then(|| self.lent.after(HANGS_MS));
-        self.asking.iter().map(|asking| asking.until).chain(hangs).min()
     }
 }
 
@@ -237,20 +168,13 @@ impl Host {
         if self.observer_rests_at().is_some_and(|at| at <= now) {
             self.observer.rest();
         }
-        let awaited = self.hooks.values().any(|call| call.awaits.is_some()) && now >= self.watching.lent.after(AWAIT_LOOK_MS);
-        if !(self.watching.wanted || awaited) {
-            return;
-        }
-        let Some(mut observer) = self.watching.observer.take() else { return };
+        let Some((mut observer, order)) = self.watching.looks.lend(now, self.awaits_lines()) else { return };
         let here = Here {
             dir: self.dir.clone(),
             name: self.claim.name.clone(),
             session_dir: self.claim.dir.clone(),
             socket: self.socket.clone(),
         };
-        let order = std::mem::take(&mut self.watching.order);
-        (self.watching.wanted, self.watching.lent) = (false, now);
-        self.watching.begun += 1;
         self.observe(move || {
             // A look that fails costs what it would have seen.
             let seen = catch_unwind(AssertUnwindSafe(|| observer.look(order, &here))).unwrap_or_default();
@@ -258,32 +182,29 @@ impl Host {
         });
     }
 
+    fn awaits_lines(&self) -> bool {
+        self.hooks.values().any(|call| call.awaits.is_some())
+    }
+
     /// When the observer is to be sent, or no longer waited for.
     pub(super) fn observer_deadline(&self) -> Option<Stamp> {
-        let here = self.watching.observer.is_some();
-        let wanted = (here && self.watching.wanted).then(|| self.clock.now());
-        let awaited = (here && self.hooks.values().any(|call| call.awaits.is_some())).then(|| self.watching.lent.after(AWAIT_LOOK_MS));
         let lines = self.hooks.values().filter_map(|call| call.awaits).map(|(_, until)| until).min();
-        [wanted, awaited, lines, self.watching.patience()].into_iter().flatten().min()
+        [self.watching.looks.deadline(self.clock.now(), self.awaits_lines()), lines].into_iter().flatten().min()
     }
 
     /// When the observer's thread ends, because nobody has needed it for a while.
     pub(super) fn observer_rests_at(&self) -> Option<Stamp> {
-        (self.observer.fd().is_some() && !self.observer.is_busy()).then(|| self.watching.lent.after(REST_MS))
+        (self.observer.fd().is_some() && !self.observer.is_busy()).then(|| self.watching.looks.lent().after(REST_MS))
     }
 
     /// Something changed somewhere: look at everything that is watched.
     pub(super) fn look(&mut self) {
-        self.watching.order.all = true;
-        self.watching.wanted = true;
+        self.watching.looks.want().all = true;
     }
 
     /// The observer is back.
     pub(super) fn observed(&mut self, observer: Box<Observer>, seen: Seen) {
-        let watching = &mut self.watching;
-        watching.observer = Some(observer);
-        watching.seen = watching.begun;
-        watching.polls = seen.polls;
+        self.watching.looks.came_back(observer, &seen);
         for event in seen.events {
             let event = match event {
                 Event::Status { status, conversation, waiting_for } => {
@@ -301,26 +222,17 @@ impl Host {
             self.look_at_own_files(own);
             self.tell_polling();
         }
-        for asking in &mut self.watching.asking {
-            if let Asked::Hook { number, believed, .. } = &mut asking.what {
-                *believed |= seen.believed.contains(number);
-            }
-        }
         self.tell_lines();
         self.go_on_unseen(self.clock.now());
     }
 
     /// Those whose look has come, and those who have waited long enough, go on.
     fn go_on_unseen(&mut self, now: Stamp) {
-        let watching = &mut self.watching;
-        if watching.observer.is_none() && !watching.told_hanging && now >= watching.lent.after(HANGS_MS) {
-            watching.told_hanging = true;
+        if self.watching.looks.hangs(now) {
             let what = "Claude's files cannot be read, their disk does not answer: nothing is known of what Claude writes".to_owned();
             self.events.push_back(Event::Limited { what });
         }
-        let seen = self.watching.seen;
-        while let Some(at) = self.watching.asking.iter().position(|asking| asking.look <= seen || asking.until <= now) {
-            let Asking { connection, request, what, .. } = self.watching.asking.remove(at);
+        while let Some(Asking { connection, request, what, .. }) = self.watching.looks.next_due(now) {
             match what {
                 Asked::Hook { event, payload, believed, .. } => self.hook_called(connection, request, &event, &payload, believed),
                 Asked::Context => {
@@ -335,14 +247,11 @@ impl Host {
 
     /// A hook is called: what Claude wrote before is looked at first.
     pub(super) fn hook_asks(&mut self, connection: u64, request: u64, event: String, payload: Value) {
-        self.watching.calls += 1;
-        let number = self.watching.calls;
         let of = payload["session_id"].as_str().and_then(|id| id.parse::<ConversationId>().ok());
-        if let (Some(path), Some(of)) = (payload["transcript_path"].as_str(), &of) {
-            self.watching.order.named.push((number, PathBuf::from(path), of.clone()));
-        }
         // What it says of another conversation is believed only if Claude's own file says the same.
-        self.watching.order.sessions_file |= of.as_ref() != self.recorder.supervisor.conversation();
+        self.watching.looks.want().sessions_file |= of.as_ref() != self.recorder.supervisor.conversation();
+        let named = payload["transcript_path"].as_str().map(PathBuf::from).zip(of);
+        let number = self.watching.looks.check(named);
         self.ask_for_look(connection, request, Asked::Hook { number, event, payload, believed: false });
     }
 
@@ -353,29 +262,13 @@ impl Host {
     fn ask_for_look(&mut self, connection: u64, request: u64, what: Asked) {
         // A hook gives up on a host that says nothing for long.
         let patience = LOOK_MS.min(self.launch.config.hooks.ack.ms() / 2);
-        let (look, until) = (self.watching.next_look(), self.clock.now().after(patience));
-        self.watching.asking.push(Asking { look, until, connection, request, what });
+        self.watching.looks.ask(self.clock.now().after(patience), connection, request, what);
         self.send_observer();
-    }
-
-    /// Nobody hears the answer any more.
-    pub(super) fn forget_asking(&mut self, connection: u64) {
-        self.watching.asking.retain(|asking| asking.connection != connection);
-    }
-
-    /// The connections of calls that wait for a look. They wait no longer.
-    pub(super) fn drop_asking_hooks(&mut self) -> Vec<u64> {
-        let (hooks, others) =
-            std::mem::take(&mut self.watching.asking).into_iter().partition(|asking| matches!(asking.what, Asked::Hook { .. }));
-        self.watching.asking = others;
-        let hooks: Vec<Asking> = hooks;
-        hooks.into_iter().map(|asking| asking.connection).collect()
     }
 
     /// A signal was obeyed: its file is to go.
     pub(super) fn consume_signal(&mut self, file: SignalFile) {
-        self.watching.order.obeyed.push(file);
-        self.watching.wanted = true;
+        self.watching.looks.want().obeyed.push(file);
     }
 
     pub(super) fn follow(&mut self, conversation: &ConversationId, transcript: Option<&str>, anew: bool) {
@@ -395,8 +288,7 @@ impl Host {
             self.spoken(line, at);
         }
         let follow = Follow { conversation: conversation.clone(), transcript: transcript.map(PathBuf::from) };
-        self.watching.order.follow = Some(follow);
-        self.watching.wanted = true;
+        self.watching.looks.want().follow = Some(follow);
     }
 
     /// What is new in the transcript, and what it adds up to for the supervisor.
@@ -423,7 +315,9 @@ impl Host {
             }
         }
         (following.bytes, following.more) = (seen.bytes, seen.more);
-        self.watching.wanted |= seen.more;
+        if seen.more {
+            self.watching.looks.want();
+        }
         if found {
             self.write_current_session();
         }
@@ -505,7 +399,7 @@ impl Host {
             None => self.events.push_back(Event::Lines { id, found: false, cut: Cut::Free }),
         }
         self.tell_lines();
-        self.watching.wanted = true;
+        self.watching.looks.want();
     }
 }
 

@@ -61,10 +61,8 @@ impl Drop for Disk {
     }
 }
 
-/// Keys, answers and a whole hand-over while the disk of the session's journal, state and log hangs; afterwards all of it is
-/// written.
-#[test]
-fn a_disk_of_sessions_that_hangs_stops_nothing() {
+/// A world whose answers tell how many came before, and that hands over at "fill it".
+fn counting() -> World {
     let script = Script::each(|request, _| match request.continued_handoff() {
         Some(id) if request.assistant_messages() == 0 => Reply::text(format!("Continuing from handoff {id}.")).filling(2000),
         _ => Reply::text(format!("Answer {}.", request.assistant_messages())).filling(if request.contains("fill it") {
@@ -73,7 +71,14 @@ fn a_disk_of_sessions_that_hangs_stops_nothing() {
             2000
         }),
     });
-    let world = World::new(Kind::StandIn, script).unwrap();
+    World::new(Kind::StandIn, script).unwrap()
+}
+
+/// Keys, answers and a whole hand-over while the disk of the session's journal, state and log hangs; afterwards all of it is
+/// written.
+#[test]
+fn a_disk_of_sessions_that_hangs_stops_nothing() {
+    let world = counting();
     let Some(mut disk) = Disk::mount(&world.root.path().join("image"), &world.state_dir()) else { return };
     let term = world.start(&[]);
     term.wait_box();
@@ -111,4 +116,35 @@ fn a_session_ends_while_its_disk_hangs() {
     term.assert_whole();
     disk.go_on();
     world.assert_nothing_left();
+}
+
+/// Claude's own directory hangs, as a home on a network does. Claude waits for it, too; hopty's terminal and verbs do not.
+#[test]
+fn a_home_that_hangs_does_not_stop_the_terminal() {
+    let world = counting();
+    let Some(mut disk) = Disk::mount(&world.root.path().join("image"), &world.claude_dir()) else { return };
+    let term = world.start(&[]);
+    term.wait_box();
+    term.submit("one");
+    term.wait_text("Answer 0.");
+    world.wait_state("idle");
+    disk.freeze();
+    let began = Instant::now();
+    term.send("typed while it hangs");
+    term.wait_text("typed while it hangs");
+    assert!(began.elapsed() < Duration::from_secs(5), "{:?}", began.elapsed());
+    // A hand-over is begun, which cannot be saved.
+    assert!(world.hopty(&["restart", "proj", "--now"]).status.success());
+    for verb in [&["status", "proj"][..], &["context", "proj"], &["ls"], &["screen", "proj"], &["why", "proj"]] {
+        let asked = Instant::now();
+        let answer = world.hopty(verb);
+        assert!(answer.status.success(), "{verb:?}: {answer:?}");
+        assert!(asked.elapsed() < Duration::from_secs(3), "{verb:?}: {:?}", asked.elapsed());
+    }
+    disk.go_on();
+    world.wait_decision("handoff.consumed", 1);
+    world.wait_state("idle");
+    world.ask(&["stop", "proj"]);
+    drop(term);
+    world.assert_replays();
 }
