@@ -22,15 +22,15 @@
 //! | `typing` | one client's input: labels, what went nowhere yet |
 //! | `requests` | the control socket's lines |
 //! | `shown` | what is on the screen, as facts; the line between two runs |
-//! | `start_code` | what a launch is given, and what runs code when Claude starts |
+//! | `launching` | from the order to start a run to its start |
+//! | `start_code` | what runs code when Claude starts |
 //! | `statusline` | the window, from Claude's own status line |
 //! | `turn` | when a turn began and ended, where no hook tells |
 //! | `limits` | usage limits, as Claude's files and its status line tell them |
 //! | `log` | `host.log`: what failed and nobody waits for |
 //! | `laws` | tests: the loop itself, driven with a fake child, fake clients and a fake clock |
 //! | `processes` | the child and what hangs on it, started, signalled and asked about |
-//! | `polling` | where nothing tells of changes |
-//! | `watching`, `signal_file` | transcript, sessions file; `.restart-session` |
+//! | `watching`, `looks`, `observer`, `signal_file`, `polling` | what Claude's files and signals say, read by a thread |
 //! | `send` | what scripts type |
 //! | `waits` | those who wait for a state, an end or a change of the screen |
 //! | `perform` | every action of the supervisor |
