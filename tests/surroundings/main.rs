@@ -13,4 +13,5 @@ mod later;
 mod limits;
 mod places;
 mod poor;
+mod real;
 mod verbs;

@@ -145,6 +145,14 @@ const ROWS: &[Row] = &[
             Says::Nothing,
         )
     },
+    Row {
+        who: As::Root,
+        ..row(
+            "no inotify watch to be had",
+            "exec unshare --user --map-root-user sh -c 'echo 0 >/proc/sys/user/max_inotify_watches; exec \"$ROOT/hopty\" --model claude-sonnet-4-5'",
+            Says::Nothing,
+        )
+    },
     by_root("no /dev/tty", "mount --bind /dev/null /dev/tty", Says::Nothing),
     by_root("no /dev/pts", "mount -t tmpfs none /dev/pts; mount --bind /dev/null /dev/ptmx", Says::Alone("")),
     row("umask 0", "umask 0", Says::Nothing),

@@ -111,7 +111,8 @@ impl Supervisor {
 
     /// Whether one more step of Claude's cannot reach a level: then no call needs to wait for what the step adds.
     pub(super) fn is_far_from_levels(&self) -> bool {
-        let after = Fill { tokens: self.fill.tokens + self.fill.window / 4, bytes: self.fill.bytes + STEP_BYTES, ..self.fill };
+        let (tokens, bytes) = (self.fill.tokens.saturating_add(self.fill.window / 4), self.fill.bytes.saturating_add(STEP_BYTES));
+        let after = Fill { tokens, bytes, ..self.fill };
         let measured = self.fill.tokens > 0 && self.fill.window > 0;
         self.policy.rules > 0 && self.phase == Phase::Running && measured && after.level(&self.levels()) == Level::Ok
     }
