@@ -238,7 +238,8 @@ fn play(row: &Row) {
         poor.assert_nothing_left(row.name);
     }
     if let Some(private) = private {
-        assert!(!private.exists(), "{}: {} is left", row.name, private.display());
+        let about = format!("{}: the end of {}", row.name, private.display());
+        super::support::wait_for(&about, || (!private.exists()).then_some(()));
     }
     assert!(
         !poor.root.join("none/.local").exists() && !poor.root.join("none/.claude/handoff").exists(),
