@@ -256,7 +256,13 @@ fn the_laws_hold_for_the_loop_over_random_histories() {
     let mut seed = [0; 32];
     seed[..8].copy_from_slice(&number("HOPTY_LAWS_SEED").unwrap_or(1).to_le_bytes());
     let cases = u32::try_from(number("HOPTY_LAWS_CASES").unwrap_or(250)).unwrap();
-    let settings = ProptestConfig { cases, failure_persistence: None, max_shrink_iters: 400, ..ProptestConfig::default() };
+    let settings = ProptestConfig {
+        cases,
+        failure_persistence: None,
+        max_shrink_iters: 400,
+        max_shrink_time: 30_000,
+        ..ProptestConfig::default()
+    };
     let mut runner = TestRunner::new_with_rng(settings, TestRng::from_seed(RngAlgorithm::ChaCha, &seed));
     let seen = Cell::new(BTreeMap::<&'static str, u32>::new());
     let run = runner.run(&(any::<u8>(), vec(any::<u32>(), 10..120)), |(kind, moves)| {

@@ -81,10 +81,21 @@ impl World {
         let hello = json!({"hopty": 1, "version": "0", "role": "client"});
         let attach = json!({"id": 1, "do": "attach", "cols": cols, "rows": 40, "read_only": read_only, "term": "xterm-256color"});
         client.write(format!("{hello}\n{attach}\n").as_bytes());
+        let first = self.host.leader.is_none() && !read_only;
+        if first && self.stage.last(|child| child.stopped) == Some(true) && self.stopped_at.is_some_and(|at| at < self.now()) {
+            self.note("joins a stopped program");
+        }
         self.clients.push(client);
-        self.rest();
+        // Its terminal may be there before the loop has done anything else.
+        let at_once = dice.wild.is_multiple_of(2);
+        if !at_once {
+            self.rest();
+        }
         if let Some(client) = self.clients.last_mut().filter(|client| client.is_there()) {
             client.frame(tag::TERMINAL, &[]);
+        }
+        if at_once {
+            self.rest();
         }
         self.note(if read_only { "watcher" } else { "client" });
     }
