@@ -269,6 +269,44 @@ fn todays_client_hands_its_terminal_to_the_old_host() {
     term.assert_whole();
 }
 
+/// It says nothing more to a client whose terminal is gone, and may close a connection for reasons of its own: that is no
+/// death, and its program is not to be ended for it.
+#[test]
+fn an_old_host_that_closes_the_connection_is_not_taken_for_dead() {
+    let world = world();
+    let host = OldHost::new(&world);
+    let mark = format!("HOPTY_SOCKET={}", world.state_dir().join("run/one.sock").display());
+    let mut program = Command::new("sleep").arg("60").env_clear().env("HOPTY_SOCKET", &mark[13..]).spawn().unwrap();
+    let object = world.state_dir().join("sessions/one/session.json");
+    let mut session: Value = serde_json::from_slice(&std::fs::read(&object).unwrap()).unwrap();
+    session["pid"] = json!(program.id());
+    session["exit"] = Value::Null;
+    std::fs::write(&object, session.to_string()).unwrap();
+    for hangs_up in [true, false] {
+        let mut term = world.terminal(&["attach", "one"]);
+        let mut peer = host.serves("attach.txt");
+        let terminal = peer.0.take_fd();
+        if hangs_up {
+            hang_up(&term);
+            while peer.frame().expect("it says that it leaves").tag != tag::DETACH {}
+        }
+        drop((terminal, peer));
+        assert_eq!(term.wait_exit(), i32::from(!hangs_up));
+        if !hangs_up {
+            term.wait_text("the session's host closed the connection");
+            term.wait_text("hopty attach one");
+        }
+        assert!(program.try_wait().unwrap().is_none(), "the program lives");
+    }
+    // A host that does die takes its program with it, also one that ignores every signal but SIGKILL.
+    let mut term = world.terminal(&["attach", "one"]);
+    let peer = host.serves("attach.txt");
+    drop((host, peer));
+    assert_eq!(term.wait_exit(), 125);
+    term.wait_text("the session's host died");
+    assert_eq!(std::os::unix::process::ExitStatusExt::signal(&program.wait().unwrap()), Some(nix::libc::SIGKILL));
+}
+
 /// The client is told that its terminal is gone.
 fn hang_up(term: &Term) {
     support::kill(i32::try_from(term.child.id()).unwrap(), nix::libc::SIGHUP);
@@ -311,7 +349,7 @@ fn the_old_program_and_todays_work_together() {
             term.send("again\r");
             term.wait_text("got again");
             term.hang_up();
-            term.wait_exit();
+            assert_eq!(term.wait_exit(), 0);
             client_says(&["restart", "one", "--now"]);
             client_says(&["stop", "one"]);
             assert!(!client_says(&["ls"]).contains("one "));

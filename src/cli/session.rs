@@ -103,9 +103,13 @@ pub(super) fn join(
         Left::HungUp => Ok(0),
         Left::Silent => Err(unanswered(paths, name, &std::io::ErrorKind::TimedOut.into())),
         Left::Refused(failure) => Err(Failed::from(failure).about(name)),
-        Left::HostDied => {
-            crate::fs::session::remove_stale_socket(paths, name);
-            crate::host::orphan::end(paths, name);
+        Left::Closed => {
+            let host_is_dead = || !crate::fs::session::is_alive(&paths.session(name));
+            if !crate::fs::session::remove_stale_socket(paths, name) && !host_is_dead() {
+                let hint = format!("the session goes on: hopty attach {name}");
+                return Err(Failed::new(1, "the session's host closed the connection").about(name).hint(hint));
+            }
+            crate::host::orphan::end(paths, name, host_is_dead);
             Err(Failed::new(125, "the session's host died, and the program with it").about(name).hint(how_to_go_on(paths, name)))
         }
     }

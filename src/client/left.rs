@@ -13,8 +13,8 @@ pub enum Left {
     Ended(u8, Option<String>),
     /// This client left or was made to leave, and the session goes on.
     Detached(String),
-    /// The host is gone without a word.
-    HostDied,
+    /// The connection closed without a word, most often because the host died.
+    Closed,
     /// The host lives and does not answer.
     Silent,
     /// The host did not take this client.

@@ -155,7 +155,7 @@ pub fn attach(socket: UnixStream, greeting: Greeting, options: Options, hold: Op
     if !matches!(left, Ok(Left::HungUp)) {
         client.output.finish();
     }
-    if client.raw.is_on() && matches!(left, Ok(Left::HostDied | Left::Silent) | Err(_)) {
+    if client.raw.is_on() && matches!(left, Ok(Left::Closed | Left::Silent) | Err(_)) {
         // Nobody else can: what the program left on is turned off from here.
         let _ = io::stdout().write_all(&[raw::END_OF_ANYTHING, &client.undo, b"\r\n"].concat()).and_then(|()| io::stdout().flush());
     }
@@ -172,7 +172,7 @@ impl Client {
                 match self.stream.line() {
                     Ok(Some(line)) => break line,
                     Ok(None) => {}
-                    Err(_) => return Ok(Some(Left::HostDied)),
+                    Err(_) => return Ok(Some(Left::Closed)),
                 }
                 if !self.wait_for_host(until)? {
                     return Ok(Some(Left::Silent));
@@ -181,7 +181,7 @@ impl Client {
                     // The last line may have come with the end.
                     match self.stream.line() {
                         Ok(Some(line)) => break line,
-                        _ => return Ok(Some(Left::HostDied)),
+                        _ => return Ok(Some(Left::Closed)),
                     }
                 }
             };
@@ -317,8 +317,10 @@ impl Client {
                     self.stop_here();
                     continue;
                 }
-                Ok(None) => return (self.life == Life::Closed).then_some(Left::HostDied),
-                Err(_) => return Some(Left::HostDied),
+                // A host that sees the terminal hang up by itself may say nothing.
+                Ok(None) if self.hung_up.is_some() => return (self.life == Life::Closed).then_some(Left::HungUp),
+                Ok(None) => return (self.life == Life::Closed).then_some(Left::Closed),
+                Err(_) => return Some(Left::Closed),
             };
             match frame.tag {
                 tag::OUTPUT => {

@@ -309,18 +309,19 @@ pub fn of_host(paths: &Paths, pid: i32, start: u64) -> Option<SessionName> {
     })
 }
 
-/// Removes the socket that a host left behind which was killed.
-pub fn remove_stale_socket(paths: &Paths, name: &SessionName) {
-    let Ok(lock) = lock_file(&paths.session(name)) else { return };
+/// Removes the socket that a host left behind which was killed. False when the session's host lives.
+pub fn remove_stale_socket(paths: &Paths, name: &SessionName) -> bool {
+    let Ok(lock) = lock_file(&paths.session(name)) else { return false };
     // A dying process closes its connections before it gives its lock back.
     for _ in 0..DYING_TRIES {
         if lock.try_lock().is_ok() {
             // Nobody can take the name and bind meanwhile.
             let _ = std::fs::remove_file(paths.socket(name));
-            return;
+            return true;
         }
         std::thread::sleep(PAUSE);
     }
+    false
 }
 
 /// Removes what ended sessions left behind when their last word is older than `days`.

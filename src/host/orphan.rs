@@ -18,8 +18,9 @@ const PATIENCE: Duration = Duration::from_secs(5);
 /// The longest `session.json` that is read, in bytes.
 const CAP: u64 = 1 << 20;
 
-/// Sees to it that the program of session `name`, whose host is dead, is gone.
-pub fn end(paths: &Paths, name: &SessionName) {
+/// Sees to it that the program of session `name`, whose host is dead, is gone. `host_is_dead` is asked before anything is
+/// done to it: a connection that closes is no proof, and the name may be a new session's by then.
+pub fn end(paths: &Paths, name: &SessionName, host_is_dead: impl Fn() -> bool) {
     let Ok(Some(text)) = atomic::read(&paths.session(name).join("session.json"), CAP) else { return };
     let session: Value = serde_json::from_slice(&text).unwrap_or_default();
     let pid = session["pid"].as_i64().and_then(|pid| i32::try_from(pid).ok()).filter(|pid| *pid > 1 && session["exit"].is_null());
@@ -30,7 +31,7 @@ pub fn end(paths: &Paths, name: &SessionName) {
         return;
     }
     let patience = u64::try_from(PATIENCE.as_millis()).unwrap_or(u64::MAX);
-    if !wait_for(&process.as_fd(), Interest::Read, patience).unwrap_or(true) {
+    if host_is_dead() && !wait_for(&process.as_fd(), Interest::Read, patience).unwrap_or(true) && host_is_dead() {
         let _ = process.signal(Signal::KILL);
     }
 }

@@ -120,7 +120,8 @@ pub(super) fn find(paths: &Paths, launch: &Launch) -> Result<Place, Ready> {
 fn take(paths: &Paths, launch: &Launch, private: Option<Private>) -> Result<Place, Refused> {
     session::prepare_with_room(paths).map_err(Refused::Session)?;
     let claim = session::claim(paths, &launch.name, launch.numbered).map_err(Refused::Session)?;
-    orphan::end(paths, &claim.name);
+    // Its lock is ours.
+    orphan::end(paths, &claim.name, || true);
     let socket = paths.socket(&claim.name);
     let listener = address::bind(&socket).map_err(Refused::Socket)?;
     Ok(Place { paths: paths.clone(), claim, listener, socket, private })
