@@ -3,7 +3,6 @@
 use std::time::Duration;
 
 use super::Host;
-use super::keys::paste;
 use crate::core::claude::view::BoxMode;
 use crate::core::draft::Draft;
 use crate::core::supervisor::Agent;
@@ -72,4 +71,10 @@ impl Host {
         let typed = String::from_utf8_lossy(self.kept.draft.bytes()).replace("\x1b[200~", "").replace("\x1b[201~", "");
         !typed.contains('\x1b') && !typed.contains('\x7f') && squeeze(&typed) == squeeze(text)
     }
+}
+
+/// A bracketed paste; nothing in the text can end it early.
+pub(super) fn paste(text: &str) -> Vec<u8> {
+    let clean: String = text.chars().filter(|c| !c.is_control() || matches!(c, '\n' | '\t')).collect();
+    format!("\x1b[200~{clean}\x1b[201~").into_bytes()
 }

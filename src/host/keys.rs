@@ -3,6 +3,7 @@
 use std::collections::VecDeque;
 
 use super::Host;
+use super::drafts::paste;
 use super::sight::{Sight, Until};
 use crate::core::draft::{Draft, Unit, units};
 use crate::core::input::{Class, Classifier, Piece};
@@ -48,12 +49,14 @@ pub(super) struct Kept {
     /// The draft of the old run, to be typed into the new one.
     pub(super) saved: Vec<u8>,
     items: VecDeque<Item>,
+    /// The run that hopty wants to interrupt, once nobody is in the middle of a sequence.
+    interrupt: Option<u32>,
     due: Stamp,
 }
 
 impl Kept {
     pub fn deadline(&self) -> Option<Stamp> {
-        (!self.holding && !self.items.is_empty()).then_some(self.due)
+        (self.interrupt.is_some() || !self.holding && !self.items.is_empty()).then_some(self.due)
     }
 
     /// Whether what is typed now must wait its turn.
@@ -69,7 +72,6 @@ impl Kept {
         self.bytes.len() + waiting.sum::<usize>() >= KEPT_MAX
     }
 
-    /// For the laws: nothing waits.
     #[cfg(test)]
     pub fn is_settled(&self) -> bool {
         !self.holding && self.items.is_empty() && self.bytes.is_empty()
@@ -109,9 +111,9 @@ impl Host {
     /// Bytes from a client's terminal.
     pub(super) fn typed(&mut self, id: u64, bytes: &[u8]) {
         let now = self.clock.now();
-        let in_a_sequence = self.is_in_a_sequence(Some(id));
+        let waits_behind = self.waits_behind(id);
         let Some(client) = self.client_mut(id) else { return };
-        if in_a_sequence || !client.typing.behind.is_empty() {
+        if waits_behind || !client.typing.behind.is_empty() {
             client.typing.behind.extend_from_slice(bytes);
             return;
         }
@@ -137,13 +139,18 @@ impl Host {
         others.any(|client| !client.leaving && client.typing.unflushed.is_some() && client.typing.head.is_some())
     }
 
-    /// What was typed behind another client's sequence, once that is whole.
+    /// Whether what this client types must wait for the end of another one's sequence. What is kept lands in no sequence.
+    fn waits_behind(&self, id: u64) -> bool {
+        self.is_in_a_sequence(Some(id)) && !self.kept.must_wait()
+    }
+
+    /// What was typed behind another client's sequence, once that is whole or keys are kept.
     pub(super) fn type_behind(&mut self) {
         let waiting =
             self.connections.iter().filter(|(_, c)| c.client.as_ref().is_some_and(|client| !client.typing.behind.is_empty()));
         let waiting: Vec<u64> = waiting.map(|(id, _)| *id).collect();
         for id in waiting {
-            if !self.is_in_a_sequence(Some(id)) {
+            if !self.waits_behind(id) {
                 let bytes = self.client_mut(id).map(|client| std::mem::take(&mut client.typing.behind)).unwrap_or_default();
                 self.typed(id, &bytes);
             }
@@ -213,9 +220,13 @@ impl Host {
 
     /// A lone ESC has waited long enough: it was a key.
     pub(super) fn flush_typing(&mut self, id: u64) {
-        let now = self.clock.now();
+        let (now, waits_behind) = (self.clock.now(), self.waits_behind(id));
         let Some(client) = self.connections.get_mut(&id).and_then(|c| c.client.as_mut()) else { return };
         if client.typing.unflushed.is_some_and(|at| at <= now) {
+            if waits_behind || !client.typing.behind.is_empty() {
+                client.typing.unflushed = Some(now.after(ECHO_LOOK_MS));
+                return;
+            }
             let mut pieces = Vec::new();
             client.typing.classifier.flush(&mut pieces);
             client.typing.unflushed = None;
@@ -292,6 +303,12 @@ impl Host {
         self.kept.draft.take(&[], &pieces);
     }
 
+    /// Types Ctrl+C for hopty itself.
+    pub(super) fn interrupt(&mut self) {
+        self.kept.interrupt = self.run.as_ref().map(|run| run.number);
+        self.pump_typing();
+    }
+
     /// Types what no person has typed.
     pub(super) fn type_in(&mut self, bytes: &[u8]) {
         if let Some(run) = &mut self.run {
@@ -347,6 +364,15 @@ impl Host {
     /// Types what is due.
     pub(super) fn pump_typing(&mut self) {
         let now = self.clock.now();
+        if self.kept.due <= now && self.kept.interrupt.is_some() {
+            if self.is_in_a_sequence(None) {
+                self.kept.due = now.after(ECHO_LOOK_MS);
+                return;
+            }
+            if self.kept.interrupt.take() == self.run.as_ref().map(|run| run.number) {
+                self.type_persons(b"\x03");
+            }
+        }
         while self.kept.due <= now && !self.kept.holding {
             if self.is_in_a_sequence(None) && !self.kept.items.is_empty() {
                 self.kept.due = now.after(ECHO_LOOK_MS);
@@ -421,10 +447,4 @@ impl Host {
 /// A mouse report, in any of its forms.
 fn is_mouse(report: &[u8]) -> bool {
     report.starts_with(b"\x1b[<") || report.starts_with(b"\x1b[M")
-}
-
-/// A bracketed paste; nothing in the text can end it early.
-pub(super) fn paste(text: &str) -> Vec<u8> {
-    let clean: String = text.chars().filter(|c| !c.is_control() || matches!(c, '\n' | '\t')).collect();
-    format!("\x1b[200~{clean}\x1b[201~").into_bytes()
 }

@@ -2,7 +2,7 @@
 
 use serde_json::json;
 
-use super::keys::paste;
+use super::drafts::paste;
 use super::launching::NextRun;
 use super::{Host, LAST_WRITES, report};
 use crate::core::claude::tasks::Tasks;
@@ -62,7 +62,7 @@ impl Host {
             Typing::GoOn { after } => self.paste_own(after.prompt()),
             Typing::Enter if self.sends.is_submitting() && !matches!(self.phase(), Phase::Delivering { .. }) => self.enter_sent(),
             Typing::Enter => self.type_in(b"\r"),
-            Typing::Interrupt => self.type_persons(b"\x03"),
+            Typing::Interrupt => self.interrupt(),
             Typing::DialogKey { dialog } => {
                 let shown = self.view().and_then(|view| view.dialog).filter(|shown| shown.name == *dialog);
                 match shown.and_then(|shown| shown.press) {

@@ -9,7 +9,7 @@ use std::collections::VecDeque;
 use serde_json::json;
 
 use super::Host;
-use super::keys::paste;
+use super::drafts::paste;
 use crate::core::base64;
 use crate::core::claude::sent::{Sent, Unfit};
 use crate::core::input::names::{self, CursorKeys};

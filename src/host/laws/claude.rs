@@ -47,6 +47,10 @@ impl Stage {
     /// The program ends.
     pub fn end(&self, end: ProcessEnd) -> bool {
         self.last(|child| {
+            // What its terminal held for it was delivered, whether it read it or not.
+            if let Some(terminal) = &mut child.terminal {
+                let _ = terminal.read_to_end(&mut child.received);
+            }
             let lives = child.terminal.take().is_some();
             if lives {
                 child.stopped = false;

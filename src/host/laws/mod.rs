@@ -259,7 +259,7 @@ fn the_laws_hold_for_the_loop_over_random_histories() {
     let settings = ProptestConfig {
         cases,
         failure_persistence: None,
-        max_shrink_iters: 400,
+        max_shrink_iters: u32::try_from(number("HOPTY_LAWS_SHRINK").unwrap_or(400)).unwrap(),
         max_shrink_time: 30_000,
         ..ProptestConfig::default()
     };

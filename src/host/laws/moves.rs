@@ -102,8 +102,7 @@ impl World {
 
     /// One of the clients that are there.
     fn some_client(&self, with: usize) -> Option<usize> {
-        let there: Vec<usize> =
-            (0..self.clients.len()).filter(|n| self.clients[*n].is_there() && !self.clients[*n].released).collect();
+        let there: Vec<usize> = (0..self.clients.len()).filter(|n| self.clients[*n].line_is_open()).collect();
         there.get(with % there.len().max(1)).copied()
     }
 
@@ -174,8 +173,10 @@ impl World {
         let watches = self.clients[n].read_only || (!leads && there > 1);
         self.trace.push(format!("{} client {n} acts {}", self.now().0, dice.wild % 12));
         match dice.wild % 12 {
-            0 => _ = self.clients[n].frame(tag::DETACH, &[]),
-            1 => _ = self.clients[n].frame(tag::HANGUP, &[]),
+            0 | 1 => {
+                self.clients[n].leaves = true;
+                self.clients[n].frame(if dice.wild.is_multiple_of(12) { tag::DETACH } else { tag::HANGUP }, &[]);
+            }
             2 => self.clients[n].cut(),
             3 | 4 => {
                 let mut size = Vec::new();

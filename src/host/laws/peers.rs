@@ -95,6 +95,8 @@ pub(super) struct Client {
     pub suspends: u32,
     /// It gave its terminal back and has not taken it again.
     pub released: bool,
+    /// It said that it goes: nothing more is typed there.
+    pub leaves: bool,
     pub bye: Option<Value>,
     pub keys: u32,
 }
@@ -113,6 +115,7 @@ impl Client {
             rest: None,
             suspends: 0,
             released: false,
+            leaves: false,
             bye: None,
             keys: 0,
         }
@@ -123,7 +126,7 @@ impl Client {
     }
 
     pub fn line_is_open(&self) -> bool {
-        self.is_there() && !self.released
+        self.is_there() && !self.released && !self.leaves
     }
 
     pub fn write(&mut self, bytes: &[u8]) -> bool {
