@@ -140,9 +140,8 @@ impl World {
         let found: Vec<Found> = runs.iter().map(|bytes| Found::of(bytes, &halves, &self.keys)).collect();
         for (run, found) in found.iter().enumerate() {
             let show = || String::from_utf8_lossy(&runs[run]).escape_debug().to_string();
-            for strange in &found.strange {
-                panic!("run {run} was given {:?}, which is no key of anybody's: {}\n{}", escaped(strange), show(), self.story());
-            }
+            let strange: Vec<_> = found.strange.iter().map(|part| escaped(part)).collect();
+            assert!(strange.is_empty(), "run {run} was given {strange:?}, nobody's keys: {}\n{}", show(), self.story());
             for (key, n) in &found.keys {
                 assert!(*n == 1, "run {run} was given {:?} {n} times: {}\n{}", escaped(key), show(), self.story());
                 let typed = self.keys.iter().any(|typed| typed.bytes == *key);
