@@ -33,5 +33,7 @@ pub fn end(paths: &Paths, name: &SessionName, host_is_dead: impl Fn() -> bool) {
     let patience = u64::try_from(PATIENCE.as_millis()).unwrap_or(u64::MAX);
     if host_is_dead() && !wait_for(&process.as_fd(), Interest::Read, patience).unwrap_or(true) && host_is_dead() {
         let _ = process.signal(Signal::KILL);
+        // So that who says that it is gone is right.
+        let _ = wait_for(&process.as_fd(), Interest::Read, patience);
     }
 }
