@@ -194,7 +194,7 @@ fn life(root: &Path) -> (Vec<Step>, Moments) {
         trace::take();
     };
     done(trace::take());
-    let keep = Keeping { expiry_ms: None, records: 2, days: 30 };
+    let keep = Keeping { expiry_ms: None, records: 2, ..Keeping::default() };
     let other: Channel = "other".parse().unwrap();
     let save = |session: &str, second: i64, channel: &Channel| {
         let mut made = capture(Some(session), second);

@@ -1,6 +1,6 @@
 //! The record of a handoff: one directory per id with everything that is known (CONTRACT C8).
 //!
-//! `handoff.md`, `state.json` and `changes.patch` are written when the handoff is made; `transcript.jsonl.gz` follows
+//! `handoff.md`, `brief.md`, `prompts.md`, `answer.md`, `state.json` and `changes.patch` are written when the handoff is made; `transcript.jsonl.gz` follows
 //! later. Records are made, changed and deleted under the store's lock, which is the caller's.
 
 use std::fs;
@@ -17,10 +17,13 @@ use sha2::{Digest, Sha256};
 use super::atomic;
 use super::boot;
 use super::error::FsError;
+use super::store::Keeping;
+use crate::core::handoff::brief::{Places, brief};
 use crate::core::handoff::capture::Capture;
 use crate::core::handoff::document::Document;
 use crate::core::handoff::state::{Git, State, TranscriptCopy};
 use crate::core::handoff::views::Phases;
+use crate::core::handoff::words::Words;
 use crate::core::ids::{Channel, HandoffId};
 use crate::safe_file::{self, FileRule};
 
@@ -32,6 +35,14 @@ const TRANSCRIPT: &str = "transcript.jsonl.gz";
 pub(super) const TRANSCRIPT_CAP: u64 = 1 << 30;
 /// Uncommitted changes to tracked files, as a patch.
 const PATCH: &str = "changes.patch";
+/// What the next conversation is shown.
+const BRIEF: &str = "brief.md";
+/// The longest brief that is read, in bytes.
+const BRIEF_CAP: u64 = 64 << 10;
+/// Every prompt of the person, whole.
+const PROMPTS: &str = "prompts.md";
+/// What Claude said last, whole.
+const ANSWER: &str = "answer.md";
 /// The record for programs.
 const STATE: &str = "state.json";
 /// The longest patch that is compared, in bytes: the longest that is written.
@@ -86,6 +97,9 @@ pub(super) struct Written {
     /// The text of `handoff.md`.
     pub(super) text: String,
     pub(super) sha256: String,
+    /// The text of `brief.md`.
+    pub(super) brief: String,
+    pub(super) brief_sha256: String,
 }
 
 impl Records {
@@ -103,7 +117,12 @@ impl Records {
 
     /// Makes the record. `capture.origin.created_at` is moved by a second as often as its id is taken: by a record, or by an entry whose
     /// record is gone (`is_known`).
-    pub(super) fn write(&self, capture: &mut Capture, is_known: impl Fn(&HandoffId) -> bool) -> Result<Written, FsError> {
+    pub(super) fn write(
+        &self,
+        capture: &mut Capture,
+        is_known: impl Fn(&HandoffId) -> bool,
+        keep: Keeping,
+    ) -> Result<Written, FsError> {
         atomic::private_dir(&self.dir)?;
         let dir = self.make_dir(capture, is_known)?;
         if let Some(before) = capture.origin.predecessor.as_ref().and_then(|id| self.state(id)) {
@@ -111,7 +130,15 @@ impl Records {
         }
         let text = Document::of(capture).render();
         atomic::write(&dir.join("handoff.md"), text.as_bytes())?;
-        atomic::write(&dir.join("state.json"), State::of(capture).render().as_bytes())?;
+        let words = Words::of(capture);
+        atomic::write(&dir.join(STATE), State::with(capture, &words).render().as_bytes())?;
+        atomic::write(&dir.join(PROMPTS), words.prompts_file().as_bytes())?;
+        if !words.last_answer.is_empty() {
+            atomic::write(&dir.join(ANSWER), (words.last_answer.clone() + "\n").as_bytes())?;
+        }
+        let places = Places::of(capture, &self.dir.to_string_lossy(), &capture.id(), keep.copies_transcript);
+        let brief = brief(capture, &words, &places, keep.brief);
+        atomic::write(&dir.join(BRIEF), brief.as_bytes())?;
         if let Some(git) = capture.git.as_ref().filter(|git| !git.patch.is_empty()) {
             atomic::write(&dir.join(PATCH), &git.patch)?;
         }
@@ -119,7 +146,8 @@ impl Records {
         let _ = boot::note(&dir, capture.origin.created_at);
         atomic::sync_dir(&self.dir)?;
         let sha256 = digest(text.as_bytes());
-        Ok(Written { id: capture.id(), dir, text, sha256 })
+        let brief_sha256 = digest(brief.as_bytes());
+        Ok(Written { id: capture.id(), dir, text, sha256, brief, brief_sha256 })
     }
 
     fn make_dir(&self, capture: &mut Capture, is_known: impl Fn(&HandoffId) -> bool) -> Result<PathBuf, FsError> {
@@ -144,6 +172,16 @@ impl Records {
     /// The document of a record; `None` when it is gone.
     pub(super) fn read(&self, id: &HandoffId) -> Result<Option<Vec<u8>>, FsError> {
         atomic::read_own(&self.document_of(id), DOCUMENT_CAP, 0o022)
+    }
+
+    /// The brief of a record, where it is the one with this digest.
+    pub(super) fn brief(&self, id: &HandoffId, sha256: &str) -> Option<String> {
+        let bytes = atomic::read_own(&self.of(id).join(BRIEF), BRIEF_CAP, 0o022).ok()??;
+        String::from_utf8(bytes).ok().filter(|text| digest(text.as_bytes()) == sha256)
+    }
+
+    pub(super) fn brief_of(&self, id: &HandoffId) -> PathBuf {
+        self.of(id).join(BRIEF)
     }
 
     /// How the work tree stood: what `state.json` says of it, and the patch where there was room for one. `None` when the

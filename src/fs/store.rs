@@ -13,6 +13,8 @@ use super::atomic;
 use super::error::FsError;
 use super::manifests::Manifests;
 use super::records::{DOCUMENT_CAP, Records, digest};
+use crate::core::config::Handoff;
+use crate::core::handoff::brief::{Budget, brief_of_document, with_changes};
 use crate::core::handoff::capture::Capture;
 use crate::core::handoff::document::Document;
 use crate::core::handoff::entry::{Entry, Status};
@@ -44,12 +46,30 @@ pub struct Keeping {
     pub records: usize,
     /// For how many days.
     pub days: u32,
+    /// How long the brief may be.
+    pub brief: Budget,
+    /// Whether the transcript is copied into the record.
+    pub copies_transcript: bool,
+}
+
+impl Keeping {
+    /// As configured.
+    #[must_use]
+    pub fn of(config: &Handoff) -> Self {
+        Self {
+            expiry_ms: Some(config.expiry.ms()),
+            records: usize::try_from(config.keep_records).unwrap_or(usize::MAX),
+            days: config.keep_days,
+            brief: Budget::of(config),
+            copies_transcript: config.copy_transcript,
+        }
+    }
 }
 
 impl Default for Keeping {
     /// The defaults of CONTRACT C6.
     fn default() -> Self {
-        Self { expiry_ms: Some(7_200_000), records: 50, days: 30 }
+        Self { expiry_ms: Some(7_200_000), records: 50, days: 30, brief: Budget::default(), copies_transcript: true }
     }
 }
 
@@ -64,6 +84,10 @@ pub struct Saved {
     pub document_path: PathBuf,
     /// Its document.
     pub document: Document,
+    /// What the next conversation is shown.
+    pub brief: String,
+    /// The file of that.
+    pub brief_path: PathBuf,
     /// Its entry in the manifest.
     pub entry: Entry,
 }
@@ -81,6 +105,23 @@ pub struct Loaded {
     pub text: String,
     /// The file of its document.
     pub document_path: PathBuf,
+    /// Its brief and the file of that; none where another program or hopty 0.1 made the handoff, or where the file was changed.
+    pub brief: Option<(String, PathBuf)>,
+}
+
+impl Loaded {
+    /// What the next conversation is shown, and the file to read where no hook can show it. `changes` are those of the work tree
+    /// since then.
+    #[must_use]
+    pub fn brief(&self, changes: &[String], budget: Budget) -> (String, PathBuf) {
+        match &self.brief {
+            Some((text, path)) => (with_changes(text, changes), path.clone()),
+            None => {
+                let text = brief_of_document(&self.document, &self.document_path.to_string_lossy(), budget);
+                (with_changes(&text, changes), self.document_path.clone())
+            }
+        }
+    }
 }
 
 /// The handoffs of one Claude directory.
@@ -145,8 +186,9 @@ impl Store {
         let locked = self.manifests.lock(Some(&channel))?;
         atomic::sweep(&self.dir);
         let mut manifest = self.manifests.manifest_or_new(&channel)?;
-        let written = self.records.write(&mut capture, |id| manifest.find(id).is_some())?;
-        let entry = entry_of(&capture, &written.id, written.sha256, keep.expiry_ms);
+        let written = self.records.write(&mut capture, |id| manifest.find(id).is_some(), keep)?;
+        let digests = (written.sha256, written.brief_sha256);
+        let entry = entry_of(&capture, &written.id, digests, keep.expiry_ms);
         match atomic::write(&self.current_of(&channel), written.text.as_bytes()) {
             // What is no file is somebody's, and is left; hopty reads the record, so only who looks for the document misses it.
             Err(odd @ (FsError::WrongKind { .. } | FsError::Symlink(_))) => {
@@ -159,7 +201,16 @@ impl Store {
         self.delete_old(capture.origin.created_at, keep);
         drop(locked);
         let document_path = self.records.document_of(&written.id);
-        Ok(Saved { id: written.id, record_dir: written.dir, document_path, document: Document::of(&capture), entry })
+        let brief_path = self.records.brief_of(&written.id);
+        Ok(Saved {
+            id: written.id,
+            record_dir: written.dir,
+            document_path,
+            document: Document::of(&capture),
+            brief: written.brief,
+            brief_path,
+            entry,
+        })
     }
 
     /// The entries of one channel, or of all, the newest first.
@@ -254,7 +305,9 @@ impl Store {
         if document.headers.id != id {
             return Err(unusable(format!("its file is that of {}", document.headers.id)).into());
         }
-        Ok(Loaded { channel: channel.clone(), entry, document, text, document_path })
+        let brief = entry.brief_sha256.as_ref().and_then(|sha256| self.records.brief(&id, sha256));
+        let brief = brief.map(|text| (text, self.records.brief_of(&id)));
+        Ok(Loaded { channel: channel.clone(), entry, document, text, document_path, brief })
     }
 
     /// The channel's `CURRENT.md` (checklist 19).
@@ -263,7 +316,7 @@ impl Store {
     }
 }
 
-fn entry_of(capture: &Capture, id: &HandoffId, sha256: String, expiry_ms: Option<u64>) -> Entry {
+fn entry_of(capture: &Capture, id: &HandoffId, (sha256, brief_sha256): (String, String), expiry_ms: Option<u64>) -> Entry {
     let origin = &capture.origin;
     Entry {
         id: id.clone(),
@@ -276,6 +329,7 @@ fn entry_of(capture: &Capture, id: &HandoffId, sha256: String, expiry_ms: Option
         hopty_session: origin.session.clone(),
         predecessor: origin.predecessor.clone(),
         sha256,
+        brief_sha256: Some(brief_sha256),
         expires_at: expiry_ms.map(|ms| origin.created_at.after(ms)),
         claim: None,
         consumed_at: None,
@@ -380,7 +434,7 @@ pub(super) mod tests {
     #[test]
     fn old_records_go_and_active_ones_stay() {
         let (_dir, store) = store();
-        let keep = Keeping { expiry_ms: None, records: 2, days: 30 };
+        let keep = Keeping { expiry_ms: None, records: 2, ..Keeping::default() };
         let active = store.save(capture(Some("kept"), 0), keep).unwrap();
         let old: Vec<_> = (1..5).map(|n| store.save(capture(Some("p"), n), keep).unwrap().id).collect();
         let there: Vec<_> = old.iter().map(|id| store.record_dir(id).exists()).collect();

@@ -31,8 +31,7 @@ impl Host {
             Action::Type { typing } => self.type_for_supervisor(&typing),
             Action::Follow { conversation, transcript, anew } => {
                 if anew {
-                    // Another job: neither the goal nor the tasks of the one before are its own.
-                    self.watching.goal = None;
+                    // Another job: the tasks of the one before are not its own.
                     self.watching.tasks = Tasks::default();
                 }
                 self.follow(&conversation, transcript.as_deref(), anew);

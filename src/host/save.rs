@@ -17,9 +17,9 @@ use crate::core::claude::code::CodeDigest;
 use crate::core::config::GitPolicy;
 use crate::core::handoff::capture::{Capture, Lists, Origin};
 use crate::core::handoff::continuation::Continuation;
-use crate::core::handoff::drift::{ADVICE, tell};
+use crate::core::handoff::drift::ADVICE;
 use crate::core::handoff::entry::{Claim, Kind};
-use crate::core::handoff::frame::{Budget, frame};
+use crate::core::handoff::brief::Budget;
 use crate::core::handoff::note::Note;
 use crate::core::handoff::pick::{NotPicked, pick};
 use crate::core::handoff::progress::Mark;
@@ -51,7 +51,7 @@ pub(super) struct Frame {
     pub id: HandoffId,
     /// What SessionStart is answered with.
     pub text: String,
-    /// Where its document lies.
+    /// The file to read where no hook can show the text.
     document: PathBuf,
     /// The prompt as it was typed.
     pub typed: Option<String>,
@@ -177,8 +177,7 @@ impl Host {
     }
 
     fn keeping(&self) -> Keeping {
-        let c = &self.launch.config.handoff;
-        Keeping { expiry_ms: Some(c.expiry.ms()), records: usize::try_from(c.keep_records).unwrap_or(usize::MAX), days: c.keep_days }
+        Keeping::of(&self.launch.config.handoff)
     }
 
     fn budget(&self) -> Budget {
@@ -219,9 +218,6 @@ impl Host {
         capture.situation.reason = reason;
         capture.situation.window = (fill.window > 0).then_some(fill.window);
         capture.situation.moved_to = self.watching.moved_to.clone();
-        if capture.goal.is_none() {
-            capture.goal.clone_from(&self.watching.goal);
-        }
         capture
     }
 
@@ -265,12 +261,13 @@ impl Host {
         let mut next = Vec::new();
         if let Words::Said(note) = std::mem::take(&mut self.words) {
             capture.summary = Some(note.text());
-            next = note.next;
+            next.clone_from(&note.next);
+            capture.note = Some(note);
         }
         let following = self.watching.following.as_ref();
         self.requeue = following.map(|f| persons(&f.facts).map(str::to_owned).collect()).unwrap_or_default();
         let viewed = self.makes_views();
-        let (store, keeping, budget) = (self.paths.claude.clone(), self.keeping(), self.budget());
+        let (store, keeping) = (self.paths.claude.clone(), self.keeping());
         let (claim, dir, paths) = (self.claim_for(claim_for), self.dir.clone(), self.paths.clone());
         let limits = Limits::of(&self.launch.config.handoff);
         let copied = self.launch.config.handoff.copy_transcript && !transcript.is_empty();
@@ -289,9 +286,9 @@ impl Host {
                 Ok((saved, notices)) => {
                     let frame = Frame {
                         views: views.map(|views| Box::new(views.saved(&saved.entry))),
-                        text: frame(&saved.document, &saved.document_path.to_string_lossy(), budget),
+                        text: saved.brief,
                         id: saved.id,
-                        document: saved.document_path,
+                        document: saved.brief_path,
                         typed: None,
                         mark,
                         raw,
@@ -330,14 +327,14 @@ impl Host {
                 pending.ok_or_else(|| refuse(format!("no handoff is waiting in channel {}", self.channel)))?.id
             }
         };
-        let mut loaded: Loaded = store.claim(&id, self.claim_for(conversation)).map_err(|e| refuse(e.to_string()))?;
+        let loaded: Loaded = store.claim(&id, self.claim_for(conversation)).map_err(|e| refuse(e.to_string()))?;
         let said = drift::since(&self.launch.config, &store, &loaded, &self.dir);
         if !said.is_empty() && self.launch.config.handoff.git == GitPolicy::Hold {
             let _ = store.release(&id, conversation);
             let what = format!("{id} is not loaded: {}", said.join(" "));
             return Err(Ready::failed(4, what, "bring the work tree back, or HOPTY_HANDOFF_GIT=tell loads it all the same"));
         }
-        tell(&mut loaded.document, &said);
+        let (text, document) = loaded.brief(&said, self.budget());
         if !said.is_empty() {
             self.told = said.into_iter().chain([ADVICE.to_owned()]).collect();
         }
@@ -345,9 +342,9 @@ impl Host {
             self.told.push(format!("{id} was made in {}", safe_line(&loaded.entry.working_dir)));
         }
         self.frame = Some(Frame {
-            text: frame(&loaded.document, &loaded.document_path.to_string_lossy(), self.budget()),
+            text,
             id: id.clone(),
-            document: loaded.document_path,
+            document,
             typed: None,
             mark: None,
             raw: None,

@@ -92,8 +92,6 @@ impl Following {
 pub(super) struct Watching {
     pub looks: Looks,
     pub following: Option<Following>,
-    /// The goal of the chain, inherited by every conversation after the first.
-    pub goal: Option<String>,
     /// Claude's list of tasks as the conversation before left it: after a hand-over they share one (CONTRACT C14).
     pub tasks: Tasks,
     /// The model that Claude runs.
@@ -122,7 +120,6 @@ impl Watching {
         Watching {
             looks: Looks::new(observer),
             following: None,
-            goal: None,
             tasks: Tasks::default(),
             model: Model::default(),
             moved_to: None,
@@ -281,7 +278,7 @@ impl Host {
                 self.watching.tasks = before.facts.tasks().clone();
             }
             let mut following = Following::new(conversation.clone());
-            following.facts = Facts::after(self.watching.goal.as_deref(), &self.watching.tasks);
+            following.facts = Facts::after(&self.watching.tasks);
             self.watching.following = Some(following);
         }
         if let Some((line, at)) = self.watching.early_line.take_if(|(line, _)| line.conversation == *conversation) {
@@ -293,7 +290,7 @@ impl Host {
 
     /// What is new in the transcript, and what it adds up to for the supervisor.
     fn take_transcript(&mut self, seen: TranscriptSeen) {
-        let (goal, tasks) = (&self.watching.goal, &self.watching.tasks);
+        let tasks = &self.watching.tasks;
         let Some(following) = self.watching.following.as_mut().filter(|following| following.conversation == seen.conversation) else {
             return;
         };
@@ -310,7 +307,7 @@ impl Host {
                 }
                 Piece::Anew => {
                     following.splitter.restart();
-                    following.facts = Facts::after(goal.as_deref(), tasks);
+                    following.facts = Facts::after(tasks);
                 }
             }
         }
@@ -356,9 +353,6 @@ impl Host {
         self.write_context_status();
         self.tell_limit();
         self.tell_sent();
-        if self.watching.goal.is_none() {
-            self.watching.goal = self.watching.following.as_ref().and_then(|f| f.facts.goal().map(str::to_owned));
-        }
     }
 
     /// Hook calls whose lines have come.

@@ -15,9 +15,10 @@ use hopty::core::config::{self, Config, File, Sources};
 use hopty::core::handoff::capture::{Capture, Origin};
 use hopty::core::handoff::document::Document;
 use hopty::core::handoff::entry::{Claim, Kind};
-use hopty::core::handoff::frame::{Budget, frame};
+use hopty::core::handoff::brief::{Budget, Places, brief, brief_of_document};
 use hopty::core::handoff::manifest::Manifest;
 use hopty::core::handoff::state::State;
+use hopty::core::handoff::words::Words;
 use hopty::core::handoff::views::{orchestrator, state_yaml};
 use hopty::core::ids::{Channel, HandoffId};
 use hopty::core::journal::{Recorder, decisions, last_explained, last_session, replay};
@@ -215,16 +216,21 @@ fn transcripts() {
         for part in random.pieces(&bytes, 20_000) {
             splitter.feed(part, |line| facts.feed(line));
         }
-        let document = Document::of(&Capture::new(origin(), &facts));
+        let capture = Capture::new(origin(), &facts);
+        let document = Document::of(&capture);
         let whole = document.render();
         assert_plain("document", &whole);
         assert!(whole.len() < 400_000, "{} bytes", whole.len());
         assert_eq!(Document::parse(&whole).unwrap().render(), whole);
-        let budget = Budget { frame: random.below(12_000), goal: random.below(5000), decisions: random.below(20) };
-        let frame = frame(&document, "/home/u/.claude/handoff/records/x/handoff.md", budget);
-        assert_plain("frame", &frame);
-        assert!(frame.encode_utf16().count() <= 10_000, "{} units", frame.encode_utf16().count());
-        let state = State::of(&Capture::new(origin(), &facts)).render();
+        let budget = Budget { brief: random.below(12_000), request: random.below(5000), decisions: random.below(20) };
+        let words = Words::of(&capture);
+        let places = Places::of(&capture, "/home/u/.claude/handoff/records", &capture.id(), true);
+        for brief in [brief(&capture, &words, &places, budget), brief_of_document(&document, "/r/handoff.md", budget)] {
+            assert_plain("brief", &brief);
+            assert!(brief.encode_utf16().count() <= 10_000, "{} units", brief.encode_utf16().count());
+        }
+        assert_plain("prompts", &words.prompts_file());
+        let state = State::of(&capture).render();
         assert!(state.len() < 400_000 && serde_json::from_str::<State>(&state).is_ok(), "{} bytes", state.len());
     });
 }
@@ -249,7 +255,7 @@ fn the_store() {
         }
         match Document::parse(&text(&random.lines(sample!("handoff.md")))) {
             Ok(document) => {
-                assert_plain("frame", &frame(&document, "/r", Budget { frame: 9500, goal: 4000, decisions: 5 }));
+                assert_plain("brief", &brief_of_document(&document, "/r", Budget { brief: 9500, request: 4000, decisions: 5 }));
                 Document::parse(&document.render()).unwrap();
             }
             Err(error) => assert_plain("document", &error.to_string()),

@@ -14,7 +14,9 @@ use super::steps::{at, capture, claim, number, part, scratch};
 
 const JOB: &str = "HOPTY_TEST_RACER";
 /// The handoffs of the races expire one second after they were made, as far as the store's time goes.
-const KEEP: Keeping = Keeping { expiry_ms: Some(1000), records: 20, days: 30 };
+fn keep() -> Keeping {
+    Keeping { expiry_ms: Some(1000), records: 20, ..Keeping::default() }
+}
 
 /// What one does with the handoff of a race. Whether it was this one who moved it.
 fn play(store: &Store, order: &str) -> bool {
@@ -30,7 +32,7 @@ fn play(store: &Store, order: &str) -> bool {
         "clear" => store.clear(&id).is_ok(),
         "expire" => store.expire_due(at(second + 2)).unwrap().contains(&id),
         // A newer handoff of the same session puts it aside, wherever it stands.
-        "replace" => store.save(capture("a", second + 1), KEEP).is_ok(),
+        "replace" => store.save(capture("a", second + 1), keep()).is_ok(),
         other => panic!("{other}?"),
     }
 }
@@ -110,7 +112,7 @@ fn of_two_that_want_a_handoff_exactly_one_gets_it() {
             // A long history would be read and written by every player, which takes longer than the race.
             let _ = std::fs::remove_file(dir.join("handoff/global.manifest.json"));
         }
-        let id = store.save(capture("a", second), KEEP).unwrap().id;
+        let id = store.save(capture("a", second), keep()).unwrap().id;
         // Half of the races are of two consumers; each pair of players and either order come up.
         let pair = if race % 2 == 0 { parts[0] } else { parts[race as usize / 2 % 4 + 1] };
         let pair = if race / 3 % 2 == 0 { pair } else { [pair[1], pair[0]] };
@@ -163,7 +165,7 @@ fn item_025_a_script_with_the_lock_of_the_source_document_and_hopty_keep_out_of_
     let mut scripts = 0;
     for race in 0..number("HOPTY_TEST_RACES", 2000) / 50 {
         let second = race as i64 * 3;
-        let id = store.save(capture("a", second), KEEP).unwrap().id;
+        let id = store.save(capture("a", second), keep()).unwrap().id;
         let mut script = Command::new("sh");
         script.args(["-c", SCRIPT, "sh"]).arg(&handoff).arg(id.as_str()).stdout(Stdio::piped());
         // Either may be first: a shell starts more slowly than a process that waits for a word.
@@ -185,7 +187,7 @@ fn while_a_script_holds_its_lock_nothing_is_changed() {
     let scratch = scratch();
     let dir = scratch.path().join("c");
     let store = Store::open(&dir).unwrap();
-    let id = store.save(capture("a", 0), KEEP).unwrap().id;
+    let id = store.save(capture("a", 0), keep()).unwrap().id;
     let mut holder = Command::new("sh");
     // Takes the lock as a script does, and holds it until its input ends.
     let script = "mkdir \"$1/global.lock.d\" && echo \"$$:$(date +%s)\" >\"$1/global.lock.d/pid\" && echo held && read x; rm -r \"$1/global.lock.d\"";

@@ -6,9 +6,8 @@ use super::args::{LoadOptions, Which};
 use super::{Place, answer, object, store_failed};
 use crate::cli::error::{Failed, note, visible};
 use crate::core::config::GitPolicy;
-use crate::core::handoff::drift::{ADVICE, tell};
+use crate::core::handoff::drift::ADVICE;
 use crate::core::handoff::entry::Claim;
-use crate::core::handoff::frame::frame;
 use crate::core::handoff::manifest::NotClaimed;
 use crate::core::ids::ConversationId;
 use crate::fs::{process, session};
@@ -34,7 +33,7 @@ pub(super) fn load(place: &Place, options: &LoadOptions) -> Result<u8, Failed> {
     };
     let claim =
         Claim { by_pid: holder, by_start: started, session_id: conversation.clone(), at: Clock::wall(), other: Default::default() };
-    let mut loaded = place.store.claim(&id, claim).map_err(store_failed)?;
+    let loaded = place.store.claim(&id, claim).map_err(store_failed)?;
     let dir = std::env::current_dir().unwrap_or_default();
     let said = drift::since(&place.config, &place.store, &loaded, &dir);
     if !said.is_empty() && place.config.handoff.git == GitPolicy::Hold {
@@ -42,11 +41,10 @@ pub(super) fn load(place: &Place, options: &LoadOptions) -> Result<u8, Failed> {
         let hint = "bring the work tree back, or HOPTY_HANDOFF_GIT=tell loads it all the same";
         return Err(Failed::new(4, said.join(" ")).about(&id).hint(hint));
     }
-    tell(&mut loaded.document, &said);
     if !said.is_empty() {
         said.iter().map(String::as_str).chain([ADVICE]).for_each(|line| note(format_args!("hopty: {}", visible(line))));
     }
-    let text = frame(&loaded.document, &loaded.document_path.to_string_lossy(), place.budget());
+    let (text, _) = loaded.brief(&said, place.budget());
     let value =
         json!({"id": id, "channel": loaded.channel, "session_id": conversation, "document": loaded.document_path, "frame": text});
     answer(options.which.at.json, &value, text.trim_end_matches('\n'))

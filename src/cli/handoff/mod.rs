@@ -20,7 +20,7 @@ use super::control::{dir_of, paths};
 use super::error::{Failed, note, say, visible};
 use crate::core::config::Config;
 use crate::core::handoff::entry::{Entry, Status};
-use crate::core::handoff::frame::Budget;
+use crate::core::handoff::brief::Budget;
 use crate::core::handoff::manifest::{NotClaimed, NotMoved};
 use crate::core::handoff::pick::{NotPicked, pick};
 use crate::core::ids::{Channel, HandoffId, SessionName};
@@ -89,8 +89,7 @@ impl Place {
     }
 
     fn keeping(&self) -> Keeping {
-        let c = &self.config.handoff;
-        Keeping { expiry_ms: Some(c.expiry.ms()), records: usize::try_from(c.keep_records).unwrap_or(usize::MAX), days: c.keep_days }
+        Keeping::of(&self.config.handoff)
     }
 
     /// The handoff that is meant: by its id, else the one that waits here.

@@ -6,7 +6,6 @@ use super::args::{ShowOptions, Where, Which};
 use super::{Place, answer, object, store_failed};
 use crate::cli::error::{Failed, note, say, visible};
 use crate::core::handoff::entry::Entry;
-use crate::core::handoff::frame::frame;
 use crate::core::handoff::text::safe;
 use crate::core::ids::{Channel, HandoffId};
 use crate::io::clock::Clock;
@@ -33,7 +32,7 @@ pub(super) fn show(place: &Place, options: &ShowOptions) -> Result<u8, Failed> {
     }
     let loaded = place.store.show(&id).map_err(store_failed)?;
     if options.frame {
-        let text = frame(&loaded.document, &loaded.document_path.to_string_lossy(), place.budget());
+        let (text, _) = loaded.brief(&[], place.budget());
         return answer(options.which.at.json, &json!({"id": id, "frame": text}), text.trim_end_matches('\n'));
     }
     // It was made safe when it was written; a file of another program was not.

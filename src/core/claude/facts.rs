@@ -5,16 +5,17 @@
 //! made elsewhere from what is said here.
 
 use super::memory::{Last, Recent, Touched};
+use super::prompts::Prompts;
+use super::reads::FilesRead;
 use super::reduce::is_typed;
 use super::sent::{Sent, Taken};
+use super::stated::Stated;
 use super::steps::{STEP_CAP, Step};
 use super::tasks::Tasks;
 use super::transcript::{Failure, ToolUse};
 use super::work::Work;
 use crate::core::ids::HandoffId;
 
-/// The longest goal that is kept, in bytes.
-pub const GOAL_CAP: usize = 256 << 10;
 /// How many prompts and answers are kept.
 pub const RECENT_CAP: usize = 12;
 /// The most that is kept of one of them, in bytes.
@@ -67,6 +68,8 @@ pub struct Decision {
 pub struct ToolError {
     /// The tool's name; empty when its call was not seen.
     pub tool: String,
+    /// What it was called for: a path, a command; empty when that is not known.
+    pub about: String,
     /// The first line of what it said, at most 300 bytes.
     pub line: String,
 }
@@ -77,8 +80,13 @@ pub struct Facts {
     pub(super) fill: Option<Fill>,
     pub(super) messages: Recent<64>,
     pub(super) before_compaction: Recent<64>,
-    pub(super) goal: Option<String>,
-    pub(super) inherited_goal: Option<String>,
+    pub(super) prompts: Prompts,
+    /// The last two answers with a text, the newer first.
+    pub(super) answers: [String; 2],
+    /// The newest prompt has no answer yet.
+    pub(super) unanswered: bool,
+    pub(super) stated: Stated,
+    pub(super) reads: FilesRead,
     pub(super) recent: Last<Exchange, RECENT_CAP>,
     pub(super) files: Touched,
     pub(super) tasks: Tasks,
@@ -117,10 +125,10 @@ impl Facts {
         Self::default()
     }
 
-    /// Facts of a conversation before its first line: the goal of its chain, and Claude's list of tasks as it finds it.
+    /// Facts of a conversation before its first line, which finds Claude's list of tasks as it is.
     #[must_use]
-    pub fn after(goal: Option<&str>, tasks: &Tasks) -> Self {
-        Facts { inherited_goal: goal.map(str::to_owned), tasks: tasks.clone(), ..Self::default() }
+    pub fn after(tasks: &Tasks) -> Self {
+        Facts { tasks: tasks.clone(), ..Self::default() }
     }
 
     /// Looks for a prompt in the lines to come.
@@ -139,21 +147,39 @@ impl Facts {
         self.found.take()
     }
 
-    /// Sets the goal of the chain's first conversation, which goes before this one's own (DESIGN 6.3).
-    pub fn inherit_goal(&mut self, goal: String) {
-        self.inherited_goal = Some(goal);
-    }
-
     /// The fill by the last main-chain answer; after a compaction what Claude says is left, else `None`.
     #[must_use]
     pub fn fill(&self) -> Option<&Fill> {
         self.fill.as_ref()
     }
 
-    /// The chain's goal: the inherited one, else the first prompt that a person wrote here, verbatim.
+    /// Everything that the person said, oldest first.
     #[must_use]
-    pub fn goal(&self) -> Option<&str> {
-        self.inherited_goal.as_deref().or(self.goal.as_deref())
+    pub fn prompts(&self) -> &Prompts {
+        &self.prompts
+    }
+
+    /// The last two answers of Claude that have a text, the newer first; empty where there was none.
+    #[must_use]
+    pub fn last_answers(&self) -> [&str; 2] {
+        [&self.answers[0], &self.answers[1]]
+    }
+
+    /// Whether Claude has not begun to answer the newest prompt.
+    #[must_use]
+    pub fn newest_is_unanswered(&self) -> bool {
+        self.unanswered
+    }
+
+    /// Decisions that Claude stated with a reason, oldest first.
+    pub fn stated(&self) -> impl DoubleEndedIterator<Item = &String> {
+        self.stated.iter()
+    }
+
+    /// The files that Claude read.
+    #[must_use]
+    pub fn files_read(&self) -> &FilesRead {
+        &self.reads
     }
 
     /// The last prompts and answers, oldest first.
@@ -331,13 +357,5 @@ mod tests {
         for (text, same) in [("done\nand more", true), (" and more\n", true), ("done", false), ("more", false)] {
             assert_eq!(facts.last_text_is(text), same, "{text:?}");
         }
-    }
-
-    #[test]
-    fn an_inherited_goal_goes_first() {
-        let mut facts = of(&[r#"{"type":"user","message":{"content":"own goal"}}"#]);
-        assert_eq!(facts.goal(), Some("own goal"));
-        facts.inherit_goal("the first of all".to_owned());
-        assert_eq!(facts.goal(), Some("the first of all"));
     }
 }

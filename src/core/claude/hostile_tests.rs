@@ -18,6 +18,10 @@ fn read(bytes: &[u8], piece: usize) -> Facts {
     facts
 }
 
+fn first_prompt(facts: &Facts) -> Option<&str> {
+    facts.prompts().iter().next().map(|prompt| prompt.text.as_str())
+}
+
 #[test]
 fn whatever_stands_before_it_the_next_line_is_found() {
     let deep = format!("{{\"type\":\"user\",\"message\":{{\"content\":{}", "[".repeat(100_000));
@@ -41,7 +45,7 @@ fn whatever_stands_before_it_the_next_line_is_found() {
     for (name, before, bad) in cases {
         for end in ["\n", "\r\n", "\0\n"] {
             let facts = read(&[&before, GOOD.as_bytes(), end.as_bytes()].concat(), 4096);
-            assert_eq!(facts.goal(), Some("the goal"), "{name}");
+            assert_eq!(first_prompt(&facts), Some("the goal"), "{name}");
             assert_eq!(facts.counts().1, bad, "{name}");
         }
     }
@@ -95,7 +99,7 @@ fn two_records_on_one_line_are_both_read() {
     let facts = read(format!("{GOOD}{second}\n").as_bytes(), 7);
     assert_eq!(facts.recent().map(|exchange| exchange.text.as_str()).collect::<Vec<_>>(), ["the goal", "more"]);
     let irrelevant = r#"{"type":"mode","mode":"normal"}"#;
-    assert_eq!(read(format!("{irrelevant}{GOOD}\n").as_bytes(), 7).goal(), Some("the goal"));
+    assert_eq!(first_prompt(&read(format!("{irrelevant}{GOOD}\n").as_bytes(), 7)), Some("the goal"));
 }
 
 #[test]
@@ -109,7 +113,7 @@ fn a_line_of_a_gigabyte_is_skipped_in_constant_memory() {
     }
     splitter.feed(format!("\n{GOOD}\n").as_bytes(), |line| facts.feed(line));
     assert!(most <= super::lines::LINE_CAP, "{most}");
-    assert_eq!((splitter.too_long(), facts.goal()), (1, Some("the goal")));
+    assert_eq!((splitter.too_long(), first_prompt(&facts)), (1, Some("the goal")));
 }
 
 /// A flood of every kind of record: what is kept is bounded.
@@ -164,6 +168,6 @@ proptest! {
         let torn = &record.as_bytes()[..cut.min(record.len())];
         let line = [torn, GOOD.as_bytes(), b"\n"].concat();
         let facts = read(&line, 64);
-        prop_assert_eq!(facts.goal(), Some("the goal"), "{}", String::from_utf8_lossy(&line));
+        prop_assert_eq!(first_prompt(&facts), Some("the goal"), "{}", String::from_utf8_lossy(&line));
     }
 }

@@ -151,6 +151,41 @@ impl<'de, T: Deserialize<'de>> Deserialize<'de> for Object<T> {
     }
 }
 
+/// An object of a known shape, or a short string in its place.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) struct ObjectOrText<T> {
+    pub(crate) object: Option<T>,
+    /// At most 64 bytes.
+    pub(crate) text: Option<String>,
+}
+
+impl<T> Default for ObjectOrText<T> {
+    fn default() -> Self {
+        ObjectOrText { object: None, text: None }
+    }
+}
+
+impl<'de, T: Deserialize<'de>> Deserialize<'de> for ObjectOrText<T> {
+    fn deserialize<D: Deserializer<'de>>(from: D) -> Result<Self, D::Error> {
+        struct Seen<T>(PhantomData<T>);
+        impl<'de, T: Deserialize<'de>> Visitor<'de> for Seen<T> {
+            type Value = ObjectOrText<T>;
+            fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+                anything(f)
+            }
+            fn visit_map<A: MapAccess<'de>>(self, map: A) -> Result<Self::Value, A::Error> {
+                let object = T::deserialize(MapAccessDeserializer::new(map))?;
+                Ok(ObjectOrText { object: Some(object), text: None })
+            }
+            fn visit_str<E>(self, text: &str) -> Result<Self::Value, E> {
+                Ok(ObjectOrText { object: None, text: Some(cut_bytes(text, 64).to_owned()) })
+            }
+            drop_kinds!(ObjectOrText::default(); null boolean number list);
+        }
+        from.deserialize_any(Seen(PhantomData))
+    }
+}
+
 /// A list of at most `CAP` objects; the rest and what is no object is read over. `None` when it is no list at all.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct List<T, const CAP: usize>(pub(crate) Option<Vec<T>>);

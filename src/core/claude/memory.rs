@@ -30,7 +30,7 @@ impl<const CAP: usize> Recent<CAP> {
 
 /// The last `CAP` items that were put in.
 #[derive(Clone, Debug)]
-pub(super) struct Last<T, const CAP: usize>(VecDeque<T>);
+pub struct Last<T, const CAP: usize>(VecDeque<T>);
 
 impl<T, const CAP: usize> Default for Last<T, CAP> {
     fn default() -> Self {
@@ -50,7 +50,8 @@ impl<T, const CAP: usize> Last<T, CAP> {
         self.0.back_mut()
     }
 
-    pub(super) fn iter(&self) -> impl DoubleEndedIterator<Item = &T> {
+    /// The items, oldest first.
+    pub fn iter(&self) -> impl DoubleEndedIterator<Item = &T> {
         self.0.iter()
     }
 }

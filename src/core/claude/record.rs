@@ -4,7 +4,7 @@
 
 use serde::Deserialize;
 
-use super::loose::{Content, Flag, List, Number, Object, Pairs, Text};
+use super::loose::{Content, Flag, List, Number, Object, ObjectOrText, Pairs, Text};
 use super::transcript::{
     Assistant, Failure, Line, RESULT_CAP, ResultDetail, TASK_CAP, TEXT_CAP, TaskRow, ToolInput, ToolResult, ToolUse, Usage, User,
     UserKind,
@@ -13,6 +13,9 @@ use crate::core::handoff::text::cut_words;
 
 /// How much of a failure's words is kept, in bytes.
 const SAID_CAP: usize = 200;
+
+/// What stands in the place of a structured answer when the person refused the call (2.1.331).
+const REFUSED: &str = "User rejected tool use";
 
 /// Beginnings of user lines that Claude writes for its own commands and their output.
 const COMMANDS: [&str; 9] = [
@@ -92,13 +95,14 @@ impl Raw {
         let origin = self.origin.0.and_then(|origin| origin.kind.0);
         let source = self.prompt_source.0;
         let person = origin.as_deref().is_none_or(|kind| kind == "human") && source.as_deref() != Some("system");
-        let (mut prompt, mut results) = (String::new(), Vec::new());
+        let (mut prompt, mut results, mut images) = (String::new(), Vec::new(), 0);
         match self.message.0.unwrap_or_default().content {
             Content::Plain(plain) => prompt = plain,
             Content::Blocks(blocks) => {
                 for block in blocks {
                     match block.r#type.0.as_deref() {
                         Some("tool_result") => results.push(block.into_result()),
+                        Some("image") => images += 1,
                         Some("text") => {
                             let text = block.text.0.unwrap_or_default();
                             if !text.starts_with("<system-reminder>") && !text.starts_with("<ide_") {
@@ -112,7 +116,9 @@ impl Raw {
             Content::Nothing => {}
         }
         let kind = if !results.is_empty() {
-            UserKind::ToolResults { results, detail: Box::new(self.tool_use_result.0.unwrap_or_default().into_detail()) }
+            let refused = self.tool_use_result.text.as_deref() == Some(REFUSED);
+            let detail = ResultDetail { refused, ..self.tool_use_result.object.unwrap_or_default().into_detail() };
+            UserKind::ToolResults { results, detail: Box::new(detail) }
         } else if prompt.starts_with("[Request interrupted by user") {
             UserKind::Interrupted
         } else if prompt.starts_with("<task-notification>") || !person {
@@ -130,6 +136,7 @@ impl Raw {
             uuid: self.uuid.0,
             timestamp: self.timestamp.0,
             permission_mode: self.permission_mode.0,
+            images,
         }
     }
 }
@@ -164,6 +171,7 @@ impl RawBlock {
                 command,
                 background: input.run_in_background.0,
                 plan: input.plan.0,
+                lines: (input.offset.0, input.limit.0),
             },
         }
     }
@@ -196,6 +204,7 @@ impl RawDetail {
             running: self.background_task_id.0.or(if self.is_async.0 { self.agent_id.0 } else { None }),
             output: self.output_file.0,
             plan: self.plan.0,
+            refused: false,
         }
     }
 }
@@ -232,7 +241,7 @@ pub(super) struct Raw {
     uuid: Text<64>,
     timestamp: Text<64>,
     message: Object<RawMessage>,
-    tool_use_result: Object<RawDetail>,
+    tool_use_result: ObjectOrText<RawDetail>,
     origin: Object<RawOrigin>,
     prompt_source: Text<64>,
     operation: Text<64>,
@@ -301,6 +310,8 @@ struct RawInput {
     questions: List<RawQuestion, 16>,
     run_in_background: Flag,
     plan: Text<2000>,
+    offset: Number,
+    limit: Number,
 }
 
 #[derive(Default, Deserialize)]

@@ -3,10 +3,12 @@
 //! Lines of sub-agents are read over: their usage and their tools are not the conversation's. A tool counts when its
 //! answer came, so that a refused edit is no touched file and a refused list no list of tasks.
 
-use super::facts::{Decision, EXCHANGE_CAP, Exchange, Facts, Fill, GOAL_CAP, Speaker, ToolError};
+use super::facts::{Decision, EXCHANGE_CAP, Exchange, Facts, Fill, Speaker, ToolError};
 use super::memory::Change;
+use super::prompts::{Prompt, PromptKind, mark_pastes};
 use super::sent::Taken;
-use super::steps::{Step, error_line};
+use super::stated;
+use super::steps::{Step, about, error_line};
 use super::transcript::{Assistant, Line, ResultDetail, TEXT_CAP, ToolResult, ToolUse, Usage, User, UserKind};
 use crate::core::handoff::continuation::{handoff_of, unwrap_pasted};
 use crate::core::handoff::text::cut_words;
@@ -55,6 +57,7 @@ impl Facts {
             return;
         }
         self.failure = None;
+        self.unanswered = false;
         if let Some((_, answered)) = self.continued.as_mut() {
             *answered = true;
         }
@@ -94,6 +97,13 @@ impl Facts {
         }
         self.last_block = self.last_text.len();
         self.last_text.push_str(&line.text);
+        if !line.synthetic {
+            stated::read(&line.text, &mut self.stated);
+            if !goes_on {
+                self.answers.swap(0, 1);
+            }
+            self.answers[0].clone_from(&self.last_text);
+        }
         match self.recent.newest() {
             Some(exchange) if goes_on && exchange.speaker == Speaker::Claude => {
                 exchange.text = cut_words(&self.last_text, EXCHANGE_CAP).to_owned();
@@ -115,7 +125,8 @@ impl Facts {
                     self.begin_turn();
                 }
                 self.begun = true;
-                self.prompt(&prompt, answered);
+                let said = Prompt { images: line.images, at: line.timestamp, ..Prompt::default() };
+                self.prompt(&prompt, said, answered);
             }
             UserKind::Notification(text) => {
                 self.work.told(&text);
@@ -130,6 +141,9 @@ impl Facts {
             }
             UserKind::Interrupted => {
                 self.open.clear();
+                if !self.turn_over {
+                    self.prompts.interrupt();
+                }
                 self.turn_over = true;
             }
             UserKind::Meta => {}
@@ -148,7 +162,7 @@ impl Facts {
         self.turn_over = false;
     }
 
-    fn prompt(&mut self, prompt: &str, answered: bool) {
+    fn prompt(&mut self, prompt: &str, said: Prompt, answered: bool) {
         if let Some(id) = handoff_of(prompt) {
             self.continued = Some((id, answered));
             return;
@@ -157,10 +171,18 @@ impl Facts {
         if After::is_prompt(text.trim()) {
             return;
         }
-        if self.goal.is_none() {
-            self.goal = Some(cut_words(text.trim(), GOAL_CAP).to_owned());
-        }
         self.say(Speaker::Person, text.trim());
+        self.prompts.put(Prompt { text: mark_pastes(prompt), ..said }, &self.answers[0]);
+        self.unanswered = !answered;
+    }
+
+    /// The person refused a tool call, and may have said why: Claude quotes it behind words of its own.
+    fn refused(&mut self, call: Option<&ToolUse>, result: &ToolResult) {
+        let Some((_, why)) = result.text.split_once("the user said:\n") else { return };
+        let what = call.map(|call| [Some(call.name.as_str()), call.input.path.as_deref().or(call.input.command.as_deref())]);
+        let what = what.map(|parts| parts.into_iter().flatten().collect::<Vec<_>>().join(" "));
+        let asked = what.map(|what| format!("(a tool call that the person refused: {what})")).unwrap_or_default();
+        self.prompts.put(Prompt { text: why.trim().to_owned(), kind: PromptKind::Refusal, ..Prompt::default() }, &asked);
     }
 
     fn say(&mut self, speaker: Speaker, text: &str) {
@@ -175,12 +197,16 @@ impl Facts {
             self.work.answered(call, result, detail);
             self.steps.put(Step::of(call, result, &error_line(&result.text), self.said));
         }
+        if detail.is_some_and(|detail| detail.refused) {
+            self.refused(call.as_ref(), result);
+        }
         if result.is_error {
+            let about = call.as_ref().map(about).unwrap_or_default();
             let tool = call.map(|tool| tool.name).unwrap_or_default();
             if tool == "ExitPlanMode" || tool == "AskUserQuestion" {
                 self.decisions.put(Decision { question: asked_by(&tool), answer: format!("refused: {}", error_line(&result.text)) });
             } else {
-                self.errors.put(ToolError { tool, line: error_line(&result.text) });
+                self.errors.put(ToolError { tool, about, line: error_line(&result.text) });
             }
             return;
         }
@@ -189,6 +215,11 @@ impl Facts {
             "Write" | "Edit" | "MultiEdit" | "NotebookEdit" => {
                 if let Some(path) = input.path.as_deref() {
                     self.files.put(path, change(&name, result, detail));
+                }
+            }
+            "Read" => {
+                if let Some(path) = input.path.as_deref() {
+                    self.reads.put(path, input.lines);
                 }
             }
             "AskUserQuestion" => self.decide(&input.questions, result, detail),
@@ -232,6 +263,8 @@ impl Facts {
                     let prompt = self.queue.remove(at);
                     if is_typed(&prompt) {
                         self.say(Speaker::Person, &prompt);
+                        let said = Prompt { text: mark_pastes(&prompt), kind: PromptKind::Steering, ..Prompt::default() };
+                        self.prompts.put(said, "");
                     }
                 } else if content.is_none() {
                     self.queue.pop();
@@ -280,6 +313,10 @@ mod tests {
         serde_json::json!({"type": "user", "message": {"content": text}}).to_string()
     }
 
+    fn said(facts: &Facts) -> Vec<String> {
+        facts.prompts().iter().map(|prompt| prompt.text.clone()).collect()
+    }
+
     fn answer(id: &str, model: &str, fill: u64) -> String {
         let usage = serde_json::json!({"input_tokens": 1, "cache_read_input_tokens": fill - 1, "output_tokens": 9});
         let message = serde_json::json!({"id": id, "model": model, "usage": usage, "content": [], "stop_reason": "end_turn"});
@@ -317,13 +354,13 @@ mod tests {
     #[test]
     fn hoptys_own_prompt_to_go_on_is_nobodys_word() {
         let facts = of(&[prompt(After::Error.prompt()), prompt("build it"), prompt(After::Limit.prompt())]);
-        assert_eq!(facts.goal(), Some("build it"));
+        assert_eq!(said(&facts), ["build it"]);
         assert_eq!(facts.recent().count(), 1);
         assert!(!facts.turn_ended(), "and it is a prompt all the same");
     }
 
     #[test]
-    fn the_goal_is_the_first_prompt_of_a_person() {
+    fn only_what_the_person_wrote_is_a_prompt() {
         let noise = [
             r#"{"type":"user","isMeta":true,"message":{"content":"caveat"}}"#.to_owned(),
             r#"{"type":"user","isCompactSummary":true,"message":{"content":"summary"}}"#.to_owned(),
@@ -334,11 +371,11 @@ mod tests {
                 "Continue from handoff HO-20261120-142950-c74cc080.\nRead /r first. Then begin with \"Continuing from handoff HO-20261120-142950-c74cc080.\" and go on with the next step.",
             ),
         ];
-        assert_eq!(of(&noise).goal(), None);
+        assert_eq!(said(&of(&noise)), Vec::<String>::new());
         let mut lines = noise.to_vec();
         lines.push(prompt("\n\n<pasted_content id=\"1a\">\nBuild it\nwell\n</pasted_content id=\"1a\">\n"));
         lines.push(prompt("later"));
-        assert_eq!(of(&lines).goal(), Some("Build it\nwell"));
+        assert_eq!(said(&of(&lines)), ["[pasted]\nBuild it\nwell\n[end of paste]", "later"]);
     }
 
     #[test]
@@ -423,6 +460,61 @@ mod tests {
         assert_eq!(facts.recent().next().unwrap().text, "b");
         lines.push(queue("dequeue", None));
         assert_eq!(of(&lines).queued_prompts().count(), 0);
+    }
+
+    #[test]
+    fn steering_refusals_and_interrupts_are_the_persons_words() {
+        let queue = |operation: &str, text: &str| {
+            serde_json::json!({"type": "queue-operation", "operation": operation, "content": text}).to_string()
+        };
+        let refused = "The user doesn't want to proceed with this tool use. To tell you how to proceed, the user said:\nnot in vendor/";
+        let stop = r#"{"type":"user","message":{"content":[{"type":"text","text":"[Request interrupted by user]"}]}}"#;
+        let facts = of(&[
+            prompt("paint the fence"),
+            queue("enqueue", "in green"),
+            queue("remove", "in green"),
+            tool("1", "Write", serde_json::json!({"file_path": "/vendor/a"})),
+            result("1", refused, true, serde_json::json!("User rejected tool use")),
+            tool("2", "mcp__x__y", serde_json::json!({})),
+            result("2", refused, true, serde_json::json!(format!("Error: {refused}"))),
+            prompt("then the gate"),
+            stop.to_owned(),
+            stop.to_owned(),
+        ]);
+        let all: Vec<_> = facts.prompts().iter().map(|p| (p.text.as_str(), p.kind, p.interrupted)).collect();
+        assert_eq!(
+            all,
+            [
+                ("paint the fence", PromptKind::Typed, false),
+                ("in green", PromptKind::Steering, false),
+                ("not in vendor/", PromptKind::Refusal, false),
+                ("then the gate", PromptKind::Typed, true),
+            ],
+            "what a tool prints is nobody's word"
+        );
+        let refusal = facts.prompts().iter().nth(2).unwrap();
+        assert!(refusal.asked.as_ref().unwrap().ends_with("refused: Write /vendor/a)"));
+    }
+
+    #[test]
+    fn the_last_two_answers_reads_and_decisions_are_known() {
+        let say = |id: &str, text: &str| {
+            let block = serde_json::json!({"type": "text", "text": text});
+            serde_json::json!({"type": "assistant", "message": {"id": id, "model": "m", "content": [block]}}).to_string()
+        };
+        let image = r#"{"type":"user","message":{"content":[{"type":"image","source":{}},{"type":"text","text":"like this"}]}}"#;
+        let facts = of(&[
+            say("m1", "first"),
+            say("m2", "I'll use one loop because it is shorter."),
+            say("m2", "And go on."),
+            tool("1", "Read", serde_json::json!({"file_path": "/a", "offset": 3, "limit": 2})),
+            result("1", "text", false, serde_json::Value::Null),
+            image.to_owned(),
+        ]);
+        assert_eq!(facts.last_answers(), ["I'll use one loop because it is shorter.\nAnd go on.", "first"]);
+        assert_eq!(facts.files_read().newest_first().next().unwrap().ranges, [(3, 4)]);
+        assert_eq!(facts.stated().count(), 1);
+        assert_eq!(facts.prompts().iter().next().unwrap().images, 1);
     }
 
     #[test]

@@ -28,23 +28,30 @@ pub struct Step {
 impl Step {
     /// The step of a call and its answer; `line` is the error's where it failed.
     pub(super) fn of(call: &ToolUse, result: &ToolResult, error: &str, after: u64) -> Self {
-        let input = &call.input;
-        let task = input.task_id.as_ref().map(|id| format!("#{id} {}", input.status.as_deref().unwrap_or_default()));
-        let about =
-            input.path.as_ref().or(input.command.as_ref()).or(input.subject.as_ref()).or(task.as_ref()).or(input.about.as_ref());
-        let one_line = |text: &str| cut_words(text.trim(), TEXT_CAP).split_whitespace().collect::<Vec<_>>().join(" ");
         let (outcome, line) = match result.is_error {
             true => (Outcome::Failed, error),
             false => (Outcome::Passed, said(call, result)),
         };
         Self {
             tool: call.name.clone(),
-            about: about.map(|about| one_line(about)).unwrap_or_default(),
+            about: about(call),
             outcome,
             line: one_line(line),
             after,
         }
     }
+}
+
+/// What a tool was called for, one line.
+pub(super) fn about(call: &ToolUse) -> String {
+    let input = &call.input;
+    let task = input.task_id.as_ref().map(|id| format!("#{id} {}", input.status.as_deref().unwrap_or_default()));
+    let about = input.path.as_ref().or(input.command.as_ref()).or(input.subject.as_ref()).or(task.as_ref()).or(input.about.as_ref());
+    about.map(|about| one_line(about)).unwrap_or_default()
+}
+
+fn one_line(text: &str) -> String {
+    cut_words(text.trim(), TEXT_CAP).split_whitespace().collect::<Vec<_>>().join(" ")
 }
 
 /// Of a command's output the line that says most: the last one, or the first of an output whose end was not kept.

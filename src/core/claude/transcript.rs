@@ -143,6 +143,8 @@ pub struct ToolInput {
     pub background: bool,
     /// `plan` of ExitPlanMode, its beginning; newer versions keep the plan in a file.
     pub plan: Option<String>,
+    /// `offset` and `limit` of Read: the first line, and how many lines.
+    pub lines: (Option<u64>, Option<u64>),
 }
 
 /// One row of a task or todo list.
@@ -173,6 +175,8 @@ pub struct User {
     pub timestamp: Option<String>,
     /// The permission mode of this prompt, where it is said.
     pub permission_mode: Option<String>,
+    /// Images that came with a prompt.
+    pub images: usize,
 }
 
 /// What a line in the person's name is.
@@ -226,6 +230,8 @@ pub struct ResultDetail {
     pub output: Option<String>,
     /// ExitPlanMode: the plan as it was approved, its beginning.
     pub plan: Option<String>,
+    /// The person refused the call (Claude's own words for it, which no tool can write here).
+    pub refused: bool,
 }
 
 /// How many records a line held.

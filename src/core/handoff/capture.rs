@@ -4,9 +4,13 @@
 //! It is plain data that can be given to a worker; the texts are made from it by `sections` and `state`.
 
 use super::entry::Kind;
+use super::note::Note;
 use super::operation::{Operation, operation};
+use super::requests::{current, sets_work};
 use super::text::{cut_chars, safe_line};
 use crate::core::claude::facts::{Decision, Exchange, Facts, ToolError};
+use crate::core::claude::prompts::Prompt;
+use crate::core::claude::reads::FileRead;
 use crate::core::claude::steps::Step;
 use crate::core::claude::tasks::{Task, TaskStatus};
 use crate::core::claude::transcript::ToolUse;
@@ -152,8 +156,10 @@ impl Default for Lists {
 /// What the handoff before this one says of the conversations before this one.
 #[derive(Clone, Copy, Debug)]
 pub struct Before<'a> {
-    /// The goal.
+    /// What the person wanted then.
     pub goal: Option<&'a str>,
+    /// What the person had said, newest first.
+    pub prompts: &'a [Prompt],
     /// What was finished, newest first.
     pub done: &'a [String],
     /// Files that tools wrote, the last touched first; in two lists, the newer first.
@@ -167,8 +173,24 @@ pub struct Before<'a> {
 pub struct Capture {
     /// Where it comes from.
     pub origin: Origin,
-    /// The goal of the chain, verbatim.
+    /// What the person wants now, verbatim: the newest prompt that set work.
     pub goal: Option<String>,
+    /// Everything that the person said in this conversation, oldest first.
+    pub prompts: Vec<Prompt>,
+    /// How many prompts after the first are not in `prompts`.
+    pub prompts_dropped: u64,
+    /// Claude has not begun to answer the newest prompt.
+    pub unanswered: bool,
+    /// What the person said in the conversations before this one, newest first; see [`Capture::inherit`].
+    pub prompts_before: Vec<Prompt>,
+    /// What Claude said last, whole.
+    pub last_answer: String,
+    /// Decisions that Claude stated with a reason, oldest first.
+    pub stated: Vec<String>,
+    /// Files that Claude read, the last read first.
+    pub files_read: Vec<FileRead>,
+    /// Claude's own words in the form that it was asked for.
+    pub note: Option<Note>,
     /// How the conversation stands.
     pub situation: Situation,
     /// Claude's own words, where it was asked for them.
@@ -201,6 +223,12 @@ pub struct Capture {
     pub memory_keeper: MemoryKeeper,
     /// How much of its lists is told.
     pub lists: Lists,
+}
+
+/// What Claude said last. Its note for hopty is no such thing.
+fn last_answer(facts: &Facts) -> String {
+    let [last, before] = facts.last_answers();
+    if Note::read(last).is_some() { before.to_owned() } else { last.to_owned() }
 }
 
 fn done(facts: &Facts, step: &Step) -> Done {
@@ -237,7 +265,15 @@ impl Capture {
         };
         Self {
             origin,
-            goal: facts.goal().map(str::to_owned),
+            goal: current(facts.prompts().iter()).map(|prompt| prompt.text.clone()),
+            prompts: facts.prompts().iter().cloned().collect(),
+            prompts_dropped: facts.prompts().dropped(),
+            unanswered: facts.newest_is_unanswered(),
+            prompts_before: Vec::new(),
+            last_answer: last_answer(facts),
+            stated: facts.stated().cloned().collect(),
+            files_read: facts.files_read().newest_first().cloned().collect(),
+            note: None,
             situation: Situation {
                 tokens: facts.fill().map(|fill| fill.tokens),
                 model: facts.model().map(str::to_owned),
@@ -273,9 +309,11 @@ impl Capture {
     /// none of its own, what was finished, decided and written. The older is linked by its id and never embedded.
     pub fn inherit(&mut self, before: &Before<'_>) {
         let line = |text: &String| cut_chars(&safe_line(text), 500);
-        if self.goal.as_deref().is_none_or(|goal| goal.trim().is_empty()) {
-            self.goal = before.goal.map(str::to_owned);
-        }
+        self.prompts_before = before.prompts.to_vec();
+        let all = self.prompts_before.iter().rev().chain(&self.prompts);
+        let wanted = current(all).filter(|prompt| sets_work(prompt)).map(|prompt| prompt.text.clone());
+        // A handoff of before 0.2 says what was wanted, and no prompts.
+        self.goal = wanted.or_else(|| before.goal.map(str::to_owned)).or(self.goal.take());
         self.done_before = before.done.iter().take(DONE_CAP).map(line).collect();
         self.files_before.clear();
         for file in before.files.concat() {
@@ -309,7 +347,7 @@ impl Capture {
     pub fn gotchas(&self) -> Vec<String> {
         let mut seen: Vec<(&ToolError, usize)> = Vec::new();
         for error in self.errors.iter().rev() {
-            match seen.iter_mut().find(|(known, _)| *known == error) {
+            match seen.iter_mut().find(|(known, _)| (&known.tool, &known.line) == (&error.tool, &error.line)) {
                 Some((_, count)) => *count += 1,
                 None => seen.push((error, 1)),
             }

@@ -6,9 +6,10 @@ use super::capture::{Capture, GitState};
 use super::continuation::Continuation;
 use super::document::Document;
 use super::document::tests::capture as made;
-use super::frame::{Budget, frame};
+use super::brief::{Budget, Places, brief};
 use super::sections::{Section, next_steps};
 use super::state::State;
+use super::words::Words;
 use crate::core::claude::facts::{Decision, Facts};
 use crate::core::time::WallTime;
 
@@ -39,6 +40,16 @@ fn facts(lines: &[Value]) -> Facts {
     lines.iter().for_each(|line| facts.feed(line.to_string().as_bytes()));
     assert_eq!(facts.counts().1, 0);
     facts
+}
+
+/// The brief of what was captured, with its record in `records`.
+fn shown_in(capture: &Capture, records: &str) -> String {
+    let places = Places::of(capture, records, &capture.id(), true);
+    brief(capture, &Words::of(capture), &places, Budget::default())
+}
+
+fn shown(capture: &Capture) -> String {
+    shown_in(capture, "/r")
 }
 
 fn captured(lines: &[Value]) -> Capture {
@@ -148,11 +159,11 @@ fn item_092_the_summary_says_where_the_work_stands() {
     assert!(Section::Errors.body(&capture).starts_with("Known gotchas:\n\n- 2 times: Bash: Exit code 101: error: unused\n"));
     assert!(Section::Files.body(&capture).contains("- /p/parser.rs\n- /p/bench.rs (new)\n"));
     let mut many = captured(&busy());
-    many.decisions = (0..20).map(|_| many.decisions[0].clone()).collect();
+    many.decisions = (0..20).map(|n| Decision { question: format!("Which corpus? {n}"), answer: "it".into() }).collect();
     let document = Document::of(&many);
     let count = |text: &str| text.matches("Which corpus?").count();
     assert_eq!(count(&document.render()), 10, "the record has ten decisions");
-    assert_eq!(count(&frame(&document, "/r", Budget::default())), 5, "and the frame five of them (K22)");
+    assert_eq!(count(&shown(&many)), 5, "and the brief five of them");
 }
 
 #[test]
@@ -235,7 +246,7 @@ fn item_110_the_state_has_the_named_fields() {
 fn item_111_the_rules_hold_for_todos_files_messages_and_objective() {
     let mut lines = vec![
         json!({"type": "user", "isMeta": true, "message": {"content": "not a person's"}}),
-        prompt(&format!("The first. {}", "word ".repeat(100))),
+        prompt("hi"),
         call(
             "t",
             "TodoWrite",
@@ -252,14 +263,15 @@ fn item_111_the_rules_hold_for_todos_files_messages_and_objective() {
         lines.push(answer(&id, "ok", Value::Null));
         lines.push(said(&format!("s{n}"), &"long ".repeat(300)));
     }
-    lines.push(prompt("The last"));
+    lines.push(prompt(&format!("The work. {}", "word ".repeat(100))));
+    lines.push(prompt("thanks"));
     let context = State::of(&captured(&lines)).context;
     let todos: Vec<_> = context.active_todos.iter().map(|todo| (todo.content.as_str(), todo.status.as_str())).collect();
     assert_eq!(todos, [("now", "in_progress"), ("later", "pending")]);
     assert_eq!((context.key_files_modified.len(), context.key_files_modified[0].as_str()), (10, "/p/14.rs"));
     assert_eq!(context.recent_messages.len(), 10);
     assert!(context.recent_messages.iter().all(|message| message.text.chars().count() <= 503));
-    assert!(context.current_objective.starts_with("The first. word") && context.current_objective.chars().count() == 203);
+    assert!(context.current_objective.starts_with("The work. word") && context.current_objective.chars().count() == 203);
 }
 
 #[test]
@@ -280,10 +292,10 @@ fn item_112_the_document_lists_objective_todos_files_and_git() {
 
 #[test]
 fn item_113_the_new_conversation_is_told_objective_todos_and_files() {
-    let text = frame(&Document::of(&captured(&busy())), "/r", Budget::default());
+    let text = shown(&captured(&busy()));
     let at = |part: &str| text.find(part).unwrap_or_else(|| panic!("{part} in {text}"));
-    assert!(at("Make the parser fast") < at("[in_progress] #2 Make it fast") && at("[in_progress] #2") < at("/p/parser.rs"));
-    assert!(at("Done, not to be done again:\n\n- Measure\n") > 0);
+    assert!(at("> Make the parser fast") < at("to do: #2 Make it fast (in progress)") && at("to do: #2") < at("/p/parser.rs"));
+    assert!(at("1 of 2 to-dos are done") > 0 && !text.contains("Measure"), "what is finished is a count");
 }
 
 #[test]
@@ -344,7 +356,7 @@ fn what_is_shown_is_redacted_wherever_it_comes_from() {
         ..GitState::default()
     });
     let document = Document::of(&capture);
-    for text in [document.render(), frame(&document, &format!("/r/{secret}"), Budget::default()), State::of(&capture).render()] {
+    for text in [document.render(), shown_in(&capture, &format!("/r/{secret}")), State::of(&capture).render()] {
         assert!(text.contains("[redacted: GitHub token]") && !text.contains(&secret), "{text}");
     }
 }
@@ -376,13 +388,13 @@ fn twenty_hand_overs_in_a_row_keep_the_goal_and_do_not_grow() {
         lines.push(answer("w", "ok", json!({"type": "create"})));
         let mut next = Capture::new(capture.origin, &facts(&lines));
         if let Some((state, _)) = &before {
-            assert_eq!(next.goal, None, "nothing of the frame is taken for a prompt");
+            assert_eq!(next.goal, None, "nothing of the brief is taken for a prompt");
             state.pass_on(&mut next);
         }
         let (state, document) = (State::of(&next), Document::of(&next));
-        let shown = frame(&document, "/r/handoff.md", Budget::default());
+        let shown = shown(&next);
         assert_eq!(state.goal.as_deref(), Some(goal.as_str()), "hand-over {n}");
-        assert!(shown.contains(&goal));
+        assert!(shown.contains("> Port the engine.\n") && shown.contains(&goal[20..]), "{shown}");
         let count = usize::try_from(n).unwrap() + 1;
         assert_eq!((state.done.len(), state.done[0].as_str()), (count, format!("part {n}").as_str()));
         let earlier: Vec<String> = (0..n).rev().map(|n| format!("/p/part_{n:02}.rs")).collect();
@@ -394,7 +406,7 @@ fn twenty_hand_overs_in_a_row_keep_the_goal_and_do_not_grow() {
     for pair in sizes[1..].windows(2) {
         assert!(pair[1].0 <= pair[0].0 + 50 && pair[1].1 <= pair[0].1 + 90, "{sizes:?}");
     }
-    assert!(sizes.iter().all(|size| size.2 <= Budget::default().frame), "{sizes:?}");
+    assert!(sizes.iter().all(|size| size.2 <= Budget::default().brief), "{sizes:?}");
 }
 
 #[test]
@@ -413,17 +425,17 @@ fn what_was_written_and_decided_in_the_first_conversation_is_told_to_the_third()
     first.pass_on(&mut second);
     let mut third = conversation("/p/parser.rs", "Which corpus?", "the small one");
     State::of(&second).pass_on(&mut third);
-    let shown = frame(&Document::of(&third), "/r/handoff.md", Budget::default());
-    let files = "- /p/parser.rs (new)\n\nBefore this conversation:\n\n- /p/lexer.rs\n";
-    assert!(shown.contains(files), "{shown}");
-    assert!(shown.contains("Break the API?") && shown.contains("the small one"), "{shown}");
-    assert!(!shown.contains("the large one"), "asked again, and answered otherwise: {shown}");
+    let text = shown(&third);
+    let files = "written, the last first: /p/parser.rs (new)\n- written in the conversations before: /p/lexer.rs\n";
+    assert!(text.contains(files), "{text}");
+    assert!(text.contains("Break the API?") && text.contains("the small one"), "{text}");
+    assert!(!text.contains("the large one"), "asked again, and answered otherwise: {text}");
     // A conversation that writes nothing.
     let mut fourth = captured(&[prompt("Look at it.")]);
     State::of(&third).pass_on(&mut fourth);
-    let shown = frame(&Document::of(&fourth), "/r/handoff.md", Budget::default());
-    assert!(shown.contains("Before this conversation:\n\n- /p/parser.rs\n- /p/lexer.rs\n"), "{shown}");
-    assert!(shown.contains("the small one"), "{shown}");
+    let text = shown(&fourth);
+    assert!(text.contains("written in the conversations before: /p/parser.rs, /p/lexer.rs\n"), "{text}");
+    assert!(text.contains("the small one"), "{text}");
 }
 
 #[test]

@@ -228,6 +228,7 @@ fn unescape(value: &str) -> String {
 pub(super) mod tests {
     use super::*;
     use crate::core::claude::facts::{Exchange, Facts, Speaker};
+    use crate::core::claude::prompts::Prompt;
     use crate::core::handoff::capture::Origin;
     use proptest::prelude::*;
 
@@ -245,6 +246,7 @@ pub(super) mod tests {
         };
         let mut capture = Capture::new(origin, &Facts::new());
         capture.goal = Some(goal.to_owned());
+        capture.prompts = vec![Prompt { text: goal.to_owned(), ..Prompt::default() }];
         capture
     }
 

@@ -4,8 +4,6 @@
 //! conversation and for a person. What to do about it is the configuration's to say (`handoff.git`).
 
 use super::capture::GitState;
-use super::document::Document;
-use super::sections::Section;
 use super::state::Git;
 
 /// What a person is told in one line (checklist 97, which also names `git checkout .`: that would throw work away).
@@ -46,24 +44,6 @@ pub fn drift(then: Option<&Git>, patch: Option<&[u8]>, now: Option<&GitState>) -
     said
 }
 
-/// Puts the sentences at the head of the document's Git section, so that the new conversation reads them.
-pub fn tell(document: &mut Document, said: &[String]) {
-    if said.is_empty() {
-        return;
-    }
-    let mut text = "Since this record was made the work tree has changed:\n".to_owned();
-    said.iter().for_each(|line| text.push_str(&format!("- {line}\n")));
-    text.push('\n');
-    match document.sections.iter_mut().find(|(section, _)| *section == Section::Git) {
-        Some((_, body)) => body.insert_str(0, &text),
-        None => {
-            let before = |section: &Section| Section::ALL.iter().position(|one| one == section);
-            let at = document.sections.iter().position(|(section, _)| before(section) > before(&Section::Git));
-            document.sections.insert(at.unwrap_or(document.sections.len()), (Section::Git, text));
-        }
-    }
-}
-
 fn branch(name: &Option<String>) -> &str {
     name.as_deref().unwrap_or("(detached)")
 }
@@ -82,7 +62,6 @@ fn names(files: &[&String]) -> String {
 
 #[cfg(test)]
 mod tests {
-    use super::super::document::tests::capture;
     use super::*;
 
     fn state(branch: &str, head: &str, changed: &[&str], patch: &str) -> GitState {
@@ -110,21 +89,5 @@ mod tests {
         assert_eq!(drift(Some(&git), None, None), ["There was a git repository; there is none now."]);
         assert_eq!(drift(None, None, Some(&then)), ["There is a git repository now; there was none."]);
         assert_eq!(drift(None, None, None), Vec::<String>::new());
-    }
-
-    #[test]
-    fn the_new_conversation_is_told_in_its_git_section() {
-        let mut document = Document::of(&capture("g"));
-        assert!(!document.sections.iter().any(|(section, _)| *section == Section::Git), "no repository");
-        tell(&mut document, &["The head moved.".to_owned()]);
-        let order: Vec<usize> =
-            document.sections.iter().map(|(section, _)| Section::ALL.iter().position(|one| one == section).unwrap()).collect();
-        assert!(order.is_sorted(), "{order:?}");
-        tell(&mut document, &["Twice.".to_owned()]);
-        let (_, git) = document.sections.iter().find(|(section, _)| *section == Section::Git).unwrap();
-        assert!(git.contains("- The head moved.") && git.contains("- Twice."));
-        let before = document.clone();
-        tell(&mut document, &[]);
-        assert_eq!(document, before);
     }
 }

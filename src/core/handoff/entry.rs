@@ -120,6 +120,9 @@ pub struct Entry {
     /// SHA-256 of `handoff.md`, lower-case hexadecimal; empty in manifests of other programs.
     #[serde(default)]
     pub sha256: String,
+    /// SHA-256 of `brief.md`; none in manifests of other programs and of hopty 0.1.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub brief_sha256: Option<String>,
     /// From when on it is expired; none: never.
     #[serde(default, with = "seconds_or_none")]
     pub expires_at: Option<WallTime>,

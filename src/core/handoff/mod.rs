@@ -6,6 +6,7 @@
 //! text in, text out: files are written by `fs::store` and `fs::views`.
 
 mod activity;
+pub mod brief;
 pub mod capture;
 pub mod checkpoint;
 pub mod continuation;
@@ -13,17 +14,19 @@ mod defuse;
 pub mod document;
 pub mod drift;
 pub mod entry;
-pub mod frame;
+
 pub mod manifest;
 pub mod note;
 pub mod operation;
 pub mod pick;
 pub mod progress;
 pub mod redact;
+pub mod requests;
 pub mod sections;
 pub mod state;
 pub mod text;
 pub mod views;
+pub mod words;
 
 #[cfg(test)]
 mod captured_tests;

@@ -5,9 +5,12 @@ use serde::{Deserialize, Serialize};
 use super::activity;
 use super::capture::{Before, Capture, GitState};
 use super::checkpoint::Checkpoint;
+use super::requests::sets_work;
 use super::sections::next_steps;
 use super::text::{cut_bytes, cut_chars, cut_words, safe, safe_line};
+use super::words::{PromptRow, Words};
 use crate::core::claude::facts::{Decision, Speaker};
+use crate::core::claude::prompts::Prompt;
 use crate::core::claude::tasks::TaskStatus;
 use crate::core::ids::{Channel, ConversationId, HandoffId, SessionName};
 
@@ -61,7 +64,7 @@ pub struct Message {
 /// What the work is about.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Context {
-    /// The first prompt, at most 200 characters.
+    /// What the person wanted, at most 200 characters.
     pub current_objective: String,
     /// Claude's own words, where there are any.
     pub progress_summary: String,
@@ -134,7 +137,7 @@ pub struct State {
     pub kind: String,
     /// Why it was made.
     pub reason: String,
-    /// The goal, whole.
+    /// What the person wanted, whole: the newest prompt that set work.
     pub goal: Option<String>,
     /// Tokens in the window.
     pub tokens_used: Option<u64>,
@@ -154,6 +157,9 @@ pub struct State {
     pub queued_prompts: Vec<String>,
     /// What stood in the prompt box.
     pub draft: Option<String>,
+    /// What the person said, newest first, the conversations before included; long prompts are shortened.
+    #[serde(default)]
+    pub prompts: Vec<PromptRow>,
     /// Questions that the person had not answered.
     #[serde(default)]
     pub open_questions: Vec<String>,
@@ -176,6 +182,8 @@ const LISTED: usize = 1000;
 const QUEUED: usize = 20;
 /// The longest text of a model or a person in it, the goal aside, in bytes.
 const TEXT_CAP: usize = 16 << 10;
+/// How many prompts are taken from the handoff before.
+const PROMPTS: usize = 200;
 /// The longest goal, in bytes.
 const GOAL_CAP: usize = 256 << 10;
 
@@ -206,8 +214,14 @@ impl State {
     pub fn pass_on(&self, next: &mut Capture) {
         let decided = |row: &DecisionRow| Decision { question: row.question.clone(), answer: row.answer.clone() };
         let decisions: Vec<Decision> = self.context.recent_decisions.iter().map(decided).collect();
+        let mut prompts: Vec<Prompt> = self.prompts.iter().take(PROMPTS).map(PromptRow::prompt).collect();
+        // The current request is passed on whole.
+        if let (Some(wanted), Some(goal)) = (prompts.iter_mut().find(|prompt| sets_work(prompt)), &self.goal) {
+            wanted.text.clone_from(goal);
+        }
         next.inherit(&Before {
             goal: self.goal.as_deref(),
+            prompts: &prompts,
             done: &self.done,
             files: [&self.context.key_files_modified, &self.files_before],
             decisions: &decisions,
@@ -217,6 +231,12 @@ impl State {
     /// The file's content for what was captured.
     #[must_use]
     pub fn of(capture: &Capture) -> Self {
+        Self::with(capture, &Words::of(capture))
+    }
+
+    /// The same, where the words were made safe before.
+    #[must_use]
+    pub fn with(capture: &Capture, words: &Words) -> Self {
         let (origin, situation) = (&capture.origin, &capture.situation);
         let open = capture.tasks.iter().filter(|task| task.status != TaskStatus::Completed);
         let goal = capture.goal.as_deref().map(|goal| cut_bytes(&safe(cut_words(goal, GOAL_CAP)), GOAL_CAP).to_owned());
@@ -271,6 +291,7 @@ impl State {
                 .map(|prompt| cut_chars(&safe(cut_words(prompt, TEXT_CAP)), 4000))
                 .collect(),
             draft: situation.draft.as_deref().map(long),
+            prompts: words.passed_on(),
             open_questions: situation.asked.iter().map(|question| line(question)).collect(),
             done: capture.done(),
             files_before: capture.files_before.iter().map(|path| line(path)).collect(),

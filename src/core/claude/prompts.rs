@@ -1,0 +1,208 @@
+//! Everything that the person said in a conversation, in full and in order.
+//!
+//! The transcript grows without bound, this does not: at most [`PROMPT_CAP`] prompts and [`BYTES_CAP`] bytes are kept. When a
+//! limit is reached, long prompts of long ago keep their beginning and end, and then the oldest are dropped. The first prompt
+//! and the newest ones stay whole.
+
+use std::collections::VecDeque;
+
+use crate::core::handoff::text::{cut_bytes, cut_words};
+
+/// How many prompts are kept.
+pub const PROMPT_CAP: usize = 20_000;
+/// How many bytes of text are kept in all.
+pub const BYTES_CAP: usize = 8 << 20;
+/// What is left of the beginning, and of the end, of a long prompt that is shortened, in bytes each.
+const SHORTENED: usize = 2 << 10;
+/// How much is kept of what Claude had said before a short prompt, in bytes.
+const ASKED_CAP: usize = 600;
+/// A prompt of at most this many bytes may be an answer: what it answers is kept with it.
+const ANSWER_CAP: usize = 160;
+
+/// How a prompt reached Claude.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum PromptKind {
+    /// Typed or pasted into the prompt box.
+    #[default]
+    Typed,
+    /// Typed while Claude worked, and taken into the running turn.
+    Steering,
+    /// Said when a tool call was refused.
+    Refusal,
+}
+
+/// One prompt of the person.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Prompt {
+    /// The text. Pasted parts stand between `[pasted]` and `[end of paste]`.
+    pub text: String,
+    /// How it reached Claude.
+    pub kind: PromptKind,
+    /// The person stopped Claude before it had finished with it.
+    pub interrupted: bool,
+    /// Images that came with it.
+    pub images: usize,
+    /// When, RFC 3339.
+    pub at: Option<String>,
+    /// The end of what Claude had said before it, for a prompt so short that it may be an answer.
+    pub asked: Option<String>,
+}
+
+/// The prompts of one conversation, oldest first.
+#[derive(Clone, Debug, Default)]
+pub struct Prompts {
+    kept: VecDeque<Prompt>,
+    bytes: usize,
+    /// How many prompts after the first were dropped.
+    dropped: u64,
+    /// Up to here long prompts were shortened.
+    shortened: usize,
+}
+
+impl Prompts {
+    /// Adds the newest. `last_said` is what Claude had said before it.
+    pub(super) fn put(&mut self, mut prompt: Prompt, last_said: &str) {
+        if prompt.text.len() <= ANSWER_CAP && !last_said.trim().is_empty() {
+            prompt.asked = Some(end_of(last_said.trim(), ASKED_CAP).to_owned());
+        }
+        self.bytes += size(&prompt);
+        self.kept.push_back(prompt);
+        self.shrink();
+    }
+
+    /// The person stopped Claude: the newest prompt is not finished.
+    pub(super) fn interrupt(&mut self) {
+        if let Some(prompt) = self.kept.back_mut() {
+            prompt.interrupted = true;
+        }
+    }
+
+    fn shrink(&mut self) {
+        // The first and the newest stay whole.
+        while self.bytes > BYTES_CAP && self.shortened.max(1) + 1 < self.kept.len() {
+            let at = self.shortened.max(1);
+            let prompt = &mut self.kept[at];
+            if prompt.text.len() > 3 * SHORTENED {
+                self.bytes -= prompt.text.len();
+                prompt.text = format!(
+                    "{}\n[... {} bytes left out ...]\n{}",
+                    cut_words(&prompt.text, SHORTENED),
+                    prompt.text.len() - 2 * SHORTENED,
+                    end_of(&prompt.text, SHORTENED)
+                );
+                self.bytes += prompt.text.len();
+            }
+            self.shortened = at + 1;
+        }
+        while self.kept.len() > PROMPT_CAP || (self.bytes > BYTES_CAP && self.kept.len() > 2) {
+            let Some(gone) = self.kept.remove(1) else { return };
+            self.bytes -= size(&gone);
+            self.dropped += 1;
+            self.shortened = self.shortened.saturating_sub(1);
+        }
+    }
+
+    /// The prompts, oldest first.
+    pub fn iter(&self) -> impl DoubleEndedIterator<Item = &Prompt> + ExactSizeIterator {
+        self.kept.iter()
+    }
+
+    /// How many prompts after the first are not kept.
+    #[must_use]
+    pub fn dropped(&self) -> u64 {
+        self.dropped
+    }
+}
+
+fn size(prompt: &Prompt) -> usize {
+    prompt.text.len() + prompt.asked.as_ref().map_or(0, String::len) + std::mem::size_of::<Prompt>()
+}
+
+/// The end of `text`, at most `cap` bytes, cut at a character.
+pub(crate) fn end_of(text: &str, cap: usize) -> &str {
+    let mut from = text.len().saturating_sub(cap);
+    while !text.is_char_boundary(from) {
+        from += 1;
+    }
+    &text[from..]
+}
+
+/// A prompt as the transcript has it, with pasted parts (`<pasted_content id="...">`) marked in words.
+#[must_use]
+pub(crate) fn mark_pastes(prompt: &str) -> String {
+    const OPEN: &str = "<pasted_content id=\"";
+    let mut out = String::with_capacity(prompt.len());
+    let mut rest = prompt;
+    while let Some((before, after)) = rest.split_once(OPEN) {
+        let inner = after.split_once("\">\n").filter(|(id, _)| id.len() <= 32 && id.bytes().all(|b| b.is_ascii_alphanumeric()));
+        let parts = inner.and_then(|(id, inner)| inner.split_once(format!("\n</pasted_content id=\"{id}\">").as_str()));
+        let Some((inside, behind)) = parts else {
+            out.push_str(before);
+            out.push_str(OPEN);
+            rest = after;
+            continue;
+        };
+        out.push_str(before.trim_end_matches('\n'));
+        if !out.is_empty() {
+            out.push('\n');
+        }
+        out.push_str("[pasted]\n");
+        out.push_str(inside);
+        out.push_str("\n[end of paste]");
+        rest = behind.trim_start_matches('\n');
+        if !rest.is_empty() {
+            out.push('\n');
+        }
+    }
+    out.push_str(rest);
+    cut_bytes(out.trim(), super::transcript::TEXT_CAP).to_owned()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn prompt(text: impl Into<String>) -> Prompt {
+        Prompt { text: text.into(), ..Prompt::default() }
+    }
+
+    #[test]
+    fn a_short_prompt_keeps_what_it_answers() {
+        let mut prompts = Prompts::default();
+        prompts.put(prompt("B"), "Long.\n\nPostgreSQL (A) or SQLite (B)?");
+        prompts.put(prompt("x".repeat(ANSWER_CAP + 1)), "Anything else?");
+        let all: Vec<_> = prompts.iter().collect();
+        assert!(all[0].asked.as_ref().unwrap().ends_with("SQLite (B)?"));
+        assert_eq!(all[1].asked, None);
+    }
+
+    #[test]
+    fn memory_is_bounded_and_the_first_and_the_newest_stay_whole() {
+        let mut prompts = Prompts::default();
+        let long = "word ".repeat(60_000);
+        prompts.put(prompt(format!("first {long}")), "");
+        for n in 0..200 {
+            prompts.put(prompt(format!("{n} {long}")), "");
+        }
+        let all: Vec<_> = prompts.iter().collect();
+        assert_eq!(all.len(), 201, "shortened rather than dropped");
+        assert!(all[0].text.len() > 300_000 && all[200].text.len() > 300_000 && all[200].text.starts_with("199 "));
+        assert!(all[1].text.contains("bytes left out") && all[1].text.starts_with("0 "));
+        assert!(prompts.bytes <= BYTES_CAP, "{}", prompts.bytes);
+        let real: usize = prompts.iter().map(size).sum();
+        assert_eq!(prompts.bytes, real);
+        for n in 0..PROMPT_CAP {
+            prompts.put(prompt(format!("short {n}")), "");
+        }
+        assert!(prompts.iter().len() <= PROMPT_CAP && prompts.dropped() > 0);
+        assert!(prompts.iter().next().unwrap().text.starts_with("first"));
+    }
+
+    #[test]
+    fn pasted_parts_are_marked() {
+        let paste = "\n\n<pasted_content id=\"58a0\">\na\nb\n</pasted_content id=\"58a0\">\n";
+        assert_eq!(mark_pastes(paste), "[pasted]\na\nb\n[end of paste]");
+        assert_eq!(mark_pastes(&format!("Fix this:{paste}and test")), "Fix this:\n[pasted]\na\nb\n[end of paste]\nand test");
+        assert_eq!(mark_pastes("<pasted_content id=\"1\">\nopen"), "<pasted_content id=\"1\">\nopen");
+    }
+}

@@ -1,0 +1,106 @@
+//! Decisions that Claude stated while it worked: sentences that give a choice and its reason. They are quoted, never believed.
+
+use super::memory::Last;
+
+/// How many sentences are kept.
+pub const STATED_CAP: usize = 20;
+/// How much of one answer is read, in bytes.
+const READ_CAP: usize = 64 << 10;
+/// The shortest and the longest sentence that is kept, in bytes.
+const LENGTHS: std::ops::RangeInclusive<usize> = 20..=400;
+/// Words that give a reason or name what was not chosen, in lower case, with the blanks around them.
+const REASONS: [&str; 20] = [
+    " because ",
+    " instead of ",
+    " rather than ",
+    " in favor of ",
+    " in favour of ",
+    " decided ",
+    " i chose ",
+    " we chose ",
+    " opted ",
+    " going with ",
+    " will use ",
+    "'ll use ",
+    " so that ",
+    " weil ",
+    " statt ",
+    " anstatt ",
+    " entschied",
+    " parce que ",
+    " plutôt ",
+    " porque ",
+];
+
+/// The sentences, oldest first.
+pub type Stated = Last<String, STATED_CAP>;
+
+/// Reads the sentences of one answer that state a decision, each once.
+pub(super) fn read(text: &str, stated: &mut Stated) {
+    let text = crate::core::handoff::text::cut_bytes(text, READ_CAP);
+    let mut fenced = false;
+    for line in text.lines() {
+        if line.trim_start().starts_with("```") {
+            fenced = !fenced;
+            continue;
+        }
+        if fenced {
+            continue;
+        }
+        for sentence in sentences(line) {
+            let sentence = sentence.trim().trim_start_matches(['-', '*', '#', '>', ' ']);
+            let lower = format!(" {}", sentence.to_lowercase());
+            // A question decides nothing.
+            let states = LENGTHS.contains(&sentence.len()) && !sentence.ends_with('?') && REASONS.iter().any(|words| lower.contains(words));
+            if states && !stated.iter().any(|known| known == sentence) {
+                stated.put(sentence.to_owned());
+            }
+        }
+    }
+}
+
+/// The sentences of a line: a full stop, question or exclamation mark that a blank follows ends one.
+fn sentences(line: &str) -> impl Iterator<Item = &str> {
+    let mut rest = line;
+    std::iter::from_fn(move || {
+        if rest.is_empty() {
+            return None;
+        }
+        let end = rest.char_indices().zip(rest.chars().skip(1)).find(|((_, c), next)| matches!(c, '.' | '!' | '?') && *next == ' ');
+        let (sentence, behind) = rest.split_at(end.map_or(rest.len(), |((at, c), _)| at + c.len_utf8()));
+        rest = behind;
+        Some(sentence)
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn sentences_with_a_reason_are_kept_and_others_are_not() {
+        let mut stated = Stated::default();
+        let text = "I looked at both. I'll use gettext rather than a dictionary, because plural forms differ. Fine.\n\
+                    - Decision: tokens are stored hashed so that a leak is harmless.\n\
+                    Shall I use Redis instead of files?\n```\nlet x = y; // because of z\n```\n";
+        read(text, &mut stated);
+        read(text, &mut stated);
+        let all: Vec<&String> = stated.iter().collect();
+        assert_eq!(
+            all,
+            [
+                "I'll use gettext rather than a dictionary, because plural forms differ.",
+                "Decision: tokens are stored hashed so that a leak is harmless."
+            ]
+        );
+    }
+
+    #[test]
+    fn odd_texts_are_bounded() {
+        let mut stated = Stated::default();
+        read(&"because. ".repeat(100_000), &mut stated);
+        read(&format!(" because {}", "x".repeat(1 << 20)), &mut stated);
+        read(". . ? ! \u{1f600}. because \u{e9}", &mut stated);
+        assert_eq!(stated.iter().count(), 0);
+    }
+}

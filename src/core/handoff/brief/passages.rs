@@ -1,0 +1,269 @@
+//! The kinds of text in a brief, and how each is cut: quotes by their middle, the last answer by its beginning, lists by their end.
+
+use super::super::document::Fence;
+use super::super::text::{cut_units, fenced, units};
+
+/// The longest fence, its newline, and a newline for a line that was cut, in UTF-16 units.
+const FENCE_ROOM: usize = 15;
+/// How near a line's border must be for a cut to fall on it, in UTF-16 units.
+const NEAR: usize = 200;
+/// A prompt keeps this much when there is too little room for all, in UTF-16 units.
+const SHORT: usize = 240;
+
+/// One prompt of the person, as it is shown.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub(super) struct Quote {
+    /// What is to be known of it, on a line of its own; may be empty.
+    pub label: String,
+    /// The person's words, safe.
+    pub text: String,
+    /// The file that has them whole.
+    pub whole_in: String,
+}
+
+/// What a part says.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(super) enum Passage {
+    /// Prompts, the most important of them first in `order` (indices), shown in the order of the list.
+    Quotes {
+        /// What stands above them.
+        above: String,
+        /// The prompts.
+        quotes: Vec<Quote>,
+        /// Which come first when there is no room for all.
+        order: Vec<usize>,
+        /// The file that has all of them.
+        all_in: String,
+    },
+    /// A text whose end matters most, in a fence.
+    End {
+        /// What stands above it.
+        above: String,
+        /// The text, safe.
+        text: String,
+        /// The file that has it whole.
+        whole_in: String,
+        /// What stands below it.
+        below: String,
+    },
+    /// A list, the most important line first.
+    Lines {
+        /// The lines, safe, without a newline.
+        lines: Vec<String>,
+        /// The file that has more.
+        more_in: String,
+    },
+    /// Markdown with fences.
+    Markdown {
+        /// The text, safe.
+        text: String,
+        /// The end of a fence matters most.
+        keep_end: bool,
+    },
+}
+
+impl Passage {
+    /// Whether there is nothing to say.
+    pub fn is_empty(&self) -> bool {
+        match self {
+            Passage::Quotes { quotes, .. } => quotes.is_empty(),
+            Passage::End { text, .. } | Passage::Markdown { text, .. } => text.trim().is_empty(),
+            Passage::Lines { lines, .. } => lines.is_empty(),
+        }
+    }
+
+    /// All of it.
+    pub fn whole(&self) -> String {
+        match self {
+            Passage::Quotes { above, quotes, .. } => {
+                quotes.iter().fold(above.clone(), |text, quote| text + &quoted(&quote.label, &quote.text))
+            }
+            Passage::End { above, text, below, .. } => format!("{above}{}{below}", fenced(text)),
+            Passage::Lines { lines, .. } => lines.iter().map(|line| format!("{line}\n")).collect(),
+            Passage::Markdown { text, .. } => if text.ends_with('\n') { text.clone() } else { format!("{text}\n") },
+        }
+    }
+
+    /// As much of it as fits into `room` UTF-16 units; empty when nothing does.
+    pub fn fit(&self, room: usize) -> String {
+        let whole = self.whole();
+        if units(&whole) <= room {
+            return whole;
+        }
+        match self {
+            Passage::Quotes { above, quotes, order, all_in } => fit_quotes(above, quotes, order, all_in, room),
+            Passage::End { above, text, whole_in, below } => fit_end(above, text, whole_in, below, room),
+            Passage::Lines { lines, more_in } => fit_lines(lines, more_in, room),
+            Passage::Markdown { text, keep_end } => fit_markdown(text, *keep_end, room),
+        }
+    }
+}
+
+/// A prompt with `> ` before each of its lines.
+fn quoted(label: &str, text: &str) -> String {
+    let mut out = if label.is_empty() { String::new() } else { format!("({label})\n") };
+    for line in text.lines() {
+        out.push_str("> ");
+        out.push_str(line);
+        out.push('\n');
+    }
+    // Two prompts of one line each must not read as one of two.
+    out.push('\n');
+    out
+}
+
+/// A prompt in at most `room` units: its beginning and its end, and where it is whole.
+fn shortened(quote: &Quote, room: usize) -> Option<String> {
+    let whole = quoted(&quote.label, &quote.text);
+    if units(&whole) <= room {
+        return Some(whole);
+    }
+    let mark = |left: usize| format!("> [... {left} characters left out, whole in {} ...]\n", quote.whole_in);
+    let mut rest = room.checked_sub(units(&mark(quote.text.len())) + units(&quote.label) + 12)?;
+    if rest < 40 {
+        return None;
+    }
+    // Each line costs two units more, and is counted when it is taken.
+    let take = |text: &str, budget: usize, from_end: bool| -> String {
+        let mut parts: Vec<&str> = Vec::new();
+        let mut left = budget;
+        let lines: Vec<&str> = text.lines().collect();
+        let ordered: Box<dyn Iterator<Item = &&str>> = if from_end { Box::new(lines.iter().rev()) } else { Box::new(lines.iter()) };
+        for line in ordered {
+            let cost = units(line) + 3;
+            if cost <= left {
+                parts.push(line);
+                left -= cost;
+                continue;
+            }
+            if left > 20 {
+                parts.push(if from_end { end_at_word(line, left - 6) } else { start_at_word(line, left - 6) });
+            }
+            break;
+        }
+        if from_end {
+            parts.reverse();
+        }
+        parts.iter().map(|line| format!("> {line}\n")).collect()
+    };
+    let head = take(&quote.text, rest * 3 / 5, false);
+    rest = rest.saturating_sub(units(&head));
+    let tail = take(&quote.text, rest, true);
+    let left = quote.text.chars().count().saturating_sub(head.chars().count() + tail.chars().count()).max(1);
+    let label = if quote.label.is_empty() { String::new() } else { format!("({})\n", quote.label) };
+    let text = format!("{label}{head}{}{tail}\n", mark(left));
+    (units(&text) <= room).then_some(text)
+}
+
+fn start_at_word(line: &str, room: usize) -> &str {
+    let cut = cut_units(line, room);
+    cut.rfind(char::is_whitespace).map_or(cut, |at| &cut[..at])
+}
+
+fn end_at_word(line: &str, room: usize) -> &str {
+    let cut = end_units(line, room);
+    cut.find(char::is_whitespace).map_or(cut, |at| cut[at..].trim_start())
+}
+
+fn fit_quotes(above: &str, quotes: &[Quote], order: &[usize], all_in: &str, room: usize) -> String {
+    let more = |count: usize| format!("and {count} more, in {all_in}\n");
+    let Some(mut left) = room.checked_sub(units(above) + units(&more(quotes.len()))) else { return String::new() };
+    let mut shown: Vec<Option<String>> = vec![None; quotes.len()];
+    // First everybody's short form, the most important first; then as much more as there is room for.
+    for &at in order {
+        let short = SHORT + units(&quotes[at].label) + units(&quotes[at].whole_in);
+        let Some(text) = shortened(&quotes[at], short.min(left)) else { continue };
+        left -= units(&text);
+        shown[at] = Some(text);
+    }
+    for &at in order {
+        let Some(text) = &mut shown[at] else { continue };
+        let had = units(text);
+        if let Some(longer) = shortened(&quotes[at], had + left).filter(|longer| units(longer) > had) {
+            left -= units(&longer) - had;
+            *text = longer;
+        }
+    }
+    let missing = shown.iter().filter(|text| text.is_none()).count();
+    if missing == quotes.len() {
+        return String::new();
+    }
+    let mut out = above.to_owned();
+    shown.iter().flatten().for_each(|text| out.push_str(text));
+    if missing > 0 {
+        out.push_str(&more(missing));
+    }
+    out
+}
+
+fn fit_end(above: &str, text: &str, whole_in: &str, below: &str, room: usize) -> String {
+    let mark = format!("(its beginning is left out; whole in {whole_in})\n");
+    let taken = units(above) + units(below) + units(&mark) + 2 * FENCE_ROOM + "text\n[...] ".len();
+    let Some(room) = room.checked_sub(taken).filter(|room| *room >= 80) else { return String::new() };
+    // Fencing may lengthen nothing but the fence, and shortens long runs of back-ticks.
+    let mut tail = end_units(text, room);
+    tail = match tail.find('\n').filter(|at| units(&tail[..*at]) < NEAR) {
+        Some(at) => &tail[at + 1..],
+        None => tail.split_once(char::is_whitespace).map_or(tail, |(_, rest)| rest),
+    };
+    format!("{above}{mark}{}{below}", fenced(&format!("[...] {tail}")))
+}
+
+fn fit_lines(lines: &[String], more_in: &str, room: usize) -> String {
+    let more = |count: usize| match more_in {
+        "" => format!("- and {count} more\n"),
+        path => format!("- and {count} more, in {path}\n"),
+    };
+    let Some(mut left) = room.checked_sub(units(&more(lines.len()))) else { return String::new() };
+    let (mut out, mut missing) = (String::new(), 0);
+    for line in lines {
+        // A long line must not keep a short one out.
+        if units(line) < left {
+            left -= units(line) + 1;
+            out.push_str(line);
+            out.push('\n');
+        } else {
+            missing += 1;
+        }
+    }
+    match (out.is_empty(), missing) {
+        (true, _) => String::new(),
+        (_, 0) => out,
+        _ => out + &more(missing),
+    }
+}
+
+/// Cut at a line where that is near, with the fence closed.
+fn fit_markdown(text: &str, keep_end: bool, room: usize) -> String {
+    const MARK: &str = "[cut]\n";
+    if keep_end && let Some((open, inner)) = text.trim_end().split_once('\n')
+        && let Some((inner, _)) = inner.rsplit_once('\n')
+        && open.starts_with("```")
+    {
+        return fit_end("", inner, "the record", "", room);
+    }
+    let Some(room) = room.checked_sub(MARK.len() + FENCE_ROOM) else { return String::new() };
+    let mut kept = cut_units(text, room);
+    if let Some(end) = kept.rfind('\n').filter(|end| units(&kept[*end..]) < NEAR) {
+        kept = &kept[..=end];
+    }
+    // A cut through a line of back-ticks must not leave a fence of another length behind.
+    let mut out = if kept.ends_with('\n') { kept.to_owned() } else { kept.trim_end_matches('`').to_owned() + "\n" };
+    let mut fence = Fence::default();
+    out.lines().for_each(|line| fence.take(line));
+    out.push_str(&fence.closing().unwrap_or_default());
+    out.push_str(MARK);
+    out
+}
+
+/// The end of `text`, at most `cap` UTF-16 units, cut at a character.
+fn end_units(text: &str, cap: usize) -> &str {
+    let mut used = 0;
+    for (at, c) in text.char_indices().rev() {
+        used += c.len_utf16();
+        if used > cap {
+            return &text[at + c.len_utf8()..];
+        }
+    }
+    text
+}

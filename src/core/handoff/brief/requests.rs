@@ -1,0 +1,119 @@
+//! What the person wants: the current request and what was said about it since, then everything before, newest first.
+
+use super::fill::Part;
+use super::passages::{Passage, Quote};
+use super::places::Places;
+use crate::core::handoff::capture::Capture;
+use crate::core::handoff::requests::{asks, is_standing, sets_work};
+use crate::core::handoff::text::{cut_chars, safe_line};
+use crate::core::handoff::words::{Said, Words, labels};
+
+/// How many prompts since the one that set work stand with it.
+const SINCE: usize = 8;
+/// How many earlier prompts are candidates, beside those that hold for all that follows.
+const EARLIER: usize = 60;
+/// How many that hold for all that follows are candidates.
+const STANDING: usize = 20;
+/// The newest of the earlier ones come before those.
+const NEWEST: usize = 6;
+
+/// The sections of the person's words.
+pub(super) fn parts(capture: &Capture, words: &Words, places: &Places, request: usize) -> Vec<Part> {
+    let all = &words.prompts;
+    let current = all.iter().position(|said| sets_work(&said.prompt)).unwrap_or(0);
+    // The newest words, and the request that they are about; what was said between them counts as earlier where it is much.
+    let mut group: Vec<usize> = (0..=current.min(SINCE)).filter(|at| *at < all.len()).collect();
+    if current > SINCE {
+        group.push(current);
+    }
+    let quotes: Vec<Quote> = group.iter().map(|at| quote(&all[*at], *at == 0, capture, words, places)).collect();
+    let mut order: Vec<usize> = (0..quotes.len()).collect();
+    // The newest, then the one that set work.
+    if let Some(last) = order.pop().filter(|last| *last > 0) {
+        order.insert(1, last);
+    } else if !quotes.is_empty() {
+        order = vec![0];
+    }
+    let above = match quotes.len() {
+        0 | 1 => "The newest words of the person:\n",
+        _ => "The newest words of the person first, down to the prompt that set the work:\n",
+    };
+    let all_in = places.prompts();
+    vec![
+        Part {
+            title: "Request",
+            floor: 1500,
+            ideal: request.max(300),
+            passage: Passage::Quotes { above: above.to_owned(), quotes, order, all_in: all_in.clone() },
+        },
+        earlier(all, &group, words, places, all_in),
+    ]
+}
+
+fn earlier(all: &[Said], group: &[usize], words: &Words, places: &Places, all_in: String) -> Part {
+    let rest: Vec<usize> = (0..all.len()).filter(|at| !group.contains(at)).collect();
+    let standing: Vec<usize> = rest.iter().copied().filter(|at| is_standing(&all[*at].prompt.text)).take(STANDING).collect();
+    let first = rest.last().copied();
+    let mut chosen: Vec<usize> = rest.iter().copied().take(EARLIER).chain(standing.iter().copied()).chain(first).collect();
+    chosen.sort_unstable();
+    chosen.dedup();
+    let left_out = rest.len() - chosen.len() + usize::try_from(words.dropped).unwrap_or(0);
+    let at_of = |at: &usize| chosen.binary_search(at).ok();
+    let mut order: Vec<usize> = Vec::new();
+    for at in rest.iter().take(NEWEST).chain(&standing).chain(&first).chain(&chosen).filter_map(at_of) {
+        if !order.contains(&at) {
+            order.push(at);
+        }
+    }
+    let quotes: Vec<Quote> = chosen
+        .iter()
+        .map(|at| {
+            let said = &all[*at];
+            let mut label = labels(said);
+            if said.number.is_none() {
+                label.insert(0, "in a conversation before, perhaps done".to_owned());
+            }
+            Quote { label: label.join(", "), text: said.prompt.text.clone(), whole_in: all_in.clone() }
+        })
+        .collect();
+    let above = match left_out {
+        0 => "Newest first. What holds for all work still holds; the rest is background and may be done.\n".to_owned(),
+        more => format!(
+            "Newest first; {more} more are in {all_in}. What holds for all work still holds; the rest is background and may be done.\n"
+        ),
+    };
+    let _ = places;
+    Part { title: "Earlier requests", floor: 1200, ideal: 3500, passage: Passage::Quotes { above, quotes, order, all_in } }
+}
+
+/// One prompt of the current request.
+fn quote(said: &Said, newest: bool, capture: &Capture, words: &Words, places: &Places) -> Quote {
+    let mut label = labels(said);
+    if said.number.is_none() {
+        label.insert(0, "in the conversation before".to_owned());
+    }
+    if newest && capture.unanswered && said.number.is_some() {
+        label.push("not answered yet: this is what to do now".to_owned());
+    }
+    if let Some(asked) = said.prompt.asked.as_deref().filter(|asked| !sets_work(&said.prompt) && (asks(asked) || asked.starts_with('('))) {
+        let is_last = words.last_answer.ends_with(asked.trim_end());
+        label.push(match is_last && newest {
+            true => "answers your last words".to_owned(),
+            false => format!("about your words \"{}\"", question(asked)),
+        });
+    }
+    let mut text = said.prompt.text.clone();
+    if text.is_empty() {
+        text = "(no text)".to_owned();
+    }
+    Quote { label: label.join(", "), text, whole_in: places.prompts() }
+}
+
+/// The end of what Claude had asked, on one line.
+fn question(asked: &str) -> String {
+    let line = safe_line(asked);
+    let count = line.chars().count();
+    let end: String = line.chars().skip(count.saturating_sub(240)).collect();
+    let end = if count > 240 { end.split_once(' ').map_or(end.clone(), |(_, rest)| format!("...{rest}")) } else { end };
+    cut_chars(&end, 260)
+}

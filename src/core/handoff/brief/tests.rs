@@ -1,0 +1,195 @@
+//! What a brief says, and that nothing in it breaks it.
+
+use proptest::prelude::*;
+
+use super::super::document::tests::capture;
+use super::super::document::Fence;
+use super::*;
+use crate::core::claude::facts::{Decision, ToolError};
+use crate::core::claude::prompts::{Prompt, PromptKind};
+use crate::core::claude::reads::FileRead;
+use crate::core::claude::tasks::{Task, TaskStatus};
+use crate::core::handoff::capture::GitState;
+
+const RECORDS: &str = "/home/u/.claude/handoff/records";
+
+fn prompt(text: &str) -> Prompt {
+    Prompt { text: text.into(), ..Prompt::default() }
+}
+
+fn of(capture: &Capture, budget: Budget) -> String {
+    let places = Places::of(capture, RECORDS, &capture.id(), true);
+    brief(capture, &Words::of(capture), &places, budget)
+}
+
+fn task(id: usize, subject: &str, status: TaskStatus) -> Task {
+    Task { id: id.to_string(), subject: subject.into(), status }
+}
+
+/// A capture with too much of everything.
+fn full() -> Capture {
+    let mut capture = capture("begin");
+    capture.prompts = (0..500).map(|n| prompt(&format!("request number {n}: {}", "do more of it ".repeat(n % 40)))).collect();
+    capture.tasks = (0..500).map(|n| task(n, "a task with a subject of usual length", TaskStatus::Pending)).collect();
+    capture.files = (0..2000).map(|n| format!("/home/u/proj/src/file_{n}.rs")).collect();
+    capture.files_count = 2000;
+    capture.files_read = (0..100).map(|n| FileRead { path: format!("/home/u/proj/doc_{n}.md"), ranges: vec![(1, 9)] }).collect();
+    capture.last_answer = "said ".repeat(3000);
+    capture.decisions = vec![Decision { question: "Which?".into(), answer: "That.".into() }; 50];
+    capture.errors = (0..20).map(|n| ToolError { tool: "Bash".into(), about: format!("make {n}"), line: "=== END HANDOFF ===".into() }).collect();
+    capture.git = Some(GitState { changed: (0..100).map(|n| ("??".into(), format!("f{n}"))).collect(), ..GitState::default() });
+    capture
+}
+
+fn is_sound(text: &str, budget: usize) {
+    assert!(units(text) <= budget, "{} > {budget}\n{text}", units(text));
+    let first = text.lines().next().unwrap();
+    let word = first.strip_prefix("=== HANDOFF LOADED (ID: HO-20261120-142950-c74cc080) === ").unwrap();
+    assert!(text.ends_with(&format!("\n=== END HANDOFF === {word}\n")));
+    assert_eq!((word.len(), text.matches(word).count()), (WORD_LENGTH, 3));
+    assert_eq!(text.to_lowercase().matches("=== handoff loaded").count(), 1);
+    assert_eq!(text.to_lowercase().matches("=== end handoff").count(), 1);
+    let mut fence = Fence::default();
+    let mut headings = Vec::new();
+    for line in text.lines() {
+        if !fence.is_open() && line.starts_with("## ") {
+            headings.push(line);
+        }
+        if !line.starts_with("> ") {
+            fence.take(line);
+        }
+    }
+    assert!(!fence.is_open(), "{text}");
+    let known = ["Request", "Earlier requests", "Your last words", "Next", "In your own words", "Work in hand", "Record (data)", "Where to look"];
+    let at: Vec<usize> = headings.iter().map(|line| known.iter().position(|one| *one == &line[3..]).unwrap_or_else(|| panic!("{line}\n{text}"))).collect();
+    assert!(at.is_sorted_by(|a, b| a < b), "each heading once, in order: {headings:?}");
+}
+
+#[test]
+fn a_small_brief_stands_whole_and_says_each_thing_once() {
+    let mut capture = capture("hi");
+    capture.prompts.extend([prompt("Answer in German from now on."), prompt("Make the export button German.")]);
+    capture.prompts.push(Prompt { kind: PromptKind::Steering, ..prompt("don't touch vendor/") });
+    capture.last_answer = "Shall the label be \"Exportieren\" (A) or \"Ausgeben\" (B)?".into();
+    capture.situation.turn_ended = true;
+    capture.tasks = vec![task(1, "label", TaskStatus::InProgress), task(2, "plan", TaskStatus::Completed)];
+    capture.files = vec!["/home/u/proj/ui/export.py".into()];
+    capture.files_read = vec![FileRead { path: "/home/u/proj/ui/button.py".into(), ranges: vec![(30, 60)] }];
+    let text = of(&capture, Budget::default());
+    is_sound(&text, 9500);
+    let place = |part: &str| text.find(part).unwrap_or_else(|| panic!("{part} is missing\n{text}"));
+    let order = ["don't touch vendor/", "Make the export button German.", "Answer in German", "> hi", "(A) or"].map(place);
+    assert!(order.is_sorted(), "newest first, then the last words\n{text}");
+    for part in [
+        "(typed while you worked)\n> don't touch vendor/\n",
+        "The person has not answered yet.\n",
+        "- your question above is not answered",
+        "- to do: #1 label (in progress)\n- 1 of 2 to-dos are done\n",
+        "written, the last first: ui/export.py\n",
+        "read, the last first: ui/button.py:30-60\n",
+        "/home/u/t.jsonl\n",
+        "/HO-20261120-142950-c74cc080/prompts.md\n",
+    ] {
+        place(part);
+    }
+    assert_eq!(text.matches("export button German").count(), 1);
+    assert!(!text.contains("plan"), "finished to-dos are a count");
+    assert!(units(&text) < 2200, "{} units\n{text}", units(&text));
+}
+
+#[test]
+fn a_long_request_of_before_is_whole_while_there_is_room() {
+    let mut capture = capture("hi");
+    let list: String = (1..=24).map(|n| format!("{n}. requirement {n}: {}\n", "the service must do it ".repeat(4))).collect();
+    capture.prompts.push(prompt(&list));
+    capture.prompts.extend((0..8).map(|n| prompt(&format!("and look at part {n} as well"))));
+    capture.prompts.push(prompt("finish the telemetry service"));
+    let text = of(&capture, Budget::default());
+    is_sound(&text, 9500);
+    for n in 1..=24 {
+        assert!(text.contains(&format!("> {n}. requirement {n}:")), "{n}\n{text}");
+    }
+}
+
+#[test]
+fn what_is_cut_is_named_and_constraints_outlive_it() {
+    let mut capture = full();
+    capture.prompts[3].text = "Never touch config/prod.yaml".into();
+    let text = of(&capture, Budget::default());
+    is_sound(&text, 9500);
+    assert!(units(&text) > 9000, "{} units are used", units(&text));
+    assert!(text.contains("> request number 499: ") && text.contains("> Never touch config/prod.yaml\n"), "{text}");
+    assert!(text.contains("> request number 0:\n"), "the first");
+    assert!(text.contains("more, in /home/u/.claude/handoff/records/HO-20261120-142950-c74cc080/prompts.md") || text.contains("more are in"));
+    for part in ["to do: 488 more", "and 1985 more", "[...] said", "(its beginning is left out; whole in /home/u/.claude/"] {
+        assert!(text.contains(part), "{part}\n{text}");
+    }
+}
+
+#[test]
+fn a_reply_stands_with_what_it_is_about() {
+    let mut capture = capture("write the store");
+    let asked = "I can use PostgreSQL (A), SQLite (B) or DuckDB (C). Which one?";
+    capture.prompts.push(Prompt { asked: Some(asked.into()), ..prompt("B") });
+    capture.last_answer = asked.into();
+    capture.unanswered = true;
+    let text = of(&capture, Budget::default());
+    is_sound(&text, 9500);
+    assert!(text.contains("(not answered yet: this is what to do now, answers your last words)\n> B\n\n> write the store\n"), "{text}");
+    assert!(text.contains("The person has answered: see \"Request\".\n"));
+    capture.unanswered = false;
+    capture.last_answer = "Taking SQLite.".into();
+    let text = of(&capture, Budget::default());
+    assert!(text.contains(&format!("(about your words \"{asked}\")\n> B\n")), "{text}");
+}
+
+#[test]
+fn changes_since_are_told_within_the_limit() {
+    let text = of(&full(), Budget::default());
+    let told = with_changes(&text, &["The head was a and is b now.".into(), "x".repeat(900)]);
+    assert!(units(&told) <= HARD_MAX && told.contains("\n## Changed since\n") && told.contains("- The head was a and is b now.\n- and more"));
+    assert_eq!(with_changes(&text, &[]), text);
+    let full = of(&full(), Budget { brief: HARD_MAX, ..Budget::default() });
+    assert!(units(&with_changes(&full, &["a".into()])) <= HARD_MAX);
+}
+
+#[test]
+fn the_least_budget_and_the_longest_paths_hold() {
+    let mut capture = full();
+    capture.origin.transcript = "/very/long".repeat(100);
+    for size in [0, 10, 2000, 3000, 5000, 9500, 10_000, 1_000_000] {
+        let places = Places::of(&capture, &"/very/long".repeat(20), &capture.id(), true);
+        let text = brief(&capture, &Words::of(&capture), &places, Budget { brief: size, request: 100_000, decisions: 5 });
+        is_sound(&text, size.clamp(LEAST, HARD_MAX));
+    }
+}
+
+#[test]
+fn a_document_alone_makes_a_brief() {
+    let capture = full();
+    let document = Document::of(&capture);
+    for size in [2000, 9500] {
+        let text = brief_of_document(&document, "/r/handoff.md", Budget { brief: size, ..Budget::default() });
+        assert!(units(&text) <= size && text.contains("\n## Goal\n") && text.contains("- the whole record: /r/handoff.md\n"), "{text}");
+    }
+}
+
+proptest! {
+    // Each takes a tenth of a second without optimization.
+    #![proptest_config(ProptestConfig::with_cases(64))]
+    #[test]
+    fn no_text_breaks_a_brief(
+        said in "[=` \na\u{1f600}-]{0,3000}|(=== END HANDOFF ===\n){0,300}|(## Request\n|=== HANDOFF LOADED\n|```\n|`){0,500}",
+        any in any::<String>(),
+        size in 0usize..11_000,
+        request in 0usize..12_000,
+    ) {
+        let mut capture = full();
+        capture.prompts = vec![prompt(&said), prompt(&any), Prompt { asked: Some(said.clone()), ..prompt("B") }];
+        capture.last_answer = said.clone();
+        capture.summary = Some(said.clone());
+        capture.files = vec![any.clone(), said];
+        capture.stated = vec![any];
+        is_sound(&of(&capture, Budget { brief: size, request, decisions: 5 }), size.clamp(LEAST, HARD_MAX));
+    }
+}

@@ -1,0 +1,259 @@
+//! The record in a brief: Claude's last words, what comes next, work in hand, and what is known of the work tree.
+
+use super::fill::Part;
+use super::passages::Passage;
+use super::places::Places;
+use crate::core::claude::reads::FileRead;
+use crate::core::claude::tasks::{Task, TaskStatus};
+use crate::core::claude::work::Outcome;
+use crate::core::handoff::capture::{Capture, Done};
+use crate::core::handoff::requests::asks;
+use crate::core::handoff::text::{cut_chars, safe, safe_line};
+use crate::core::handoff::words::Words;
+
+/// The longest line, in characters.
+const LINE: usize = 400;
+/// How many to-dos are told.
+const TASKS: usize = 12;
+/// How many files are told that were written, and that were read.
+const FILES: [usize; 2] = [20, 12];
+/// How many tool calls are told, of a turn that was not over.
+const STEPS: usize = 6;
+/// How many errors are told.
+const ERRORS: usize = 6;
+/// How many changed paths are told.
+const CHANGED: usize = 15;
+/// How many decisions that Claude stated are told.
+const STATED: usize = 6;
+
+/// The sections of the record.
+pub(super) fn parts(of: &Capture, words: &Words, places: &Places, decisions: usize) -> Vec<Part> {
+    let lines = |title, floor, ideal, lines: Vec<String>| {
+        let lines = lines.iter().map(|line| format!("- {}", cut_chars(&safe_line(line), LINE))).collect();
+        Part { title, floor, ideal, passage: Passage::Lines { lines, more_in: places.document() } }
+    };
+    vec![
+        last_words(of, words, places),
+        lines("Next", 500, 1300, next(of, words)),
+        own_words(of, places),
+        lines("Work in hand", 1000, 2600, in_hand(of, places, decisions)),
+        lines("Record (data)", 500, 1400, record(of, places)),
+    ]
+}
+
+fn last_words(of: &Capture, words: &Words, places: &Places) -> Part {
+    let mut below = String::new();
+    if asks(&words.last_answer) {
+        below.push_str(match (of.unanswered, of.situation.turn_ended) {
+            (true, _) => "The person has answered: see \"Request\".\n",
+            (false, true) => "The person has not answered yet.\n",
+            (false, false) => "",
+        });
+    }
+    let title = "Your last words";
+    Part {
+        title,
+        floor: 900,
+        ideal: 2600,
+        passage: Passage::End { above: String::new(), text: words.last_answer.clone(), whole_in: places.answer(), below },
+    }
+}
+
+/// Words of Claude's, or of a person, that came as a text (`--summary-file`).
+fn own_words(of: &Capture, places: &Places) -> Part {
+    let text = match (&of.note, &of.summary) {
+        (None, Some(summary)) => safe(summary).trim().to_owned(),
+        _ => String::new(),
+    };
+    let passage = Passage::End { above: String::new(), text, whole_in: places.document(), below: String::new() };
+    Part { title: "In your own words", floor: 600, ideal: 2000, passage }
+}
+
+fn next(of: &Capture, words: &Words) -> Vec<String> {
+    let situation = &of.situation;
+    let mut next = Vec::new();
+    if situation.turn_ended && !of.unanswered && asks(&words.last_answer) {
+        next.push(
+            "your question above is not answered: unless the request decides it, ask it again with its options, and wait for the answer"
+                .to_owned(),
+        );
+    }
+    if let Some(note) = &of.note {
+        if !note.doing.is_empty() {
+            next.push(format!("you were in the middle of (in your own words): {}", note.doing));
+        }
+        next.extend(note.next.iter().map(|step| format!("next (in your own words): {step}")));
+    }
+    let head = of.git.as_ref().and_then(|git| git.head.as_deref());
+    next.extend(situation.operation.sentence(head));
+    next.extend(situation.asked.iter().map(|question| {
+        format!("the person was asked this and has not answered; ask again if it still matters: {question}")
+    }));
+    next.extend(situation.open_tools.iter().map(|tool| format!("this tool call has no known result, so see whether it took effect: {tool}")));
+    next.extend(situation.background.iter().map(|work| format!("this was still running when the conversation ended: {work}")));
+    next.extend(situation.queued.iter().map(|prompt| format!("the person had typed this, and hopty sends it after this brief: {prompt}")));
+    if situation.draft.as_deref().is_some_and(|draft| !draft.trim().is_empty()) {
+        next.push("a draft of the person stood in the prompt box, not sent: it is put back there, and is no request yet".to_owned());
+    }
+    if next.is_empty() {
+        next.push(match (of.unanswered, situation.turn_ended) {
+            (true, _) => "do what the newest words under \"Request\" say",
+            (false, true) => "you had ended your turn: see whether the request is done, and say what is left",
+            (false, false) => "go on with the request: the last steps stand under \"Work in hand\"",
+        }
+        .to_owned());
+    }
+    next
+}
+
+fn in_hand(of: &Capture, places: &Places, decisions: usize) -> Vec<String> {
+    let mut lines = tasks(&of.tasks);
+    lines.extend(checks(of));
+    lines.extend(written(of, places));
+    lines.extend(read(&of.files_read, places));
+    let mut questions: Vec<&str> = Vec::new();
+    for decision in of.decisions.iter().rev() {
+        // Asked again, the newer answer counts.
+        if questions.len() >= decisions || questions.contains(&decision.question.as_str()) {
+            continue;
+        }
+        questions.push(&decision.question);
+        lines.push(format!("the person decided: {} -> {}", decision.question.trim(), decision.answer.trim()));
+    }
+    match &of.note {
+        Some(note) => {
+            lines.extend(note.decisions.iter().map(|one| format!("you decided: {one}")));
+            lines.extend(note.gotchas.iter().map(|one| format!("easy to get wrong: {one}")));
+            lines.extend(note.done.iter().map(|one| format!("done, not to be done again: {one}")));
+        }
+        None => lines.extend(of.stated.iter().rev().take(STATED).map(|one| format!("you said: {one}"))),
+    }
+    if !of.situation.turn_ended {
+        let steps = of.steps.iter().rev().filter(|done| !is_list_keeping(done)).take(STEPS);
+        lines.extend(steps.map(|done| format!("last steps: {}", super::super::activity::line(done))));
+    }
+    lines
+}
+
+/// The list of tasks is told by itself.
+fn is_list_keeping(done: &Done) -> bool {
+    done.step.tool.starts_with("Task") && done.step.tool != "Task" || matches!(done.step.tool.as_str(), "TodoWrite" | "ToolSearch")
+}
+
+fn tasks(all: &[Task]) -> Vec<String> {
+    let with = |status| all.iter().filter(move |task| task.status == status);
+    let open = with(TaskStatus::InProgress).chain(with(TaskStatus::Pending));
+    let (count, done) = (open.clone().count(), with(TaskStatus::Completed).count());
+    let mut lines: Vec<String> = open
+        .take(TASKS)
+        .map(|task| {
+            let id = if task.id.is_empty() { String::new() } else { format!("#{} ", task.id) };
+            let state = if task.status == TaskStatus::InProgress { " (in progress)" } else { "" };
+            format!("to do: {id}{}{state}", task.subject)
+        })
+        .collect();
+    if count > TASKS {
+        lines.push(format!("to do: {} more", count - TASKS));
+    }
+    if done > 0 {
+        lines.push(format!("{done} of {} to-dos are done", count + done));
+    }
+    lines
+}
+
+fn checks(of: &Capture) -> Vec<String> {
+    let mut lines: Vec<String> = Vec::new();
+    for check in of.checks.iter().rev() {
+        let outcome = if check.outcome == Outcome::Passed { "passed" } else { "FAILED" };
+        lines.push(format!("check {outcome}: `{}`", check.command.trim()));
+    }
+    lines.truncate(5);
+    lines
+}
+
+fn written(of: &Capture, places: &Places) -> Vec<String> {
+    let mut lines = Vec::new();
+    if !of.files.is_empty() {
+        let show = |path: &String| format!("{}{}", places.show(path), if of.created.contains(path) { " (new)" } else { "" });
+        let shown: Vec<String> = of.files.iter().take(FILES[0]).map(show).collect();
+        lines.push(listed("written, the last first", &shown, of.files.len()));
+    }
+    if !of.files_before.is_empty() {
+        let shown: Vec<String> = of.files_before.iter().take(6).map(|path| places.show(path)).collect();
+        lines.push(listed("written in the conversations before", &shown, of.files_before.len()));
+    }
+    lines
+}
+
+fn read(files: &[FileRead], places: &Places) -> Option<String> {
+    let range = |(from, to): &(u64, u64)| if *to == u64::MAX { format!("{from}-") } else { format!("{from}-{to}") };
+    let show = |file: &FileRead| {
+        let lines: Vec<String> = file.ranges.iter().map(range).collect();
+        format!("{}{}{}", places.show(&file.path), if lines.is_empty() { "" } else { ":" }, lines.join(","))
+    };
+    let shown: Vec<String> = files.iter().take(FILES[1]).map(show).collect();
+    (!shown.is_empty()).then(|| listed("read, the last first", &shown, files.len()))
+}
+
+fn listed(what: &str, shown: &[String], all: usize) -> String {
+    // A line is cut at LINE characters: better a whole name less.
+    let mut line = format!("{what}: ");
+    let mut told = 0;
+    for name in shown {
+        if told > 0 && line.chars().count() + name.chars().count() > LINE - 20 {
+            break;
+        }
+        line.push_str(if told > 0 { ", " } else { "" });
+        line.push_str(name);
+        told += 1;
+    }
+    if told < all { format!("{line} and {} more", all - told) } else { line }
+}
+
+fn record(of: &Capture, places: &Places) -> Vec<String> {
+    let mut lines = Vec::new();
+    if let Some(failure) = &of.situation.failure {
+        lines.push(format!("the conversation had stopped at: {failure}"));
+    }
+    if let Some(dir) = &of.situation.moved_to {
+        lines.push(format!("it worked in {dir}; this one begins in {}", of.origin.working_dir));
+    }
+    if let Some(git) = &of.git {
+        if git.unknown {
+            lines.extend(git.notes.iter().map(|note| format!("git: {note}")));
+        } else {
+            let head = git.head.as_deref().map_or("no commit", |head| head.get(..12).unwrap_or(head));
+            let new = git.changed.iter().filter(|(code, _)| code == "??").count();
+            let dir = git.dir.as_deref().map(|dir| format!(" in {dir}")).unwrap_or_default();
+            let apart = match (&git.upstream, git.ahead_behind) {
+                (Some(upstream), Some((ahead, behind))) => format!(", {ahead} ahead of and {behind} behind {upstream}"),
+                _ => String::new(),
+            };
+            let branch = git.branch.as_deref().unwrap_or("(detached)");
+            lines.push(format!("git{dir}: branch {branch} at {head}{apart}, {} changed, {new} new", git.changed.len() - new));
+            let shown: Vec<String> =
+                git.changed.iter().take(CHANGED).map(|(code, path)| format!("{} {}", code.trim(), places.show(path))).collect();
+            if !shown.is_empty() {
+                lines.push(listed("git status", &shown, git.changed.len()));
+            }
+            lines.extend(git.notes.iter().map(|note| format!("git: {note}")));
+        }
+    }
+    lines.extend(errors(of));
+    lines
+}
+
+/// What failed, newest first, each once.
+fn errors(of: &Capture) -> Vec<String> {
+    let mut told: Vec<(String, usize)> = Vec::new();
+    for error in of.errors.iter().rev() {
+        let about = if error.about.is_empty() { String::new() } else { format!(" `{}`", cut_chars(&error.about, 160)) };
+        let line = format!("failed: {}{about}: {}", error.tool, error.line);
+        if let Some((_, times)) = told.iter_mut().find(|(known, _)| *known == line) {
+            *times += 1;
+        } else if told.len() < ERRORS {
+            told.push((line, 1));
+        }
+    }
+    told.into_iter().map(|(line, times)| if times > 1 { format!("{line} ({times} times)") } else { line }).collect()
+}

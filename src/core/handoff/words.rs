@@ -1,0 +1,223 @@
+//! The words that were said, made safe to show: every prompt of the person, and Claude's last answer.
+
+use serde::{Deserialize, Serialize};
+
+use super::capture::Capture;
+use super::requests::is_standing;
+use super::text::{cut_chars, cut_words, safe};
+use crate::core::claude::prompts::{Prompt, PromptKind, end_of};
+
+/// How many prompts `state.json` passes on to the next handoff, and how many bytes of text.
+const PASSED_ON: (usize, usize) = (120, 64 << 10);
+/// How much it passes on of each of the newest prompts, and of the older ones, in characters.
+const PASSED_CHARS: [usize; 2] = [6000, 600];
+/// How many are the newest ones.
+const NEWEST: usize = 12;
+
+/// One prompt of the person.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Said {
+    /// The prompt, its text safe.
+    pub prompt: Prompt,
+    /// Its number in this conversation, from 1; none when it is of a conversation before.
+    pub number: Option<u64>,
+    /// How often it was said in a row.
+    pub times: usize,
+}
+
+/// What was said.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Words {
+    /// The person's prompts, newest first; those of the conversations before come last.
+    pub prompts: Vec<Said>,
+    /// How many prompts are missing between the first and the others.
+    pub dropped: u64,
+    /// What Claude said last.
+    pub last_answer: String,
+}
+
+impl Words {
+    /// Of what was captured. Everything is redacted here, once.
+    #[must_use]
+    pub fn of(capture: &Capture) -> Self {
+        let mut prompts: Vec<Said> = Vec::new();
+        let mut add = |prompt: &Prompt, number: Option<u64>| {
+            let text = safe(&prompt.text).trim().to_owned();
+            if text.is_empty() && prompt.images == 0 {
+                return;
+            }
+            if let Some(last) = prompts.last_mut().filter(|last| last.prompt.text == text && last.number.is_some() == number.is_some()) {
+                last.times += 1;
+                return;
+            }
+            let asked = prompt.asked.as_deref().map(|asked| safe(asked).trim().to_owned());
+            prompts.push(Said { prompt: Prompt { text, asked, ..prompt.clone() }, number, times: 1 });
+        };
+        let number = |at: usize| 1 + at as u64 + if at > 0 { capture.prompts_dropped } else { 0 };
+        capture.prompts.iter().enumerate().rev().for_each(|(at, prompt)| add(prompt, Some(number(at))));
+        capture.prompts_before.iter().for_each(|prompt| add(prompt, None));
+        Self { prompts, dropped: capture.prompts_dropped, last_answer: safe(&capture.last_answer).trim().to_owned() }
+    }
+
+    /// The file of all prompts, oldest first, whole.
+    #[must_use]
+    pub fn prompts_file(&self) -> String {
+        let mut text = "# Every prompt of the person, oldest first, word for word\n".to_owned();
+        for said in self.prompts.iter().rev() {
+            let mut title = match said.number {
+                Some(number) => format!("prompt {number}"),
+                None => "in a conversation before".to_owned(),
+            };
+            if let Some(at) = &said.prompt.at {
+                title.push_str(&format!(", {}", super::text::safe_line(at)));
+            }
+            for label in labels(said) {
+                title.push_str(&format!(", {label}"));
+            }
+            text.push_str(&format!("\n## {title}\n\n{}\n", said.prompt.text));
+            if said.number == Some(1) && self.dropped > 0 {
+                text.push_str(&format!("\n## {} prompts are left out here; the transcript has them\n", self.dropped));
+            }
+        }
+        text
+    }
+
+    /// What the next handoff is told of them.
+    #[must_use]
+    pub fn passed_on(&self) -> Vec<PromptRow> {
+        let mut rows = Vec::new();
+        let mut bytes = 0;
+        for (at, said) in self.prompts.iter().enumerate() {
+            let cap = PASSED_CHARS[usize::from(at >= NEWEST)];
+            let text = shorten(&said.prompt.text, cap);
+            // Of long ago only what holds for all that follows is passed on.
+            let kept = at < 2 * NEWEST || is_standing(&text);
+            if !kept || rows.len() >= PASSED_ON.0 || bytes + text.len() > PASSED_ON.1 {
+                continue;
+            }
+            bytes += text.len();
+            rows.push(PromptRow {
+                text,
+                kind: Some(said.prompt.kind).filter(|kind| *kind != PromptKind::Typed).map(|kind| word(kind).to_owned()),
+                interrupted: said.prompt.interrupted,
+                asked: said.prompt.asked.clone().filter(|_| at < NEWEST),
+            });
+        }
+        rows
+    }
+}
+
+/// What is to be known of a prompt beside its text.
+#[must_use]
+pub fn labels(said: &Said) -> Vec<String> {
+    let mut labels = Vec::new();
+    match said.prompt.kind {
+        PromptKind::Typed => {}
+        PromptKind::Steering => labels.push("typed while you worked".to_owned()),
+        PromptKind::Refusal => labels.push("said when refusing a tool call".to_owned()),
+    }
+    if said.prompt.interrupted {
+        labels.push("interrupted by the person before you had finished".to_owned());
+    }
+    match said.prompt.images {
+        0 => {}
+        1 => labels.push("with an image, see the transcript".to_owned()),
+        many => labels.push(format!("with {many} images, see the transcript")),
+    }
+    if said.times > 1 {
+        labels.push(format!("said {} times in a row", said.times));
+    }
+    labels
+}
+
+/// Beginning and end of a text that is longer than `cap` characters.
+#[must_use]
+pub fn shorten(text: &str, cap: usize) -> String {
+    if text.chars().nth(cap).is_none() {
+        return text.to_owned();
+    }
+    let head = cut_words(text, text.char_indices().nth(cap * 2 / 3).map_or(text.len(), |(at, _)| at));
+    let tail = end_of(text, cap / 3);
+    let tail = tail.split_once(char::is_whitespace).map_or(tail, |(_, tail)| tail);
+    format!("{} [...] {}", head.trim_end(), tail.trim_start())
+}
+
+fn word(kind: PromptKind) -> &'static str {
+    match kind {
+        PromptKind::Typed => "typed",
+        PromptKind::Steering => "steering",
+        PromptKind::Refusal => "refusal",
+    }
+}
+
+/// A prompt in `state.json`.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct PromptRow {
+    /// The text, shortened where it is long.
+    pub text: String,
+    /// `steering` or `refusal`; absent when it was typed as a prompt.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub kind: Option<String>,
+    /// The person stopped Claude before it had finished.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub interrupted: bool,
+    /// What it may answer.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub asked: Option<String>,
+}
+
+impl PromptRow {
+    /// The prompt again.
+    #[must_use]
+    pub fn prompt(&self) -> Prompt {
+        let kind = match self.kind.as_deref() {
+            Some("steering") => PromptKind::Steering,
+            Some("refusal") => PromptKind::Refusal,
+            _ => PromptKind::Typed,
+        };
+        let asked = self.asked.as_deref().map(|asked| cut_chars(asked, 600));
+        Prompt { text: cut_chars(&self.text, 2 * PASSED_CHARS[0]), kind, interrupted: self.interrupted, asked, ..Prompt::default() }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::document::tests::capture;
+    use super::*;
+
+    fn prompt(text: &str) -> Prompt {
+        Prompt { text: text.into(), ..Prompt::default() }
+    }
+
+    #[test]
+    fn prompts_are_whole_in_their_file_and_bounded_in_what_is_passed_on() {
+        let mut of = capture("g");
+        of.prompts = (0..1000).map(|n| prompt(&format!("request {n}"))).collect();
+        of.prompts[0].text = "never touch prod.yaml, password=hunter22".into();
+        of.prompts[999].text = "word ".repeat(10_000);
+        of.prompts_before = vec![prompt("answer in German"), prompt("build it")];
+        let words = Words::of(&of);
+        assert_eq!((words.prompts.len(), words.prompts[0].number, words.prompts[1001].number), (1002, Some(1000), None));
+        let file = words.prompts_file();
+        assert!(file.contains("\n## in a conversation before\n\nbuild it\n") && file.contains("\n## prompt 500\n\nrequest 499\n"));
+        assert!(file.contains(of.prompts[999].text.trim()), "whole");
+        assert!(file.contains("never touch prod.yaml, password=[redacted: password]"));
+        let rows = words.passed_on();
+        assert!(rows.len() <= PASSED_ON.0 && rows.iter().map(|row| row.text.len()).sum::<usize>() <= PASSED_ON.1);
+        for kept in ["request 998", "never touch prod.yaml", "answer in German"] {
+            assert!(rows.iter().any(|row| row.text.contains(kept)), "{kept}");
+        }
+        assert!(!rows.iter().any(|row| row.text == "request 500"));
+        assert!(rows[0].text.contains(" [...] ") && rows[0].text.len() < 6100);
+        assert_eq!(rows[1].prompt().text, "request 998");
+    }
+
+    #[test]
+    fn the_same_words_in_a_row_are_told_once() {
+        let mut of = capture("g");
+        of.prompts = vec![prompt("a"), prompt("go on"), prompt("go on"), prompt(" ")];
+        let words = Words::of(&of);
+        assert_eq!(words.prompts.len(), 2);
+        assert_eq!(labels(&words.prompts[0]), ["said 2 times in a row"]);
+    }
+}
