@@ -126,8 +126,8 @@ pub fn item_117_the_21_boxes_hold_in_one_run(kind: Kind) {
     tick(&[14], lines.iter().all(|line| document.contains(line)), "the document for people");
     let first = main_requests(&world, &new).remove(0);
     tick(&[15], first.contains(&format!("=== HANDOFF LOADED (ID: {id})")), "the start finds the handoff");
-    tick(&[16], first.contains(GOAL) && first.contains("colours.txt") && first.contains("Branch: fence"), "its content is there");
-    let again = ["- [in_progress] #2 Paint the gate", "- [pending] #1 Sand the fence"];
+    tick(&[16], first.contains(GOAL) && first.contains("colours.txt") && first.contains("branch fence at"), "its content is there");
+    let again = ["- to do: #2 Paint the gate (in progress)", "- to do: #1 Sand the fence"];
     tick(&[17], again.iter().all(|todo| first.contains(todo)), "the todos are there again");
     let shown = world.ask(&["handoff", "show", &id]);
     let parts = ["## Goal", GOAL, "## Todos", "Paint the gate", "## Files", "colours.txt", "## Git", "Branch: fence"];

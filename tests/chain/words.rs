@@ -43,7 +43,7 @@ pub fn claudes_own_words_are_in_the_handoff(kind: Kind) {
     assert!(!is_asked(&asked[0]) && is_asked(&asked[1]));
     let first = main_requests(&world, &new).remove(0);
     for part in
-        ["In the middle of: counting the northern sky", "the southern sky", "count Lyra", "clouds; password=[redacted: password]"]
+        ["in the middle of (in your own words): counting the northern sky", "the southern sky", "next (in your own words): count Lyra", "clouds; password=[redacted: password]"]
     {
         assert!(first.contains(part), "{part} is not in the frame");
     }
@@ -68,7 +68,7 @@ pub fn words_of_another_form_are_left_out_and_the_facts_are_enough(kind: Kind) {
     submit(&term, GOAL);
     let (_, new) = assert_handed_over(&world, 1, GOAL);
     let first = main_requests(&world, &new).remove(0);
-    assert!(!first.contains("In Claude's own words"), "what is no note is not taken for one");
+    assert!(!first.contains("in your own words"), "what is no note is not taken for one");
     world.leave(term);
 }
 

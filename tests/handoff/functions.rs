@@ -15,12 +15,11 @@ fn item_007_loading_prints_the_frame_that_the_next_conversation_gets() {
     let word = frame.lines().next().unwrap().rsplit(' ').next().unwrap();
     assert!(
         frame.starts_with(&format!(
-            "=== HANDOFF LOADED (ID: {id}) === {word}\nChannel: global\nPrevious Session: {ID}\nType: manual\nThis is a record"
+            "=== HANDOFF LOADED (ID: {id}) === {word}\nChannel: global\nPrevious Session: {ID}\nType: manual\nYou continue the work"
         )),
         "{frame}"
     );
     assert!(frame.ends_with(&format!("\n=== END HANDOFF === {word}\n")) && frame.contains("Build the bridge."), "{frame}");
-    assert!(frame.contains(&format!("<!-- HANDOFF-ID: {id} -->")));
     assert_eq!(world.ask(&["handoff", "show", &id, "--frame"]), frame);
 }
 
@@ -48,7 +47,7 @@ fn item_017_the_manifest_has_the_fields_of_the_source_document_and_the_contract(
     assert!(current["created_at"].as_str().unwrap().ends_with('Z') && current["created_by_pid"].as_u64().unwrap() > 1);
     let contract: Value = serde_json::from_str(
         r#"{"id":0,"session_id":0,"created_at":0,"created_by_pid":0,"working_dir":0,"type":0,"status":0,"hopty_session":0,"predecessor":0,
-            "sha256":0,"expires_at":0,"claim":0,"consumed_at":0,"consumed_by_pid":0,"consumed_by_session":0}"#,
+            "sha256":0,"brief_sha256":0,"expires_at":0,"claim":0,"consumed_at":0,"consumed_by_pid":0,"consumed_by_session":0}"#,
     )
     .unwrap();
     let keys = |value: &Value| value.as_object().unwrap().keys().cloned().collect::<Vec<_>>();

@@ -37,7 +37,7 @@ fn a_work_tree_that_stands_as_it_stood_is_nothing_to_talk_about() {
     let (world, id) = changed();
     let output = world.hopty(&["handoff", "load", &id]);
     assert!(output.status.success() && output.stderr.is_empty(), "{output:?}");
-    assert!(!text(&output.stdout).contains("Since this record was made"));
+    assert!(!text(&output.stdout).contains("Since this brief was made"));
 }
 
 #[test]
@@ -50,7 +50,7 @@ fn what_changed_is_told_to_the_person_and_to_the_new_conversation() {
     term.wait_text("Git state changed since handoff. 'git stash -u' puts aside what is not committed.");
     world.wait_decision("handoff.consumed", 1);
     let first = world.api.main_requests().remove(0);
-    assert!(first.contains("Since this record was made the work tree has changed:") && first.contains("The head was "), "{id}");
+    assert!(first.contains("Since this brief was made the work tree has changed:") && first.contains("The head was "), "{id}");
     world.leave(term);
 }
 
