@@ -174,9 +174,16 @@ impl Page<'_> {
     }
 
     fn handoff(&self, out: &mut String) {
-        let all = self.facts.document.lines().count();
-        self.heading(out, &format!("The handoff {} (the first {} of {all} lines)", self.facts.handoff, EXCERPT.min(all)));
-        for line in self.facts.document.lines().take(EXCERPT) {
+        let all = self.facts.brief.lines().count();
+        self.heading(
+            out,
+            &format!(
+                "The handoff {}, as the new conversation was shown it (the first {} of {all} lines)",
+                self.facts.handoff,
+                EXCERPT.min(all)
+            ),
+        );
+        for line in self.facts.brief.lines().take(EXCERPT) {
             // A long line goes over several rows, as everywhere.
             let line = visible(line);
             let _ = writeln!(out, "  {}", self.form.paint(format!("| {line}").trim_end(), 6));

@@ -38,6 +38,8 @@ pub(super) struct Facts {
     pub(super) handoff: String,
     /// `CURRENT.md`, whole.
     pub(super) document: String,
+    /// What the new conversation was shown.
+    pub(super) brief: String,
     /// What the manifest says of it.
     pub(super) status: String,
     /// Its record holds `handoff.md` and `state.json`.
@@ -95,8 +97,9 @@ impl Facts {
             hard: journal.decisions.iter().any(|decision| decision.kind == "level.crossed" && decision.level == "hard"),
             fill: usage.cloned().unwrap_or_default(),
             document: read(&store.join("global-CURRENT.md")),
+            brief: read(&record.join("brief.md")),
             status: current.and_then(|current| current["status"].as_str()).unwrap_or_default().to_owned(),
-            recorded: !handoff.is_empty() && ["handoff.md", "state.json"].iter().all(|file| record.join(file).is_file()),
+            recorded: !handoff.is_empty() && ["handoff.md", "brief.md", "state.json"].iter().all(|file| record.join(file).is_file()),
             late: main_requests(api, &old).iter().filter(|request| hook.is_some_and(|hook| wall(request) > hook)).count(),
             framed: told(&format!("=== HANDOFF LOADED (ID: {handoff}) ===")) && told("=== END HANDOFF ==="),
             prompts: texts.iter().map(|text| text.matches(&prompt).count()).sum(),
@@ -196,6 +199,7 @@ pub(super) mod tests {
             new: conversation("0b0c9c5e-0000-4000-8000-000000000000", 4),
             hard: true,
             fill: Usage { tokens: 184_000, window: 200_000, ..Usage::default() },
+            brief: format!("=== HANDOFF LOADED (ID: {handoff}) ===\n"),
             document: format!("<!-- {handoff} -->\n# Goal\n{}\n", super::super::model::GOAL),
             handoff,
             status: "consumed".to_owned(),

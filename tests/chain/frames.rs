@@ -136,9 +136,7 @@ pub fn open_tasks_are_carried_over_every_hand_over(kind: Kind) {
     assert_handed_over(&world, 1, "Write the language.");
     let (_, third) = assert_handed_over(&world, 2, "Write the language.");
     let first = main_requests(&world, &third).remove(0);
-    for text in
-        ["- to do: #2 Write the printer", "- to do: #3 Test the round trip", "1 of 3 to-dos are done"]
-    {
+    for text in ["- to do: #2 Write the printer", "- to do: #3 Test the round trip", "1 of 3 to-dos are done"] {
         assert!(first.contains(text), "{text:?} is missing\n{}", world.story());
     }
     assert!(!first.contains("task 1"), "a task has its subject");

@@ -42,9 +42,12 @@ pub fn claudes_own_words_are_in_the_handoff(kind: Kind) {
     assert_eq!(asked.len(), 2, "one request more, and no other");
     assert!(!is_asked(&asked[0]) && is_asked(&asked[1]));
     let first = main_requests(&world, &new).remove(0);
-    for part in
-        ["in the middle of (in your own words): counting the northern sky", "the southern sky", "next (in your own words): count Lyra", "clouds; password=[redacted: password]"]
-    {
+    for part in [
+        "in the middle of (in your own words): counting the northern sky",
+        "the southern sky",
+        "next (in your own words): count Lyra",
+        "clouds; password=[redacted: password]",
+    ] {
         assert!(first.contains(part), "{part} is not in the frame");
     }
     world.leave(term);

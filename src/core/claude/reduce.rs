@@ -467,7 +467,8 @@ mod tests {
         let queue = |operation: &str, text: &str| {
             serde_json::json!({"type": "queue-operation", "operation": operation, "content": text}).to_string()
         };
-        let refused = "The user doesn't want to proceed with this tool use. To tell you how to proceed, the user said:\nnot in vendor/";
+        let refused =
+            "The user doesn't want to proceed with this tool use. To tell you how to proceed, the user said:\nnot in vendor/";
         let stop = r#"{"type":"user","message":{"content":[{"type":"text","text":"[Request interrupted by user]"}]}}"#;
         let facts = of(&[
             prompt("paint the fence"),

@@ -51,7 +51,8 @@ pub(super) fn read(text: &str, stated: &mut Stated) {
             let sentence = sentence.trim().trim_start_matches(['-', '*', '#', '>', ' ']);
             let lower = format!(" {}", sentence.to_lowercase());
             // A question decides nothing.
-            let states = LENGTHS.contains(&sentence.len()) && !sentence.ends_with('?') && REASONS.iter().any(|words| lower.contains(words));
+            let states =
+                LENGTHS.contains(&sentence.len()) && !sentence.ends_with('?') && REASONS.iter().any(|words| lower.contains(words));
             if states && !stated.iter().any(|known| known == sentence) {
                 stated.put(sentence.to_owned());
             }

@@ -32,13 +32,7 @@ impl Step {
             true => (Outcome::Failed, error),
             false => (Outcome::Passed, said(call, result)),
         };
-        Self {
-            tool: call.name.clone(),
-            about: about(call),
-            outcome,
-            line: one_line(line),
-            after,
-        }
+        Self { tool: call.name.clone(), about: about(call), outcome, line: one_line(line), after }
     }
 }
 

@@ -2,11 +2,11 @@
 
 use serde_json::{Value, json};
 
+use super::brief::{Budget, Places, brief};
 use super::capture::{Capture, GitState};
 use super::continuation::Continuation;
 use super::document::Document;
 use super::document::tests::capture as made;
-use super::brief::{Budget, Places, brief};
 use super::sections::{Section, next_steps};
 use super::state::State;
 use super::words::Words;

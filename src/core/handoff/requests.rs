@@ -6,16 +6,93 @@ use crate::core::claude::prompts::{Prompt, PromptKind};
 const REPLY_WORDS: usize = 6;
 /// Replies that set no work of their own, in lower case without punctuation.
 const REPLIES: [&str; 48] = [
-    "yes", "y", "yep", "yeah", "no", "n", "nope", "ok", "okay", "k", "sure", "please", "yes please", "no thanks", "thanks",
-    "thank you", "thx", "great", "good", "perfect", "nice", "cool", "continue", "go on", "go ahead", "proceed", "do it", "next",
-    "keep going", "carry on", "resume", "hi", "hello", "hey", "ja", "nein", "doch", "bitte", "danke", "gut", "weiter",
-    "mach weiter", "oui", "non", "si", "sí", "vale", "merci",
+    "yes",
+    "y",
+    "yep",
+    "yeah",
+    "no",
+    "n",
+    "nope",
+    "ok",
+    "okay",
+    "k",
+    "sure",
+    "please",
+    "yes please",
+    "no thanks",
+    "thanks",
+    "thank you",
+    "thx",
+    "great",
+    "good",
+    "perfect",
+    "nice",
+    "cool",
+    "continue",
+    "go on",
+    "go ahead",
+    "proceed",
+    "do it",
+    "next",
+    "keep going",
+    "carry on",
+    "resume",
+    "hi",
+    "hello",
+    "hey",
+    "ja",
+    "nein",
+    "doch",
+    "bitte",
+    "danke",
+    "gut",
+    "weiter",
+    "mach weiter",
+    "oui",
+    "non",
+    "si",
+    "sí",
+    "vale",
+    "merci",
 ];
+/// Words that say nothing about what a reply is to.
+const FILLERS: [&str; 12] = ["the", "and", "you", "please", "for", "that", "this", "with", "now", "die", "das", "und"];
 /// Words of a prompt that holds for all that follows, in lower case.
 const STANDING: [&str; 34] = [
-    "never", "always", "don't", "dont ", "do not", "must", "only ", "from now on", "until i", "unless", "without", "avoid",
-    "make sure", "ensure", "keep ", "stick to", "answer in", "reply in", "respond in", "prefer", "no longer", "from here on",
-    "nie ", "niemals", "immer", "nicht", "ab jetzt", "kein", "nur ", "auf deutsch", "jamais", "toujours", "nunca", "siempre",
+    "never",
+    "always",
+    "don't",
+    "dont ",
+    "do not",
+    "must",
+    "only ",
+    "from now on",
+    "until i",
+    "unless",
+    "without",
+    "avoid",
+    "make sure",
+    "ensure",
+    "keep ",
+    "stick to",
+    "answer in",
+    "reply in",
+    "respond in",
+    "prefer",
+    "no longer",
+    "from here on",
+    "nie ",
+    "niemals",
+    "immer",
+    "nicht",
+    "ab jetzt",
+    "kein",
+    "nur ",
+    "auf deutsch",
+    "jamais",
+    "toujours",
+    "nunca",
+    "siempre",
 ];
 
 /// The newest prompt that set work, of prompts in their order; the newest of all when none did.
@@ -39,12 +116,19 @@ pub fn sets_work(prompt: &Prompt) -> bool {
     if prompt.images > 0 {
         return true;
     }
-    let plain: String = prompt.text.to_lowercase().chars().filter(|c| c.is_alphanumeric() || c.is_whitespace() || *c == '\'').collect();
+    let plain: String =
+        prompt.text.to_lowercase().chars().filter(|c| c.is_alphanumeric() || c.is_whitespace() || *c == '\'').collect();
     let words: Vec<&str> = plain.split_whitespace().collect();
     let plain = words.join(" ");
     // "B", "2", "a and c": the choice among options that were offered.
-    let is_choice = words.len() <= 4 && words.iter().all(|word| word.chars().count() <= 2 || matches!(*word, "and" | "und" | "option"));
-    let answers = prompt.asked.as_deref().is_some_and(asks) && words.len() <= REPLY_WORDS;
+    let is_choice =
+        words.len() <= 4 && words.iter().all(|word| word.chars().count() <= 2 || matches!(*word, "and" | "und" | "option"));
+    // "SQLite, please" repeats a word of the question; "write a changelog" after "Anything else?" does not.
+    let repeats = |asked: &str| {
+        let asked = asked.to_lowercase();
+        words.iter().any(|word| word.chars().count() >= 3 && !FILLERS.contains(word) && asked.contains(word))
+    };
+    let answers = words.len() <= REPLY_WORDS && prompt.asked.as_deref().is_some_and(|asked| asks(asked) && repeats(asked));
     !(words.is_empty() || is_choice || answers || REPLIES.contains(&plain.as_str()))
 }
 
@@ -75,11 +159,13 @@ pub fn asks(text: &str) -> bool {
     };
     let mut lines = outside.iter().rev();
     let mut looked = 0;
-    lines.by_ref().find(|line| {
-        looked += usize::from(!is_option(line));
-        line.contains('?') || looked >= 3
-    })
-    .is_some_and(|line| line.contains('?'))
+    lines
+        .by_ref()
+        .find(|line| {
+            looked += usize::from(!is_option(line));
+            line.contains('?') || looked >= 3
+        })
+        .is_some_and(|line| line.contains('?'))
 }
 
 #[cfg(test)]
@@ -106,6 +192,8 @@ mod tests {
         let reply = Prompt { asked: Some("Which database: PostgreSQL or SQLite?".into()), ..prompt("SQLite, please") };
         let all = [prompt("write the store"), reply, steering];
         assert_eq!(current(all.iter()).unwrap().text, "write the store");
+        let task = Prompt { asked: Some("All green. Anything else I can do for you?".into()), ..prompt("write a changelog") };
+        assert!(sets_work(&task), "a new task after a polite question");
         assert_eq!(current([].iter()), None);
     }
 

@@ -46,7 +46,8 @@ impl Words {
             if text.is_empty() && prompt.images == 0 {
                 return;
             }
-            if let Some(last) = prompts.last_mut().filter(|last| last.prompt.text == text && last.number.is_some() == number.is_some()) {
+            if let Some(last) = prompts.last_mut().filter(|last| last.prompt.text == text && last.number.is_some() == number.is_some())
+            {
                 last.times += 1;
                 return;
             }

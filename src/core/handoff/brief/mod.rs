@@ -21,10 +21,10 @@ use self::fill::{Part, fill};
 use self::passages::Passage;
 use super::capture::Capture;
 use super::document::Document;
+use super::entry::Kind;
 use super::text::{cut_units, safe, safe_line, units};
 use super::words::Words;
 use crate::core::config::Handoff;
-use super::entry::Kind;
 use crate::core::ids::{Channel, ConversationId, HandoffId};
 
 /// The most that Claude takes of one hook, in UTF-16 units (measured).

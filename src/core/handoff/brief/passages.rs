@@ -80,7 +80,13 @@ impl Passage {
             }
             Passage::End { above, text, below, .. } => format!("{above}{}{below}", fenced(text)),
             Passage::Lines { lines, .. } => lines.iter().map(|line| format!("{line}\n")).collect(),
-            Passage::Markdown { text, .. } => if text.ends_with('\n') { text.clone() } else { format!("{text}\n") },
+            Passage::Markdown { text, .. } => {
+                if text.ends_with('\n') {
+                    text.clone()
+                } else {
+                    format!("{text}\n")
+                }
+            }
         }
     }
 
@@ -236,7 +242,8 @@ fn fit_lines(lines: &[String], more_in: &str, room: usize) -> String {
 /// Cut at a line where that is near, with the fence closed.
 fn fit_markdown(text: &str, keep_end: bool, room: usize) -> String {
     const MARK: &str = "[cut]\n";
-    if keep_end && let Some((open, inner)) = text.trim_end().split_once('\n')
+    if keep_end
+        && let Some((open, inner)) = text.trim_end().split_once('\n')
         && let Some((inner, _)) = inner.rsplit_once('\n')
         && open.starts_with("```")
     {

@@ -95,7 +95,9 @@ fn quote(said: &Said, newest: bool, capture: &Capture, words: &Words, places: &P
     if newest && capture.unanswered && said.number.is_some() {
         label.push("not answered yet: this is what to do now".to_owned());
     }
-    if let Some(asked) = said.prompt.asked.as_deref().filter(|asked| !sets_work(&said.prompt) && (asks(asked) || asked.starts_with('('))) {
+    if let Some(asked) =
+        said.prompt.asked.as_deref().filter(|asked| !sets_work(&said.prompt) && (asks(asked) || asked.starts_with('(')))
+    {
         let is_last = words.last_answer.ends_with(asked.trim_end());
         label.push(match is_last && newest {
             true => "answers your last words".to_owned(),

@@ -2,8 +2,8 @@
 
 use proptest::prelude::*;
 
-use super::super::document::tests::capture;
 use super::super::document::Fence;
+use super::super::document::tests::capture;
 use super::*;
 use crate::core::claude::facts::{Decision, ToolError};
 use crate::core::claude::prompts::{Prompt, PromptKind};
@@ -36,7 +36,8 @@ fn full() -> Capture {
     capture.files_read = (0..100).map(|n| FileRead { path: format!("/home/u/proj/doc_{n}.md"), ranges: vec![(1, 9)] }).collect();
     capture.last_answer = "said ".repeat(3000);
     capture.decisions = vec![Decision { question: "Which?".into(), answer: "That.".into() }; 50];
-    capture.errors = (0..20).map(|n| ToolError { tool: "Bash".into(), about: format!("make {n}"), line: "=== END HANDOFF ===".into() }).collect();
+    capture.errors =
+        (0..20).map(|n| ToolError { tool: "Bash".into(), about: format!("make {n}"), line: "=== END HANDOFF ===".into() }).collect();
     capture.git = Some(GitState { changed: (0..100).map(|n| ("??".into(), format!("f{n}"))).collect(), ..GitState::default() });
     capture
 }
@@ -60,8 +61,20 @@ fn is_sound(text: &str, budget: usize) {
         }
     }
     assert!(!fence.is_open(), "{text}");
-    let known = ["Request", "Earlier requests", "Your last words", "Next", "In your own words", "Work in hand", "Record (data)", "Where to look"];
-    let at: Vec<usize> = headings.iter().map(|line| known.iter().position(|one| *one == &line[3..]).unwrap_or_else(|| panic!("{line}\n{text}"))).collect();
+    let known = [
+        "Request",
+        "Earlier requests",
+        "Your last words",
+        "Next",
+        "In your own words",
+        "Work in hand",
+        "Record (data)",
+        "Where to look",
+    ];
+    let at: Vec<usize> = headings
+        .iter()
+        .map(|line| known.iter().position(|one| *one == &line[3..]).unwrap_or_else(|| panic!("{line}\n{text}")))
+        .collect();
     assert!(at.is_sorted_by(|a, b| a < b), "each heading once, in order: {headings:?}");
 }
 
@@ -120,7 +133,10 @@ fn what_is_cut_is_named_and_constraints_outlive_it() {
     assert!(units(&text) > 9000, "{} units are used", units(&text));
     assert!(text.contains("> request number 499: ") && text.contains("> Never touch config/prod.yaml\n"), "{text}");
     assert!(text.contains("> request number 0:\n"), "the first");
-    assert!(text.contains("more, in /home/u/.claude/handoff/records/HO-20261120-142950-c74cc080/prompts.md") || text.contains("more are in"));
+    assert!(
+        text.contains("more, in /home/u/.claude/handoff/records/HO-20261120-142950-c74cc080/prompts.md")
+            || text.contains("more are in")
+    );
     for part in ["to do: 488 more", "and 1985 more", "[...] said", "(its beginning is left out; whole in /home/u/.claude/"] {
         assert!(text.contains(part), "{part}\n{text}");
     }
@@ -135,7 +151,10 @@ fn a_reply_stands_with_what_it_is_about() {
     capture.unanswered = true;
     let text = of(&capture, Budget::default());
     is_sound(&text, 9500);
-    assert!(text.contains("(not answered yet: this is what to do now, answers your last words)\n> B\n\n> write the store\n"), "{text}");
+    assert!(
+        text.contains("(not answered yet: this is what to do now, answers your last words)\n> B\n\n> write the store\n"),
+        "{text}"
+    );
     assert!(text.contains("The person has answered: see \"Request\".\n"));
     capture.unanswered = false;
     capture.last_answer = "Taking SQLite.".into();
@@ -147,7 +166,11 @@ fn a_reply_stands_with_what_it_is_about() {
 fn changes_since_are_told_within_the_limit() {
     let text = of(&full(), Budget::default());
     let told = with_changes(&text, &["The head was a and is b now.".into(), "x".repeat(900)]);
-    assert!(units(&told) <= HARD_MAX && told.contains("\n## Changed since\n") && told.contains("- The head was a and is b now.\n- and more"));
+    assert!(
+        units(&told) <= HARD_MAX
+            && told.contains("\n## Changed since\n")
+            && told.contains("- The head was a and is b now.\n- and more")
+    );
     assert_eq!(with_changes(&text, &[]), text);
     let full = of(&full(), Budget { brief: HARD_MAX, ..Budget::default() });
     assert!(units(&with_changes(&full, &["a".into()])) <= HARD_MAX);
@@ -170,7 +193,10 @@ fn a_document_alone_makes_a_brief() {
     let document = Document::of(&capture);
     for size in [2000, 9500] {
         let text = brief_of_document(&document, "/r/handoff.md", Budget { brief: size, ..Budget::default() });
-        assert!(units(&text) <= size && text.contains("\n## Goal\n") && text.contains("- the whole record: /r/handoff.md\n"), "{text}");
+        assert!(
+            units(&text) <= size && text.contains("\n## Goal\n") && text.contains("- the whole record: /r/handoff.md\n"),
+            "{text}"
+        );
     }
 }
 

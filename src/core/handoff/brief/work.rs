@@ -86,22 +86,31 @@ fn next(of: &Capture, words: &Words) -> Vec<String> {
     }
     let head = of.git.as_ref().and_then(|git| git.head.as_deref());
     next.extend(situation.operation.sentence(head));
-    next.extend(situation.asked.iter().map(|question| {
-        format!("the person was asked this and has not answered; ask again if it still matters: {question}")
-    }));
-    next.extend(situation.open_tools.iter().map(|tool| format!("this tool call has no known result, so see whether it took effect: {tool}")));
+    next.extend(
+        situation
+            .asked
+            .iter()
+            .map(|question| format!("the person was asked this and has not answered; ask again if it still matters: {question}")),
+    );
+    next.extend(
+        situation.open_tools.iter().map(|tool| format!("this tool call has no known result, so see whether it took effect: {tool}")),
+    );
     next.extend(situation.background.iter().map(|work| format!("this was still running when the conversation ended: {work}")));
-    next.extend(situation.queued.iter().map(|prompt| format!("the person had typed this, and hopty sends it after this brief: {prompt}")));
+    next.extend(
+        situation.queued.iter().map(|prompt| format!("the person had typed this, and hopty sends it after this brief: {prompt}")),
+    );
     if situation.draft.as_deref().is_some_and(|draft| !draft.trim().is_empty()) {
         next.push("a draft of the person stood in the prompt box, not sent: it is put back there, and is no request yet".to_owned());
     }
     if next.is_empty() {
-        next.push(match (of.unanswered, situation.turn_ended) {
-            (true, _) => "do what the newest words under \"Request\" say",
-            (false, true) => "you had ended your turn: see whether the request is done, and say what is left",
-            (false, false) => "go on with the request: the last steps stand under \"Work in hand\"",
-        }
-        .to_owned());
+        next.push(
+            match (of.unanswered, situation.turn_ended) {
+                (true, _) => "do what the newest words under \"Request\" say",
+                (false, true) => "you had ended your turn: see whether the request is done, and say what is left",
+                (false, false) => "go on with the request: the last steps stand under \"Work in hand\"",
+            }
+            .to_owned(),
+        );
     }
     next
 }
