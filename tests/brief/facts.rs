@@ -115,6 +115,14 @@ pub fn near(text: &'static str, signs: &'static [&'static str]) -> Fact {
     Fact::last(format!("{text:?} near one of {signs:?}"), move |brief| brief.near(text, signs))
 }
 
+/// Of the options of a question the first was chosen: it stands more often than another one.
+pub fn chosen(option: &'static str, other: &'static str) -> Fact {
+    Fact::last(format!("chosen: {option:?}"), move |brief| {
+        let times = |text| brief.flat().matches(text).count();
+        times(option) > times(other)
+    })
+}
+
 /// The brief says that an answer of the person's is awaited.
 pub fn awaited() -> Fact {
     Fact::last("an answer is awaited".to_owned(), says_awaited)

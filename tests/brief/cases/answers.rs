@@ -67,7 +67,7 @@ fn short_answer_b() -> Case {
         .hand_over()
         .know(facts![
             "Shall the labels of Mossbank be Welsh (A), Cornish (B) or Manx (C)?",
-            near("Shall the labels of Mossbank be Welsh (A), Cornish (B) or Manx (C)?", &[" b ", "\"b\"", " b\n", ": b"]),
+            near("Shall the labels of Mossbank be Welsh (A), Cornish (B) or Manx (C)?", &[" b ", "\"b\"", "'b'", "“b”"]),
             "the labels of Mossbank need a language",
             "The labels are Cornish now; the tooltips are not.",
             "labels.txt",

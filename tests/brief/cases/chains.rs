@@ -70,6 +70,12 @@ fn five_hand_overs() -> Case {
             say("Six points are planned."),
         ],
     );
+    // As long as a brief can be from the first one on.
+    let sketches = (1..=20).map(|n| {
+        let wish = "drawn in ink on paper that outlives the bridge, with the height of the water in spring and in autumn beside it";
+        (format!("sketch arch {n} of the bridges, {wish}, and a second one of its foundation, {wish}"), format!("Arch {n} is drawn."))
+    });
+    let of = of.step(Step::Resume(sketches.collect()));
     let places = ["Elterwater", "Colwith", "Hawkshead", "Grizedale", "Satterthwaite"];
     (1..=5)
         .zip(places)
@@ -96,7 +102,6 @@ fn five_hand_overs() -> Case {
             open_todo("Build bridge 5 at Satterthwaite"),
             before("we build five bridges", "build bridge 5 over the water"),
             own_prompt(),
-            "Continuing from where it was left.",
         ])
 }
 

@@ -23,7 +23,7 @@ fn question_answered() -> Case {
         .hand_over()
         .know(facts![
             "Which colour do the shutters of Abbotsinch get?",
-            near("Which colour do the shutters of Abbotsinch get?", &["foxbrown"]),
+            chosen("Foxbrown", "Kestrelblue"),
             "paint the shutters of Abbotsinch",
             "The shutters are brown, the doors are not.",
         ])

@@ -10,6 +10,7 @@ pub fn all() -> Vec<Case> {
         steering_in_mid_turn(),
         two_steerings(),
         interrupted(),
+        interrupted_while_it_streams(),
         paste_with_a_task_around_it(),
         prompt_of_20000_characters(),
         standing_constraints(),
@@ -190,6 +191,21 @@ fn interrupted() -> Case {
             "The imports are left.",
         ])
         .lies(facts![before("rewrite everything in Cobol", "no, only rename the module Hexworthy")])
+}
+
+fn interrupted_while_it_streams() -> Case {
+    let tale = "Once upon a time there was a miller at Walberswick. ".repeat(20);
+    case("interrupted_while_it_streams")
+        .prompt("tell me all tales of Walberswick", [say(tale).streamed_over_ms(30_000)])
+        .step(Step::Interrupt)
+        .prompt("only the one of the heron of Blythburgh", [say("The heron of Blythburgh stood on one leg.").at(84)])
+        .hand_over()
+        .know(facts![
+            newest("only the one of the heron of Blythburgh", &["tell me all tales of Walberswick"]),
+            near("tell me all tales of Walberswick", &["interrupt"]),
+            "The heron of Blythburgh stood on one leg.",
+        ])
+        .lies(facts![before("tell me all tales of Walberswick", "only the one of the heron of Blythburgh")])
 }
 
 fn log_of_pellworm() -> String {
