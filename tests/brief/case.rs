@@ -31,8 +31,12 @@ pub enum Step {
     Choose { see: &'static str, down: usize, replies: Vec<Reply> },
     /// The person leaves it at that once `see` is on the screen.
     See(&'static str),
-    /// A slash command or a shell command (`!`), until `see` is on the screen.
+    /// A slash command, until the second text is on the screen.
     Command(&'static str, &'static str),
+    /// The same with a panel that Esc closes.
+    Panel(&'static str, &'static str),
+    /// A shell command (`!`), and what Claude says to it where it says anything.
+    Shell(&'static str, &'static str),
     /// `/compact`, until it is done.
     Compact,
     /// `/clear`, until there is another conversation.

@@ -189,9 +189,26 @@ impl Play {
                 self.type_text(command);
                 self.term().send("\r");
                 self.term().wait_text(see);
-                if !self.term().lines().iter().any(|line| line.starts_with("❯\u{a0}")) {
-                    // A panel stands in the place of the prompt box.
-                    self.term().send("\x1b");
+            }
+            Step::Panel(command, see) => {
+                self.ready();
+                self.type_text(command);
+                self.term().send("\r");
+                self.term().wait_text(see);
+                self.term().send("\x1b");
+                // What is typed right behind it would be a key with Alt.
+                self.term().wait_box();
+            }
+            Step::Shell(command, answer) => {
+                self.ready();
+                self.type_text(command);
+                self.order(&[Reply::text(*answer)]);
+                self.term().send("\r");
+                // The newest Claude says something about it, an older one does not.
+                if wait_within(AGAIN, || (self.answers().given >= self.ordered).then_some(())).is_none() {
+                    self.answers().replies.clear();
+                    let given = self.answers().given;
+                    self.ordered = given;
                 }
             }
             Step::Compact => self.compact(),

@@ -30,7 +30,7 @@ use support::claude::{Kind, real, say};
 /// The least that is known and reached of a hundred facts, and the most lies that are told, by the stand-in agent and by the real
 /// Claude. Raise it with every improvement.
 const FLOOR: [(Kind, Score); 2] =
-    [(Kind::StandIn, Score { know: 0, reach: 0, lies: 1000 }), (Kind::Real, Score { know: 0, reach: 0, lies: 1000 })];
+    [(Kind::StandIn, Score { know: 65, reach: 25, lies: 32 }), (Kind::Real, Score { know: 65, reach: 25, lies: 32 })];
 /// Cases at a time on the stand-in agent.
 const AT_A_TIME: usize = 3;
 

@@ -69,8 +69,8 @@ fn slash_and_shell_commands() -> Case {
     case("slash_and_shell_commands")
         .real_only("the stand-in agent has neither /cost nor a shell mode")
         .talk("measure the well of Snodland", "It is nine metres deep.")
-        .step(Step::Command("/cost", "Estimated cost"))
-        .step(Step::Command("!echo water-of-Halling", "water-of-Halling"))
+        .step(Step::Panel("/cost", "Estimated cost"))
+        .step(Step::Shell("!echo water-of-Halling", "The water of Halling, I see."))
         .prompt("then measure the well of Cuxton", [say("Cuxton is deeper: eleven metres.").at(84)])
         .hand_over()
         .know(facts![
