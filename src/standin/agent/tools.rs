@@ -17,7 +17,7 @@ use super::tasks;
 const OFFERED: &[(&str, &[&str])] = &[
     ("Bash", &["command", "description", "timeout"]),
     ("Edit", &["file_path", "old_string", "new_string", "replace_all"]),
-    ("Read", &["file_path"]),
+    ("Read", &["file_path", "offset", "limit"]),
     ("TaskCreate", &["subject", "description"]),
     ("TaskList", &[]),
     ("TaskUpdate", &["taskId", "status", "subject", "description"]),
@@ -146,7 +146,7 @@ pub(super) fn run(name: &str, input: &Value, bench: &Bench<'_>) -> Done {
     let path = PathBuf::from(text("file_path"));
     match name {
         "Bash" => bash(text("command"), input.get("timeout").and_then(Value::as_u64), bench),
-        "Read" => read(&path, bench.cwd),
+        "Read" => read(&path, input, bench.cwd),
         "Write" => write(&path, text("content")),
         "Edit" => edit(&path, text("old_string"), text("new_string"), input["replace_all"] == true),
         "TaskCreate" => tasks::create(&bench.tasks, text("subject"), text("description")),
@@ -186,15 +186,19 @@ fn contents(path: &Path, cwd: &Path) -> Result<String, Done> {
     fs::read(path).map(|bytes| String::from_utf8_lossy(&bytes).into_owned()).map_err(|_| gone())
 }
 
-fn read(path: &Path, cwd: &Path) -> Done {
+/// The whole file, or `limit` lines of it from line `offset` on.
+fn read(path: &Path, input: &Value, cwd: &Path) -> Done {
     let text = match contents(path, cwd) {
         Ok(text) => text,
         Err(failed) => return failed,
     };
-    let lines: Vec<&str> = text.split('\n').collect();
-    let numbered: Vec<String> = lines.iter().enumerate().map(|(n, l)| format!("{}\t{l}", n + 1)).collect();
-    let file = json!({"filePath": path.to_string_lossy(), "content": text, "numLines": lines.len(), "startLine": 1,
-        "totalLines": lines.len()});
+    let number = |key: &str| input.get(key).and_then(Value::as_u64).and_then(|n| usize::try_from(n).ok());
+    let (first, limit) = (number("offset").unwrap_or(1).max(1), number("limit").unwrap_or(usize::MAX));
+    let all: Vec<&str> = text.split('\n').collect();
+    let lines: Vec<&str> = all.iter().skip(first - 1).take(limit).copied().collect();
+    let numbered: Vec<String> = lines.iter().enumerate().map(|(n, l)| format!("{}\t{l}", first + n)).collect();
+    let file = json!({"filePath": path.to_string_lossy(), "content": lines.join("\n"), "numLines": lines.len(), "startLine": first,
+        "totalLines": all.len()});
     Done::ok(numbered.join("\n"), json!({"type": "text", "file": file}))
 }
 
@@ -272,6 +276,8 @@ mod tests {
             let of = |v: Value| normalised("Edit", v, dir);
             assert!(run("Write", &of(json!({"file_path": "d/a.txt", "content": "hi\n"})), bench).content.contains("created"));
             assert_eq!(run("Read", &json!({"file_path": path}), bench).content, "1\thi\n2\t");
+            let part = run("Read", &json!({"file_path": path, "offset": 2, "limit": u64::MAX}), bench);
+            assert_eq!((part.content.as_str(), &part.result["file"]["startLine"]), ("2\t", &json!(2)));
             let edited = run("Edit", &of(json!({"file_path": path, "old_string": "hi", "new_string": "ho"})), bench);
             assert_eq!(edited.result["structuredPatch"][0]["lines"], json!(["-hi", "+ho"]));
             assert_eq!(fs::read_to_string(&path).unwrap(), "ho\n");
