@@ -9,7 +9,11 @@ const READ_CAP: usize = 64 << 10;
 /// The shortest and the longest sentence that is kept, in bytes.
 const LENGTHS: std::ops::RangeInclusive<usize> = 20..=400;
 /// Words that give a reason or name what was not chosen, in lower case, with the blanks around them.
-const REASONS: [&str; 20] = [
+const REASONS: [&str; 24] = [
+    " so i ",
+    " so we ",
+    " i try ",
+    " i'll try ",
     " because ",
     " instead of ",
     " rather than ",

@@ -76,7 +76,8 @@ impl Passage {
     pub fn whole(&self) -> String {
         match self {
             Passage::Quotes { above, quotes, .. } => {
-                quotes.iter().fold(above.clone(), |text, quote| text + &quoted(&quote.label, &quote.text))
+                let text = quotes.iter().fold(above.clone(), |text, quote| text + &quoted(&quote.label, &quote.text));
+                text.trim_end().to_owned() + "\n"
             }
             Passage::End { above, text, below, .. } => format!("{above}{}{below}", fenced(text)),
             Passage::Lines { lines, .. } => lines.iter().map(|line| format!("{line}\n")).collect(),
@@ -199,7 +200,7 @@ fn fit_quotes(above: &str, quotes: &[Quote], order: &[usize], all_in: &str, room
     if missing > 0 {
         out.push_str(&more(missing));
     }
-    out
+    out.trim_end().to_owned() + "\n"
 }
 
 fn fit_end(above: &str, text: &str, whole_in: &str, below: &str, room: usize) -> String {

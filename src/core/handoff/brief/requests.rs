@@ -6,7 +6,7 @@ use super::places::Places;
 use crate::core::handoff::capture::Capture;
 use crate::core::handoff::requests::{asks, is_standing, sets_work};
 use crate::core::handoff::text::{cut_chars, safe_line};
-use crate::core::handoff::words::{Said, Words, labels};
+use crate::core::handoff::words::{Said, Words, labels, shorten};
 
 /// How many prompts since the one that set work stand with it.
 const SINCE: usize = 8;
@@ -16,6 +16,8 @@ const EARLIER: usize = 60;
 const STANDING: usize = 20;
 /// The newest of the earlier ones come before those.
 const NEWEST: usize = 6;
+/// How many prompts of the conversations before are told, of those that hold for all work and of the others.
+const BEFORE: usize = 8;
 
 /// The sections of the person's words.
 pub(super) fn parts(capture: &Capture, words: &Words, places: &Places, request: usize) -> Vec<Part> {
@@ -46,12 +48,24 @@ pub(super) fn parts(capture: &Capture, words: &Words, places: &Places, request: 
             ideal: request.max(300),
             passage: Passage::Quotes { above: above.to_owned(), quotes, order, all_in: all_in.clone() },
         },
-        earlier(all, &group, words, places, all_in),
+        earlier(all, &group, words, all_in.clone()),
+        before(all, &group, all_in),
     ]
 }
 
-fn earlier(all: &[Said], group: &[usize], words: &Words, places: &Places, all_in: String) -> Part {
-    let rest: Vec<usize> = (0..all.len()).filter(|at| !group.contains(at)).collect();
+/// What was said in the conversations before, a line each: what holds for all work, then the newest.
+fn before(all: &[Said], group: &[usize], more_in: String) -> Part {
+    let rest = (0..all.len()).filter(|at| !group.contains(at)).map(|at| &all[at]).filter(|said| said.number.is_none());
+    let (standing, others): (Vec<&Said>, Vec<&Said>) = rest.partition(|said| is_standing(&said.prompt.text));
+    let line = |said: &&Said, cap| format!("- {}", shorten(&safe_line(&said.prompt.text), cap));
+    let standing = standing.iter().take(BEFORE).map(|said| line(said, 300));
+    let lines = standing.chain(others.iter().take(BEFORE).map(|said| line(said, 140))).collect();
+    let title = "Requests before this conversation (what holds for all work still holds)";
+    Part { title, floor: 400, ideal: 1000, passage: Passage::Lines { lines, more_in } }
+}
+
+fn earlier(all: &[Said], group: &[usize], words: &Words, all_in: String) -> Part {
+    let rest: Vec<usize> = (0..all.len()).filter(|at| !group.contains(at) && all[*at].number.is_some()).collect();
     let standing: Vec<usize> = rest.iter().copied().filter(|at| is_standing(&all[*at].prompt.text)).take(STANDING).collect();
     let first = rest.last().copied();
     let mut chosen: Vec<usize> = rest.iter().copied().take(EARLIER).chain(standing.iter().copied()).chain(first).collect();
@@ -70,9 +84,7 @@ fn earlier(all: &[Said], group: &[usize], words: &Words, places: &Places, all_in
         .map(|at| {
             let said = &all[*at];
             let mut label = labels(said);
-            if said.number.is_none() {
-                label.insert(0, "in a conversation before, perhaps done".to_owned());
-            }
+            label.extend(about(said));
             Quote { label: label.join(", "), text: said.prompt.text.clone(), whole_in: all_in.clone() }
         })
         .collect();
@@ -82,7 +94,6 @@ fn earlier(all: &[Said], group: &[usize], words: &Words, places: &Places, all_in
             "Newest first; {more} more are in {all_in}. What holds for all work still holds; the rest is background and may be done.\n"
         ),
     };
-    let _ = places;
     Part { title: "Earlier requests", floor: 1200, ideal: 3500, passage: Passage::Quotes { above, quotes, order, all_in } }
 }
 
@@ -95,20 +106,22 @@ fn quote(said: &Said, newest: bool, capture: &Capture, words: &Words, places: &P
     if newest && capture.unanswered && said.number.is_some() {
         label.push("not answered yet: this is what to do now".to_owned());
     }
-    if let Some(asked) =
-        said.prompt.asked.as_deref().filter(|asked| !sets_work(&said.prompt) && (asks(asked) || asked.starts_with('(')))
-    {
-        let is_last = words.last_answer.ends_with(asked.trim_end());
-        label.push(match is_last && newest {
-            true => "answers your last words".to_owned(),
-            false => format!("about your words \"{}\"", question(asked)),
-        });
+    let is_last = said.prompt.asked.as_deref().is_some_and(|asked| words.last_answer.ends_with(asked.trim_end()));
+    match is_last && newest {
+        true => label.push("after your last words".to_owned()),
+        false => label.extend(about(said)),
     }
     let mut text = said.prompt.text.clone();
     if text.is_empty() {
         text = "(no text)".to_owned();
     }
     Quote { label: label.join(", "), text, whole_in: places.prompts() }
+}
+
+/// What a short prompt may answer: the question, or the call that was refused.
+fn about(said: &Said) -> Option<String> {
+    let asked = said.prompt.asked.as_deref().filter(|asked| asks(asked) || asked.starts_with('('))?;
+    Some(format!("after your words \"{}\"", question(asked)))
 }
 
 /// The end of what Claude had asked, on one line.

@@ -151,15 +151,12 @@ fn a_reply_stands_with_what_it_is_about() {
     capture.unanswered = true;
     let text = of(&capture, Budget::default());
     is_sound(&text, 9500);
-    assert!(
-        text.contains("(not answered yet: this is what to do now, answers your last words)\n> B\n\n> write the store\n"),
-        "{text}"
-    );
+    assert!(text.contains("(not answered yet: this is what to do now, after your last words)\n> B\n\n> write the store\n"), "{text}");
     assert!(text.contains("The person has answered: see \"Request\".\n"));
     capture.unanswered = false;
     capture.last_answer = "Taking SQLite.".into();
     let text = of(&capture, Budget::default());
-    assert!(text.contains(&format!("(about your words \"{asked}\")\n> B\n")), "{text}");
+    assert!(text.contains(&format!("(after your words \"{asked}\")\n> B\n")), "{text}");
 }
 
 #[test]

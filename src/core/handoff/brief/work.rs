@@ -3,13 +3,14 @@
 use super::fill::Part;
 use super::passages::Passage;
 use super::places::Places;
+use crate::core::claude::facts::Speaker;
 use crate::core::claude::reads::FileRead;
 use crate::core::claude::tasks::{Task, TaskStatus};
-use crate::core::claude::work::Outcome;
+use crate::core::claude::work::{Outcome, is_check};
 use crate::core::handoff::capture::{Capture, Done};
 use crate::core::handoff::requests::asks;
 use crate::core::handoff::text::{cut_chars, safe, safe_line};
-use crate::core::handoff::words::Words;
+use crate::core::handoff::words::{Words, shorten};
 
 /// The longest line, in characters.
 const LINE: usize = 400;
@@ -19,6 +20,8 @@ const TASKS: usize = 12;
 const FILES: [usize; 2] = [20, 12];
 /// How many tool calls are told, of a turn that was not over.
 const STEPS: usize = 6;
+/// How many of Claude's earlier answers are told.
+const SAID: usize = 4;
 /// How many errors are told.
 const ERRORS: usize = 6;
 /// How many changed paths are told.
@@ -38,6 +41,7 @@ pub(super) fn parts(of: &Capture, words: &Words, places: &Places, decisions: usi
         own_words(of, places),
         lines("Work in hand", 1000, 2600, in_hand(of, places, decisions)),
         lines("Record (data)", 500, 1400, record(of, places)),
+        lines("What you said before, newest first", 0, 900, said_before(of, words)),
     ]
 }
 
@@ -137,16 +141,25 @@ fn in_hand(of: &Capture, places: &Places, decisions: usize) -> Vec<String> {
         }
         None => lines.extend(of.stated.iter().rev().take(STATED).map(|one| format!("you said: {one}"))),
     }
-    if !of.situation.turn_ended {
-        let steps = of.steps.iter().rev().filter(|done| !is_list_keeping(done)).take(STEPS);
-        lines.extend(steps.map(|done| format!("last steps: {}", super::super::activity::line(done))));
-    }
+    let steps = of.steps.iter().rev().filter(|done| !is_told_elsewhere(done)).take(STEPS);
+    lines.extend(steps.map(|done| format!("last steps: {}", super::super::activity::line(done))));
     lines
 }
 
-/// The list of tasks is told by itself.
-fn is_list_keeping(done: &Done) -> bool {
-    done.step.tool.starts_with("Task") && done.step.tool != "Task" || matches!(done.step.tool.as_str(), "TodoWrite" | "ToolSearch")
+/// To-dos, files that were read and written, and checks have lines of their own.
+fn is_told_elsewhere(done: &Done) -> bool {
+    let step = &done.step;
+    let is_list = step.tool.starts_with("Task") && step.tool != "Task" || matches!(step.tool.as_str(), "TodoWrite" | "ToolSearch");
+    let is_file = matches!(step.tool.as_str(), "Read" | "Write" | "Edit" | "MultiEdit" | "NotebookEdit");
+    is_list || step.outcome == Outcome::Passed && (is_file || is_check(&step.about))
+}
+
+/// The ends of Claude's answers before the last one.
+fn said_before(of: &Capture, words: &Words) -> Vec<String> {
+    let answers = of.recent.iter().rev().filter(|said| said.speaker == Speaker::Claude);
+    let texts = answers.map(|said| safe_line(&said.text)).filter(|text| !text.is_empty() && !text.starts_with('{'));
+    let last = safe_line(&words.last_answer);
+    texts.filter(|text| !last.contains(text.as_str())).take(SAID).map(|text| shorten(&text, 260)).collect()
 }
 
 fn tasks(all: &[Task]) -> Vec<String> {
