@@ -6,8 +6,8 @@ use serde::Deserialize;
 
 use super::loose::{Content, Flag, List, Number, Object, Pairs, Text, ends};
 use super::transcript::{
-    Assistant, Failure, Line, RESULT_CAP, RESULT_HEAD, RESULT_TAIL, ResultDetail, TASK_CAP, TEXT_CAP, TaskRow, ToolInput, ToolResult, ToolUse, Usage, User,
-    UserKind,
+    Assistant, Failure, Line, RESULT_CAP, RESULT_HEAD, RESULT_TAIL, ResultDetail, TASK_CAP, TEXT_CAP, TaskRow, ToolInput, ToolResult,
+    ToolUse, Usage, User, UserKind,
 };
 use crate::core::handoff::text::cut_words;
 
@@ -163,7 +163,10 @@ impl RawBlock {
                 subject: input.subject.0,
                 task_id: input.task_id.0,
                 status: input.status.0,
-                about: (input.description.0.or_else(|| command.as_deref().map(|command| cut_words(command, ABOUT_CAP).to_owned()))).or(input.pattern.0).or(input.query.0).or(input.url.0),
+                about: (input.description.0.or_else(|| command.as_deref().map(|command| cut_words(command, ABOUT_CAP).to_owned())))
+                    .or(input.pattern.0)
+                    .or(input.query.0)
+                    .or(input.url.0),
                 todos: input.todos.0.map(rows),
                 questions: questions.into_iter().filter_map(|q| q.question.0).collect(),
                 command,

@@ -173,6 +173,29 @@ mod tests {
     }
 
     #[test]
+    fn the_summary_at_the_end_of_a_long_answer_is_read() {
+        let command = format!("{} && pytest 2>&1 | tail -400", "cd /a/long/way".repeat(40));
+        let call = serde_json::json!({"type": "tool_use", "id": "t", "name": "Bash", "input": {"command": command}});
+        for parts in [1, 3] {
+            let output = format!("{}1 failed, 7 passed in 0.3s\n", "a line of a test that prints a lot\n".repeat(2000));
+            let mut text = vec![serde_json::json!({"type": "text", "text": "x"}); parts];
+            text[parts - 1] = serde_json::json!({"type": "text", "text": output});
+            let content = if parts == 1 { serde_json::json!(output) } else { serde_json::json!(text) };
+            let answer = serde_json::json!({"type": "tool_result", "tool_use_id": "t", "content": content, "is_error": false});
+            let mut facts = super::super::facts::Facts::new();
+            for line in [
+                serde_json::json!({"type": "assistant", "message": {"id": "m", "content": [call]}}),
+                serde_json::json!({"type": "user", "message": {"content": [answer]}}),
+            ] {
+                facts.feed(line.to_string().as_bytes());
+            }
+            let check = facts.work().checks().next().unwrap();
+            assert_eq!((check.verdict.outcome, check.verdict.summary.as_str()), (Failed, "1 failed, 7 passed"));
+            assert!(check.command.len() <= COMMAND_CAP);
+        }
+    }
+
+    #[test]
     fn a_check_knows_what_was_written_after_it() {
         let mut work = Work::default();
         work.wrote("/p/a.rs");

@@ -1,4 +1,4 @@
-//! The runners that a command line starts, what of their output is shown, and whether the line's exit status is theirs.
+//! The runners that a command line starts, what part of their output is visible, and whether the line's exit status is theirs.
 
 use super::runners::{RUNNERS, Runner, Subs};
 use super::shell::{Join, Pipeline, Stage, parse};
@@ -9,13 +9,46 @@ pub(super) const COMMAND_CAP: usize = 4096;
 const RUNS: usize = 8;
 /// Programs that run the program in their arguments.
 const WRAPPERS: &[&str] = &[
-    "sudo", "time", "npx", "bunx", "env", "timeout", "nice", "nohup", "exec", "poetry", "pipenv", "uv", "uvx", "bundle", "stdbuf",
-    "xvfb-run", "xargs", "cross-env", "dotenv", "rtk",
+    "sudo",
+    "time",
+    "npx",
+    "bunx",
+    "env",
+    "timeout",
+    "nice",
+    "nohup",
+    "exec",
+    "poetry",
+    "pipenv",
+    "uv",
+    "uvx",
+    "bundle",
+    "stdbuf",
+    "xvfb-run",
+    "xargs",
+    "cross-env",
+    "dotenv",
+    "rtk",
 ];
 /// Options that take the next word as their value, before a program's own command.
 const VALUED: &[&str] = &[
-    "--manifest-path", "--prefix", "--filter", "-F", "--cwd", "--dir", "--directory", "-C", "-f", "--file", "--project", "--config", "-Z",
-    "-w", "-p", "--project-dir", "--color",
+    "--manifest-path",
+    "--prefix",
+    "--filter",
+    "-F",
+    "--cwd",
+    "--dir",
+    "--directory",
+    "-C",
+    "-f",
+    "--file",
+    "--project",
+    "--config",
+    "-Z",
+    "-w",
+    "-p",
+    "--project-dir",
+    "--color",
 ];
 
 /// A runner that a command starts, once or several times.
@@ -32,13 +65,13 @@ pub(super) struct Invocation {
     pub(super) failure_is_its_own: bool,
     /// Whether it goes on after a failure and what it says of it at the end is thrown away.
     pub(super) goes_on_after_failure: bool,
-    /// What is done to its output.
-    pub(super) shown: Vec<Shown>,
+    /// What its output goes through.
+    pub(super) filters: Vec<Filter>,
 }
 
-/// What of an output is shown.
+/// What part of a runner's output reaches the tool result.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(super) enum Shown {
+pub(super) enum Filter {
     /// Its first lines, at most so many.
     First(usize),
     /// Its last lines.
@@ -123,7 +156,7 @@ impl Walk {
         });
     }
 
-    fn list(&mut self, list: &[Pipeline], around: Status, filters: &[Shown]) {
+    fn list(&mut self, list: &[Pipeline], around: Status, filters: &[Filter]) {
         for (at, pipeline) in list.iter().enumerate() {
             let mut status = around;
             if pipeline.background {
@@ -143,12 +176,12 @@ impl Walk {
         }
     }
 
-    fn pipeline(&mut self, pipeline: &Pipeline, status: Status, around: &[Shown]) {
+    fn pipeline(&mut self, pipeline: &Pipeline, status: Status, around: &[Filter]) {
         for (at, stage) in pipeline.stages.iter().enumerate() {
             let later = &pipeline.stages[at + 1..];
             let handed_on = later.is_empty() || self.pipefail && later.iter().all(reads_to_the_end);
             let status = if handed_on { status } else { Status { success: false, failure: false } };
-            let mut filters: Vec<Shown> = later.iter().filter_map(shown_by).collect();
+            let mut filters: Vec<Filter> = later.iter().filter_map(filter_of).collect();
             filters.extend_from_slice(around);
             match stage {
                 Stage::Group(list) => self.list(list, status, &filters),
@@ -162,7 +195,8 @@ impl Walk {
                                 self.files.extend(words[1..].iter().cloned());
                             }
                         }
-                        let goes_on = words.iter().any(|word| word == "--no-fail-fast") && files.iter().any(|file| file == "/dev/null");
+                        let goes_on =
+                            words.iter().any(|word| word == "--no-fail-fast") && files.iter().any(|file| file == "/dev/null");
                         self.note(runner, tool, status, filters, goes_on);
                     }
                 }
@@ -170,13 +204,13 @@ impl Walk {
         }
     }
 
-    fn note(&mut self, runner: &'static Runner, tool: String, status: Status, filters: Vec<Shown>, goes_on: bool) {
+    fn note(&mut self, runner: &'static Runner, tool: String, status: Status, filters: Vec<Filter>, goes_on: bool) {
         if let Some(known) = self.runs.iter_mut().find(|run| std::ptr::eq(run.runner, runner)) {
             known.repeated = true;
             known.success_is_its_own &= status.success;
             known.failure_is_its_own |= status.failure;
             known.goes_on_after_failure |= goes_on;
-            known.shown.extend(filters);
+            known.filters.extend(filters);
         } else if self.runs.len() < RUNS {
             self.runs.push(Invocation {
                 runner,
@@ -185,24 +219,24 @@ impl Walk {
                 success_is_its_own: status.success,
                 failure_is_its_own: status.failure,
                 goes_on_after_failure: goes_on,
-                shown: filters,
+                filters,
             });
         }
     }
 
     /// Programs that print files: one that a runner wrote shows a part of its output, and another may hold anything.
     fn readers(&mut self, list: &[Pipeline]) {
-        let mut shown = Vec::new();
+        let mut read = Vec::new();
         programs(list, &mut |words, _, first| {
             let reads = matches!(name(words), "cat" | "tail" | "head" | "less" | "more" | "bat" | "grep" | "rg" | "sed" | "awk");
             if reads && words.iter().any(|word| self.files.contains(word)) {
-                shown.extend(shown_by_words(words));
+                read.extend(filter_of_words(words));
             } else if first && (reads && words[1..].iter().any(|word| is_log(word)) || prints_logs(words)) {
-                shown.push(Shown::Foreign);
+                read.push(Filter::Foreign);
             }
         });
         for run in &mut self.runs {
-            run.shown.extend_from_slice(&shown);
+            run.filters.extend_from_slice(&read);
         }
     }
 }
@@ -246,26 +280,26 @@ fn reads_to_the_end(stage: &Stage) -> bool {
     matches!(stage, Stage::Program { words, .. } if matches!(name(words), "tail" | "cat" | "tee" | "sed" | "tr" | "ts"))
 }
 
-fn shown_by(stage: &Stage) -> Option<Shown> {
+fn filter_of(stage: &Stage) -> Option<Filter> {
     match stage {
-        Stage::Program { words, .. } => shown_by_words(words),
+        Stage::Program { words, .. } => filter_of_words(words),
         Stage::Group(_) => None,
     }
 }
 
-fn shown_by_words(words: &[String]) -> Option<Shown> {
+fn filter_of_words(words: &[String]) -> Option<Filter> {
     let args = words.get(1..).unwrap_or_default();
     match name(words) {
-        "head" => Some(Shown::First(line_count(args))),
-        "tail" => Some(Shown::Last(line_count(args))),
-        "sed" if args.iter().any(|word| word == "-n") => Some(Shown::First(1)),
+        "head" => Some(Filter::First(line_count(args))),
+        "tail" => Some(Filter::Last(line_count(args))),
+        "sed" if args.iter().any(|word| word == "-n") => Some(Filter::First(1)),
         "grep" | "egrep" | "rg" | "awk" => {
             let has = |wanted: &str| {
                 let is_wanted = |part: &str| part.eq_ignore_ascii_case(wanted);
                 args.iter().any(|word| word.split(|c: char| !c.is_ascii_alphanumeric()).any(is_wanted))
             };
             let fails = ["fail", "failed", "failures", "error", "errors"].iter().any(|word| has(word));
-            Some(Shown::Matching { passes_only: has("ok") && !fails })
+            Some(Filter::Matching { passes_only: has("ok") && !fails })
         }
         _ => None,
     }
@@ -332,12 +366,13 @@ fn row_of(words: &[&str]) -> Option<(&'static Runner, String)> {
             return None;
         }
         let tool = match row.subs {
-            Subs::Any => program.to_owned(),
+            Subs::Any => format!("{program} {}", row.needs).trim_end().to_owned(),
             Subs::Bare if plain.is_empty() => program.to_owned(),
             Subs::Bare => return None,
             Subs::First(subs) => format!("{program} {}", plain.first().filter(|word| subs.contains(*word))?),
             Subs::Among(subs) => {
-                let installs = matches!(plain.first(), Some(&("install" | "i" | "add" | "ci" | "remove" | "exec" | "create"))) && row.runs_others;
+                let installs =
+                    matches!(plain.first(), Some(&("install" | "i" | "add" | "ci" | "remove" | "exec" | "create"))) && row.runs_others;
                 let word = plain.iter().take(8).find(|word| subs.iter().any(|sub| is_kind(word, sub))).filter(|_| !installs)?;
                 format!("{program} {}", crate::core::handoff::text::cut_bytes(word, 60))
             }

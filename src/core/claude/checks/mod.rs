@@ -4,19 +4,19 @@
 //! which a runner tells its result are looked for in its output, and the exit status counts only where the command hands
 //! it on. The output is hostile: a program may print any line, so what cannot be told is [`CheckOutcome::Unknown`].
 
+mod bash_result;
+mod evidence;
 mod invocation;
-mod output;
 mod runners;
 mod shell;
-mod words;
 
 #[cfg(test)]
 mod fixture_tests;
 
 use crate::core::handoff::text::cut_bytes;
-use invocation::{Invocation, Shown, invocations};
-use output::Evidence;
-use words::{Exit, LineCleaner};
+use bash_result::{Exit, LineCleaner};
+use evidence::Evidence;
+use invocation::{Filter, Invocation, invocations};
 
 /// The most that is kept of a summary or a failing line, in bytes.
 pub const LINE_CAP: usize = 200;
@@ -80,29 +80,29 @@ pub fn judge(command: &str, output: &str, is_error: bool) -> Option<Verdict> {
     let mut evidence: Vec<Evidence> = runs.iter().map(Evidence::of).collect();
     let echoes = invocation::echoes(command);
     let mut cleaner = LineCleaner::default();
-    let (mut lines, mut cut, mut first_error) = (0usize, false, Vec::new());
+    let (mut lines, mut cut, mut first_errors) = (0usize, false, Vec::new());
     for line in output.split('\n') {
         let line = cleaner.clean(line);
+        lines += 1;
         if line.is_empty() {
-            lines += 1;
             continue;
         }
-        lines += 1;
-        cut |= words::is_gap(line);
+        cut |= bash_result::is_gap(line);
         if echoes.iter().any(|echo| echo.contains(line)) {
             continue;
         }
-        words::note_error(line, &mut first_error);
+        bash_result::note_error(line, &mut first_errors);
         for one in &mut evidence {
             one.line(line);
         }
     }
-    // The last line end is no line.
-    let lines = if output.ends_with('\n') { lines - 1 } else { lines };
+    // The last line end begins no line.
+    let lines = if output.is_empty() || output.ends_with('\n') { lines - 1 } else { lines };
     let judged: Vec<Judged> = runs.drain(..).zip(evidence).map(|(run, evidence)| single(run, evidence, &exit, lines, cut)).collect();
+    let by_exit_status = judged.iter().all(|one| !one.by_output);
     let mut verdict = combined(judged);
-    if verdict.outcome == CheckOutcome::Failed && verdict.failing.is_empty() {
-        verdict.failing = first_error;
+    if verdict.outcome == CheckOutcome::Failed && by_exit_status {
+        verdict.failing = first_errors;
     }
     Some(verdict)
 }
@@ -110,6 +110,8 @@ pub fn judge(command: &str, output: &str, is_error: bool) -> Option<Verdict> {
 struct Judged {
     tool: String,
     outcome: CheckOutcome,
+    /// Whether a line of its output said so, and not the exit status.
+    by_output: bool,
     summary: String,
     failing: Vec<String>,
 }
@@ -120,17 +122,18 @@ fn single(run: Invocation, evidence: Evidence, exit: &Exit, lines: usize, cut: b
     let succeeded = matches!(exit, Exit::Success) && run.success_is_its_own;
     let failed = matches!(exit, Exit::Failure(_)) && run.failure_is_its_own;
     let whole = run.runner.whole;
-    let hidden = run.shown.iter().any(|shown| match shown {
-        Shown::First(most) => lines >= *most,
-        Shown::Matching { passes_only } => *passes_only,
-        Shown::Last(most) => lines >= *most && run.goes_on_after_failure,
-        Shown::Foreign => true,
+    let hidden = run.filters.iter().any(|filter| match filter {
+        Filter::First(most) => lines >= *most,
+        Filter::Matching { passes_only } => *passes_only,
+        Filter::Last(most) => lines >= *most && run.goes_on_after_failure,
+        Filter::Foreign => true,
     });
-    let foreign = run.shown.contains(&Shown::Foreign);
-    let partial = cut || run.shown.iter().any(|shown| match shown {
-        Shown::First(most) | Shown::Last(most) => lines >= *most,
-        Shown::Matching { .. } | Shown::Foreign => true,
-    });
+    let foreign = run.filters.contains(&Filter::Foreign);
+    let partial = cut
+        || run.filters.iter().any(|filter| match filter {
+            Filter::First(most) | Filter::Last(most) => lines >= *most,
+            Filter::Matching { .. } | Filter::Foreign => true,
+        });
     let (said, summary) = evidence.resolve(matches!(exit, Exit::Failure(_)));
     let (outcome, summary) = match (said, exit) {
         (_, Exit::NeverRan(why)) => (NothingRan, why.clone()),
@@ -139,31 +142,34 @@ fn single(run: Invocation, evidence: Evidence, exit: &Exit, lines: usize, cut: b
         (_, Exit::Stopped(why)) => (Unknown, why.clone()),
         (Some(Passed), _) if failed => (Failed, format!("{}, though it says: {summary}", exit.words())),
         (Some(Passed), _) if succeeded => (Passed, summary),
-        (Some(Passed), _) if foreign || (!whole && (hidden || cut)) => (Unknown, format!("not all of the output is there: {summary}")),
+        (Some(Passed), _) if foreign || (!whole && (hidden || cut)) => (Unknown, format!("only part of the output: {summary}")),
         (Some(Passed), _) => (Passed, summary),
-        (Some(NothingRan), _) if !whole && partial => (Unknown, format!("no failure, no test in the lines that are there: {summary}")),
+        (Some(NothingRan), _) if !whole && partial => (Unknown, format!("only part of the output, no failure in it: {summary}")),
         (Some(NothingRan), _) => (NothingRan, summary),
         (_, Exit::Missing(why)) if run.failure_is_its_own => (NothingRan, why.clone()),
         (_, Exit::Failure(_)) if failed => (Failed, exit.words()),
         (_, Exit::Success) if succeeded => (Passed, "exit code 0".to_owned()),
         _ if lines == 0 => (Unknown, "no output".to_owned()),
-        _ => (Unknown, "its result is not in the output".to_owned()),
+        _ => (Unknown, "no result in the output".to_owned()),
     };
-    Judged { tool: run.tool, outcome, summary, failing: evidence.failing() }
+    Judged { tool: run.tool, outcome, by_output: said == Some(outcome), summary, failing: evidence.failing() }
 }
 
 /// A failure decides, then what is not known, then that nothing ran.
 fn combined(mut all: Vec<Judged>) -> Verdict {
     use CheckOutcome::{Failed, NothingRan, Passed, Unknown};
-    let several = all.len() > 1;
     let outcome =
         [Failed, Unknown, NothingRan].into_iter().find(|outcome| all.iter().any(|one| one.outcome == *outcome)).unwrap_or(Passed);
-    all.retain(|one| one.outcome == outcome);
+    // Behind a failure that is to be seen, what has no result of its own did not run.
+    let seen = outcome == Failed && all.iter().any(|one| one.outcome == Failed && one.by_output);
+    all.retain(|one| one.outcome == outcome && (one.by_output || !seen));
+    let several = all.len() > 1;
     let tools: Vec<&str> = all.iter().map(|one| one.tool.as_str()).collect();
     let summaries: Vec<String> =
         all.iter().map(|one| if several { format!("{}: {}", one.tool, one.summary) } else { one.summary.clone() }).collect();
     let kept = |text: &str| cut_bytes(text, LINE_CAP).trim_end().to_owned();
-    let failing = if outcome == Failed { all.iter().flat_map(|one| &one.failing).take(FAILING_CAP).cloned().collect() } else { Vec::new() };
+    let failing =
+        if outcome == Failed { all.iter().flat_map(|one| &one.failing).take(FAILING_CAP).cloned().collect() } else { Vec::new() };
     Verdict { tool: kept(&tools.join(", ")), outcome, summary: kept(&summaries.join("; ")), failing }
 }
 
@@ -312,7 +318,7 @@ mod tests {
         assert_eq!((both.outcome, both.tool.as_str()), (Passed, "cargo fmt, cargo test"));
         assert_eq!(both.summary, "cargo fmt: exit code 0; cargo test: 3 passed");
         let diff = judge("cargo fmt --check; cargo test", &format!("Diff in /p/src/a.rs:1:\n{ok}"), false).unwrap();
-        assert_eq!((diff.outcome, diff.tool.as_str(), diff.failing), (Failed, "cargo fmt", vec!["/p/src/a.rs:1:".to_owned()]));
+        assert_eq!((diff.outcome, diff.tool.as_str(), diff.failing), (Failed, "cargo fmt", vec!["Diff in /p/src/a.rs:1".to_owned()]));
         assert_eq!(outcome("cargo build && cargo test", &ok.replace('3', "0"), false), Some(NothingRan));
         assert_eq!(outcome("ruff check | tail -1; pytest | tail -1", "All checks passed!\n", false), Some(Unknown));
     }
@@ -369,7 +375,8 @@ mod tests {
     /// Runners that no fixture is made for, by the forms in their documentation.
     #[test]
     fn documented_forms() {
-        let pnpm = "> vitest run\n Test Files  1 failed (1)\n      Tests  1 failed | 1 passed (2)\n ELIFECYCLE  Test failed. See above.\n";
+        let pnpm =
+            "> vitest run\n Test Files  1 failed (1)\n      Tests  1 failed | 1 passed (2)\n ELIFECYCLE  Test failed. See above.\n";
         assert_eq!(outcome("pnpm test | tail -4", pnpm, false), Some(Failed));
         let spec = "✔ adds (1ms)\nℹ tests 2\nℹ suites 0\nℹ pass 2\nℹ fail 0\nℹ cancelled 0\nℹ skipped 0\nℹ todo 0\n";
         assert_eq!(outcome("node --test | cat", spec, false), Some(Passed));
@@ -394,7 +401,7 @@ mod tests {
 
         #[test]
         fn any_command_is_read(command in "\\PC{0,200}", output in "\\PC{0,200}", is_error: bool) {
-            judge(&command, &output, is_error);
+            let _ = judge(&command, &output, is_error);
         }
     }
 }

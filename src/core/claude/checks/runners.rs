@@ -18,6 +18,8 @@ pub(super) enum Says {
     Done,
     /// It failed.
     Failed,
+    /// It failed, with numbers behind their words (`failures=1`).
+    FailedCounts,
     /// There was nothing to run.
     Nothing,
     /// One unit (a package, a task) passed.
@@ -65,7 +67,7 @@ pub(super) struct Runner {
     pub(super) subs: Subs,
     /// An option without which it is no check.
     pub(super) needs: &'static str,
-    /// Whether one summary speaks for everything that it ran; otherwise each part has one of its own.
+    /// Whether one summary line speaks for everything that it ran; otherwise a part of the output proves no pass.
     pub(super) whole: bool,
     /// What is counted, where it is not tests.
     pub(super) unit: &'static str,
@@ -105,7 +107,7 @@ const fn script(programs: &'static [&'static str], subs: Subs, forms: &'static [
     Runner { runs_others: true, whole: false, ..row(programs, subs, forms) }
 }
 
-use Says::{Counts, Done, Error, Failed, Files, Keyed, Name, Noise, Nothing, Problems, Total, Unit, UnitFailed};
+use Says::{Counts, Done, Error, Failed, FailedCounts, Files, Keyed, Name, Noise, Nothing, Problems, Total, Unit, UnitFailed};
 use Subs::{Among, Any, Bare, First};
 
 /// Scripts of projects go by these names.
@@ -135,7 +137,7 @@ const CARGO: &[Form] = &[
     form("error[", "", Error),
     form("error: ", "", Error),
 ];
-const CARGO_FMT: &[Form] = &[form("Diff in ", "", Name), form("error: ", "", Error), form("error[", "", Error)];
+const CARGO_FMT: &[Form] = &[form("Diff in", "", Name)];
 const PYTEST: &[Form] = &[
     opening("no tests ran", "", Nothing),
     opening("{n} ", " in ", Counts),
@@ -148,7 +150,7 @@ const UNITTEST: &[Form] = &[
     form("OK$", "", Done),
     form("OK (", "", Done),
     form("NO TESTS RAN", "", Nothing),
-    form("FAILED (", "", Failed),
+    form("FAILED (", "", FailedCounts),
     form("FAIL: ", "", Name),
     form("ERROR: ", "", Name),
 ];
@@ -253,12 +255,8 @@ const NPM: &[Form] = &[
     form("ELIFECYCLE", "failed", Failed),
     form("error Command failed", "", Failed),
 ];
-const TSC: &[Form] = &[
-    form("Found {n} error", "", Failed),
-    form("", ": error TS", Name),
-    form("", " - error TS", Name),
-    form("error TS", "", Name),
-];
+const TSC: &[Form] =
+    &[form("Found {n} error", "", Failed), form("", ": error TS", Name), form("", " - error TS", Name), form("error TS", "", Name)];
 const ESLINT: &[Form] = &[
     form("✖ {n} problem", "", Problems),
     form("No files matching", "", Nothing),
@@ -284,8 +282,7 @@ const RUFF_FORMAT: &[Form] = &[
     form("{n} file already formatted", "", Done),
     form("{n} files already formatted", "", Done),
 ];
-const MYPY: &[Form] =
-    &[form("Success: no issues found", "", Done), form("Found {n} error", "", Failed), form("", ": error: ", Name)];
+const MYPY: &[Form] = &[form("Success: no issues found", "", Done), form("Found {n} error", "", Failed), form("", ": error: ", Name)];
 
 /// All runners; the first row that fits a command is its own.
 pub(super) const RUNNERS: &[Runner] = &[
@@ -299,9 +296,9 @@ pub(super) const RUNNERS: &[Runner] = &[
     row(&["unittest"], Any, UNITTEST),
     row(&["jest"], Any, JEST),
     row(&["vitest"], Any, VITEST),
-    row(&["mocha"], Any, MOCHA),
-    Runner { needs: "--test", ..row(&["node"], Any, NODE) },
-    Runner { whole: false, unit: "packages", ..row(&["go"], First(&["test"]), GO_TEST) },
+    Runner { whole: false, ..row(&["mocha"], Any, MOCHA) },
+    Runner { needs: "--test", whole: false, ..row(&["node"], Any, NODE) },
+    Runner { whole: false, unit: "package", ..row(&["go"], First(&["test"]), GO_TEST) },
     row(&["go"], First(&["vet", "build"]), GO),
     row(&["gradle", "gradlew"], Among(&["test"]), GRADLE),
     builds(&["gradle", "gradlew"], Among(&["check", "build", "assemble", "compile"]), GRADLE),

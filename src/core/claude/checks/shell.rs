@@ -180,9 +180,7 @@ fn tokens(command: &str) -> Vec<Token> {
                     }
                 }
             }
-            '#' if word.is_none() => {
-                while chars.next_if(|c| *c != '\n').is_some() {}
-            }
+            '#' if word.is_none() => while chars.next_if(|c| *c != '\n').is_some() {},
             '>' | '<' => {
                 let of_fd = word.as_ref().is_some_and(|word| word.bytes().all(|b| b.is_ascii_digit()));
                 if of_fd {
@@ -265,9 +263,7 @@ mod tests {
             let one = |pipeline: &Pipeline| {
                 let stage = |stage: &Stage| match stage {
                     Stage::Group(list) => format!("({})", pipelines(list)),
-                    Stage::Program { words, files } => {
-                        files.iter().fold(words.join(" "), |text, file| format!("{text} >{file}"))
-                    }
+                    Stage::Program { words, files } => files.iter().fold(words.join(" "), |text, file| format!("{text} >{file}")),
                 };
                 let join = match pipeline.join {
                     Join::Then => "",

@@ -1,8 +1,8 @@
 //! What the lines of a runner's output add up to.
 
+use super::bash_result::display;
 use super::invocation::Invocation;
 use super::runners::{Form, OTHERS, Runner, Says};
-use super::words::shown;
 use super::{CheckOutcome, FAILING_CAP};
 
 /// What was seen of one runner.
@@ -81,19 +81,21 @@ impl Evidence {
                 let errors = counts(line, false).errors;
                 sums.counts.errors = sums.counts.errors.saturating_add(errors);
                 if errors == 0 {
-                    sums.done.get_or_insert_with(|| shown(line));
+                    sums.done.get_or_insert_with(|| display(line));
                 }
             }
             Says::Done => {
                 sums.counts.skipped = sums.counts.skipped.saturating_add(counts(line, true).skipped);
-                sums.done.get_or_insert_with(|| shown(line));
+                sums.done.get_or_insert_with(|| display(line));
             }
-            Says::Failed => {
-                sums.counts.add(counts(line, true));
-                sums.failed.get_or_insert_with(|| shown(line));
+            Says::Failed | Says::FailedCounts => {
+                if form.says == Says::FailedCounts {
+                    sums.counts.add(counts(line, true));
+                }
+                sums.failed.get_or_insert_with(|| display(line));
             }
             Says::Nothing => {
-                sums.nothing.get_or_insert_with(|| shown(line));
+                sums.nothing.get_or_insert_with(|| display(line));
             }
             Says::Unit => sums.units.0 = sums.units.0.saturating_add(1),
             Says::UnitFailed => sums.units.1 = sums.units.1.saturating_add(1),
@@ -143,17 +145,18 @@ impl Evidence {
         part(counts.failed, "failed");
         part(counts.errors, if counts.errors == 1 { "error" } else { "errors" });
         if counts.failed == 0 && counts.errors == 0 {
-            part(sums.files_failed, "test files failed");
+            part(sums.files_failed, if sums.files_failed == 1 { "test file failed" } else { "test files failed" });
         }
         part(counts.passed, "passed");
         if counts == (Counts { skipped: counts.skipped, ..Counts::default() }) && !self.runner.unit.is_empty() {
-            part(sums.units.1, &format!("{} failed", self.runner.unit));
-            part(sums.units.0, &format!("{} passed", self.runner.unit));
+            let units = |number: u64| format!("{}{}", self.runner.unit, if number == 1 { "" } else { "s" });
+            part(sums.units.1, &format!("{} failed", units(sums.units.1)));
+            part(sums.units.0, &format!("{} passed", units(sums.units.0)));
         }
         let line = sums.failed.as_ref().or(self.errors.first()).or(self.names.first());
         if parts.is_empty() {
             match outcome {
-                Some(CheckOutcome::NothingRan) => parts.push("0 tests".to_owned()),
+                Some(CheckOutcome::NothingRan) => parts.push(sums.nothing.clone().unwrap_or_else(|| "0 tests".to_owned())),
                 Some(CheckOutcome::Failed) => return line.cloned().unwrap_or_default(),
                 _ => return sums.done.as_ref().or(sums.nothing.as_ref()).cloned().unwrap_or_default(),
             }
@@ -194,7 +197,7 @@ impl Counts {
 /// Takes a line into a list of a fixed length, once.
 fn keep(list: &mut Vec<String>, line: &str) {
     if list.len() < FAILING_CAP {
-        let line = shown(line.trim_end_matches(':'));
+        let line = display(line.trim_end_matches(':'));
         if !line.is_empty() && !list.contains(&line) {
             list.push(line);
         }
@@ -205,7 +208,7 @@ fn keep(list: &mut Vec<String>, line: &str) {
 fn bare(form: &Form, line: &str) -> String {
     let line = line.strip_prefix(form.begins).filter(|_| form.begins.ends_with(' ')).unwrap_or(line);
     let has = form.has.trim_end_matches('$');
-    line.strip_suffix(has).filter(|rest| !rest.is_empty()).unwrap_or(line).to_owned()
+    line.strip_suffix(has).filter(|rest| has.starts_with(' ') && !rest.is_empty()).unwrap_or(line).to_owned()
 }
 
 /// Whether a line is of this form.

@@ -1,4 +1,4 @@
-//! Lines of output without colours and progress, and the lines that Claude itself puts around them.
+//! What Claude's Bash tool returns: the exit status that it reports, and the lines of output, stripped for matching.
 
 use super::{FAILING_CAP, LINE_CAP};
 use crate::core::handoff::text::cut_bytes;
@@ -130,7 +130,7 @@ pub(super) fn is_gap(line: &str) -> bool {
 pub(super) fn note_error(line: &str, kept: &mut Vec<String>) {
     let tells = ["error", "Error", "FAIL", "failed", "not found"].iter().any(|word| line.contains(word));
     if tells && kept.len() < FAILING_CAP {
-        let line = shown(line);
+        let line = display(line);
         if !kept.contains(&line) {
             kept.push(line);
         }
@@ -138,6 +138,6 @@ pub(super) fn note_error(line: &str, kept: &mut Vec<String>) {
 }
 
 /// A line as it is kept.
-pub(super) fn shown(line: &str) -> String {
+pub(super) fn display(line: &str) -> String {
     cut_bytes(&line.replace('\t', " "), LINE_CAP).trim().to_owned()
 }
