@@ -52,12 +52,14 @@ impl Exit {
         }
         let Some(number) = number else { return (Exit::Failure(None), output) };
         let is_missing = number == 127 || second.contains(": cd: ");
+        // `npm test` writes lines of its own before its shell misses the program.
+        let missing = rest.lines().take(50).find(|line| line.contains("not found")).unwrap_or(second);
         let exit = match number {
             124 => Exit::Stopped("timed out (exit code 124)".to_owned()),
             130 | 137 | 143 => Exit::Stopped(format!("stopped by a signal (exit code {number})")),
             _ if is_missing => {
                 let mut cleaner = LineCleaner::default();
-                let line = cleaner.clean(cut_bytes(second, LOOK));
+                let line = cleaner.clean(cut_bytes(missing, LOOK));
                 Exit::Missing(if line.is_empty() { format!("exit code {number}") } else { cut_bytes(line, LINE_CAP).to_owned() })
             }
             _ => Exit::Failure(Some(number)),

@@ -352,6 +352,7 @@ mod tests {
             ("Exit code 143\nCommand timed out after 2m 0.0s\ntest_a.py ..", Unknown),
             ("Exit code 124\ntest_a.py ..", Unknown),
             ("Exit code 137\nFAILED test_a.py::b - x", Failed),
+            ("Exit code 127\n\n> demo@1.0.0 test\n> jest\n\nsh: 1: jest: not found", NothingRan),
             ("[Request interrupted by user for tool use]", Unknown),
             ("Exit code 2\nImportError", Failed),
             ("anything", Failed),
