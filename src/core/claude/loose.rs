@@ -10,6 +10,7 @@ use std::marker::PhantomData;
 use serde::de::value::MapAccessDeserializer;
 use serde::de::{Deserialize, Deserializer, IgnoredAny, MapAccess, SeqAccess, Visitor};
 
+use super::transcript::GAP;
 use crate::core::handoff::text::{cut_bytes, cut_words};
 
 /// The visitor methods for the kinds that are read over and dropped.
@@ -46,20 +47,37 @@ fn cut(text: &str, cap: usize) -> &str {
     if cap >= 256 { cut_words(text, cap) } else { cut_bytes(text, cap) }
 }
 
-/// A string of at most `CAP` bytes, cut at a character; a number is taken as its digits, anything else as nothing.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub(crate) struct Text<const CAP: usize>(pub(crate) Option<String>);
+/// The first `head` bytes of a text and its last `tail`, with [`GAP`] on a line of its own where something is left out between
+/// them. The end begins with a line where it can, else with a word.
+pub(crate) fn ends(text: &str, head: usize, tail: usize) -> String {
+    if tail == 0 || text.len() <= head + tail {
+        return cut(text, head + tail).to_owned();
+    }
+    let mut from = text.len() - tail;
+    while !text.is_char_boundary(from) {
+        from += 1;
+    }
+    let last = &text[from..];
+    let near = cut_bytes(last, 1024);
+    let start = near.find('\n').or_else(|| near.find(char::is_whitespace)).unwrap_or(0);
+    format!("{}\n{GAP}\n{}", cut_words(text, head), last[start..].trim_start_matches(['\n', ' ']))
+}
 
-impl<'de, const CAP: usize> Deserialize<'de> for Text<CAP> {
+/// A string of at most `CAP` bytes, cut at a character, and the last `TAIL` of it ([`ends`]); a number is taken as its digits,
+/// anything else as nothing.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub(crate) struct Text<const CAP: usize, const TAIL: usize = 0>(pub(crate) Option<String>);
+
+impl<'de, const CAP: usize, const TAIL: usize> Deserialize<'de> for Text<CAP, TAIL> {
     fn deserialize<D: Deserializer<'de>>(from: D) -> Result<Self, D::Error> {
-        struct Seen<const CAP: usize>;
-        impl<'de, const CAP: usize> Visitor<'de> for Seen<CAP> {
-            type Value = Text<CAP>;
+        struct Seen<const CAP: usize, const TAIL: usize>;
+        impl<'de, const CAP: usize, const TAIL: usize> Visitor<'de> for Seen<CAP, TAIL> {
+            type Value = Text<CAP, TAIL>;
             fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
                 anything(f)
             }
             fn visit_str<E>(self, text: &str) -> Result<Self::Value, E> {
-                Ok(Text(Some(cut(text, CAP).to_owned())))
+                Ok(Text(Some(ends(text, CAP, TAIL))))
             }
             fn visit_u64<E>(self, number: u64) -> Result<Self::Value, E> {
                 Ok(Text(Some(number.to_string())))
@@ -228,26 +246,26 @@ fn objects<'de, T: Deserialize<'de>, A: SeqAccess<'de>, const CAP: usize>(mut li
 
 /// What `message.content` and a tool result's `content` can be: a plain string, or a list of blocks.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub(crate) enum Content<T, const CAP: usize> {
+pub(crate) enum Content<T, const CAP: usize, const TAIL: usize = 0> {
     /// Neither.
     #[default]
     Nothing,
-    /// A string, cut to `CAP` bytes.
+    /// A string, cut to `CAP` bytes at its start and `TAIL` at its end.
     Plain(String),
     /// At most 10,000 blocks.
     Blocks(Vec<T>),
 }
 
-impl<'de, T: Deserialize<'de>, const CAP: usize> Deserialize<'de> for Content<T, CAP> {
+impl<'de, T: Deserialize<'de>, const CAP: usize, const TAIL: usize> Deserialize<'de> for Content<T, CAP, TAIL> {
     fn deserialize<D: Deserializer<'de>>(from: D) -> Result<Self, D::Error> {
-        struct Seen<T, const CAP: usize>(PhantomData<T>);
-        impl<'de, T: Deserialize<'de>, const CAP: usize> Visitor<'de> for Seen<T, CAP> {
-            type Value = Content<T, CAP>;
+        struct Seen<T, const CAP: usize, const TAIL: usize>(PhantomData<T>);
+        impl<'de, T: Deserialize<'de>, const CAP: usize, const TAIL: usize> Visitor<'de> for Seen<T, CAP, TAIL> {
+            type Value = Content<T, CAP, TAIL>;
             fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
                 anything(f)
             }
             fn visit_str<E>(self, text: &str) -> Result<Self::Value, E> {
-                Ok(Content::Plain(cut(text, CAP).to_owned()))
+                Ok(Content::Plain(ends(text, CAP, TAIL)))
             }
             fn visit_seq<A: SeqAccess<'de>>(self, list: A) -> Result<Self::Value, A::Error> {
                 objects::<T, A, 10_000>(list).map(Content::Blocks)
@@ -305,6 +323,12 @@ mod tests {
     #[test]
     fn sizes_are_capped() {
         assert_eq!(serde_json::from_str::<Text<4>>("\"ab\u{e9}\u{e9}\"").unwrap().0.unwrap(), "ab\u{e9}");
+        let both = |text: &str| serde_json::from_str::<Text<300, 20>>(&format!("{text:?}")).unwrap().0.unwrap();
+        let text = format!("{}\nlast words\n5 passed", "word ".repeat(100));
+        assert_eq!(both(&text), format!("{}\n{GAP}\nlast words\n5 passed", "word ".repeat(60)));
+        assert_eq!(both(&text[..320]), text[..320], "nothing is left out");
+        let huge = both(&"\u{e9}".repeat(5000));
+        assert!(huge.len() <= 300 + 20 + GAP.len() + 2 && huge.ends_with('\u{e9}'));
         let many = serde_json::from_str::<List<Pairs, 2>>("[{},{},{},{}]").unwrap();
         assert_eq!(many.0.unwrap().len(), 2);
     }

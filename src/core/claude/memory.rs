@@ -46,6 +46,15 @@ impl<T, const CAP: usize> Last<T, CAP> {
         self.0.push_back(item);
     }
 
+    /// Keeps the items for which `wanted` holds.
+    pub(super) fn retain(&mut self, wanted: impl FnMut(&T) -> bool) {
+        self.0.retain(wanted);
+    }
+
+    pub(super) fn iter_mut(&mut self) -> impl Iterator<Item = &mut T> {
+        self.0.iter_mut()
+    }
+
     pub(super) fn newest(&mut self) -> Option<&mut T> {
         self.0.back_mut()
     }

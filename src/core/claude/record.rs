@@ -4,10 +4,10 @@
 
 use serde::Deserialize;
 
-use super::loose::{Content, Flag, List, Number, Object, ObjectOrText, Pairs, Text};
+use super::loose::{Content, Flag, List, Number, Object, ObjectOrText, Pairs, Text, ends};
 use super::transcript::{
-    Assistant, Failure, Line, RESULT_CAP, ResultDetail, TASK_CAP, TEXT_CAP, TaskRow, ToolInput, ToolResult, ToolUse, Usage, User,
-    UserKind,
+    Assistant, Failure, Line, RESULT_CAP, RESULT_HEAD, RESULT_TAIL, ResultDetail, TASK_CAP, TEXT_CAP, TaskRow, ToolInput, ToolResult,
+    ToolUse, Usage, User, UserKind,
 };
 use crate::core::handoff::text::cut_words;
 
@@ -16,6 +16,11 @@ const SAID_CAP: usize = 200;
 
 /// What stands in the place of a structured answer when the person refused the call (2.1.331).
 const REFUSED: &str = "User rejected tool use";
+
+/// How much of a command is kept, in bytes: what stands at its end says whose exit status it has.
+const COMMAND_CAP: usize = 4096;
+/// How much of a command is kept as its description, in bytes.
+const ABOUT_CAP: usize = 300;
 
 /// Beginnings of user lines that Claude writes for its own commands and their output.
 const COMMANDS: [&str; 9] = [
@@ -165,7 +170,10 @@ impl RawBlock {
                 subject: input.subject.0,
                 task_id: input.task_id.0,
                 status: input.status.0,
-                about: (input.description.0.or_else(|| command.clone())).or(input.pattern.0).or(input.query.0).or(input.url.0),
+                about: (input.description.0.or_else(|| command.as_deref().map(|command| cut_words(command, ABOUT_CAP).to_owned())))
+                    .or(input.pattern.0)
+                    .or(input.query.0)
+                    .or(input.url.0),
                 todos: input.todos.0.map(rows),
                 questions: questions.into_iter().filter_map(|q| q.question.0).collect(),
                 command,
@@ -182,10 +190,13 @@ impl RawBlock {
             Content::Plain(plain) => text = plain,
             Content::Blocks(parts) => {
                 for part in parts.into_iter().filter_map(|part| part.text.0) {
-                    if text.len() < RESULT_CAP {
-                        append(&mut text, &part);
+                    append(&mut text, &part);
+                    // Cut only now and then: many small parts would be copied again and again.
+                    if text.len() > 4 * RESULT_CAP {
+                        text = ends(&text, RESULT_HEAD, RESULT_TAIL);
                     }
                 }
+                text = ends(&text, RESULT_HEAD, RESULT_TAIL);
             }
             Content::Nothing => {}
         }
@@ -282,14 +293,14 @@ struct RawBlock {
     name: Text<200>,
     input: Object<RawInput>,
     tool_use_id: Text<200>,
-    content: Content<RawPart, RESULT_CAP>,
+    content: Content<RawPart, RESULT_HEAD, RESULT_TAIL>,
     is_error: Flag,
 }
 
 #[derive(Default, Deserialize)]
 #[serde(default)]
 struct RawPart {
-    text: Text<RESULT_CAP>,
+    text: Text<RESULT_HEAD, RESULT_TAIL>,
 }
 
 #[derive(Default, Deserialize)]
@@ -299,7 +310,7 @@ struct RawInput {
     notebook_path: Text<4096>,
     subject: Text<2000>,
     description: Text<300>,
-    command: Text<300>,
+    command: Text<COMMAND_CAP>,
     pattern: Text<300>,
     query: Text<300>,
     url: Text<300>,

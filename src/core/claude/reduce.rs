@@ -214,6 +214,7 @@ impl Facts {
         match name.as_str() {
             "Write" | "Edit" | "MultiEdit" | "NotebookEdit" => {
                 if let Some(path) = input.path.as_deref() {
+                    self.work.wrote(path);
                     self.files.put(path, change(&name, result, detail));
                 }
             }

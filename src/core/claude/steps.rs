@@ -1,7 +1,7 @@
 //! The last tool calls that were answered, each with what came of it: what a new conversation reads to see where the work
 //! stopped, and not only what was said about it.
 
-use super::transcript::{RESULT_CAP, ToolResult, ToolUse};
+use super::transcript::{ToolResult, ToolUse};
 use super::work::Outcome;
 use crate::core::handoff::text::cut_words;
 
@@ -48,13 +48,13 @@ fn one_line(text: &str) -> String {
     cut_words(text.trim(), TEXT_CAP).split_whitespace().collect::<Vec<_>>().join(" ")
 }
 
-/// Of a command's output the line that says most: the last one, or the first of an output whose end was not kept.
+/// Of a command's output the line that says most: the last one, or where the rest is to be found.
 fn said<'a>(call: &ToolUse, result: &'a ToolResult) -> &'a str {
     if call.input.command.is_none() {
         return "";
     }
     let mut lines = result.text.lines().map(str::trim).filter(|line| !line.is_empty());
-    let line = if result.text.len() < RESULT_CAP { lines.next_back() } else { lines.next() };
+    let line = if result.text.starts_with("<persisted-output>") { lines.nth(1) } else { lines.next_back() };
     line.unwrap_or_default()
 }
 

@@ -13,8 +13,14 @@ use super::salvage::{STARTS, repair, salvage};
 
 /// The longest prompt or answer that is kept, in bytes.
 pub const TEXT_CAP: usize = 1 << 20;
-/// The most that is kept of a tool result, in bytes: enough for its first lines.
-pub const RESULT_CAP: usize = 4096;
+/// How much of the beginning of a tool result is kept, in bytes: enough for its first lines.
+pub const RESULT_HEAD: usize = 2048;
+/// How much of its end is kept, in bytes: there a test runner's summary stands.
+pub const RESULT_TAIL: usize = 6144;
+/// The line that stands between the two where something is left out.
+pub const GAP: &str = "[... left out here ...]";
+/// The most that is kept of a tool result, in bytes.
+pub const RESULT_CAP: usize = RESULT_HEAD + RESULT_TAIL + GAP.len() + 2;
 /// The most entries that are kept of a list of todos or tasks on one line.
 pub const TASK_CAP: usize = 2000;
 /// The types that are read.
@@ -137,7 +143,7 @@ pub struct ToolInput {
     pub todos: Option<Vec<TaskRow>>,
     /// `questions` of AskUserQuestion.
     pub questions: Vec<String>,
-    /// `command` of Bash, its beginning.
+    /// `command` of Bash, its beginning, at most 4,096 bytes.
     pub command: Option<String>,
     /// `run_in_background` of Bash and of agents.
     pub background: bool,
@@ -207,7 +213,7 @@ pub struct ToolResult {
     pub id: String,
     /// Whether it failed.
     pub is_error: bool,
-    /// The start of its text, at most [`RESULT_CAP`] bytes.
+    /// The start and the end of its text, at most [`RESULT_CAP`] bytes, with [`GAP`] between them where it is longer.
     pub text: String,
 }
 

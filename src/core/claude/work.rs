@@ -1,17 +1,24 @@
 //! What tools did in a conversation beyond writing files: what was verified, what still runs, and what was used last.
 //!
-//! A command counts as a check when its words are those of a test, a build or a linter; whether it passed is what Claude's
-//! tool said. It is evidence that a command ended so, no proof that the work is right.
+//! A command counts as a check when its words are those of a test, a build or a linter; what it came to is told by
+//! [`super::checks`]. It is evidence that a command ended so, no proof that the work is right.
 
+use super::checks::{Verdict, judge};
 use super::memory::Last;
 use super::transcript::{ResultDetail, ToolResult, ToolUse};
+use crate::core::handoff::text::cut_words;
+
+pub use super::checks::is_check;
 
 /// How many checks are kept.
 pub const CHECK_CAP: usize = 20;
 /// How many things that run are kept; the oldest is forgotten.
 pub const RUNNING_CAP: usize = 64;
 
-/// How a check ended.
+/// The most that is kept of a check's command, in bytes.
+const COMMAND_CAP: usize = 300;
+
+/// How a tool call ended.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Outcome {
     /// Without an error.
@@ -25,8 +32,20 @@ pub enum Outcome {
 pub struct Check {
     /// The command, at most 300 bytes.
     pub command: String,
-    /// How it ended.
-    pub outcome: Outcome,
+    /// What it came to.
+    pub verdict: Verdict,
+    /// How often Claude's tools wrote a file after it.
+    pub edits_after: u64,
+    /// The file that was last written after it.
+    pub last_edit: Option<String>,
+}
+
+impl Check {
+    /// Whether files were written after it, so that it says nothing of them.
+    #[must_use]
+    pub fn is_stale(&self) -> bool {
+        self.edits_after > 0
+    }
 }
 
 /// Something that goes on after its tool has answered.
@@ -49,7 +68,7 @@ pub struct Work {
 }
 
 impl Work {
-    /// The checks that ended, oldest first.
+    /// The checks that ended, each command once with its newest outcome, oldest first.
     pub fn checks(&self) -> impl DoubleEndedIterator<Item = &Check> {
         self.checks.iter()
     }
@@ -81,15 +100,26 @@ impl Work {
             return;
         }
         match (call.name.as_str(), &call.input.command) {
-            ("Bash", Some(command)) if is_check(command) => {
-                let outcome = if result.is_error { Outcome::Failed } else { Outcome::Passed };
-                self.checks.put(Check { command: command.clone(), outcome });
+            ("Bash", Some(command)) => {
+                if let Some(verdict) = judge(command, &result.text, result.is_error) {
+                    let command = cut_words(command, COMMAND_CAP).to_owned();
+                    self.checks.retain(|check| check.command != command);
+                    self.checks.put(Check { command, verdict, edits_after: 0, last_edit: None });
+                }
             }
             ("KillShell" | "KillBash" | "TaskStop", _) if !result.is_error => {
                 // The id is in the input under names that changed; the answer repeats it.
                 self.running.retain(|running| !result.text.contains(&running.id));
             }
             _ => {}
+        }
+    }
+
+    /// A tool wrote a file.
+    pub(super) fn wrote(&mut self, path: &str) {
+        for check in self.checks.iter_mut() {
+            check.edits_after += 1;
+            check.last_edit = Some(path.to_owned());
         }
     }
 
@@ -117,94 +147,66 @@ fn output_of(text: &str) -> Option<String> {
     (!path.is_empty()).then(|| path.to_owned())
 }
 
-/// Whether a command tests, builds or lints.
-#[must_use]
-pub fn is_check(command: &str) -> bool {
-    const WHOLE: [&str; 24] = [
-        "pytest",
-        "tox",
-        "nox",
-        "jest",
-        "vitest",
-        "mocha",
-        "ava",
-        "rspec",
-        "phpunit",
-        "ctest",
-        "bats",
-        "shellcheck",
-        "eslint",
-        "tsc",
-        "mypy",
-        "pyright",
-        "ruff",
-        "flake8",
-        "pylint",
-        "clippy-driver",
-        "golangci-lint",
-        "rubocop",
-        "hadolint",
-        "playwright",
-    ];
-    const PAIRS: [(&str, &[&str]); 16] = [
-        ("cargo", &["test", "nextest", "clippy", "check", "build", "t", "b", "fmt"]),
-        ("go", &["test", "vet", "build"]),
-        ("npm", &["test", "t"]),
-        ("pnpm", &["test"]),
-        ("yarn", &["test", "lint", "build"]),
-        ("bun", &["test"]),
-        ("deno", &["test", "lint", "check"]),
-        ("make", &["test", "check", "lint", "build", "all"]),
-        ("just", &["test", "check", "lint", "build"]),
-        ("mvn", &["test", "verify", "package"]),
-        ("gradle", &["test", "check", "build"]),
-        ("gradlew", &["test", "check", "build"]),
-        ("dotnet", &["test", "build"]),
-        ("swift", &["test", "build"]),
-        ("zig", &["test", "build"]),
-        ("python", &["unittest", "pytest"]),
-    ];
-    // Each part of a line of commands is looked at by its first words; what stands in quotes is no command.
-    command.split(['\n', ';', '|', '&', '(']).take(64).any(|part| {
-        let mut words = part.split_whitespace().skip_while(|word| {
-            matches!(*word, "sudo" | "time" | "npx" | "env" | "timeout" | "nice" | "exec" | "poetry" | "uv" | "bundle")
-                || word.contains('=')
-                || word.starts_with(|c: char| c.is_ascii_digit())
-        });
-        let Some(first) = words.next() else { return false };
-        let name = first.rsplit('/').next().unwrap_or(first);
-        let mut rest = words.filter(|word| !word.starts_with(['-', '+']) && *word != "run").take(2);
-        let name = name.strip_suffix('3').unwrap_or(name);
-        if WHOLE.contains(&name) {
-            return true;
-        }
-        let Some((_, subs)) = PAIRS.iter().find(|(known, _)| *known == name) else { return false };
-        rest.any(|word| {
-            subs.contains(&word) || ["test", "lint", "build", "check", "typecheck"].iter().any(|kind| word.starts_with(kind))
-        })
-    })
-}
-
 #[cfg(test)]
 mod tests {
+    use super::super::checks::CheckOutcome::{Failed, Passed, Unknown};
+    use super::super::transcript::ToolInput;
     use super::*;
 
+    fn bash(work: &mut Work, command: &str, text: &str, is_error: bool) {
+        let input = ToolInput { command: Some(command.to_owned()), ..ToolInput::default() };
+        let call = ToolUse { id: "t".into(), name: "Bash".into(), input };
+        work.answered(&call, &ToolResult { id: "t".into(), is_error, text: text.to_owned() }, None);
+    }
+
     #[test]
-    fn checks_are_told_from_other_commands() {
-        for command in [
-            "cargo test --lib foo",
-            "cd x && cargo +nightly nextest run",
-            "npm run test:unit",
-            "npx tsc --noEmit",
-            "RUST_LOG=debug timeout 60 cargo clippy -- -D warnings",
-            "python3 -m pytest -q",
-            "./gradlew check",
-            "make -j4 test",
-        ] {
-            assert!(is_check(command), "{command}");
+    fn each_command_is_kept_once_with_its_newest_outcome() {
+        let mut work = Work::default();
+        bash(&mut work, "pytest | tail -1", "1 failed in 0.1s", false);
+        bash(&mut work, "cargo test", "Exit code 101\nerror: x", true);
+        bash(&mut work, "ls", "", false);
+        bash(&mut work, "pytest | tail -1", "3 passed in 0.1s", false);
+        let seen: Vec<_> = work.checks().map(|check| (check.command.as_str(), check.verdict.outcome)).collect();
+        assert_eq!(seen, [("cargo test", Failed), ("pytest | tail -1", Passed)]);
+        bash(&mut work, "pytest | tail -1", "", false);
+        assert_eq!(work.checks().next_back().unwrap().verdict.outcome, Unknown);
+    }
+
+    #[test]
+    fn the_summary_at_the_end_of_a_long_answer_is_read() {
+        let command = format!("{} && pytest 2>&1 | tail -400", "cd /a/long/way".repeat(40));
+        let call = serde_json::json!({"type": "tool_use", "id": "t", "name": "Bash", "input": {"command": command}});
+        for parts in [1, 3] {
+            let output = format!("{}1 failed, 7 passed in 0.3s\n", "a line of a test that prints a lot\n".repeat(2000));
+            let mut text = vec![serde_json::json!({"type": "text", "text": "x"}); parts];
+            text[parts - 1] = serde_json::json!({"type": "text", "text": output});
+            let content = if parts == 1 { serde_json::json!(output) } else { serde_json::json!(text) };
+            let answer = serde_json::json!({"type": "tool_result", "tool_use_id": "t", "content": content, "is_error": false});
+            let mut facts = super::super::facts::Facts::new();
+            for line in [
+                serde_json::json!({"type": "assistant", "message": {"id": "m", "content": [call]}}),
+                serde_json::json!({"type": "user", "message": {"content": [answer]}}),
+            ] {
+                facts.feed(line.to_string().as_bytes());
+            }
+            let check = facts.work().checks().next().unwrap();
+            assert_eq!((check.verdict.outcome, check.verdict.summary.as_str()), (Failed, "1 failed, 7 passed"));
+            assert!(check.command.len() <= COMMAND_CAP);
         }
-        for command in ["ls tests", "cat test.rs", "git commit -m 'cargo test'", "npm install", "make install", "echo test", ""] {
-            assert!(!is_check(command), "{command}");
-        }
+    }
+
+    #[test]
+    fn a_check_knows_what_was_written_after_it() {
+        let mut work = Work::default();
+        work.wrote("/p/a.rs");
+        bash(&mut work, "cargo check", "", false);
+        assert!(!work.checks().next().unwrap().is_stale());
+        work.wrote("/p/b.rs");
+        work.wrote("/p/c.rs");
+        bash(&mut work, "cargo fmt --check", "", false);
+        let stale: Vec<_> = work.checks().map(|check| (check.edits_after, check.last_edit.as_deref())).collect();
+        assert_eq!(stale, [(2, Some("/p/c.rs")), (0, None)]);
+        bash(&mut work, "cargo check", "", false);
+        assert!(work.checks().all(|check| !check.is_stale()));
     }
 }

@@ -7,7 +7,6 @@ use super::sections::next_steps;
 use super::state::DecisionRow;
 use super::text::{cut_bytes, cut_chars, cut_words, safe, safe_line};
 use crate::core::claude::tasks::TaskStatus;
-use crate::core::claude::work::Outcome;
 
 /// The longest patch in it, in bytes; the whole one is `changes.patch`.
 const DIFF_CAP: usize = 32 << 10;
@@ -105,9 +104,7 @@ impl Checkpoint {
                 .unwrap_or_default(),
             tokens_used: situation.tokens.unwrap_or(0),
             evidence: (capture.checks.iter().rev())
-                .map(|check| {
-                    format!("{}: {}", if check.outcome == Outcome::Passed { "passed" } else { "failed" }, line(&check.command))
-                })
+                .map(|check| format!("{}: {}", check.verdict.outcome.word(), line(&check.command)))
                 .collect(),
             gotchas: capture.gotchas().iter().map(|gotcha| line(gotcha)).collect(),
             status: situation.operation.readiness().word().to_owned(),

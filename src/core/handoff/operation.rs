@@ -6,7 +6,7 @@
 
 use serde::{Deserialize, Serialize};
 
-use super::text::safe_line;
+use super::text::{cut_words, safe_line};
 use crate::core::claude::facts::Facts;
 use crate::core::claude::tasks::TaskStatus;
 use crate::core::claude::transcript::ToolUse;
@@ -126,7 +126,7 @@ pub fn operation(facts: &Facts) -> Operation {
     let open = facts.open_tools();
     let running = |tool: &&ToolUse| tool.input.command.as_deref().is_some_and(is_check);
     if let Some(tool) = open.iter().find(running) {
-        return Operation::Verifying(tool.input.command.clone().unwrap_or_default());
+        return Operation::Verifying(cut_words(tool.input.command.as_deref().unwrap_or_default(), 300).to_owned());
     }
     if let Some(one) = check_behind(facts) {
         return Operation::Verifying(one.what.clone());

@@ -9,7 +9,6 @@ use super::operation::Readiness;
 use super::text::{cut_bytes, cut_chars, cut_words, fenced, safe, safe_line};
 use crate::core::claude::facts::ToolError;
 use crate::core::claude::tasks::TaskStatus;
-use crate::core::claude::work::Outcome;
 
 /// The longest goal in the document, in bytes after it was made safe.
 const GOAL_CAP: usize = 256 << 10;
@@ -177,8 +176,10 @@ fn state(of: &Capture) -> String {
     say("Unfinished tool calls", (!situation.open_tools.is_empty()).then(|| situation.open_tools.join("; ")));
     say("Still running then", (!situation.background.is_empty()).then(|| situation.background.join("; ")));
     lines.extend(of.checks.iter().rev().take(CHECKS).map(|check| {
-        let outcome = if check.outcome == Outcome::Passed { "passed" } else { "failed" };
-        format!("Verified: {outcome}: {}", cut_line(&check.command))
+        let verdict = &check.verdict;
+        let summary = if verdict.summary.is_empty() { String::new() } else { format!(" ({})", cut_line(&verdict.summary)) };
+        let stale = if check.is_stale() { " before the last edits" } else { "" };
+        format!("Verified: {}: {}{summary}{stale}", verdict.outcome.word(), cut_line(&check.command))
     }));
     let mut text = list(&lines);
     if let Some(summary) =

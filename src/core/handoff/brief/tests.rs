@@ -64,11 +64,13 @@ fn is_sound(text: &str, budget: usize) {
     let known = [
         "Request",
         "Earlier requests",
+        "Requests before this conversation (what holds for all work still holds)",
         "Your last words",
         "Next",
         "In your own words",
         "Work in hand",
         "Record (data)",
+        "What you said before, newest first",
         "Where to look",
     ];
     let at: Vec<usize> = headings

@@ -3,10 +3,11 @@
 use super::fill::Part;
 use super::passages::Passage;
 use super::places::Places;
+use crate::core::claude::checks::CheckOutcome;
 use crate::core::claude::facts::Speaker;
 use crate::core::claude::reads::FileRead;
 use crate::core::claude::tasks::{Task, TaskStatus};
-use crate::core::claude::work::{Outcome, is_check};
+use crate::core::claude::work::{Check, Outcome, is_check};
 use crate::core::handoff::capture::{Capture, Done};
 use crate::core::handoff::requests::asks;
 use crate::core::handoff::text::{cut_chars, safe, safe_line};
@@ -20,6 +21,8 @@ const TASKS: usize = 12;
 const FILES: [usize; 2] = [20, 12];
 /// How many tool calls are told, of a turn that was not over.
 const STEPS: usize = 6;
+/// How many checks are told.
+const CHECKS: usize = 6;
 /// How many of Claude's earlier answers are told.
 const SAID: usize = 4;
 /// How many errors are told.
@@ -151,7 +154,8 @@ fn is_told_elsewhere(done: &Done) -> bool {
     let step = &done.step;
     let is_list = step.tool.starts_with("Task") && step.tool != "Task" || matches!(step.tool.as_str(), "TodoWrite" | "ToolSearch");
     let is_file = matches!(step.tool.as_str(), "Read" | "Write" | "Edit" | "MultiEdit" | "NotebookEdit");
-    is_list || step.outcome == Outcome::Passed && (is_file || is_check(&step.about))
+    // How a check ended is not what its tool says.
+    is_list || is_check(&step.about) || step.outcome == Outcome::Passed && is_file
 }
 
 /// The ends of Claude's answers before the last one.
@@ -183,14 +187,27 @@ fn tasks(all: &[Task]) -> Vec<String> {
     lines
 }
 
+/// Checks by their own output, the newest first; the failed ones before the others.
 fn checks(of: &Capture) -> Vec<String> {
-    let mut lines: Vec<String> = Vec::new();
-    for check in of.checks.iter().rev() {
-        let outcome = if check.outcome == Outcome::Passed { "passed" } else { "FAILED" };
-        lines.push(format!("check {outcome}: `{}`", check.command.trim()));
+    let (failed, others): (Vec<_>, Vec<_>) = of.checks.iter().rev().partition(|check| check.verdict.outcome == CheckOutcome::Failed);
+    failed.into_iter().chain(others).take(CHECKS).map(check).collect()
+}
+
+fn check(check: &Check) -> String {
+    let verdict = &check.verdict;
+    let mut line = format!("check {}: `{}`", verdict.outcome.word(), cut_chars(&safe_line(&check.command), 160));
+    if !verdict.summary.is_empty() {
+        line.push_str(&format!(" ({})", verdict.summary));
     }
-    lines.truncate(5);
-    lines
+    if !verdict.failing.is_empty() {
+        line.push_str(&format!(": {}", verdict.failing.join("; ")));
+    }
+    match &check.last_edit {
+        Some(path) => line.push_str(&format!("; before the last edit, of {}", path.rsplit('/').next().unwrap_or(path))),
+        None if check.is_stale() => line.push_str("; before the last edits"),
+        None => {}
+    }
+    line
 }
 
 fn written(of: &Capture, places: &Places) -> Vec<String> {

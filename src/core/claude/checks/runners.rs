@@ -1,0 +1,343 @@
+//! The runners of tests, builds and linters, one row each, and the lines by which their output tells how they ended. Data,
+//! no mechanism. The forms were read off real output (`fixtures/checks`) but for those marked as documented.
+
+/// What a line of output says.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Says {
+    /// How many tests ended how; each number stands before its word (`1 failed, 12 passed`).
+    Counts,
+    /// The same with each number behind its word (`Failures: 1`, `# pass 3`).
+    Keyed,
+    /// How many tests ran, and not how they ended: the first number.
+    Total,
+    /// How many test files failed; one that could not be read holds no test.
+    Files,
+    /// How many problems were found; none is a pass.
+    Problems,
+    /// It ended well, unless other lines know of a failure or of no test.
+    Done,
+    /// It failed.
+    Failed,
+    /// It failed, with numbers behind their words (`failures=1`).
+    FailedCounts,
+    /// There was nothing to run.
+    Nothing,
+    /// One unit (a package, a task) passed.
+    Unit,
+    /// One unit failed.
+    UnitFailed,
+    /// Nothing, though it looks as if it did.
+    Noise,
+    /// The name of a test that failed; a failure where no summary says otherwise.
+    Name,
+    /// What went wrong, in words; the same.
+    Error,
+}
+
+/// A line that is known by how it begins and what it contains.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Form {
+    /// How it begins, spaces and `=` before it left out: `{n}` stands for a number, `$` for the end of the line.
+    pub(super) begins: &'static str,
+    /// What else is in it; with `$`, how it ends.
+    pub(super) has: &'static str,
+    pub(super) says: Says,
+    /// Whether a summary begins with it: of a runner that writes one summary, what stands above is output of what it ran.
+    pub(super) opens: bool,
+}
+
+/// Which of a program's commands are meant.
+#[derive(Clone, Copy, Debug)]
+pub(super) enum Subs {
+    /// All.
+    Any,
+    /// The first word that is no option is one of these.
+    First(&'static [&'static str]),
+    /// One of the words is one of these or begins with it (`test:unit`, `:app:testDebug`).
+    Among(&'static [&'static str]),
+    /// No word that is no option.
+    Bare,
+}
+
+/// One runner.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Runner {
+    /// Names of the program.
+    pub(super) programs: &'static [&'static str],
+    pub(super) subs: Subs,
+    /// An option without which it is no check.
+    pub(super) needs: &'static str,
+    /// Whether one summary line speaks for everything that it ran; otherwise a part of the output proves no pass.
+    pub(super) whole: bool,
+    /// What is counted, where it is not tests.
+    pub(super) unit: &'static str,
+    /// Its lines; the first that fits counts.
+    pub(super) forms: &'static [Form],
+    /// Whether it builds first of all: that there are no tests, or nothing to do, is no fault of it.
+    pub(super) builds: bool,
+    /// Whether it runs other runners, whose lines count too.
+    pub(super) runs_others: bool,
+}
+
+const fn form(begins: &'static str, has: &'static str, says: Says) -> Form {
+    Form { begins, has, says, opens: false }
+}
+
+const fn opening(begins: &'static str, has: &'static str, says: Says) -> Form {
+    Form { begins, has, says, opens: true }
+}
+
+/// A row: a runner whose one summary speaks for all.
+const fn row(programs: &'static [&'static str], subs: Subs, forms: &'static [Form]) -> Runner {
+    Runner { programs, subs, needs: "", whole: true, unit: "", forms, builds: false, runs_others: false }
+}
+
+/// A row of a runner that builds.
+const fn builds(programs: &'static [&'static str], subs: Subs, forms: &'static [Form]) -> Runner {
+    Runner { builds: true, ..row(programs, subs, forms) }
+}
+
+/// A row of a runner that is judged by its exit status.
+const fn plain(programs: &'static [&'static str], subs: Subs) -> Runner {
+    row(programs, subs, &[])
+}
+
+/// A row of a runner that runs others.
+const fn script(programs: &'static [&'static str], subs: Subs, forms: &'static [Form]) -> Runner {
+    Runner { runs_others: true, whole: false, ..row(programs, subs, forms) }
+}
+
+use Says::{Counts, Done, Error, Failed, FailedCounts, Files, Keyed, Name, Noise, Nothing, Problems, Total, Unit, UnitFailed};
+use Subs::{Among, Any, Bare, First};
+
+/// Scripts of projects go by these names.
+const KINDS: &[&str] = &["test", "tests", "check", "lint", "build", "typecheck", "verify"];
+
+const CARGO_TEST: &[Form] = &[
+    form("test result: ", "", Counts),
+    form("test ", " ... FAILED", Name),
+    form("error: test failed", "", Failed),
+    form("error: could not compile", "", Failed),
+    form("error: {n} target", " failed", Failed),
+    form("error[", "", Error),
+    form("error: ", "", Error),
+];
+const NEXTEST: &[Form] = &[
+    opening("Summary [", " run: ", Counts),
+    form("FAIL [", "] ", Name),
+    form("error: could not compile", "", Failed),
+    form("error: test run failed", "", Failed),
+    form("error: no tests to run", "", Nothing),
+    form("error[", "", Error),
+    form("error: ", "", Error),
+];
+const CARGO: &[Form] = &[
+    form("Finished `", "", Done),
+    form("error: could not compile", "", Failed),
+    form("error[", "", Error),
+    form("error: ", "", Error),
+];
+const CARGO_FMT: &[Form] = &[form("Diff in", "", Name)];
+const PYTEST: &[Form] = &[
+    opening("no tests ran", "", Nothing),
+    opening("{n} ", " in ", Counts),
+    form("FAILED ", "::", Name),
+    form("ERROR ", ".py", Name),
+    form("ERROR: ", "", Error),
+];
+const UNITTEST: &[Form] = &[
+    opening("Ran {n} test", " in ", Total),
+    form("OK$", "", Done),
+    form("OK (", "", Done),
+    form("NO TESTS RAN", "", Nothing),
+    form("FAILED (", "", FailedCounts),
+    form("FAIL: ", "", Name),
+    form("ERROR: ", "", Name),
+];
+const JEST: &[Form] = &[
+    opening("Test Suites:", "", Files),
+    form("Tests:", "", Counts),
+    form("No tests found", "", Nothing),
+    form("● Console", "", Noise),
+    form("● ", "", Name),
+    form("FAIL ", "", Error),
+];
+const VITEST: &[Form] = &[
+    opening("Test Files ", "", Files),
+    form("Tests ", "no tests", Nothing),
+    form("Tests ", "", Counts),
+    form("Errors ", " error", Counts),
+    form("No test files found", "", Nothing),
+    form("FAIL ", " > ", Name),
+    form("FAIL ", "", Error),
+];
+const MOCHA: &[Form] = &[
+    opening("{n} passing", "", Counts),
+    form("{n} failing", "", Counts),
+    form("{n} pending", "", Counts),
+    form("Error: No test files found", "", Nothing),
+    form("{n}) ", "", Name),
+    form("SyntaxError: ", "", Error),
+    form("Error: ", "", Error),
+];
+const NODE: &[Form] = &[
+    opening("# tests ", "", Total),
+    opening("ℹ tests ", "", Total),
+    form("# pass ", "", Keyed),
+    form("# fail ", "", Keyed),
+    form("# skipped ", "", Keyed),
+    form("# cancelled ", "", Keyed),
+    form("ℹ pass ", "", Keyed),
+    form("ℹ fail ", "", Keyed),
+    form("ℹ skipped ", "", Keyed),
+    form("ℹ cancelled ", "", Keyed),
+    form("not ok {n} - ", "", Name),
+    form("✖ ", "ms)", Name),
+];
+const GO_TEST: &[Form] = &[
+    form("ok\t", "[no tests to run]", Nothing),
+    form("ok\t", "", Unit),
+    form("?\t", "[no test files]", Nothing),
+    form("--- FAIL: ", "", Name),
+    form("FAIL\t", "", UnitFailed),
+    form("FAIL$", "", Failed),
+    form("panic: ", "", Error),
+    form("./", ".go:", Error),
+    form("# ", "", Noise),
+];
+const GO: &[Form] = &[form("# ", "", Noise), form("", ".go:", Failed), form("go: ", "", Error), form("vet: ", "", Failed)];
+const GRADLE: &[Form] = &[
+    form("{n} tests completed, ", "", Counts),
+    form("{n} test completed, ", "", Counts),
+    form("BUILD FAILED", "", Failed),
+    form("BUILD SUCCESSFUL", "", Done),
+    form("FAILURE: Build failed", "", Failed),
+    form("> Task :", "est NO-SOURCE", Nothing),
+    form(":", "est NO-SOURCE", Nothing),
+    form("> Task :", "est$", Unit),
+    form(":", "est$", Unit),
+    form("No tests found for given includes", "", Nothing),
+    form("> No tests found for given includes", "", Nothing),
+    form("> Task :", " FAILED$", Error),
+    form(":", " FAILED$", Error),
+    form("", " FAILED$", Name),
+    form("", ".java:", Error),
+];
+const MAVEN: &[Form] = &[
+    form("[INFO] BUILD SUCCESS", "", Done),
+    form("[INFO] BUILD FAILURE", "", Failed),
+    form("[ERROR] BUILD FAILURE", "", Failed),
+    form("[INFO] No tests to run", "", Nothing),
+    form("[ERROR] Tests run: ", "Time elapsed: ", Noise),
+    form("[ERROR] ", "<<< ", Name),
+    form("[ERROR] ", ".java:[", Error),
+    form("", "Time elapsed: ", Noise),
+    form("Tests run: ", "", Keyed),
+    form("[INFO] Tests run: ", "", Keyed),
+    form("[WARNING] Tests run: ", "", Keyed),
+    form("[ERROR] Tests run: ", "", Keyed),
+    form("[ERROR] No tests were executed", "", Nothing),
+];
+const MAKE: &[Form] = &[
+    form("make: *** ", "", Failed),
+    form("make[", "]: *** ", Failed),
+    form("gmake: *** ", "", Failed),
+    form("make: ", "is up to date.", Nothing),
+    form("make: Nothing to be done for ", "", Nothing),
+    form("", ": error: ", Error),
+];
+const NPM: &[Form] = &[
+    form("npm error Missing script", "", Nothing),
+    form("npm ERR! Missing script", "", Nothing),
+    form("Error: no test specified", "", Nothing),
+    form("npm ERR! Test failed", "", Failed),
+    form("npm error Lifecycle script `", "failed", Failed),
+    form("ELIFECYCLE", "failed", Failed),
+    form("error Command failed", "", Failed),
+];
+const TSC: &[Form] =
+    &[form("Found {n} error", "", Failed), form("", ": error TS", Name), form("", " - error TS", Name), form("error TS", "", Name)];
+const ESLINT: &[Form] = &[
+    form("✖ {n} problem", "", Problems),
+    form("No files matching", "", Nothing),
+    form("all of the files matching", "", Nothing),
+    form("Oops! Something went wrong", "", Error),
+    form("", " error ", Name),
+];
+const RUFF: &[Form] = &[
+    form("warning: No Python files found", "", Nothing),
+    form("All checks passed!", "", Done),
+    form("Found {n} error", ", 0 remaining)", Done),
+    form("Found {n} error", "", Failed),
+    form("-->", "", Name),
+    form("", "No such file or directory", Error),
+];
+const RUFF_FORMAT: &[Form] = &[
+    form("warning: No Python files found", "", Nothing),
+    form("Would reformat: ", "", Name),
+    form("-->", "", Name),
+    form("{n} file would be reformatted", "", Failed),
+    form("{n} files would be reformatted", "", Failed),
+    form("{n} file", " would be reformatted", Failed),
+    form("{n} file already formatted", "", Done),
+    form("{n} files already formatted", "", Done),
+];
+const MYPY: &[Form] = &[form("Success: no issues found", "", Done), form("Found {n} error", "", Failed), form("", ": error: ", Name)];
+
+/// All runners; the first row that fits a command is its own.
+pub(super) const RUNNERS: &[Runner] = &[
+    Runner { whole: false, ..row(&["cargo"], First(&["test", "t"]), CARGO_TEST) },
+    row(&["cargo", "cargo-nextest"], First(&["nextest"]), NEXTEST),
+    row(&["cargo", "cargo-clippy"], First(&["clippy", "check", "c", "build", "b"]), CARGO),
+    plain(&["cargo"], First(&["deny", "audit", "doc", "miri"])),
+    Runner { needs: "--check", ..row(&["cargo", "rustfmt"], First(&["fmt"]), CARGO_FMT) },
+    Runner { needs: "--check", ..row(&["rustfmt"], Any, CARGO_FMT) },
+    row(&["pytest", "py.test"], Any, PYTEST),
+    row(&["unittest"], Any, UNITTEST),
+    row(&["jest"], Any, JEST),
+    row(&["vitest"], Any, VITEST),
+    Runner { whole: false, ..row(&["mocha"], Any, MOCHA) },
+    Runner { needs: "--test", whole: false, ..row(&["node"], Any, NODE) },
+    Runner { whole: false, unit: "package", ..row(&["go"], First(&["test"]), GO_TEST) },
+    row(&["go"], First(&["vet", "build"]), GO),
+    row(&["gradle", "gradlew"], Among(&["test"]), GRADLE),
+    builds(&["gradle", "gradlew"], Among(&["check", "build", "assemble", "compile"]), GRADLE),
+    row(&["mvn", "mvnw"], Among(&["test", "verify"]), MAVEN),
+    builds(&["mvn", "mvnw"], Among(&["package", "install", "compile"]), MAVEN),
+    script(&["make", "gmake"], Among(&["test", "tests", "check", "lint"]), MAKE),
+    builds(&["make", "gmake"], Among(&["build", "all"]), MAKE),
+    builds(&["make", "gmake"], Bare, MAKE),
+    script(&["npm"], Among(&["test", "t", "tst", "tests", "check", "lint", "build", "typecheck", "verify"]), NPM),
+    script(&["pnpm", "yarn", "just", "task"], Among(KINDS), NPM),
+    script(&["tox", "nox"], Any, &[]),
+    row(&["tsc", "vue-tsc"], Any, TSC),
+    row(&["eslint"], Any, ESLINT),
+    row(&["ruff"], First(&["check"]), RUFF),
+    Runner { needs: "--check", ..row(&["ruff"], First(&["format"]), RUFF_FORMAT) },
+    row(&["mypy"], Any, MYPY),
+    plain(&["bun"], Among(KINDS)),
+    plain(&["deno"], First(&["test", "lint", "check"])),
+    plain(&["dotnet", "swift", "zig"], First(&["test", "build"])),
+    plain(
+        &[
+            "ava",
+            "rspec",
+            "phpunit",
+            "ctest",
+            "bats",
+            "shellcheck",
+            "pyright",
+            "flake8",
+            "pylint",
+            "clippy-driver",
+            "golangci-lint",
+            "rubocop",
+            "hadolint",
+            "playwright",
+        ],
+        Any,
+    ),
+];
+
+/// The runners of tests whose lines count in the output of a script.
+pub(super) const OTHERS: &[&[Form]] = &[CARGO_TEST, NEXTEST, PYTEST, UNITTEST, JEST, VITEST, MOCHA, NODE, GO_TEST];

@@ -1,0 +1,313 @@
+//! A command line of a shell, read as far as it matters here: which programs run, what reads their output, and whose exit
+//! status is the whole line's. It is no shell: nothing is expanded, and what it does not know it takes for words.
+
+/// How deep groups and `bash -c` may stand in each other; what is deeper is not read.
+const DEPTH: usize = 6;
+/// How many words and operators are read of one line.
+const TOKENS: usize = 2000;
+
+/// How a pipeline is joined to the one before it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Join {
+    /// It is the first, or stands behind `;`, `&` or a new line.
+    Then,
+    /// Behind `&&`.
+    And,
+    /// Behind `||`.
+    Or,
+}
+
+/// Stages with pipes between them.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(super) struct Pipeline {
+    pub(super) join: Join,
+    /// Whether the shell does not wait for it (`&`).
+    pub(super) background: bool,
+    pub(super) stages: Vec<Stage>,
+}
+
+/// One program, or a group in parentheses or braces.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(super) enum Stage {
+    /// A program with its arguments, and the files that its output goes to.
+    Program { words: Vec<String>, files: Vec<String> },
+    /// A group of pipelines.
+    Group(Vec<Pipeline>),
+}
+
+#[derive(Clone, Debug, PartialEq, Eq)]
+enum Token {
+    Word(String),
+    File(String),
+    Op(&'static str),
+}
+
+/// The pipelines of a command line.
+pub(super) fn parse(command: &str) -> Vec<Pipeline> {
+    nested(command, 0)
+}
+
+fn nested(command: &str, depth: usize) -> Vec<Pipeline> {
+    let tokens = tokens(command);
+    list(&mut tokens.into_iter().peekable(), depth)
+}
+
+type Tokens = std::iter::Peekable<std::vec::IntoIter<Token>>;
+
+/// Reads pipelines up to the end of the group; its closing sign is taken.
+fn list(tokens: &mut Tokens, depth: usize) -> Vec<Pipeline> {
+    let mut all: Vec<Pipeline> = Vec::new();
+    let mut join = Join::Then;
+    let mut stages: Vec<Stage> = Vec::new();
+    let (mut words, mut files) = (Vec::new(), Vec::new());
+    loop {
+        let token = tokens.next();
+        match token {
+            Some(Token::Word(word)) if words.is_empty() && is_keyword(&word) => {
+                let stages = vec![Stage::Program { words: vec![word], files: Vec::new() }];
+                all.push(Pipeline { join: std::mem::replace(&mut join, Join::Then), background: false, stages });
+                continue;
+            }
+            Some(Token::Word(word)) if word == "{" && words.is_empty() && depth < DEPTH => {
+                stages.push(Stage::Group(list(tokens, depth + 1)));
+                continue;
+            }
+            Some(Token::Word(word)) if !(word == "}" && words.is_empty()) => {
+                words.push(word);
+                continue;
+            }
+            Some(Token::File(file)) => {
+                files.push(file);
+                continue;
+            }
+            Some(Token::Op("(")) if depth < DEPTH => {
+                stages.push(Stage::Group(list(tokens, depth + 1)));
+                continue;
+            }
+            Some(Token::Op("(")) => continue,
+            _ => {}
+        }
+        if !words.is_empty() {
+            let (words, files) = (std::mem::take(&mut words), std::mem::take(&mut files));
+            stages.push(match script(&words) {
+                Some(text) if depth < DEPTH => Stage::Group(nested(text, depth + 1)),
+                _ => Stage::Program { words, files },
+            });
+        }
+        if matches!(token, Some(Token::Op("|"))) {
+            continue;
+        }
+        if !stages.is_empty() {
+            let background = matches!(token, Some(Token::Op("&")));
+            all.push(Pipeline { join, background, stages: std::mem::take(&mut stages) });
+        }
+        files.clear();
+        join = match token {
+            Some(Token::Op("&&")) => Join::And,
+            Some(Token::Op("||")) => Join::Or,
+            Some(Token::Op(";")) if all.is_empty() => join,
+            Some(Token::Op("&" | ";")) => Join::Then,
+            _ => return all,
+        };
+    }
+}
+
+/// Words that begin or divide a compound command. Each is a pipeline of its own: what stands behind it is a command again.
+fn is_keyword(word: &str) -> bool {
+    matches!(word, "if" | "then" | "elif" | "else" | "fi" | "while" | "until" | "do" | "done" | "!")
+}
+
+/// The text of `bash -c TEXT`.
+fn script(words: &[String]) -> Option<&str> {
+    let shell = words.first()?.rsplit('/').next()?;
+    let at = words.iter().take(4).position(|word| word.starts_with('-') && !word.starts_with("--") && word.ends_with('c'))?;
+    matches!(shell, "bash" | "sh" | "zsh" | "dash").then(|| words.get(at + 1).map(String::as_str))?
+}
+
+fn tokens(command: &str) -> Vec<Token> {
+    let mut all = Vec::new();
+    let mut chars = command.chars().peekable();
+    let mut word: Option<String> = None;
+    // What the next word is: where output goes, or a sign that ends a text.
+    let mut target: Option<Target> = None;
+    let mut ends: Vec<String> = Vec::new();
+    let close = |word: &mut Option<String>, target: &mut Option<Target>, ends: &mut Vec<String>, all: &mut Vec<Token>| {
+        let Some(word) = word.take() else { return };
+        match target.take() {
+            Some(Target::Output) => all.push(Token::File(word)),
+            Some(Target::End) => ends.push(word),
+            Some(Target::Input) => {}
+            None => all.push(Token::Word(word)),
+        }
+    };
+    while let Some(c) = chars.next() {
+        if all.len() >= TOKENS {
+            break;
+        }
+        match c {
+            '\\' => match chars.next() {
+                Some('\n') | None => {}
+                Some(next) => word.get_or_insert_default().push(next),
+            },
+            '\'' => {
+                let word = word.get_or_insert_default();
+                word.extend(chars.by_ref().take_while(|c| *c != '\''));
+            }
+            '"' => {
+                let word = word.get_or_insert_default();
+                while let Some(c) = chars.next() {
+                    match c {
+                        '"' => break,
+                        '\\' => word.extend(chars.next()),
+                        c => word.push(c),
+                    }
+                }
+            }
+            '$' if chars.peek() == Some(&'(') => {
+                // What is put in here may run anything; it is not looked at, and kept whole.
+                let word = word.get_or_insert_default();
+                word.push('$');
+                let mut depth = 0u32;
+                for c in chars.by_ref() {
+                    word.push(c);
+                    match c {
+                        '(' => depth += 1,
+                        ')' => depth -= 1,
+                        _ => {}
+                    }
+                    if depth == 0 {
+                        break;
+                    }
+                }
+            }
+            '#' if word.is_none() => while chars.next_if(|c| *c != '\n').is_some() {},
+            '>' | '<' => {
+                let of_fd = word.as_ref().is_some_and(|word| word.bytes().all(|b| b.is_ascii_digit()));
+                if of_fd {
+                    word = None;
+                }
+                close(&mut word, &mut target, &mut ends, &mut all);
+                if c == '<' && chars.next_if_eq(&'<').is_some() {
+                    let here = chars.next_if_eq(&'<').is_none();
+                    chars.next_if_eq(&'-');
+                    target = Some(if here { Target::End } else { Target::Input });
+                } else if c == '<' {
+                    target = Some(Target::Input);
+                } else {
+                    chars.next_if(|c| matches!(c, '>' | '|'));
+                    // `>&1` and `>&-` name no file.
+                    if chars.next_if_eq(&'&').is_some() && chars.peek().is_some_and(|c| c.is_ascii_digit() || *c == '-') {
+                        while chars.next_if(|c| c.is_ascii_digit() || *c == '-').is_some() {}
+                    } else {
+                        target = Some(Target::Output);
+                    }
+                }
+            }
+            '&' if chars.peek() == Some(&'>') => {
+                close(&mut word, &mut target, &mut ends, &mut all);
+            }
+            ';' | '&' | '|' | '(' | ')' | '\n' => {
+                close(&mut word, &mut target, &mut ends, &mut all);
+                target = None;
+                let twice = chars.next_if_eq(&c).is_some();
+                all.push(Token::Op(match (c, twice) {
+                    ('&', true) => "&&",
+                    ('&', false) => "&",
+                    ('|', true) => "||",
+                    ('|', false) => {
+                        chars.next_if_eq(&'&');
+                        "|"
+                    }
+                    ('(', _) => "(",
+                    (')', _) => ")",
+                    _ => ";",
+                }));
+                if c == '\n' {
+                    skip_texts(&mut chars, &mut ends);
+                }
+            }
+            c if c.is_whitespace() => close(&mut word, &mut target, &mut ends, &mut all),
+            c => word.get_or_insert_default().push(c),
+        }
+    }
+    close(&mut word, &mut target, &mut ends, &mut all);
+    all
+}
+
+#[derive(Clone, Copy)]
+enum Target {
+    Output,
+    Input,
+    End,
+}
+
+/// Reads over the texts that `<<END` announced, each up to the line that ends it.
+fn skip_texts(chars: &mut std::iter::Peekable<std::str::Chars<'_>>, ends: &mut Vec<String>) {
+    for end in ends.drain(..) {
+        while chars.peek().is_some() {
+            let line: String = chars.by_ref().take_while(|c| *c != '\n').collect();
+            if line.trim() == end {
+                break;
+            }
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// The line in one string: stages, joins and files.
+    fn shape(command: &str) -> String {
+        fn pipelines(list: &[Pipeline]) -> String {
+            let one = |pipeline: &Pipeline| {
+                let stage = |stage: &Stage| match stage {
+                    Stage::Group(list) => format!("({})", pipelines(list)),
+                    Stage::Program { words, files } => files.iter().fold(words.join(" "), |text, file| format!("{text} >{file}")),
+                };
+                let join = match pipeline.join {
+                    Join::Then => "",
+                    Join::And => "&& ",
+                    Join::Or => "|| ",
+                };
+                let stages: Vec<_> = pipeline.stages.iter().map(stage).collect();
+                format!("{join}{}{}", stages.join(" | "), if pipeline.background { " &" } else { "" })
+            };
+            list.iter().map(one).collect::<Vec<_>>().join("; ")
+        }
+        pipelines(&parse(command))
+    }
+
+    #[test]
+    fn a_line_is_read_as_the_shell_would() {
+        for (command, wanted) in [
+            ("a b", "a b"),
+            ("a 2>&1 | tail -5", "a | tail -5"),
+            ("a |& tee x", "a | tee x"),
+            ("cd x && a || true; echo done", "cd x; && a; || true; echo done"),
+            ("a > out.txt 2>&1 & b", "a >out.txt &; b"),
+            ("a &> 'my log'\nb", "a >my log; b"),
+            ("(cd x && a) | tail", "(cd x; && a) | tail"),
+            ("a && { b; c; } || d", "a; && (b; c); || d"),
+            ("a 'x | y; z' \"p && \\\"q\\\"\"", "a x | y; z p && \"q\""),
+            ("bash -lc 'a | b'", "(a | b)"),
+            ("a \\\n  --b # c | d\n# e\nf", "a --b; f"),
+            ("cat <<'EOF' | a\ncargo test\nEOF\nb", "cat | a; b"),
+            ("if a; then b; else c; fi", "if; a; then; b; else; c; fi"),
+            ("! a", "!; a"),
+            ("echo $(a | b) c", "echo $(a | b) c"),
+            ("", ""),
+            ("'", ""),
+            (")(", ""),
+        ] {
+            assert_eq!(shape(command), wanted, "{command}");
+        }
+    }
+
+    proptest::proptest! {
+        #[test]
+        fn no_line_panics(text in "[a-z'\"\\\\ |&;(){}<>$#\n-]{0,120}") {
+            parse(&text);
+        }
+    }
+}
