@@ -25,8 +25,9 @@ pub enum Step {
     Paste { before: &'static str, pasted: String, after: &'static str, replies: Vec<Reply> },
     /// While a tool of the answer before waits (`WAITS`), the person types a prompt; then the tool ends.
     Steer(&'static str, Vec<Reply>),
-    /// While a tool of the answer before waits, the person presses Esc.
-    Interrupt,
+    /// While a tool of the answer before waits, or the answer comes, the person sees this text and presses Esc. The stand-in agent
+    /// shows an answer when it is whole, so there it is pressed at once.
+    Interrupt(&'static str),
     /// Once `see` is on the screen, the person goes down `down` options and presses Enter.
     Choose { see: &'static str, down: usize, replies: Vec<Reply> },
     /// The person leaves it at that once `see` is on the screen.

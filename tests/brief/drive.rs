@@ -155,9 +155,12 @@ impl Play {
                 std::fs::write(self.world.project.join("go-on"), "").unwrap();
                 self.answered();
             }
-            Step::Interrupt => {
+            Step::Interrupt(see) => {
                 self.world.wait_state("busy");
                 self.term().wait_text("esc to interrupt");
+                if self.world.kind == Kind::Real {
+                    self.term().wait_text(see);
+                }
                 self.term().send("\x1b");
                 let conversation = self.conversation();
                 wait_for("the interrupt", || {

@@ -175,7 +175,7 @@ fn interrupted() -> Case {
     case("interrupted")
         .talk("look at the module Hexworthy", "It has four functions.")
         .prompt("rewrite everything in Cobol, the way Okehampton does it", [bash(WAITS)])
-        .step(Step::Interrupt)
+        .step(Step::Interrupt("until [ -e go-on ]"))
         .prompt(
             "no, only rename the module Hexworthy to Dunmere",
             [bash("echo renamed > dunmere.txt"), say("Renamed. The imports are left.").at(84)],
@@ -194,10 +194,10 @@ fn interrupted() -> Case {
 }
 
 fn interrupted_while_it_streams() -> Case {
-    let tale = "Once upon a time there was a miller at Walberswick. ".repeat(20);
+    let tale = "Once upon a time there was a miller at Walberswick.\n\n".repeat(20);
     case("interrupted_while_it_streams")
         .prompt("tell me all tales of Walberswick", [say(tale).streamed_over_ms(30_000)])
-        .step(Step::Interrupt)
+        .step(Step::Interrupt("miller at Walberswick"))
         .prompt("only the one of the heron of Blythburgh", [say("The heron of Blythburgh stood on one leg.").at(84)])
         .hand_over()
         .know(facts![
