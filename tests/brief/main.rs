@@ -31,6 +31,20 @@ use support::claude::{Kind, real, say};
 /// Claude. Raise it with every improvement.
 const FLOOR: [(Kind, Score); 2] =
     [(Kind::StandIn, Score { know: 65, reach: 25, lies: 32 }), (Kind::Real, Score { know: 65, reach: 25, lies: 32 })];
+/// What the real Claude plays beside the cases that only it can play; `HOPTY_TEST_BRIEF=all` plays all of them. A case takes it
+/// eight seconds and more.
+const REAL: [&str; 10] = [
+    "hi_then_a_long_task",
+    "steering_in_mid_turn",
+    "interrupted",
+    "paste_with_a_task_around_it",
+    "question_with_options",
+    "own_words_in_a_loop",
+    "failure_behind_a_pipe",
+    "new_files",
+    "compacted",
+    "five_hand_overs",
+];
 /// Cases at a time on the stand-in agent.
 const AT_A_TIME: usize = 3;
 
@@ -120,9 +134,13 @@ fn exam(kind: Kind) {
     if kind == Kind::Real && real().is_none() {
         return;
     }
-    let only = std::env::var("HOPTY_TEST_BRIEF").ok();
+    let wanted = std::env::var("HOPTY_TEST_BRIEF").ok();
+    let only = wanted.clone().filter(|wanted| wanted != "all");
     let mut cases = cases::all();
-    cases.retain(|case| only.as_deref().is_none_or(|only| only == case.name));
+    cases.retain(|case| match &only {
+        Some(only) => only == case.name,
+        None => kind == Kind::StandIn || wanted.is_some() || case.real_only.is_some() || REAL.contains(&case.name),
+    });
     assert!(!cases.is_empty(), "HOPTY_TEST_BRIEF names no case");
     let (played, left_out): (Vec<Case>, Vec<Case>) =
         cases.into_iter().partition(|case| kind == Kind::Real || case.real_only.is_none());

@@ -197,7 +197,8 @@ impl Facts {
             self.work.answered(call, result, detail);
             self.steps.put(Step::of(call, result, &error_line(&result.text), self.said));
         }
-        if detail.is_some_and(|detail| detail.refused) {
+        let refused = detail.is_some_and(|detail| detail.refused);
+        if refused {
             self.refused(call.as_ref(), result);
         }
         if result.is_error {
@@ -205,7 +206,7 @@ impl Facts {
             let tool = call.map(|tool| tool.name).unwrap_or_default();
             if tool == "ExitPlanMode" || tool == "AskUserQuestion" {
                 self.decisions.put(Decision { question: asked_by(&tool), answer: format!("refused: {}", error_line(&result.text)) });
-            } else {
+            } else if !refused {
                 self.errors.put(ToolError { tool, about, line: error_line(&result.text) });
             }
             return;

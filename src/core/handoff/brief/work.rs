@@ -285,7 +285,8 @@ fn record(of: &Capture, places: &Places) -> Vec<String> {
 /// What failed, newest first, each once.
 fn errors(of: &Capture) -> Vec<String> {
     let mut told: Vec<(String, usize)> = Vec::new();
-    for error in of.errors.iter().rev() {
+    // A check that failed may have passed since.
+    for error in of.errors.iter().rev().filter(|error| !is_check(&error.about)) {
         let about = if error.about.is_empty() { String::new() } else { format!(" `{}`", cut_chars(&error.about, 160)) };
         let line = format!("failed: {}{about}: {}", error.tool, error.line);
         if let Some((_, times)) = told.iter_mut().find(|(known, _)| *known == line) {
