@@ -30,7 +30,7 @@ pub(super) const DOCUMENT_CAP: u64 = 16 << 20;
 const TRANSCRIPT: &str = "transcript.jsonl.gz";
 /// The longest transcript that is copied, in bytes. Claude's own are some megabytes.
 pub(super) const TRANSCRIPT_CAP: u64 = 1 << 30;
-/// Uncommitted changes to tracked files, as a patch.
+/// Uncommitted changes and new files, as a patch.
 const PATCH: &str = "changes.patch";
 /// The record for programs.
 const STATE: &str = "state.json";
@@ -112,8 +112,8 @@ impl Records {
         let text = Document::of(capture).render();
         atomic::write(&dir.join("handoff.md"), text.as_bytes())?;
         atomic::write(&dir.join("state.json"), State::of(capture).render().as_bytes())?;
-        if let Some(git) = capture.git.as_ref().filter(|git| !git.patch.is_empty()) {
-            atomic::write(&dir.join(PATCH), &git.patch)?;
+        if let Some(git) = capture.git.as_ref().filter(|git| !git.patch.is_empty() || !git.new_files.is_empty()) {
+            atomic::write(&dir.join(PATCH), &[&*git.patch, &*git.new_files].concat())?;
         }
         // Without it the time of day tells when it expires.
         let _ = boot::note(&dir, capture.origin.created_at);

@@ -31,9 +31,10 @@ impl Host {
             Action::Type { typing } => self.type_for_supervisor(&typing),
             Action::Follow { conversation, transcript, anew } => {
                 if anew {
-                    // Another job: neither the goal nor the tasks of the one before are its own.
+                    // Another job: neither the goal nor the tasks of the one before are its own, nor what was done there.
                     self.watching.goal = None;
                     self.watching.tasks = Tasks::default();
+                    self.lineage.predecessor = None;
                 }
                 self.follow(&conversation, transcript.as_deref(), anew);
                 self.recall_ask(&conversation);

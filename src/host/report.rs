@@ -58,7 +58,7 @@ impl Host {
         let handoff = supervisor
             .active_handoff()
             .map(|id| json!({"id": id, "status": "active"}))
-            .or_else(|| self.predecessor.as_ref().map(|id| json!({"id": id, "status": "consumed"})));
+            .or_else(|| self.lineage.predecessor.as_ref().map(|id| json!({"id": id, "status": "consumed"})));
         let size = self.run.as_ref().map_or(self.launch.size, |run| run.size);
         let mut command = vec![self.launch.called.clone()];
         command.extend(self.args.iter().map(|a| a.to_string_lossy().into_owned()));
