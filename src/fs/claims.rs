@@ -193,7 +193,10 @@ mod tests {
         assert_eq!(std::fs::read_to_string(base.join("global-CURRENT.md")).unwrap(), text);
         assert!(saved.record_dir.join("state.json").is_file() && !base.join("global.lock.d").exists());
         let name = "proj".parse().unwrap();
-        assert_eq!(store.pending(&Channel::global(), Some(&name), Scope::Channel, Path::new(""), at(1)).unwrap(), Some(saved.entry.clone()));
+        assert_eq!(
+            store.pending(&Channel::global(), Some(&name), Scope::Channel, Path::new(""), at(1)).unwrap(),
+            Some(saved.entry.clone())
+        );
         assert_eq!(store.pending(&Channel::global(), Some(&name), Scope::Channel, Path::new(""), at(7200)).unwrap(), None);
         let loaded = store.claim(&saved.id, claim(1, at(1))).unwrap();
         assert_eq!((&loaded.text, &loaded.document), (&text, &saved.document));

@@ -28,11 +28,8 @@ const LIST_CAP: usize = 1 << 20;
 /// How many files that are left out are named.
 const NAMED: usize = 20;
 /// What hopty writes into a project for other tools: nobody's work.
-const OWN: [&str; 3] = [
-    "--exclude=/.claude/claudikins-acm/",
-    "--exclude=/.claude/auto-execution/.handoff-requested",
-    "--exclude=/.claude/memory/raw/",
-];
+const OWN: [&str; 3] =
+    ["--exclude=/.claude/claudikins-acm/", "--exclude=/.claude/auto-execution/.handoff-requested", "--exclude=/.claude/memory/raw/"];
 
 /// Adds the untracked files that are not ignored to `state`, in at most `room` bytes, and notes what is left out.
 pub(super) fn add(git: &Git, state: &mut GitState, room: usize) {

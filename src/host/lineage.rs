@@ -5,7 +5,7 @@ use std::path::PathBuf;
 
 use super::Host;
 use super::drift;
-use super::save::Frame;
+use super::save::{Done, Frame};
 use super::start::Ready;
 use crate::core::config::GitPolicy;
 use crate::core::handoff::capture::Capture;
@@ -18,7 +18,7 @@ use crate::core::ids::{ConversationId, HandoffId};
 use crate::core::time::WallTime;
 use crate::fs::own_files::{self, OwnFile};
 use crate::fs::project::project_of;
-use crate::fs::store::{Loaded, Scope, Store};
+use crate::fs::store::{Loaded, Scope, Store, StoreError};
 use crate::io::clock::Clock;
 
 /// Where the conversation that runs comes from.
@@ -69,6 +69,18 @@ impl Host {
         OwnFiles { claude: self.paths.claude.clone(), pid, since: self.lineage.carried.unwrap_or(WallTime(self.began.0)) }
     }
 
+    /// The session went back over a handoff: it is not to be loaded again, unless somebody goes on from it already.
+    pub(super) fn clear(&mut self, handoff: HandoffId) {
+        let store = self.paths.claude.clone();
+        self.do_quietly(move || {
+            let cleared = Store::open(&store).and_then(|store| store.clear(&handoff));
+            match cleared {
+                Ok(()) | Err(StoreError::NotMoved(_)) => Done::Quiet,
+                Err(error) => Done::Failed(format!("{handoff} could not be put aside: {error}")),
+            }
+        });
+    }
+
     /// `--handoff`: claims a pending handoff for a new conversation, before the first run.
     pub(super) fn load_handoff(&mut self, id: Option<&str>, conversation: &ConversationId) -> Result<HandoffId, Ready> {
         let hint = "`hopty handoff list` shows what there is; without --handoff a fresh conversation begins";
@@ -103,7 +115,8 @@ impl Host {
         if foreign {
             self.told.push(format!("{id} is of another project: {}", safe_line(loaded.entry.project())));
         }
-        if *loaded.entry.working_dir != *self.dir.to_string_lossy() && !(foreign && loaded.entry.working_dir == loaded.entry.project()) {
+        if *loaded.entry.working_dir != *self.dir.to_string_lossy() && !(foreign && loaded.entry.working_dir == loaded.entry.project())
+        {
             self.told.push(format!("{id} was made in {}", safe_line(&loaded.entry.working_dir)));
         }
         self.frame = Some(Frame {

@@ -41,6 +41,7 @@ impl Host {
             }
             Action::ConsumeSignal { file } => self.consume_signal(file),
             Action::Consume { handoff, conversation } => self.consume(&handoff, &conversation),
+            Action::Clear { handoff } => self.clear(handoff),
             Action::KeepAsk { conversation, answer, left } => self.keep_ask(conversation, answer, left),
             Action::KeepHandoffs { until } => self.keep_handoffs(until),
             Action::Suspend => self.suspend_leader(),

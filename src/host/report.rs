@@ -70,7 +70,7 @@ impl Host {
             "run": supervisor.run(), "restarts": supervisor.restarts(), "pid": supervisor.pid(),
             "host_pid": std::process::id(), "started_at": self.began.rfc3339_ms(),
             "version": env!("CARGO_PKG_VERSION"), "claude_version": self.launch.version,
-            "conversation": supervisor.conversation(),
+            "conversation": supervisor.conversation(), "before": supervisor.conversation_before(),
             "transcript": following.and_then(|f| f.path()).map(|path| path.to_string_lossy()), "channel": self.channel,
             "context": context, "limits": self.limits(),
             "handoff": handoff, "size": {"cols": size.cols, "rows": size.rows}, "clients": self.client_list(),

@@ -18,7 +18,9 @@ fn quiet() -> World {
 }
 
 fn written(task: &str) -> String {
-    format!("# Handoff State\n\n**Task:** {task}\n**Progress:** half\n**Current File:** pier.rs\n**Next Steps:** lay plank 7\n\n## Context\noak\n")
+    format!(
+        "# Handoff State\n\n**Task:** {task}\n**Progress:** half\n**Current File:** pier.rs\n**Next Steps:** lay plank 7\n\n## Context\noak\n"
+    )
 }
 
 /// Hands over; the document that is made.

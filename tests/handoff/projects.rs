@@ -99,7 +99,10 @@ fn a_foreign_handoff_that_is_named_is_loaded_with_a_word() {
 #[test]
 fn a_directory_of_the_project_sees_it_and_a_linked_worktree_does_not() {
     let world = world();
-    git(&world.project, "git init -q -b main; git commit -q --allow-empty -m x; mkdir -p src/deep; git worktree add -q -b side ../side");
+    git(
+        &world.project,
+        "git init -q -b main; git commit -q --allow-empty -m x; mkdir -p src/deep; git worktree add -q -b side ../side",
+    );
     let (deep, side) = (world.project.join("src/deep"), world.project.with_file_name("side"));
     let id = made_in(&world, &deep, 1);
     for dir in [&world.project, &deep, &world.project.join("src")] {
@@ -151,9 +154,13 @@ fn clear_in_a_session_that_began_from_a_handoff_is_a_new_job() {
         [lines.remove(1), lines.remove(0)]
     };
     let mut lines = exchange(&world, ID, "Build the old wall.", "It is done.", 50_000);
-    lines.extend(task("t1", "TodoWrite", json!({"todos": [
+    lines.extend(task(
+        "t1",
+        "TodoWrite",
+        json!({"todos": [
         {"content": "Lay the old bricks", "status": "completed", "activeForm": "x"},
-        {"content": "Paint the old wall", "status": "pending", "activeForm": "x"}]})));
+        {"content": "Paint the old wall", "status": "pending", "activeForm": "x"}]}),
+    ));
     lines.extend(task("t2", "Write", json!({"file_path": world.project.join("old-file.txt"), "content": "x"})));
     transcript(&world, ID, &lines);
     let id = world.ask(&["handoff", "create"]).trim().to_owned();

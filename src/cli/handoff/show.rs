@@ -72,7 +72,8 @@ pub(super) fn list(place: &Place, at: &Where, all: bool) -> Result<u8, Failed> {
         }
         return Ok(0);
     }
-    let mut rows = vec![["ID", "STATUS", "TYPE", "AGE", "SESSION", "CHANNEL", if all { "PROJECT" } else { "DIRECTORY" }].map(str::to_owned)];
+    let mut rows =
+        vec![["ID", "STATUS", "TYPE", "AGE", "SESSION", "CHANNEL", if all { "PROJECT" } else { "DIRECTORY" }].map(str::to_owned)];
     for (channel, entry) in &found {
         let object = object(entry);
         let held = entry.held(now, crate::fs::process::is_alive).is_some() && entry.is_pending(now);
