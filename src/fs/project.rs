@@ -12,6 +12,15 @@ use crate::safe_file::{self, FileRule};
 /// The longest `.git` file that is read, in bytes.
 const LINK_CAP: u64 = 8 << 10;
 
+/// Which handoffs of a channel are meant where none is named.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Scope {
+    /// Those of the project: unrelated directories share a channel.
+    Project,
+    /// All of them: the channel was named.
+    Channel,
+}
+
 /// The project of `dir`, without links as far as it exists. A directory that is gone belongs to the work tree that it was in.
 #[must_use]
 pub fn project_of(dir: &Path) -> PathBuf {

@@ -12,6 +12,7 @@ use thiserror::Error;
 use super::atomic;
 use super::error::FsError;
 use super::manifests::Manifests;
+pub use super::project::Scope;
 use super::project::project_of;
 use super::records::{DOCUMENT_CAP, Records, digest};
 use crate::core::handoff::capture::Capture;
@@ -34,15 +35,6 @@ pub enum StoreError {
     /// The handoff could not be claimed.
     #[error(transparent)]
     NotClaimed(#[from] NotClaimed),
-}
-
-/// Which handoffs of a channel are meant where none is named.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Scope {
-    /// Those of the project: unrelated directories share a channel.
-    Project,
-    /// All of them: the channel was named.
-    Channel,
 }
 
 /// How long handoffs wait and records stay (CONTRACT C6, `[handoff]`).
