@@ -76,9 +76,6 @@ const OPENERS: &[(&str, &str)] = &[
 /// Calls that open a file by its name and read whatever it is.
 const OPENS: &[&str] = &["fs::read(", "fs::read_to_string(", "File::open(", "fs::copy("];
 
-/// Lines of a file, tests included.
-const LONGEST: usize = 450;
-
 fn folder(source: &Source) -> &str {
     source.file.trim_start_matches("src/").split('/').next().unwrap_or_default().trim_end_matches(".rs")
 }
@@ -214,17 +211,6 @@ fn every_dependency_is_used() {
 fn dependencies() -> Vec<String> {
     let manifest: toml::Table = text("Cargo.toml").parse().unwrap();
     manifest["dependencies"].as_table().unwrap().keys().map(|name| name.replace('-', "_")).collect()
-}
-
-#[test]
-fn no_file_is_longer_than_one_can_read() {
-    let long: Vec<String> = source::files("src", ".rs")
-        .into_iter()
-        .map(|file| (text(&file).lines().count(), file))
-        .filter(|(lines, _)| *lines > LONGEST)
-        .map(|(lines, file)| format!("{file}: {lines} lines"))
-        .collect();
-    none(&long, &format!("a file is one noun, and at most {LONGEST} lines"));
 }
 
 #[test]

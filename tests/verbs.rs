@@ -12,7 +12,7 @@ use std::path::Path;
 use std::process::{Command, Output, Stdio};
 
 /// All verbs.
-const VERBS: [&str; 34] = [
+const VERBS: [&str; 35] = [
     "attach",
     "backup",
     "channel",
@@ -34,6 +34,7 @@ const VERBS: [&str; 34] = [
     "record",
     "replay",
     "restart",
+    "back",
     "restore",
     "run",
     "screen",

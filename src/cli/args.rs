@@ -156,6 +156,19 @@ pub(super) enum Verb {
         #[arg(long)]
         json: bool,
     },
+    /// Go back from the conversation that a hand-over began to the one before it
+    ///
+    /// In a session that runs, it ends Claude and resumes that conversation in its place. Of one that has ended it says how to resume it.
+    Back {
+        /// The session
+        name: Option<String>,
+        /// Do not wait for a turn's end
+        #[arg(long)]
+        now: bool,
+        /// As JSON
+        #[arg(long)]
+        json: bool,
+    },
     /// End a session for good
     Stop {
         /// The session
@@ -359,6 +372,7 @@ impl Verb {
             Verb::Ls { json, .. }
             | Verb::Detach { json, .. }
             | Verb::Restart { json, .. }
+            | Verb::Back { json, .. }
             | Verb::Stop { json, .. }
             | Verb::Send { json, .. }
             | Verb::Wait { json, .. }

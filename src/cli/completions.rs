@@ -10,7 +10,7 @@ use super::args::Cli;
 use super::error::{Failed, stdout};
 
 /// The verbs that take a live session's name as their first word.
-const LIVE: [&str; 7] = ["attach", "detach", "restart", "stop", "send", "wait", "screen"];
+const LIVE: [&str; 8] = ["attach", "detach", "restart", "back", "stop", "send", "wait", "screen"];
 /// Those that still tell of one that has ended.
 const TELLING: [&str; 4] = ["status", "events", "log", "why"];
 /// Those that take a file as well.

@@ -102,6 +102,13 @@ pub(super) fn live(paths: &Paths, given: Option<&str>, rule: Rule) -> Result<Ses
     }
 }
 
+/// The session of this directory that was written down last.
+pub(super) fn last_here(paths: &Paths) -> Option<SessionName> {
+    let here = std::env::current_dir().and_then(|dir| dir.canonicalize()).ok()?;
+    let all: Vec<SessionName> = session::list(paths).into_iter().map(|(name, _)| name).collect();
+    last_of(paths, all.iter(), Path::new(&*here.to_string_lossy())).cloned()
+}
+
 /// The session of a directory that was written down last.
 fn last_of<'a>(paths: &Paths, names: impl Iterator<Item = &'a SessionName>, dir: &Path) -> Option<&'a SessionName> {
     let written =

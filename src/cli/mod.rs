@@ -16,6 +16,7 @@
 #![deny(clippy::print_stderr, reason = "it panics where standard error is closed")]
 
 mod args;
+mod back;
 mod channel;
 mod check;
 mod completions;
@@ -64,6 +65,7 @@ const NOW: &[&str] = &[
     "attach",
     "detach",
     "restart",
+    "back",
     "stop",
     "send",
     "events",
@@ -149,6 +151,7 @@ fn verb(verb: Verb, host: Option<std::io::Result<Forked>>) -> Result<u8, Failed>
         Verb::Ls { json, all, .. } => list::ls(json, all),
         Verb::Attach(options) => session::attach(options.name.as_deref(), options.read_only),
         Verb::Detach { name, client, json } => session::detach(name.as_deref(), client, json),
+        Verb::Back { name, now, json } => back::back(name.as_deref(), now, json),
         Verb::Restart { name, now, no_handoff, wait, json } => session::restart(name.as_deref(), now, no_handoff, wait, json),
         Verb::Stop { name, kill, .. } => session::stop(name.as_deref(), kill),
         Verb::Send { words, keys, stdin, submit, json } => send::send(&send::Wish { words, keys, stdin, submit, as_json: json }),

@@ -16,7 +16,7 @@ use crate::core::handoff::text::{cut_chars, safe_line};
 use crate::core::ids::{Channel, SessionName};
 use crate::fs::paths::Paths;
 use crate::fs::process::is_alive;
-use crate::fs::store::Store;
+use crate::fs::store::{Scope, Store};
 use crate::fs::{registry, room, session};
 use crate::io::clock::Clock;
 
@@ -24,7 +24,7 @@ use crate::io::clock::Clock;
 const GOAL_CAP: usize = 60;
 
 /// What a person is told before Claude draws, a line each: what is wrong with the store, so that it is not a hand-over in
-/// the middle of the work that finds out, and what waits in this directory's channel. Neither keeps anyone from Claude.
+/// the middle of the work that finds out, and what waits in this directory's channel for its project. Neither keeps anyone from Claude.
 pub(super) fn at_start(paths: &Paths) -> Vec<String> {
     let Ok(dir) = std::env::current_dir() else { return Vec::new() };
     let wrong = wrong(paths, &dir).map(|why| {
@@ -80,11 +80,9 @@ fn pending(paths: &Paths, dir: &Path) -> Option<String> {
     let of = of_elsewhere(&entry, dir);
     let newest = format!("a handoff waits: {} ({age} old, {what}{of}); `hopty --handoff` loads it", entry.id);
     // The store was listed a moment ago: what fails now has been told.
-    let channel = channel_of(paths, dir);
-    let all = store.list(Some(&channel)).unwrap_or_default();
+    let all = store.list(Some(&channel_of(paths, dir))).unwrap_or_default();
     let now = Clock::wall();
-    // Directories that have no channel of their own share one, and what is theirs is no news here.
-    let here = |other: &Entry| channel != Channel::global() || other.working_dir == entry.working_dir;
+    let here = |other: &Entry| other.project() == entry.project();
     let waits = |other: &Entry| here(other) && other.is_pending(now) && other.held(now, is_alive).is_none();
     Some(match all.iter().filter(|(_, other)| waits(other)).count() {
         0 | 1 => newest,
@@ -93,7 +91,7 @@ fn pending(paths: &Paths, dir: &Path) -> Option<String> {
     })
 }
 
-/// Whose it is, when it was made in another directory than `dir`: those that have no channel of their own share one.
+/// Where it was made, when that is another directory of the project than `dir`.
 fn of_elsewhere(entry: &Entry, dir: &Path) -> String {
     let made_in = Path::new(&entry.working_dir);
     let elsewhere = !entry.working_dir.is_empty() && made_in.canonicalize().ok() != dir.canonicalize().ok();
@@ -132,6 +130,6 @@ fn waiting(paths: &Paths, dir: &Path, session: Option<&SessionName>) -> Option<(
     let channel = channel_of(paths, dir);
     let store = Store::at(&paths.claude);
     settle(paths, &store, Some(&channel));
-    let entry = store.pending(&channel, session, dir, Clock::wall()).ok()??;
+    let entry = store.pending(&channel, session, Scope::Project, dir, Clock::wall()).ok()??;
     Some((store, entry))
 }

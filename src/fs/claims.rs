@@ -6,15 +6,17 @@ use std::path::Path;
 
 use super::manifests::Locked;
 use super::process;
-use super::store::{Loaded, Store, StoreError};
+use super::project::project_of;
+use super::store::{Loaded, Scope, Store, StoreError};
 use crate::core::handoff::entry::{Claim, Entry};
 use crate::core::handoff::manifest::{Manifest, NotClaimed, NotMoved};
+use crate::core::handoff::text::safe_line;
 use crate::core::ids::{Channel, ConversationId, HandoffId, SessionName};
 use crate::core::time::WallTime;
 
 impl Store {
-    /// The handoff that would be loaded now: the newest that waits of `session` or of no session, any session's when it
-    /// is none, of `dir` first where directories share a channel. Nothing is changed.
+    /// The handoff that would be loaded now in `dir`: the newest that waits of `session` or of no session, any session's when it is
+    /// none. Of a project, one that was made in `dir` goes before. Nothing is changed.
     ///
     /// # Errors
     /// When the manifest cannot be read.
@@ -22,11 +24,34 @@ impl Store {
         &self,
         channel: &Channel,
         session: Option<&SessionName>,
+        scope: Scope,
         dir: &Path,
         now: WallTime,
     ) -> Result<Option<Entry>, StoreError> {
-        let manifest = self.manifests.look(channel)?;
-        Ok(manifest.and_then(|manifest| manifest.pending(session, &dir.to_string_lossy(), now, process::is_alive).cloned()))
+        let Some(manifest) = self.manifests.look(channel)? else { return Ok(None) };
+        let project = (scope == Scope::Project).then(|| project_of(dir).to_string_lossy().into_owned());
+        Ok(manifest.pending(session, project.as_deref(), &dir.to_string_lossy(), now, process::is_alive).cloned())
+    }
+
+    /// The handoff that a conversation began from, which no transcript names.
+    #[must_use]
+    pub fn begun_from(&self, conversation: &ConversationId) -> Option<HandoffId> {
+        let known = self.list(None).ok()?;
+        known.into_iter().find(|(_, entry)| entry.consumed_by_session.as_ref() == Some(conversation)).map(|(_, entry)| entry.id)
+    }
+
+    /// That nothing waits for the project of `dir`, in a sentence; it names the newest that waits in its channel for another project.
+    #[must_use]
+    pub fn none_waits(&self, channel: &Channel, dir: &Path, now: WallTime) -> String {
+        let other = self.pending(channel, None, Scope::Channel, dir, now).ok().flatten();
+        match other.filter(|entry| entry.project() != project_of(dir).to_string_lossy()) {
+            Some(entry) => format!(
+                "no handoff waits in channel {channel} for this project; {} waits for {}",
+                entry.id,
+                safe_line(entry.project())
+            ),
+            None => format!("no handoff waits in channel {channel}"),
+        }
     }
 
     /// Takes the claim on a handoff and gives its document. One caller at most wins until the claim is released,
@@ -168,8 +193,11 @@ mod tests {
         assert_eq!(std::fs::read_to_string(base.join("global-CURRENT.md")).unwrap(), text);
         assert!(saved.record_dir.join("state.json").is_file() && !base.join("global.lock.d").exists());
         let name = "proj".parse().unwrap();
-        assert_eq!(store.pending(&Channel::global(), Some(&name), Path::new(""), at(1)).unwrap(), Some(saved.entry.clone()));
-        assert_eq!(store.pending(&Channel::global(), Some(&name), Path::new(""), at(7200)).unwrap(), None);
+        assert_eq!(
+            store.pending(&Channel::global(), Some(&name), Scope::Channel, Path::new(""), at(1)).unwrap(),
+            Some(saved.entry.clone())
+        );
+        assert_eq!(store.pending(&Channel::global(), Some(&name), Scope::Channel, Path::new(""), at(7200)).unwrap(), None);
         let loaded = store.claim(&saved.id, claim(1, at(1))).unwrap();
         assert_eq!((&loaded.text, &loaded.document), (&text, &saved.document));
         assert!(store.consume(&saved.id, &claim(2, at(1)).session_id, 7, at(2)).is_err());

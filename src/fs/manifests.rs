@@ -14,6 +14,7 @@ use super::atomic;
 use super::boot;
 use super::error::FsError;
 use super::lock::{DirLock, FileLock};
+use super::project::project_of;
 use crate::core::handoff::manifest::Manifest;
 use crate::core::ids::Channel;
 
@@ -145,6 +146,9 @@ impl Manifests {
                 let records = self.dir.join("records");
                 for entry in manifest.current.iter_mut().chain(&mut manifest.also_active) {
                     entry.elapsed_ms = boot::elapsed(&records.join(entry.id.as_str()), entry.created_at);
+                    // Older versions and other programs wrote none.
+                    let derived = || project_of(Path::new(&entry.working_dir)).to_string_lossy().into_owned();
+                    entry.project = Some(entry.project.take().unwrap_or_else(derived));
                 }
                 Found::Good(Box::new(manifest))
             }

@@ -8,10 +8,12 @@ pub mod journal;
 mod keeping;
 pub mod lock;
 mod manifests;
+pub mod own_files;
 pub mod paths;
 #[cfg(test)]
 mod power_tests;
 pub mod process;
+pub mod project;
 mod records;
 pub mod registry;
 pub mod room;

@@ -33,7 +33,7 @@ pub(super) const DOCUMENT_CAP: u64 = 16 << 20;
 const TRANSCRIPT: &str = "transcript.jsonl.gz";
 /// The longest transcript that is copied, in bytes. Claude's own are some megabytes.
 pub(super) const TRANSCRIPT_CAP: u64 = 1 << 30;
-/// Uncommitted changes to tracked files, as a patch.
+/// Uncommitted changes and new files, as a patch.
 const PATCH: &str = "changes.patch";
 /// What the next conversation is shown.
 const BRIEF: &str = "brief.md";
@@ -139,8 +139,8 @@ impl Records {
         let places = Places::of(capture, &self.dir.to_string_lossy(), &capture.id(), keep.copies_transcript);
         let brief = brief(capture, &words, &places, keep.brief);
         atomic::write(&dir.join(BRIEF), brief.as_bytes())?;
-        if let Some(git) = capture.git.as_ref().filter(|git| !git.patch.is_empty()) {
-            atomic::write(&dir.join(PATCH), &git.patch)?;
+        if let Some(git) = capture.git.as_ref().filter(|git| !git.patch.is_empty() || !git.new_files.is_empty()) {
+            atomic::write(&dir.join(PATCH), &[&*git.patch, &*git.new_files].concat())?;
         }
         // Without it the time of day tells when it expires.
         let _ = boot::note(&dir, capture.origin.created_at);

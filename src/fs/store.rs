@@ -12,6 +12,8 @@ use thiserror::Error;
 use super::atomic;
 use super::error::FsError;
 use super::manifests::Manifests;
+pub use super::project::Scope;
+use super::project::project_of;
 use super::records::{DOCUMENT_CAP, Records, digest};
 use crate::core::config::Handoff;
 use crate::core::handoff::brief::{Budget, brief_of_document, with_changes};
@@ -324,6 +326,7 @@ fn entry_of(capture: &Capture, id: &HandoffId, (sha256, brief_sha256): (String, 
         created_at: origin.created_at,
         created_by_pid: origin.pid,
         working_dir: origin.working_dir.clone(),
+        project: Some(project_of(Path::new(&origin.working_dir)).to_string_lossy().into_owned()),
         kind: origin.kind,
         status: Status::Active,
         hopty_session: origin.session.clone(),
@@ -420,7 +423,7 @@ pub(super) mod tests {
         let path = dir.path().join("c/handoff/global.manifest.json");
         for (second, text) in [(0, "{"), (1, ""), (2, "{\"channel\":\"other\"}"), (3, "[]")] {
             std::fs::write(&path, text).unwrap();
-            assert!(store.pending(&Channel::global(), None, Path::new(""), at(0)).unwrap().is_none());
+            assert!(store.pending(&Channel::global(), None, Scope::Channel, Path::new(""), at(0)).unwrap().is_none());
             assert_eq!(std::fs::read_to_string(&path).unwrap(), text, "reading changes nothing");
             store.save(capture(None, second), Keeping::default()).unwrap();
             assert_eq!(store.list(None).unwrap().len(), 1);

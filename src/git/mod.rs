@@ -6,6 +6,7 @@
 //! open no socket. Where either cannot be had, git is not run, and the error says so.
 
 mod keys;
+mod new_files;
 mod private;
 mod program;
 mod repository;

@@ -123,7 +123,8 @@ fn compare(what: &str, work: &Path) {
     let before = stamp(&index());
     let limits = Limits { time: Duration::from_secs(60), patch: 1 << 20 };
     let state = read(work, work, limits).unwrap_or_else(|error| panic!("{what}: {error}")).unwrap();
-    assert_eq!(state.notes, Vec::<String>::new(), "{what}");
+    let notes: Vec<&String> = state.notes.iter().filter(|note| !note.ends_with("/ (a repository of its own)")).collect();
+    assert_eq!(notes, Vec::<&String>::new(), "{what}");
     let facts = |state: &GitState| (state.branch.clone(), state.head.clone(), state.upstream.clone(), state.ahead_behind);
     assert_eq!(facts(&state), facts(&expected), "{what}");
     assert_eq!(state.changed, expected.changed, "{what}");

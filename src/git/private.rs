@@ -97,6 +97,16 @@ impl Git {
         run(&mut command, self.until, cap)
     }
 
+    /// The top of the work tree.
+    pub(super) fn top(&self) -> &Path {
+        &self.top
+    }
+
+    /// When all of its time is over.
+    pub(super) fn until(&self) -> Instant {
+        self.until
+    }
+
     /// The keys in a file of the repository; of those that it includes, none.
     fn listed(&self, file: &Path) -> Result<Keys, GitError> {
         if fs::symlink_metadata(file).is_err_and(|error| error.kind() == io::ErrorKind::NotFound) {

@@ -7,6 +7,7 @@ use std::time::{Duration, Instant};
 
 use thiserror::Error;
 
+use super::new_files;
 use super::private::Git;
 use super::program;
 use super::run::{Cut, Output};
@@ -142,6 +143,8 @@ fn read_until(dir: &Path, project: &Path, limits: Limits, until: Instant) -> Res
             state.patch = patch;
         }
         ask.parts(&mut state);
+        let room = limits.patch.saturating_sub(state.patch.len());
+        new_files::add(&git, &mut state, room);
     }
     Ok(Some(state))
 }

@@ -24,9 +24,7 @@
 //! | `shown` | what is on the screen, as facts; the line between two runs |
 //! | `launching` | from the order to start a run to its start |
 //! | `start_code` | what runs code when Claude starts |
-//! | `statusline` | the window, from Claude's own status line |
-//! | `turn` | when a turn began and ended, where no hook tells |
-//! | `limits` | usage limits, as Claude's files and its status line tell them |
+//! | `statusline`, `turn`, `limits` | window, turns and usage limits, as Claude's files and its status line tell them |
 //! | `log` | `host.log`: what failed and nobody waits for |
 //! | `laws` | tests: the loop itself, driven with a fake child, fake clients and a fake clock |
 //! | `processes` | the child and what hangs on it, started, signalled and asked about |
@@ -36,6 +34,7 @@
 //! | `perform` | every action of the supervisor |
 //! | `notices` | what people are told while a program has the screen |
 //! | `save` | the workers' jobs: handoffs and their transcripts |
+//! | `lineage` | `--handoff`, and what a conversation has from before it |
 //! | `views` | views of handoffs, and what is printed between two runs |
 //! | `session_log` | `auto-session.log` |
 //! | `record`, `writer` | the journal; the thread that writes it, the session's file and the log |
@@ -60,6 +59,7 @@ mod launching;
 #[cfg(test)]
 mod laws;
 mod limits;
+mod lineage;
 mod listener;
 mod log;
 mod looks;
@@ -111,7 +111,7 @@ use nix::libc;
 use crate::core::claude::args;
 use crate::core::claude::offers::HookSet;
 use crate::core::claude::view::Rules;
-use crate::core::ids::{Channel, HandoffId, SessionName};
+use crate::core::ids::{Channel, SessionName};
 use crate::core::journal::Recorder;
 use crate::core::process::ProcessEnd;
 use crate::core::supervisor::action::RestartBy;
@@ -207,8 +207,7 @@ pub struct Host {
     requeue: Vec<String>,
     /// Where that lies which a person typed and no run has got.
     unsent: Option<String>,
-    /// The handoff that this conversation went on from.
-    predecessor: Option<HandoffId>,
+    lineage: lineage::Lineage,
     accepted: start_code::Accepted,
     check: Option<start_code::Check>,
     launching: launching::Launching,
@@ -323,7 +322,7 @@ impl Host {
             words: save::Words::default(),
             requeue: Vec::new(),
             unsent: None,
-            predecessor: None,
+            lineage: lineage::Lineage::default(),
             accepted: start_code::Accepted::default(),
             check: None,
             launching: launching::Launching::default(),

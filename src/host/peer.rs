@@ -97,6 +97,7 @@ impl Host {
         let (what, verb) = match wanted {
             Request::Send(_) => ("type into it", "send"),
             Request::Stop { .. } => ("stop it", "stop"),
+            Request::Back { .. } => ("leave its conversation", "back"),
             Request::Attach(_) => ("attach to it", "attach"),
             Request::Detach { .. } => ("send its terminals away", "detach"),
             Request::Restart { wait: true, .. } if inside => {

@@ -31,14 +31,16 @@ impl Host {
             Action::Type { typing } => self.type_for_supervisor(&typing),
             Action::Follow { conversation, transcript, anew } => {
                 if anew {
-                    // Another job: the tasks of the one before are not its own.
+                    // Another job: neither the tasks of the one before are its own, nor what was said and done there.
                     self.watching.tasks = Tasks::default();
+                    self.lineage.predecessor = None;
                 }
                 self.follow(&conversation, transcript.as_deref(), anew);
                 self.recall_ask(&conversation);
             }
             Action::ConsumeSignal { file } => self.consume_signal(file),
             Action::Consume { handoff, conversation } => self.consume(&handoff, &conversation),
+            Action::Clear { handoff } => self.clear(handoff),
             Action::KeepAsk { conversation, answer, left } => self.keep_ask(conversation, answer, left),
             Action::KeepHandoffs { until } => self.keep_handoffs(until),
             Action::Suspend => self.suspend_leader(),

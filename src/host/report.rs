@@ -58,7 +58,7 @@ impl Host {
         let handoff = supervisor
             .active_handoff()
             .map(|id| json!({"id": id, "status": "active"}))
-            .or_else(|| self.predecessor.as_ref().map(|id| json!({"id": id, "status": "consumed"})));
+            .or_else(|| self.lineage.predecessor.as_ref().map(|id| json!({"id": id, "status": "consumed"})));
         let size = self.run.as_ref().map_or(self.launch.size, |run| run.size);
         let mut command = vec![self.launch.called.clone()];
         command.extend(self.args.iter().map(|a| a.to_string_lossy().into_owned()));
@@ -70,7 +70,7 @@ impl Host {
             "run": supervisor.run(), "restarts": supervisor.restarts(), "pid": supervisor.pid(),
             "host_pid": std::process::id(), "started_at": self.began.rfc3339_ms(),
             "version": env!("CARGO_PKG_VERSION"), "claude_version": self.launch.version,
-            "conversation": supervisor.conversation(),
+            "conversation": supervisor.conversation(), "before": supervisor.conversation_before(),
             "transcript": following.and_then(|f| f.path()).map(|path| path.to_string_lossy()), "channel": self.channel,
             "context": context, "limits": self.limits(),
             "handoff": handoff, "size": {"cols": size.cols, "rows": size.rows}, "clients": self.client_list(),

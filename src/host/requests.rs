@@ -148,6 +148,7 @@ impl Host {
                 }
                 self.events.push_back(Event::Restart { id: number, by, now, handoff: !no_handoff });
             }
+            Request::Back { now } => self.go_back(id, request, now),
             Request::Attach(_) if self.exit.is_some() && self.next_client > 1 && self.launcher != Some(id) => {
                 let failure =
                     Failure::new(Code::Ended, format!("session {} has ended", self.claim.name), "`hopty ls --all` shows how");
@@ -175,6 +176,18 @@ impl Host {
         }
     }
 
+    /// `hopty back`. Where there is nothing to go back to, nothing is asked of the supervisor.
+    fn go_back(&mut self, id: u64, request: u64, now: bool) {
+        if self.exit.is_none() && self.recorder.supervisor.conversation_before().is_none() {
+            let hint = "`hopty back` goes back over a hand-over of this session, and there was none";
+            let failure = Failure::new(Code::NotFound, "there is no conversation before this one", hint);
+            return self.send(id, &error_line(request, &failure));
+        }
+        let number = self.remember(id, request);
+        self.accept_start_code();
+        self.events.push_back(Event::Back { id: number, now });
+    }
+
     /// A number for the supervisor under which the answer finds its way back.
     pub(super) fn remember(&mut self, connection: u64, request: u64) -> u64 {
         let number = self.next_id;
@@ -195,6 +208,11 @@ impl Host {
                     c.waits = None;
                 }
                 error_line(request, &Failure::new(Code::Refused, reason.clone(), "`hopty why` tells what is going on"))
+            }
+            Reply::Back { conversation, newer } => ok_line(request, &json!({"conversation": conversation, "newer": newer})),
+            Reply::Busy => {
+                let hint = format!("`hopty back {} --now` does not wait for the end of its turn", self.claim.name);
+                error_line(request, &Failure::new(Code::Refused, "Claude is at work, or waits for an answer", hint))
             }
             Reply::Ended => error_line(request, &Failure::new(Code::Ended, "the session has ended", "")),
         };

@@ -6,32 +6,26 @@ use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::path::{Path, PathBuf};
 
 use super::Host;
-use super::drift;
 use super::launching::{LaunchFiles, Site};
 use super::log::log;
 use super::observer::{Observer, Seen};
-use super::start::Ready;
 use super::start_code::Found;
 use super::watching::persons;
 use crate::core::claude::code::CodeDigest;
-use crate::core::config::GitPolicy;
 use crate::core::handoff::brief::Budget;
 use crate::core::handoff::capture::{Capture, Lists, Origin};
 use crate::core::handoff::continuation::Continuation;
-use crate::core::handoff::drift::ADVICE;
 use crate::core::handoff::entry::{Claim, Kind};
 use crate::core::handoff::note::Note;
-use crate::core::handoff::pick::{NotPicked, pick};
 use crate::core::handoff::progress::Mark;
-use crate::core::handoff::text::safe_line;
-use crate::core::handoff::views::{Material, boxes};
+use crate::core::handoff::views::Material;
 use crate::core::ids::{Channel, ConversationId, HandoffId};
 use crate::core::signal::current_session;
-use crate::core::supervisor::action::RestartBy;
+use crate::core::supervisor::action::{DecisionKind, RestartBy};
 use crate::core::supervisor::event::Event;
 use crate::core::time::Stamp;
 use crate::fs::paths::Paths;
-use crate::fs::store::{Keeping, Loaded, Store};
+use crate::fs::store::{Keeping, Store};
 use crate::fs::{atomic, registry};
 use crate::git::state::Limits;
 use crate::io::clock::Clock;
@@ -52,17 +46,19 @@ pub(super) struct Frame {
     /// What SessionStart is answered with.
     pub text: String,
     /// The file to read where no hook can show the text.
-    document: PathBuf,
+    pub document: PathBuf,
     /// The prompt as it was typed.
     pub typed: Option<String>,
     /// What it is compared by with the one before.
-    mark: Option<Mark>,
+    pub mark: Option<Mark>,
     /// The transcript that its record still waits for.
-    raw: Option<PathBuf>,
+    pub raw: Option<PathBuf>,
     /// What its views are made from.
     pub views: Option<Box<Material>>,
     /// The directory and the channel that it was made in.
     pub made_in: (PathBuf, Channel),
+    /// What the person is told of files of Claude's own that went into it, in sentences.
+    pub found: Vec<String>,
 }
 
 impl Frame {
@@ -141,7 +137,10 @@ impl Host {
                 Done::Recalled(conversation, bytes) => self.recalled(&conversation, bytes.as_deref()),
                 Done::Site(run, site) => self.site_read(run, *site),
                 Done::Written(run, given) => self.written(run, given),
-                Done::Saved(frame, notices) => {
+                Done::Saved(mut frame, notices) => {
+                    for text in std::mem::take(&mut frame.found) {
+                        self.notice(DecisionKind::HandoffSaved, &text);
+                    }
                     self.events.extend(notices.into_iter().map(|what| Event::Limited { what }));
                     self.events.push_back(Event::Saved { handoff: frame.id.clone(), mark: frame.mark });
                     self.channel.clone_from(&frame.made_in.1);
@@ -180,11 +179,11 @@ impl Host {
         Keeping::of(&self.launch.config.handoff)
     }
 
-    fn budget(&self) -> Budget {
+    pub(super) fn budget(&self) -> Budget {
         Budget::of(&self.launch.config.handoff)
     }
 
-    fn claim_for(&self, conversation: &ConversationId) -> Claim {
+    pub(super) fn claim_for(&self, conversation: &ConversationId) -> Claim {
         let pid = std::process::id();
         Claim {
             by_pid: pid,
@@ -210,7 +209,7 @@ impl Host {
             transcript: following.and_then(|f| f.path()).map(|p| p.display().to_string()).unwrap_or_default(),
             session: Some(self.claim.name.clone()),
             pid: std::process::id(),
-            predecessor: self.predecessor.clone(),
+            predecessor: self.lineage.predecessor.clone(),
         };
         let mut capture = Capture::new(origin, facts);
         capture.lists = Lists::of(&self.launch.config.handoff);
@@ -229,9 +228,11 @@ impl Host {
         let mut capture = self.capture(conversation, Kind::Auto, "Claude was about to compact its context.".to_owned());
         let (paths, dir, keeping) = (self.paths.clone(), self.dir.clone(), self.keeping());
         let limits = Limits::of(&self.launch.config.handoff);
+        let own = self.own_files();
         let read = self.next_found(self.recorder.supervisor.next_dir());
         let job = move || {
             complete(&mut capture, &paths, &dir, limits);
+            own.add_to(&mut capture);
             let saved = Store::open(&paths.claude).and_then(|store| store.save(capture, keeping));
             saved.map(|saved| saved.id).map_err(|e| e.to_string())
         };
@@ -272,8 +273,11 @@ impl Host {
         let limits = Limits::of(&self.launch.config.handoff);
         let copied = self.launch.config.handoff.copy_transcript && !transcript.is_empty();
         let raw = copied.then(|| PathBuf::from(transcript));
+        let own = self.own_files();
+        self.lineage.saves();
         let job = move || {
             complete(&mut capture, &paths, &dir, limits);
+            let found = own.add_to(&mut capture);
             let channel = capture.origin.channel.clone();
             let views = viewed.then(|| Material::of(&capture));
             let mark = Mark::of(&capture, &next);
@@ -293,6 +297,7 @@ impl Host {
                         mark,
                         raw,
                         made_in: (dir, channel),
+                        found,
                     };
                     Done::Saved(Box::new(frame), notices)
                 }
@@ -307,56 +312,6 @@ impl Host {
     /// What nobody waits for.
     pub(super) fn do_quietly(&mut self, job: impl FnOnce() -> Done + Send + 'static) {
         self.worker.submit(job);
-    }
-
-    /// `--handoff`: claims a pending handoff for a new conversation, before the first run.
-    pub(super) fn load_handoff(&mut self, id: Option<&str>, conversation: &ConversationId) -> Result<HandoffId, Ready> {
-        let hint = "`hopty handoff list` shows what there is; without --handoff a fresh conversation begins";
-        let refuse = |what: String| Ready::failed(1, what, hint);
-        let store = Store::open(&self.paths.claude).map_err(|e| refuse(e.to_string()))?;
-        let id: HandoffId = match id {
-            Some(text) => {
-                let known = store.list(None).map_err(|e| refuse(e.to_string()))?;
-                pick(text, known.iter().map(|(_, entry)| &entry.id)).map_err(|why| match why {
-                    NotPicked::Unknown(_) => refuse(why.to_string()),
-                    NotPicked::BadId(_) | NotPicked::Several(_) => Ready::failed(2, why.to_string(), hint),
-                })?
-            }
-            None => {
-                let pending = store.pending(&self.channel, None, &self.dir, Clock::wall()).map_err(|e| refuse(e.to_string()))?;
-                pending.ok_or_else(|| refuse(format!("no handoff is waiting in channel {}", self.channel)))?.id
-            }
-        };
-        let loaded: Loaded = store.claim(&id, self.claim_for(conversation)).map_err(|e| refuse(e.to_string()))?;
-        let said = drift::since(&self.launch.config, &store, &loaded, &self.dir);
-        if !said.is_empty() && self.launch.config.handoff.git == GitPolicy::Hold {
-            let _ = store.release(&id, conversation);
-            let what = format!("{id} is not loaded: {}", said.join(" "));
-            return Err(Ready::failed(4, what, "bring the work tree back, or HOPTY_HANDOFF_GIT=tell loads it all the same"));
-        }
-        let (text, document) = loaded.brief(&said, self.budget());
-        if !said.is_empty() {
-            self.told = said.into_iter().chain([ADVICE.to_owned()]).collect();
-        }
-        if *loaded.entry.working_dir != *self.dir.to_string_lossy() {
-            self.told.push(format!("{id} was made in {}", safe_line(&loaded.entry.working_dir)));
-        }
-        self.frame = Some(Frame {
-            text,
-            id: id.clone(),
-            document,
-            typed: None,
-            mark: None,
-            raw: None,
-            views: None,
-            made_in: (self.dir.clone(), loaded.channel),
-        });
-        if self.prints_boxes() {
-            let (task, phases) = store.progress(&id).unwrap_or_default();
-            self.resuming = Some(boxes::resuming(&id, &task, phases).replace('\n', "\r\n"));
-        }
-        self.predecessor = Some(id.clone());
-        Ok(id)
     }
 
     /// After the next run has its prompt there is time for the raw copy: before, it would take the new Claude's processor.
@@ -376,7 +331,7 @@ impl Host {
 
     pub(super) fn consume(&mut self, handoff: &HandoffId, conversation: &ConversationId) {
         let (store, id, by) = (self.paths.claude.clone(), handoff.clone(), conversation.clone());
-        self.predecessor = Some(handoff.clone());
+        self.lineage.went_on(handoff);
         let claim = self.claim_for(conversation);
         self.views_consumed(&id);
         self.do_quietly(move || {
@@ -433,6 +388,9 @@ fn complete(capture: &mut Capture, paths: &Paths, dir: &Path, limits: Limits) {
     if let Ok(channel) = registry::channel_of(&paths.claude, dir) {
         capture.origin.channel = channel;
     }
+    // A person may have gone back to an older conversation of the chain.
+    let begun_from = Store::at(&paths.claude).begun_from(&capture.origin.conversation);
+    capture.origin.predecessor = begun_from.or(capture.origin.predecessor.take());
     capture.git = crate::git::state::of_work(dir, capture.situation.moved_to.as_deref(), limits);
     capture.memory_keeper = crate::fs::servers::memory_keeper(paths, dir);
 }

@@ -7,11 +7,11 @@ use super::run::Run;
 use super::terminals::ANSWER_MS;
 use super::{Host, repaint};
 use crate::core::claude::view::{BoxMode, Rules, ScreenText, TitleState, View};
-use crate::core::ids::HandoffId;
+use crate::core::ids::{ConversationId, HandoffId};
 use crate::core::supervisor::Agent;
 use crate::core::supervisor::action::RestartBy;
 use crate::core::supervisor::event::Event;
-use crate::core::supervisor::phase::{Phase, StopFor, StopStep};
+use crate::core::supervisor::phase::{Phase, StartKind, StopFor, StopStep};
 use crate::core::supervisor::shown::{PromptBox, ScreenFacts};
 use crate::core::time::Stamp;
 use crate::screen::{Attr, Identity, Mode, Screen};
@@ -62,9 +62,14 @@ impl Host {
             Some(RestartBy::Level) if fill.tokens > 0 => format!("context {} % full, ", fill.percent()),
             _ => String::new(),
         };
-        let into = match self.next_handoff() {
-            Some(id) => format!("handing over as {id}"),
-            None => "starting afresh".to_owned(),
+        let into = match (self.next_handoff(), self.phase()) {
+            (Some(id), _) => format!("handing over as {id}"),
+            (None, Phase::Stopping { why: StopFor::Restart { plan, .. }, .. }) if plan.start == StartKind::Resume => {
+                let id = |id: Option<&ConversationId>| id.map(ToString::to_string).unwrap_or_default();
+                let (back, newer) = (id(plan.conversation.as_ref()), id(supervisor.conversation()));
+                format!("back in conversation {back}; the newer one: claude --resume {newer}")
+            }
+            (None, _) => "starting afresh".to_owned(),
         };
         format!("\r\x1b[2mhopty: {full}{into}\x1b[0m\r\n\r\n{}", self.printed_between())
     }

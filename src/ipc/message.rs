@@ -127,6 +127,12 @@ pub enum Request {
         #[serde(default)]
         wait: bool,
     },
+    /// End the conversation that a hand-over began, and resume the one before it.
+    Back {
+        /// Do not wait for a turn's end.
+        #[serde(default)]
+        now: bool,
+    },
     /// What a person answers to the question of mode `ask`.
     Ask {
         /// It.
@@ -284,7 +290,8 @@ pub fn parse_request(line: &[u8]) -> Result<(u64, Request), (u64, Failure)> {
     let Some(name) = value.get("do").and_then(Value::as_str) else {
         return Err((id, Failure::new(Code::BadRequest, "the request has no `do`", hint)));
     };
-    let known = ["status", "events", "restart", "stop", "send", "attach", "detach", "hook", "wait", "screen", "ask", "context"];
+    let known =
+        ["status", "events", "restart", "back", "stop", "send", "attach", "detach", "hook", "wait", "screen", "ask", "context"];
     if !known.contains(&name) {
         let shown: String = name.chars().filter(|c| !is_hidden(*c)).take(40).collect();
         return Err((id, Failure::new(Code::UnknownRequest, format!("unknown request `{shown}`"), hint)));

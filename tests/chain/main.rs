@@ -7,6 +7,7 @@
 mod support;
 
 mod asking;
+mod back;
 mod boxes;
 mod commands;
 mod compaction;
@@ -22,6 +23,7 @@ mod steps;
 mod words;
 
 use asking::*;
+use back::*;
 use boxes::*;
 use commands::*;
 use compaction::*;
@@ -74,6 +76,11 @@ both! {
     a_pending_handoff_is_loaded_on_request,
     item_002_clear_begins_another_conversation_and_it_is_followed,
     clear_after_a_hand_over_is_a_new_job,
+    back_resumes_the_conversation_before_the_hand_over,
+    back_goes_one_further_back_each_time,
+    a_level_does_not_hand_over_what_was_gone_back_to,
+    back_waits_for_nobody_who_is_at_work_unless_asked_to,
+    a_hand_over_that_ctrl_c_breaks_off_names_the_old_conversation,
     a_conversation_that_a_session_runs_is_not_started_twice,
     a_claude_inside_a_claude_writes_its_transcript,
     git_is_of_the_worktree_that_the_conversation_went_to,

@@ -245,7 +245,7 @@ fn the_store() {
             let claim = Claim { by_pid: 1, by_start: 1, session_id: by, at: now, other: serde_json::Map::new() };
             let session = "proj".parse().ok();
             let lives = random.chance(2);
-            let _ = manifest.pending(session.as_ref(), "/home/u/proj", now, |_, _| lives).cloned();
+            let _ = manifest.pending(session.as_ref(), Some("/home/u/proj"), "/home/u/proj", now, |_, _| lives).cloned();
             let said = manifest.claim(&id, claim.clone(), |_, _| false).map(drop).map_err(|error| error.to_string());
             assert_plain("claim", &said.err().unwrap_or_default());
             let _ = (manifest.consume(&id, &claim.session_id, 1, now), manifest.release(&id, &claim.session_id), manifest.clear(&id));

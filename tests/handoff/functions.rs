@@ -47,7 +47,7 @@ fn item_017_the_manifest_has_the_fields_of_the_source_document_and_the_contract(
     assert!(current["created_at"].as_str().unwrap().ends_with('Z') && current["created_by_pid"].as_u64().unwrap() > 1);
     let contract: Value = serde_json::from_str(
         r#"{"id":0,"session_id":0,"created_at":0,"created_by_pid":0,"working_dir":0,"type":0,"status":0,"hopty_session":0,"predecessor":0,
-            "sha256":0,"brief_sha256":0,"expires_at":0,"claim":0,"consumed_at":0,"consumed_by_pid":0,"consumed_by_session":0}"#,
+            "sha256":0,"brief_sha256":0,"expires_at":0,"claim":0,"consumed_at":0,"consumed_by_pid":0,"consumed_by_session":0,"project":0}"#,
     )
     .unwrap();
     let keys = |value: &Value| value.as_object().unwrap().keys().cloned().collect::<Vec<_>>();

@@ -11,6 +11,8 @@ mod figures;
 mod forged;
 mod functions;
 mod moves;
+mod own_files;
+mod projects;
 mod real;
 mod starts;
 mod steps;

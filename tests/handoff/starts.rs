@@ -276,19 +276,19 @@ fn item_051_a_start_loads_only_what_waits_is_young_and_is_nobody_else_s() {
     world.ask(&["wait", "proj", "exit"]);
     let log = world.ask(&["log", "proj"]);
     assert!(log.contains("code 7"), "{log}");
-    refused(&["--handoff"], "no handoff is waiting in channel global");
+    refused(&["--handoff"], "no handoff waits in channel global");
     assert_eq!(world.ask(&["log", "proj"]), log);
     let id = create(&world);
     let mut loader = Holder::new();
     world.ask(&["handoff", "load", &id, "--pid", &loader.pid().to_string()]);
-    refused(&["--handoff"], "no handoff is waiting");
+    refused(&["--handoff"], "no handoff waits");
     refused(&[&format!("--handoff={id}")], "is being loaded by pid");
     loader.end();
     let path = manifest_path(&world);
     let whole = std::fs::read_to_string(&path).unwrap();
     let expires = manifest(&world)["current"]["expires_at"].as_str().unwrap().to_owned();
     std::fs::write(&path, whole.replace(&expires, "2026-01-01T00:00:00Z")).unwrap();
-    refused(&["--handoff"], "no handoff is waiting");
+    refused(&["--handoff"], "no handoff waits");
     refused(&[&format!("--handoff={id}")], "is expired");
     std::fs::write(&path, whole).unwrap();
     // What brings an old conversation back is not mixed with it, and the handoff waits on.

@@ -123,3 +123,47 @@ fn what_was_done_in_a_worktree_is_held_against_it() {
     let said = fails(&world, &["handoff", "load", &id], 4);
     assert!(said.contains(&format!("The work was done in {}, which is gone.", side.display())), "{said}");
 }
+
+/// What was never added is lost with a work tree, unless the record has it.
+#[test]
+fn new_files_are_in_the_patch_and_make_the_same_tree_in_a_clone() {
+    let (world, _) = changed();
+    let at = |name: &str| world.project.join(name);
+    std::fs::create_dir_all(at("new dir/deep")).unwrap();
+    std::fs::write(at("new dir/deep/a \"file\".txt"), "one\r\ntwo without an end").unwrap();
+    std::fs::write(at("run.sh"), "#!/bin/sh\n").unwrap();
+    std::fs::set_permissions(at("run.sh"), std::os::unix::fs::PermissionsExt::from_mode(0o755)).unwrap();
+    std::fs::write(at("empty"), "").unwrap();
+    std::os::unix::fs::symlink("/etc/passwd", at("link")).unwrap();
+    std::fs::write(at(".gitignore"), "target\n").unwrap();
+    std::fs::write(at("target"), "built\n").unwrap();
+    std::fs::write(at("image"), b"\x89PNG\0").unwrap();
+    std::fs::write(at("log"), "x".repeat(300 << 10)).unwrap();
+    nix::unistd::mkfifo(&at("fifo"), nix::sys::stat::Mode::S_IRWXU).unwrap();
+    let id = create(&world);
+    let document = world.ask(&["handoff", "show", &id]);
+    assert!(document.contains("- not in changes.patch: image (binary), log (over 256 KiB)\n"), "{document}");
+    assert!(document.contains("- New files (??) are in changes.patch, too"), "{document}");
+    let record = std::path::PathBuf::from(world.ask(&["handoff", "path", &id, "--record"]).trim());
+    let clone = world.project.with_file_name("clone");
+    git(&world.project, &["clone", "-q", ".", clone.to_str().unwrap()]);
+    git(&clone, &["apply", "--whitespace=nowarn", record.join("changes.patch").to_str().unwrap()]);
+    for name in ["image", "log"] {
+        std::fs::remove_file(at(name)).unwrap();
+    }
+    let tree = |dir: &Path| {
+        git(dir, &["add", "-A"]);
+        text(&Command::new("git").current_dir(dir).args(["write-tree"]).output().unwrap().stdout)
+    };
+    assert_eq!(tree(&clone), tree(&world.project));
+}
+
+#[test]
+fn a_new_file_that_was_changed_since_is_told() {
+    let (world, _) = changed();
+    std::fs::write(world.project.join("new"), "one\n").unwrap();
+    let id = create(&world);
+    std::fs::write(world.project.join("new"), "two\n").unwrap();
+    let output = world.hopty(&["handoff", "load", &id]);
+    assert!(text(&output.stdout).contains("what is changed in them is not the same"), "{output:?}");
+}

@@ -8,7 +8,7 @@ use std::sync::mpsc::{Receiver, Sender, channel};
 
 use hopty::core::handoff::entry::Status;
 use hopty::core::ids::{Channel, HandoffId};
-use hopty::fs::store::{Keeping, Store};
+use hopty::fs::store::{Keeping, Scope, Store};
 
 use super::steps::{at, capture, claim, number, part, scratch};
 
@@ -203,7 +203,7 @@ fn while_a_script_holds_its_lock_nothing_is_changed() {
         Ok(None) => Some(()),
         _ => None,
     });
-    assert!(store.pending(&Channel::global(), None, Path::new(""), at(0)).unwrap().is_some(), "reading needs no lock");
+    assert!(store.pending(&Channel::global(), None, Scope::Channel, Path::new(""), at(0)).unwrap().is_some(), "reading needs no lock");
     assert_eq!(std::fs::read(&manifest).unwrap(), before);
     drop(holder.stdin.take());
     holder.wait().unwrap();

@@ -98,7 +98,7 @@ pub(super) fn create(place: &Place, options: &CreateOptions) -> Result<u8, Faile
         pid: std::process::id(),
         predecessor: status
             .and_then(|status| status["handoff"]["id"].as_str()?.parse().ok())
-            .or_else(|| begun_from(place, &conversation)),
+            .or_else(|| place.store.begun_from(&conversation)),
     };
     let mut capture = Capture::new(origin, &source.facts);
     capture.lists = Lists::of(&place.config.handoff);
@@ -139,12 +139,6 @@ pub(super) fn create(place: &Place, options: &CreateOptions) -> Result<u8, Faile
 /// When the usage limit resets that the session waits for: what is made meanwhile cannot be loaded before.
 fn limit(status: &Value) -> Option<WallTime> {
     WallTime::parse(status["limits"]["reached"]["resets_at"].as_str()?)
-}
-
-/// The handoff that a conversation began from, which no transcript names: of it come the goal and what is done.
-fn begun_from(place: &Place, conversation: &ConversationId) -> Option<HandoffId> {
-    let known = place.store.list(None).ok()?;
-    known.into_iter().find(|(_, entry)| entry.consumed_by_session.as_ref() == Some(conversation)).map(|(_, entry)| entry.id)
 }
 
 /// The transcript that a record names.

@@ -34,6 +34,7 @@ pub(super) fn load(place: &Place, options: &LoadOptions) -> Result<u8, Failed> {
     let claim =
         Claim { by_pid: holder, by_start: started, session_id: conversation.clone(), at: Clock::wall(), other: Default::default() };
     let loaded = place.store.claim(&id, claim).map_err(store_failed)?;
+    place.tell_foreign(&loaded.entry);
     let dir = std::env::current_dir().unwrap_or_default();
     let said = drift::since(&place.config, &place.store, &loaded, &dir);
     if !said.is_empty() && place.config.handoff.git == GitPolicy::Hold {
@@ -76,6 +77,9 @@ fn new_conversation() -> Result<ConversationId, Failed> {
 pub(super) fn clear(place: &Place, which: &Which) -> Result<u8, Failed> {
     let id = place.find(which)?;
     let known = place.store.list(None).map_err(store_failed)?.into_iter().find(|(_, entry)| entry.id == id);
+    if let Some((_, entry)) = &known {
+        place.tell_foreign(entry);
+    }
     if let Some(holder) = known.as_ref().and_then(|(_, entry)| entry.held(Clock::wall(), process::is_alive)) {
         return Err(store_failed(NotClaimed::Held { id, holder: holder.clone() }.into()));
     }

@@ -26,8 +26,9 @@ use crate::core::handoff::pick::{NotPicked, pick};
 use crate::core::ids::{Channel, HandoffId, SessionName};
 use crate::core::supervisor::ask::AskAnswer;
 use crate::fs::paths::Paths;
+use crate::fs::project::project_of;
 use crate::fs::registry;
-use crate::fs::store::{Keeping, Store, StoreError};
+use crate::fs::store::{Keeping, Scope, Store, StoreError};
 use crate::io::clock::Clock;
 use crate::ipc::message::Code;
 use args::{HandoffVerb, Where, Which};
@@ -110,8 +111,16 @@ impl Place {
     fn waiting(&self, at: &Where) -> Result<Entry, Failed> {
         let channel = self.channel(at);
         settle(&self.paths, &self.store, Some(&channel));
-        let pending = self.store.pending(&channel, self.session.as_ref(), &self.dir(), Clock::wall()).map_err(store_failed)?;
-        pending.ok_or_else(|| not_there(format!("no handoff waits in channel {channel}")))
+        let (dir, now) = (self.dir(), Clock::wall());
+        let pending = self.store.pending(&channel, self.session.as_ref(), scope(at), &dir, now).map_err(store_failed)?;
+        pending.ok_or_else(|| not_there(self.store.none_waits(&channel, &dir, now)))
+    }
+
+    /// Tells whose a handoff is that belongs to another project than this.
+    fn tell_foreign(&self, entry: &Entry) {
+        if *entry.project() != *project_of(&self.dir()).to_string_lossy() {
+            note(format_args!("hopty: {} is of another project: {}", entry.id, visible(entry.project())));
+        }
     }
 
     /// What was found wrong in the store, once.
@@ -120,6 +129,11 @@ impl Place {
             note(format_args!("hopty: {}", visible(&notice)));
         }
     }
+}
+
+/// A channel that was named stands for all of its projects, but for the one that unrelated directories share.
+fn scope(at: &Where) -> Scope {
+    if at.channel.as_ref().is_some_and(|channel| *channel != Channel::global()) { Scope::Channel } else { Scope::Project }
 }
 
 /// The channel of a directory, by the person's registry; `global` where that cannot be used, as the host has it.

@@ -1,13 +1,17 @@
 //! Verbs that only look: `show`, `list`, `path`, `id`.
 
+use std::path::{Path, PathBuf};
+
 use serde_json::{Value, json};
 
 use super::args::{ShowOptions, Where, Which};
-use super::{Place, answer, object, store_failed};
+use super::{Place, answer, object, scope, store_failed};
 use crate::cli::error::{Failed, note, say, visible};
 use crate::core::handoff::entry::Entry;
 use crate::core::handoff::text::safe;
 use crate::core::ids::{Channel, HandoffId};
+use crate::fs::project::project_of;
+use crate::fs::store::Scope;
 use crate::io::clock::Clock;
 
 /// The handoff that `show` is about: by its id, the one that waits here, else the last one of here that is over.
@@ -19,10 +23,15 @@ fn meant(place: &Place, which: &Which) -> Result<HandoffId, Failed> {
     };
     let channel = place.channel(&which.at);
     let known = place.store.list(Some(&channel)).map_err(store_failed)?;
-    // Unrelated directories share one channel, unless that was asked for by its name.
-    let (shared, here) = (which.at.channel.is_none() && channel == Channel::global(), place.dir());
-    let newest = known.into_iter().find(|(_, entry)| !shared || *entry.working_dir == *here.to_string_lossy());
+    let newest = known.into_iter().find(|(_, entry)| is_meant(entry, &which.at, &place.dir()));
     newest.map(|(_, entry)| entry.id).ok_or(missing)
+}
+
+/// Whether an entry of the channel is meant where none is named.
+fn is_meant(entry: &Entry, at: &Where, dir: &Path) -> bool {
+    // What is over has no project in files of older versions.
+    let project = entry.project.clone().map_or_else(|| project_of(Path::new(&entry.working_dir)), PathBuf::from);
+    scope(at) == Scope::Channel || project == project_of(dir)
 }
 
 pub(super) fn show(place: &Place, options: &ShowOptions) -> Result<u8, Failed> {
@@ -44,19 +53,26 @@ pub(super) fn list(place: &Place, at: &Where, all: bool) -> Result<u8, Failed> {
     super::settle(&place.paths, &place.store, channel.as_ref());
     let now = Clock::wall();
     let mut found = place.store.list(channel.as_ref()).map_err(store_failed)?;
-    found.retain(|(_, entry)| all || entry.is_pending(now));
+    let dir = place.dir();
+    found.retain(|(_, entry)| all || entry.is_pending(now) && is_meant(entry, at, &dir));
     if at.json {
         let list: Vec<Value> = found.iter().map(|(channel, entry)| with_channel(channel, entry)).collect();
         say(format_args!("{}", json!(list)))?;
         return Ok(0);
     }
     if found.is_empty() {
-        let of = channel.map_or_else(String::new, |channel| format!(" in channel {channel}"));
-        let more = if all { "" } else { "; `hopty handoff list --all` shows what is over, and other channels" };
-        note(format_args!("no handoff {}{of}{more}", if all { "is known" } else { "waits" }));
+        match channel {
+            Some(channel) if !all => {
+                let none = visible(&place.store.none_waits(&channel, &dir, now));
+                note(format_args!("{none}; `hopty handoff list --all` shows what is over, and other channels and projects"));
+            }
+            Some(channel) => note(format_args!("no handoff is known in channel {channel}")),
+            None => note(format_args!("no handoff is known")),
+        }
         return Ok(0);
     }
-    let mut rows = vec![["ID", "STATUS", "TYPE", "AGE", "SESSION", "CHANNEL", "DIRECTORY"].map(str::to_owned)];
+    let mut rows =
+        vec![["ID", "STATUS", "TYPE", "AGE", "SESSION", "CHANNEL", if all { "PROJECT" } else { "DIRECTORY" }].map(str::to_owned)];
     for (channel, entry) in &found {
         let object = object(entry);
         let held = entry.held(now, crate::fs::process::is_alive).is_some() && entry.is_pending(now);
@@ -68,7 +84,7 @@ pub(super) fn list(place: &Place, at: &Where, all: bool) -> Result<u8, Failed> {
             age(now.0.saturating_sub(entry.created_at.0)),
             entry.hopty_session.as_ref().map_or_else(|| "-".to_owned(), ToString::to_string),
             channel.to_string(),
-            visible(&entry.working_dir),
+            visible(if all { entry.project() } else { &entry.working_dir }),
         ]);
     }
     crate::cli::table::print(&rows)?;

@@ -271,7 +271,7 @@ section! {
         frame_decisions: u32 = 5,
         /// Known gotchas that are told.
         gotchas: u32 = 5,
-        /// Whether uncommitted changes to tracked files are kept as a patch.
+        /// Whether uncommitted changes and new files are kept as a patch.
         diff: bool = true,
         /// What a dirty work tree does.
         git: GitPolicy = GitPolicy::Tell,

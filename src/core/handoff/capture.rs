@@ -102,10 +102,12 @@ pub struct GitState {
     pub staged: Vec<u8>,
     /// What is changed and not staged, likewise.
     pub unstaged: Vec<u8>,
-    /// `git diff --stat` of everything that is not committed in tracked files. New files are only in `changed`.
+    /// `git diff --stat` of everything that is not committed in tracked files. New files are in `changed`.
     pub stat: String,
     /// The same as a patch, for `changes.patch`. Not redacted.
     pub patch: Vec<u8>,
+    /// New files as a patch, which follows in `changes.patch`; notes name those that are left out. Not redacted.
+    pub new_files: Vec<u8>,
     /// What was left out, and why: a patch over the cap, a time-out.
     pub notes: Vec<String>,
 }
@@ -195,6 +197,8 @@ pub struct Capture {
     pub situation: Situation,
     /// Claude's own words, where it was asked for them.
     pub summary: Option<String>,
+    /// What Claude or the person wrote into a handoff file of their own, each file's text below its path.
+    pub own_file: Option<String>,
     /// Claude's list of tasks.
     pub tasks: Vec<Task>,
     /// Files that tools wrote, the last touched first.
@@ -288,6 +292,7 @@ impl Capture {
                 ..Situation::default()
             },
             summary: None,
+            own_file: None,
             tasks: facts.tasks().all().to_vec(),
             created: files.iter().filter(|path| facts.files().created(path)).cloned().collect(),
             files,
@@ -326,6 +331,13 @@ impl Capture {
         let mut decisions: Vec<Decision> = before.decisions.iter().rev().filter(|one| !asked_again(one)).cloned().collect();
         decisions.append(&mut self.decisions);
         self.decisions = decisions;
+    }
+
+    /// Claude's own words: what it answered when it was asked, and what it or the person wrote into a file.
+    #[must_use]
+    pub fn own_words(&self) -> Option<String> {
+        let texts: Vec<&str> = [&self.summary, &self.own_file].into_iter().filter_map(Option::as_deref).collect();
+        (!texts.is_empty()).then(|| texts.join("\n\n"))
     }
 
     /// What is finished in the whole chain, newest first, each once, at most 50.

@@ -37,7 +37,10 @@ pub fn drift(then: Option<&Git>, patch: Option<&[u8]>, now: Option<&GitState>) -
     if !new.is_empty() {
         said.push(format!("Changed since: {}.", names(&new)));
     }
-    let is_other = patch.is_some_and(|patch| !state.patch.is_empty() && patch != state.patch);
+    // Records of older versions have no new files in their patch.
+    let whole = || [&*state.patch, &*state.new_files].concat();
+    let is_known = !state.patch.is_empty() || !state.new_files.is_empty();
+    let is_other = patch.is_some_and(|patch| is_known && patch != state.patch && patch != whole());
     if said.is_empty() && is_other {
         said.push("The same files are changed, but what is changed in them is not the same.".to_owned());
     }

@@ -106,6 +106,9 @@ pub struct Entry {
     /// The directory of the work.
     #[serde(default)]
     pub working_dir: String,
+    /// The project that the directory belongs to; none in files of older versions and of other programs.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub project: Option<String>,
     /// What made it.
     #[serde(default, rename = "type")]
     pub kind: Kind,
@@ -150,6 +153,12 @@ pub struct Entry {
 }
 
 impl Entry {
+    /// The project that it belongs to, an absolute path: the directory of the work where no other is known.
+    #[must_use]
+    pub fn project(&self) -> &str {
+        self.project.as_deref().unwrap_or(&self.working_dir)
+    }
+
     /// Whether it waits to be loaded at `now`. One that says it was made later than that does not: how old it is, nobody knows.
     #[must_use]
     pub fn is_pending(&self, now: WallTime) -> bool {

@@ -117,12 +117,12 @@ impl Manifest {
         self.current.iter_mut().chain(&mut self.also_active).chain(&mut self.history).find(|entry| entry.id == *id)
     }
 
-    /// Makes `entry` the current one. An active one that it replaces is cleared: at most one of a channel and session is active
-    /// at a time (DESIGN 3.3). Of those that were made outside of a session, directories tell which belong together, because
-    /// all that have no channel of their own share one.
+    /// Makes `entry` the current one. An active one that it replaces is cleared: at most one of a channel, project and session is
+    /// active at a time. Of those that were made outside of a session, directories tell which belong together, because all that have
+    /// no channel of their own share one.
     pub fn add(&mut self, entry: Entry) {
         for old in self.current.iter_mut().chain(&mut self.also_active) {
-            let same = old.hopty_session == entry.hopty_session;
+            let same = old.hopty_session == entry.hopty_session && old.project() == entry.project();
             let here = entry.hopty_session.is_some() || old.working_dir == entry.working_dir;
             if old.status == Status::Active && same && here {
                 old.status = Status::Cleared;
@@ -152,22 +152,23 @@ impl Manifest {
     }
 
     /// The newest handoff that waits and that nobody is loading: of `session` or of no session; any session's when
-    /// `session` is none. On the channel that unrelated directories share, one that was made in `dir` goes before.
+    /// `session` is none. Of `project`, or of all when that is none; one that was made in `dir` goes before.
     pub fn pending(
         &self,
         session: Option<&SessionName>,
+        project: Option<&str>,
         dir: &str,
         now: WallTime,
         alive: impl Fn(u32, u64) -> bool,
     ) -> Option<&Entry> {
         let waits = |entry: &&Entry| {
             let mine = session.is_none() || entry.hopty_session.is_none() || entry.hopty_session.as_ref() == session;
-            mine && entry.is_pending(now) && entry.held(now, &alive).is_none()
+            let here = project.is_none_or(|project| entry.project() == project);
+            mine && here && entry.is_pending(now) && entry.held(now, &alive).is_none()
         };
         let waiting = || self.current.iter().chain(&self.also_active).filter(waits);
-        let of_here = || waiting().find(|entry| entry.working_dir == dir);
-        let shared = self.channel == Channel::global();
-        shared.then(of_here).flatten().or_else(|| waiting().next())
+        let of_dir = || waiting().find(|entry| entry.working_dir == dir);
+        project.and_then(|_| of_dir()).or_else(|| waiting().next())
     }
 
     /// Gives the handoff to `claim`; one caller at most gets it until the claim lapses.

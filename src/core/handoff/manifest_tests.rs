@@ -72,12 +72,12 @@ fn one_claim_holds_until_its_holder_is_gone_or_ten_minutes_passed() {
         let other = manifest.claim(&id, claim(pid, now.after(600_000)), |_, _| true);
         assert!(matches!(other, Err(NotClaimed::Held { holder, .. }) if holder.by_pid == 1));
     }
-    assert!(manifest.pending(None, "", now, |_, _| true).is_none());
+    assert!(manifest.pending(None, None, "", now, |_, _| true).is_none());
     assert!(manifest.claim(&id, claim(2, now.after(600_001)), |_, _| true).is_ok());
     assert!(manifest.claim(&id, claim(3, now), |_, _| false).is_ok());
     let holder = claim(3, now).session_id;
     assert!(!manifest.release(&id, &claim(2, now).session_id) && manifest.release(&id, &holder));
-    assert!(manifest.pending(None, "", now, |_, _| true).is_some());
+    assert!(manifest.pending(None, None, "", now, |_, _| true).is_some());
 }
 
 #[test]
@@ -153,7 +153,7 @@ fn the_pending_one_is_the_sessions_own() {
     let now = entry(1, None).created_at;
     let of = |name: Option<&str>| {
         let name = name.map(|name| name.parse().unwrap());
-        manifest.pending(name.as_ref(), "", now, |_, _| true).map(|e| e.hopty_session.clone().unwrap().to_string())
+        manifest.pending(name.as_ref(), None, "", now, |_, _| true).map(|e| e.hopty_session.clone().unwrap().to_string())
     };
     assert_eq!(of(Some("a")).as_deref(), Some("a"));
     assert_eq!(of(Some("b")).as_deref(), Some("b"));
@@ -162,19 +162,31 @@ fn the_pending_one_is_the_sessions_own() {
 }
 
 #[test]
-fn on_a_shared_channel_the_one_of_this_directory_goes_before() {
-    let of = |channel: &str, dir: &str| {
-        let mut manifest = Manifest::new(channel.parse().unwrap());
-        for (second, dir) in ["/alpha", "/beta"].into_iter().enumerate() {
-            manifest.add(Entry { working_dir: dir.to_owned(), ..entry(second as i64, Some(&dir[1..])) });
-        }
-        let now = entry(1, None).created_at;
-        manifest.pending(None, dir, now, |_, _| true).map(|e| e.working_dir.clone()).unwrap()
-    };
-    assert_eq!(of("global", "/alpha"), "/alpha");
-    assert_eq!(of("global", "/beta"), "/beta");
-    assert_eq!(of("global", "/gamma"), "/beta", "else the newest");
-    assert_eq!(of("project", "/alpha"), "/beta", "a channel of their own makes directories one");
+fn only_a_handoff_of_the_project_is_pending() {
+    let mut manifest = Manifest::new(Channel::global());
+    let made = [("/alpha", "/alpha"), ("/beta/web", "/beta"), ("/beta/api", "/beta")];
+    for (second, (dir, project)) in made.into_iter().enumerate() {
+        let session = Some(&dir[1..2]).filter(|_| second == 0);
+        let entry = Entry { working_dir: dir.to_owned(), project: Some(project.to_owned()), ..entry(second as i64, session) };
+        manifest.add(entry);
+    }
+    let now = entry(1, None).created_at;
+    let of = |project: Option<&str>, dir: &str| manifest.pending(None, project, dir, now, |_, _| true).map(|e| e.working_dir.clone());
+    assert_eq!(of(Some("/alpha"), "/alpha/sub").as_deref(), Some("/alpha"));
+    assert_eq!(of(Some("/beta"), "/beta/web").as_deref(), Some("/beta/web"), "the one of this directory goes before");
+    assert_eq!(of(Some("/beta"), "/beta").as_deref(), Some("/beta/api"), "else the newest");
+    assert_eq!(of(Some("/gamma"), "/gamma"), None);
+    assert_eq!(of(None, "/gamma").as_deref(), Some("/beta/api"), "all projects of the channel");
+}
+
+#[test]
+fn sessions_of_one_name_in_two_projects_keep_a_handoff_each() {
+    let mut manifest = Manifest::new(Channel::global());
+    for (second, project) in ["/home/u/app", "/srv/app", "/srv/app"].into_iter().enumerate() {
+        manifest.add(Entry { working_dir: project.to_owned(), ..entry(second as i64, Some("app")) });
+    }
+    let active = manifest.entries().filter(|entry| entry.status == Status::Active).map(|entry| entry.working_dir.as_str());
+    assert_eq!(active.collect::<Vec<_>>(), ["/srv/app", "/home/u/app"]);
 }
 
 proptest! {

@@ -183,7 +183,7 @@ fn state(of: &Capture) -> String {
     }));
     let mut text = list(&lines);
     if let Some(summary) =
-        of.summary.as_deref().map(|summary| safe(cut_words(summary, SUMMARY_CAP))).filter(|summary| !summary.trim().is_empty())
+        of.own_words().map(|summary| safe(cut_words(&summary, SUMMARY_CAP))).filter(|summary| !summary.trim().is_empty())
     {
         text.push_str("\nIn Claude's own words:\n\n");
         text.push_str(&fenced(cut_bytes(summary.trim(), SUMMARY_CAP)));
@@ -265,8 +265,8 @@ fn git(of: &Capture) -> String {
         lines.insert(1, format!("Upstream: {}{apart}", cut_line(upstream)));
     }
     lines.extend(git.notes.iter().map(|note| cut_line(note)));
-    if !git.patch.is_empty() && git.changed.iter().any(|(code, _)| code == "??") {
-        lines.push("New files (??) are listed here, and are not in changes.patch.".to_owned());
+    if !git.new_files.is_empty() {
+        lines.push("New files (??) are in changes.patch, too, but for those that a line above names.".to_owned());
     }
     lines.extend(git.changed.iter().take(50).map(|(code, path)| format!("{} {}", cut_line(code), cut_line(path))));
     let mut text = list(&lines);
@@ -335,16 +335,17 @@ mod tests {
     }
 
     #[test]
-    fn the_document_says_that_new_files_are_not_in_the_patch() {
+    fn the_document_says_that_new_files_are_in_the_patch() {
         let mut of = capture("g");
-        let mut git = GitState { patch: b"diff".to_vec(), changed: vec![(".M".into(), "a".into())], ..GitState::default() };
+        let mut git = GitState { patch: b"diff".to_vec(), changed: vec![("??".into(), "new".into())], ..GitState::default() };
         of.git = Some(git.clone());
-        assert!(!Section::Git.body(&of).contains("New files"));
-        git.changed.push(("??".into(), "new".into()));
+        assert!(!Section::Git.body(&of).contains("changes.patch"));
+        git.notes.push("not in changes.patch: big (over 256 KiB)".into());
+        git.new_files = b"diff".to_vec();
         of.git = Some(git);
-        assert!(
-            Section::Git.body(&of).contains("- New files (??) are listed here, and are not in changes.patch.\n- .M a\n- ?? new\n")
-        );
+        let says = "- not in changes.patch: big (over 256 KiB)\n\
+                    - New files (??) are in changes.patch, too, but for those that a line above names.\n- ?? new\n";
+        assert!(Section::Git.body(&of).contains(says), "{}", Section::Git.body(&of));
     }
 
     #[test]

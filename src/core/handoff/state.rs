@@ -249,7 +249,7 @@ impl State {
             transcript_path: safe(&origin.transcript),
             context: Context {
                 current_objective: goal.as_deref().map(|goal| cut_chars(goal, 200)).unwrap_or_default(),
-                progress_summary: capture.summary.as_deref().map(long).unwrap_or_default(),
+                progress_summary: capture.own_words().as_deref().map(long).unwrap_or_default(),
                 active_todos: open
                     .take(LISTED)
                     .map(|task| Todo { content: line(&task.subject), status: task.status.word().to_owned() })

@@ -5,6 +5,7 @@ use serde::{Deserialize, Serialize};
 use super::ask::AskAnswer;
 use super::halt::After;
 use super::phase::{Cause, StartKind};
+pub use super::reply::{Reply, SendResult};
 use crate::core::config::Span;
 use crate::core::context::Level;
 use crate::core::ids::{ConversationId, HandoffId};
@@ -118,38 +119,6 @@ pub enum Typing {
     },
 }
 
-/// What became of a prompt that was sent (CONTRACT C4).
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(rename_all = "snake_case")]
-pub enum SendResult {
-    /// Claude has it as a prompt; there is proof.
-    Submitted,
-    /// Claude is busy and has put it into its queue; there is proof.
-    Queued,
-    /// It was typed, and there is no proof.
-    Unknown,
-}
-
-/// What the person who asked gets to hear.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(tag = "answer", rename_all = "snake_case")]
-pub enum Reply {
-    /// The request stands.
-    Accepted,
-    /// It is not done, and why.
-    Refused {
-        /// A whole sentence.
-        reason: String,
-    },
-    /// A prompt was sent.
-    Sent {
-        /// What became of it.
-        result: SendResult,
-    },
-    /// There is nothing left to act on.
-    Ended,
-}
-
 /// One thing to do.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(tag = "kind", rename_all = "snake_case")]
@@ -248,6 +217,11 @@ pub enum Action {
         handoff: HandoffId,
         /// By whom.
         conversation: ConversationId,
+    },
+    /// Put the handoff aside, if it still waits: the session went back over it.
+    Clear {
+        /// Which.
+        handoff: HandoffId,
     },
     /// Keep what a person answered for a later host of this conversation.
     KeepAsk {

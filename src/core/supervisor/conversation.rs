@@ -5,7 +5,6 @@ use serde::{Deserialize, Serialize};
 use super::action::{Action, DecisionKind, HookAnswer, RestartBy};
 use super::ask::Ask;
 use super::event::{Hook, HookEvent, Source};
-use super::level::Began;
 use super::phase::{Phase, StopFor, StopStep};
 use super::progress::Progress;
 use super::{Supervisor, Turn};
@@ -82,7 +81,7 @@ impl Supervisor {
             self.conversation = Some(id.clone());
             self.fill = Fill::default();
             self.fired = Level::Ok;
-            self.began = Began::Elsewhere;
+            self.began = self.chain_changed(&id);
             self.ask = Ask::Silent;
             self.word = None;
             self.rearm_at_stop = false;

@@ -49,6 +49,7 @@ impl Supervisor {
         if let Some(id) = &self.active {
             sentence.push_str(&format!(" Handoff {id} is waiting: `hopty --handoff` goes on from it."));
         }
+        let sentence = self.naming_unfinished(sentence);
         let handoff = self.active.clone();
         self.decide(out, DecisionKind::SessionEnded, sentence, because, |d| {
             d.cause = Some(cause);

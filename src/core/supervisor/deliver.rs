@@ -149,7 +149,7 @@ impl Supervisor {
     /// Ends the delivery without its proof; gives back whether a draft is to be typed.
     fn break_off(&mut self, now: Stamp, what: &str, out: &mut Vec<Action>) -> Option<bool> {
         let Phase::Delivering { plan, handoff, .. } = self.phase.clone() else { return None };
-        let text = format!("The prompt for {handoff} was not submitted: {what}. The handoff stays active.");
+        let text = self.naming_left(format!("The prompt for {handoff} was not submitted: {what}. The handoff stays active."));
         self.tell(out, DecisionKind::DeliveryFailed, text, &[self.event_seq], |d| d.handoff = Some(handoff));
         self.enter(now, Phase::Running);
         Some(plan.draft)
@@ -187,6 +187,7 @@ impl Supervisor {
         if self.hooks_seen && !self.frame_answered {
             let text =
                 format!("The prompt for {handoff} was submitted, but the conversation was never given the handoff; it stays active.");
+            let text = self.naming_left(text);
             self.tell(out, DecisionKind::DeliveryFailed, text, &[self.event_seq], |d| d.handoff = Some(handoff));
         } else {
             let how = match &delivering {

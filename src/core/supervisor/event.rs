@@ -3,6 +3,7 @@
 
 use serde::{Deserialize, Serialize};
 
+pub use super::agent_status::AgentStatus;
 use super::ask::AskAnswer;
 use super::compact::Compaction;
 use super::halt::LimitKind;
@@ -166,23 +167,6 @@ pub struct Hook {
     /// StopFailure: Claude's word for the error, cut to 40 characters.
     #[serde(default)]
     pub error: Option<String>,
-}
-
-/// What Claude says of itself in its sessions file.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(rename_all = "snake_case")]
-pub enum AgentStatus {
-    /// Waits for a prompt.
-    Idle,
-    /// Works.
-    Busy,
-    /// Waits for a person: a permission, a dialog.
-    Waiting,
-    /// A background shell runs.
-    Shell,
-    /// A word of a later Claude.
-    #[serde(other)]
-    Other,
 }
 
 /// Who asks over the socket.
@@ -349,6 +333,13 @@ pub enum Event {
         now: bool,
         /// Save and continue from a handoff.
         handoff: bool,
+    },
+    /// `hopty back`, which a person asks for.
+    Back {
+        /// The request to be answered.
+        id: u64,
+        /// Do not wait for a turn's end.
+        now: bool,
     },
     /// `hopty handoff snooze` and `dismiss`: the answer of a person who was asked, or is not to be asked.
     Ask {

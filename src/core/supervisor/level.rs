@@ -69,8 +69,12 @@ impl Supervisor {
             return;
         }
         if level >= Level::Ask && self.began_at(level) {
-            let text =
-                format!("No hand-over: this conversation began at level {} already, and the next one would, too.", level.word());
+            let word = level.word();
+            let text = if self.is_back() {
+                format!("No hand-over: you went back to this conversation, which is at level {word}; `hopty restart` hands over.")
+            } else {
+                format!("No hand-over: this conversation began at level {word} already, and the next one would, too.")
+            };
             self.tell(out, DecisionKind::RestartIgnored, text, &[self.event_seq], |d| {
                 d.by = Some(RestartBy::Level);
                 d.level = Some(level);

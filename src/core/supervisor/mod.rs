@@ -13,7 +13,7 @@
 //! | `mode` | the permission mode of the next run |
 //! | `level`, `compact` | the context figure and what crossing a level asks for, Claude's own compaction |
 //! | `ask`, `task` | the question that is put to a person first, in mode `ask`; a task that is completed |
-//! | `restart`, `note` | from a wish to a safe point, and Claude's own words before it |
+//! | `restart`, `note`, `back` | from a wish to a safe point, Claude's own words before it, and the way back |
 //! | `save`, `progress` | from the safe point to a handoff on disk; whether hand-overs bring anything |
 //! | `stop`, `crash` | from SIGTERM to the end, and what follows an end that nobody asked for |
 //! | `deliver` | the continuation prompt: paste, echo, Enter, proof |
@@ -23,7 +23,9 @@
 //! | `decisions`, `state` | what is written down with its reasons, and what others may ask |
 
 pub mod action;
+mod agent_status;
 pub mod ask;
+mod back;
 pub mod compact;
 mod conversation;
 mod crash;
@@ -42,6 +44,7 @@ pub mod phase;
 mod policy;
 mod proceed;
 mod progress;
+mod reply;
 mod restart;
 mod run;
 mod save;
@@ -65,6 +68,7 @@ use crate::core::process::Signal;
 use crate::core::time::Stamp;
 use action::{Action, DecisionKind, Reply, Target};
 use ask::Ask;
+use back::Chain;
 use conversation::Claims;
 use event::{AgentStatus, Coming, Event};
 use halt::Halts;
@@ -173,6 +177,8 @@ pub struct Supervisor {
     halts: Halts,
     #[serde(default)]
     progress: Progress,
+    #[serde(default)]
+    chain: Chain,
     screen: ScreenFacts,
     dialog_since: Stamp,
     /// When an empty prompt box was first seen in this run.
@@ -265,6 +271,7 @@ impl Supervisor {
             submit: None,
             halts: Halts::default(),
             progress: Progress::default(),
+            chain: Chain::default(),
             screen: ScreenFacts::default(),
             dialog_since: Stamp(0),
             box_since: None,
@@ -311,8 +318,8 @@ impl Supervisor {
                 self.look_again(now, out);
                 self.submit_ends(now, out);
             }
-        } else if let Event::Restart { id, .. } | Event::Stop { id, .. } | Event::Submit { id, .. } = event {
-            out.push(Action::Reply { id: *id, with: Reply::Ended });
+        } else if let Some(id) = event.request() {
+            out.push(Action::Reply { id, with: Reply::Ended });
         }
         self.note_state(now);
         self.seq += u64::try_from(out.len() - before).unwrap_or(0);
@@ -360,6 +367,7 @@ impl Supervisor {
                 self.signal(now, &SignalSeen { file, fresh: *fresh, sessions: *sessions, dir_ok: *dir_ok, dir: *dir }, out);
             }
             Event::Restart { id, by, now: at_once, handoff } => self.restart(now, *id, *by, *at_once, *handoff, out),
+            Event::Back { id, now: at_once } => self.back(now, *id, *at_once, out),
             Event::Task { completed } => self.task(*completed, out),
             Event::Ask { answer } => self.ask_answered(now, *answer, out),
             Event::AskWas { answer, left } => self.ask_was(now, *answer, *left),

@@ -54,6 +54,7 @@ impl Supervisor {
         self.broken_off = None;
         self.passed = None;
         self.offered = None;
+        self.chain_goes_on(&plan, out);
         if plan.start != StartKind::Resume {
             self.halts.forget();
         }
@@ -98,8 +99,9 @@ impl Supervisor {
             self.end_for(now, why, kill, out);
             return;
         }
+        let back = self.went_back(out);
         if let Some(id) = self.conversation.clone() {
-            out.push(Action::Follow { conversation: id, transcript: None, anew: false });
+            out.push(Action::Follow { conversation: id, transcript: None, anew: back });
         }
         match plan.handoff.clone() {
             Some(handoff) if self.policy.agent == Agent::Claude => {

@@ -34,7 +34,7 @@ impl Places {
             record: format!("{records}/{id}"),
             copied: copied && !capture.origin.transcript.is_empty(),
             answered: !capture.last_answer.trim().is_empty(),
-            patch: capture.git.as_ref().is_some_and(|git| !git.patch.is_empty()),
+            patch: capture.git.as_ref().is_some_and(|git| !git.patch.is_empty() || !git.new_files.is_empty()),
             before: capture.origin.predecessor.as_ref().map(|before| format!("{records}/{before}")),
             project: capture.origin.working_dir.clone(),
         }

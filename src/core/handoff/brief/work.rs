@@ -66,13 +66,13 @@ fn last_words(of: &Capture, words: &Words, places: &Places) -> Part {
     }
 }
 
-/// Words of Claude's, or of a person, that came as a text (`--summary-file`).
+/// Words of Claude's, or of a person, that came as a text: `--summary-file`, and files that were written for the next conversation.
 fn own_words(of: &Capture, places: &Places) -> Part {
-    let text = match (&of.note, &of.summary) {
-        (None, Some(summary)) => safe(summary).trim().to_owned(),
-        _ => String::new(),
-    };
-    let passage = Passage::End { above: String::new(), text, whole_in: places.document(), below: String::new() };
+    // A note in the form that was asked for stands in the sections that it is about.
+    let summary = of.summary.as_deref().filter(|_| of.note.is_none());
+    let texts: Vec<String> =
+        [summary, of.own_file.as_deref()].into_iter().flatten().map(|text| safe(text).trim().to_owned()).collect();
+    let passage = Passage::End { above: String::new(), text: texts.join("\n\n"), whole_in: places.document(), below: String::new() };
     Part { title: "In your own words", floor: 600, ideal: 2000, passage }
 }
 

@@ -31,6 +31,12 @@ pub fn mark(id: &HandoffId) -> String {
     format!("<!-- HANDOFF-ID: {id} -->\n")
 }
 
+/// Whether hopty wrote the text: every document and view of it has such a line.
+#[must_use]
+pub fn is_ours(text: &str) -> bool {
+    text.lines().any(|line| line.starts_with("<!-- HANDOFF-ID: HO-"))
+}
+
 /// The file.
 #[must_use]
 pub fn render(of: &Material) -> String {
@@ -100,6 +106,7 @@ mod tests {
         assert!(text.contains("**Progress:** 3 of 5 todos done, 12 files written\n**Current File:** /home/u/proj/f1\n"), "{text}");
         assert!(text.contains("\n## Commands in Progress\n- Bash: make pier\n"), "{text}");
         assert!(!text.contains("hunter22") && text.ends_with(&mark(&material().state.id)), "{text}");
+        assert!(is_ours(&text) && !is_ours("# Handoff State\n\n**Task:** the pier\n"));
     }
 
     #[test]

@@ -1,6 +1,7 @@
 //! Scenarios: whole stories told to the supervisor event by event, with what it must want at each point.
 
 mod asking;
+mod back;
 mod chain;
 mod crashes;
 mod delivery;
@@ -112,6 +113,8 @@ pub(super) fn word(action: &Action) -> String {
         Action::PassKeys => "pass keys".to_owned(),
         Action::Reply { with: Reply::Accepted, .. } => "accepted".to_owned(),
         Action::Reply { with: Reply::Refused { .. }, .. } => "refused".to_owned(),
+        Action::Reply { with: Reply::Back { .. }, .. } => "back".to_owned(),
+        Action::Reply { with: Reply::Busy, .. } => "busy".to_owned(),
         Action::Reply { with: Reply::Ended, .. } => "already ended".to_owned(),
         Action::Decide { decision } => serde_json::to_value(decision.kind).unwrap().as_str().unwrap().to_owned(),
         Action::Close { cause, code } => format!("close {cause:?} {code}"),
@@ -121,6 +124,7 @@ pub(super) fn word(action: &Action) -> String {
         Action::CheckSettings => "check settings".to_owned(),
         Action::Save { .. } => "save".to_owned(),
         Action::Consume { .. } => "consume".to_owned(),
+        Action::Clear { .. } => "clear".to_owned(),
         Action::ConsumeSignal { .. } => "consume signal".to_owned(),
         Action::Follow { .. } => "follow".to_owned(),
         Action::WaitSafePoint { .. } => "wait".to_owned(),

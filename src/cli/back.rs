@@ -1,0 +1,80 @@
+//! `hopty back`: from the conversation that a hand-over began to the one before it.
+
+use std::time::Duration;
+
+use serde_json::{Value, json};
+
+use super::control::{Control, Rule, last_here, live, paths};
+use super::error::{Failed, say, visible};
+use super::session::ended;
+use crate::core::ids::{ConversationId, SessionName};
+use crate::fs::paths::Paths;
+use crate::fs::store::Store;
+use crate::ipc::message::Code;
+
+/// How long a host gets to answer.
+const ANSWER: Duration = Duration::from_secs(5);
+
+pub(super) fn back(given: Option<&str>, now: bool, as_json: bool) -> Result<u8, Failed> {
+    let paths = paths()?;
+    let name = match live(&paths, given, Rule::Any) {
+        Ok(name) => name,
+        Err(failed) => {
+            let over = given.and_then(|text| text.parse().ok()).or_else(|| last_here(&paths)).filter(|_| failed.finds_none());
+            return match over.and_then(|name| Some((ended(&paths, &name)?, name))) {
+                Some((object, name)) => how_to_resume(&paths, &name, &object, as_json),
+                None => Err(failed),
+            };
+        }
+    };
+    let mut control = Control::connect(&paths, &name, Some(ANSWER))?;
+    let object = control.ask(json!({"do": "status"}))?;
+    match id_of(&object["before"]) {
+        None => return Err(none_before(&paths, &name, &object)),
+        Some(id) if paths.find_transcript(&id).is_none() => {
+            let gone = format!("the transcript of conversation {id} is gone, so Claude cannot resume it");
+            return Err(Failed::new(1, gone).called(Code::NotFound).about(&name).hint("the session goes on as it is"));
+        }
+        Some(_) => {}
+    }
+    let done = control.ask(json!({"do": "back", "now": now}))?;
+    if as_json {
+        say(format_args!("{done}"))?;
+    } else {
+        let word = |key: &str| visible(done[key].as_str().unwrap_or_default());
+        say(format_args!("back in conversation {}; the newer one: claude --resume {}", word("conversation"), word("newer")))?;
+    }
+    Ok(0)
+}
+
+/// Of a session that has ended.
+fn how_to_resume(paths: &Paths, name: &SessionName, object: &Value, as_json: bool) -> Result<u8, Failed> {
+    let Some(id) = id_of(&object["before"]).or_else(|| begun_from(paths, object)) else {
+        return Err(none_before(paths, name, object));
+    };
+    if as_json {
+        say(format_args!("{}", json!({"session": name, "conversation": id, "command": ["hopty", "--resume", id]})))?;
+    } else {
+        say(format_args!("session {name} has ended; the conversation before its last one: hopty --resume {id}"))?;
+    }
+    Ok(0)
+}
+
+fn none_before(paths: &Paths, name: &SessionName, object: &Value) -> Failed {
+    let hint = match begun_from(paths, object) {
+        Some(id) => format!("it began with a handoff of conversation {id}: `hopty --resume {id}` goes on with that"),
+        None => "`hopty back` goes back over a hand-over, and there was none; `claude --resume` lists conversations".to_owned(),
+    };
+    Failed::new(1, "there is no conversation before this one").called(Code::NotFound).about(name).hint(hint)
+}
+
+/// The conversation that was handed over to the one of a session, by the records.
+fn begun_from(paths: &Paths, object: &Value) -> Option<ConversationId> {
+    let store = Store::at(&paths.claude);
+    let handoff = store.begun_from(&id_of(&object["conversation"])?)?;
+    store.list(None).ok()?.into_iter().find(|(_, entry)| entry.id == handoff).map(|(_, entry)| entry.session_id)
+}
+
+fn id_of(value: &Value) -> Option<ConversationId> {
+    value.as_str()?.parse().ok()
+}

@@ -1,0 +1,186 @@
+//! `hopty back`: from the conversation that a hand-over began to the one before it, whole; and the name of that one wherever a
+//! hand-over is broken off.
+
+use serde::{Deserialize, Serialize};
+
+use super::action::{Action, DecisionKind, Reply, RestartBy};
+use super::ask::Ask;
+use super::level::Began;
+use super::phase::{Phase, Plan, Request, StartKind, StopFor};
+use super::progress::Progress;
+use super::state::State;
+use super::{Agent, Supervisor, Turn};
+use crate::core::context::{Fill, Level};
+use crate::core::ids::{ConversationId, HandoffId};
+use crate::core::time::Stamp;
+
+/// How many conversations one can go back, at most.
+const CHAIN_CAP: usize = 100;
+/// From these rules on the old conversation is named where a hand-over is broken off.
+const NAMED_SINCE: u32 = 2;
+
+/// A conversation that a hand-over led away from.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+struct Past {
+    conversation: ConversationId,
+    /// Its working directory, where that is another than the session's first: only there it can be resumed.
+    dir: Option<String>,
+    /// The handoff that led away.
+    handoff: Option<HandoffId>,
+}
+
+/// The conversations of a session, one after the other.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub(super) struct Chain {
+    /// Those before the one that runs, oldest first.
+    before: Vec<Past>,
+    /// The one that the next run resumes.
+    to: Option<Past>,
+    /// The conversation that it is resumed from, until its run has begun.
+    newer: Option<ConversationId>,
+    /// The one that was gone back to last.
+    back_in: Option<ConversationId>,
+    /// The conversation that the last hand-over led away from.
+    left: Option<ConversationId>,
+}
+
+impl Supervisor {
+    /// The conversation before the one that runs, which can be gone back to.
+    #[must_use]
+    pub fn conversation_before(&self) -> Option<&ConversationId> {
+        self.chain.before.last().map(|past| &past.conversation)
+    }
+
+    pub(super) fn back(&mut self, now: Stamp, id: u64, at_once: bool, out: &mut Vec<Action>) {
+        let request = Request { explicit: true, person: true, ..self.new_request(now, RestartBy::Command) };
+        let past = self.chain.before.last().cloned().zip(self.conversation.clone());
+        let refused = match &self.phase {
+            _ if self.policy.agent != Agent::Claude => Some("this session does not run Claude".to_owned()),
+            Phase::Running | Phase::Waiting { .. } if self.over_limit(now) => Some(self.limit_reason()),
+            Phase::Running | Phase::Waiting { .. } => None,
+            Phase::Saving { .. } | Phase::Delivering { .. } => Some("a hand-over is under way".to_owned()),
+            Phase::Stopping { .. } => Some("the program is being stopped".to_owned()),
+            _ => Some("the program is not running".to_owned()),
+        };
+        let answer = match (refused, &past) {
+            (Some(reason), _) => Err(Reply::Refused { reason }),
+            (None, None) => Err(Reply::Refused { reason: "there is no conversation before this one".to_owned() }),
+            (None, Some(_)) if !at_once && !self.may_be_left(now, &request) => Err(Reply::Busy),
+            (None, Some((past, newer))) => Ok((past.clone(), newer.clone())),
+        };
+        let (past, newer) = match answer {
+            Ok(answer) => answer,
+            Err(with) => return out.push(Action::Reply { id, with }),
+        };
+        let conversation = past.conversation.clone();
+        out.push(Action::Reply { id, with: Reply::Back { conversation: conversation.clone(), newer } });
+        self.cancel_request(now, "the person goes back to the conversation before", out);
+        let text = format!("`hopty back` goes back to conversation {conversation}.");
+        self.decide(out, DecisionKind::RestartRequested, text, &[self.event_seq], |d| {
+            d.by = Some(RestartBy::Command);
+            d.conversation = Some(conversation.clone());
+        });
+        self.hold_keys(out);
+        self.held = None;
+        self.chain.before.pop();
+        self.chain.to = Some(past);
+        let plan = Plan { start: StartKind::Resume, conversation: Some(conversation), handoff: None, dir: None, draft: true };
+        self.terminate(now, StopFor::Restart { plan, interrupted: false }, out);
+    }
+
+    /// Whether nothing is cut off when Claude is ended now. A person asks, so what the screen tells is enough.
+    fn may_be_left(&self, now: Stamp, request: &Request) -> bool {
+        self.state().state == State::Idle && !self.submit_is_typed(now) && !self.work_waits(now, request)
+    }
+
+    /// A run is about to start: where it leads away from, or back to.
+    pub(super) fn chain_goes_on(&mut self, plan: &Plan, out: &mut Vec<Action>) {
+        match (plan.start, self.conversation.clone()) {
+            (StartKind::Fresh, Some(conversation)) if self.spoken => {
+                if self.chain.before.len() >= CHAIN_CAP {
+                    self.chain.before.remove(0);
+                }
+                self.chain.left = Some(conversation.clone());
+                self.chain.before.push(Past { conversation, dir: self.dir.clone(), handoff: plan.handoff.clone() });
+            }
+            (StartKind::Resume, newer) => {
+                let Some(past) = self.chain.to.take() else { return };
+                self.chain.newer = newer;
+                self.chain.back_in = Some(past.conversation);
+                self.chain.left = None;
+                self.dir = past.dir;
+                if let Some(handoff) = past.handoff {
+                    self.active.take_if(|active| *active == handoff);
+                    self.consuming.take_if(|(of, _)| *of == handoff);
+                    out.push(Action::Clear { handoff });
+                }
+                self.begin_again();
+            }
+            _ => {}
+        }
+    }
+
+    /// What was known is of another conversation than the one that is resumed; how full this one is counts from its first figure on.
+    fn begin_again(&mut self) {
+        self.spoken = true;
+        self.fill = Fill::default();
+        self.fired = Level::Ok;
+        self.began = Began::Unmeasured;
+        self.measured = false;
+        self.rearm_at_stop = false;
+        self.held_off = 0;
+        self.ask = Ask::Silent;
+        self.word = None;
+        self.halts.forget();
+        self.progress = Progress::default();
+    }
+
+    /// Whether the run that has just started goes back; people are told.
+    pub(super) fn went_back(&mut self, out: &mut Vec<Action>) -> bool {
+        let Some((newer, back)) = self.chain.newer.take().zip(self.chain.back_in.clone()) else { return false };
+        let text = format!("Back in conversation {back}; the newer one: claude --resume {newer}");
+        self.tell(out, DecisionKind::ConversationChanged, text, &[self.event_seq], |d| d.conversation = Some(back));
+        true
+    }
+
+    /// Another conversation is followed. An old Claude resumes one under a new id.
+    pub(super) fn chain_changed(&mut self, id: &ConversationId) -> Began {
+        if self.turn == Turn::Unknown && self.chain.back_in.is_some() && self.began == Began::Unmeasured {
+            self.chain.back_in = Some(id.clone());
+            return Began::Unmeasured;
+        }
+        Began::Elsewhere
+    }
+
+    /// Whether a person went back to the conversation that runs.
+    pub(super) fn is_back(&self) -> bool {
+        self.chain.back_in.is_some() && self.chain.back_in == self.conversation
+    }
+
+    /// A sentence about a hand-over that was broken off, with the conversation that it led away from.
+    pub(super) fn naming_left(&self, sentence: String) -> String {
+        match &self.chain.left {
+            Some(left) if self.policy.rules >= NAMED_SINCE => named(&sentence, left),
+            _ => sentence,
+        }
+    }
+
+    /// The same of a session's last sentence, where the hand-over had not reached the new conversation.
+    pub(super) fn naming_unfinished(&self, sentence: String) -> String {
+        let left = match &self.phase {
+            Phase::Stopping { why: StopFor::Restart { plan, .. }, .. } if plan.start == StartKind::Fresh => {
+                self.conversation.as_ref().filter(|_| self.spoken)
+            }
+            Phase::Stopping { why: StopFor::Limit, .. } => self.conversation.as_ref().filter(|_| self.spoken),
+            _ => self.chain.left.as_ref().filter(|_| !self.spoken),
+        };
+        match left {
+            Some(left) if self.policy.rules >= NAMED_SINCE => named(&sentence, left),
+            _ => sentence,
+        }
+    }
+}
+
+fn named(sentence: &str, left: &ConversationId) -> String {
+    format!("{}; the old conversation: claude --resume {left}", sentence.trim_end_matches('.'))
+}

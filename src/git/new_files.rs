@@ -1,0 +1,162 @@
+//! Untracked files as a patch that `git apply` takes.
+//!
+//! git only lists them. Their content is read here, because git would run what attributes name: regular files of this user and
+//! links, on the file system of the work tree and never through a linked directory, up to the bounds below. What is left out is
+//! named.
+
+use std::ffi::OsStr;
+use std::fs;
+use std::io::Write;
+use std::os::unix::ffi::OsStrExt;
+use std::os::unix::fs::MetadataExt;
+use std::path::Path;
+use std::time::Instant;
+
+use super::private::Git;
+use super::run::Cut;
+use crate::core::handoff::capture::GitState;
+use crate::safe_file::{self, FileRule, SafeFileError};
+
+/// The longest file, in bytes.
+const FILE_CAP: u64 = 256 << 10;
+/// The longest patch of new files, in bytes.
+const PATCH_CAP: usize = 2 << 20;
+/// How many files.
+const FILES_CAP: usize = 200;
+/// How much of git's list is read, in bytes.
+const LIST_CAP: usize = 1 << 20;
+/// How many files that are left out are named.
+const NAMED: usize = 20;
+/// What hopty writes into a project for other tools: nobody's work.
+const OWN: [&str; 3] =
+    ["--exclude=/.claude/claudikins-acm/", "--exclude=/.claude/auto-execution/.handoff-requested", "--exclude=/.claude/memory/raw/"];
+
+/// Adds the untracked files that are not ignored to `state`, in at most `room` bytes, and notes what is left out.
+pub(super) fn add(git: &Git, state: &mut GitState, room: usize) {
+    if !state.changed.iter().any(|(code, _)| code == "??") {
+        return;
+    }
+    let args: Vec<&str> = ["ls-files", "--others", "--exclude-standard", "-z"].into_iter().chain(OWN).collect();
+    let listed = match git.ask(&args, LIST_CAP) {
+        Ok(output) if output.cut == Some(Cut::Size) || output.status.is_some_and(|status| status.success()) => output.stdout,
+        _ => return state.notes.push("new files are not in changes.patch: git did not list them in time".to_owned()),
+    };
+    // The last part is empty, or was cut.
+    let mut paths: Vec<&[u8]> = listed.split(|byte| *byte == 0).collect();
+    paths.pop();
+    let mut patch = Vec::new();
+    let mut left = Vec::new();
+    for (n, path) in paths.iter().enumerate() {
+        let made = match n {
+            0..FILES_CAP if Instant::now() < git.until() => one(git.top(), path, room.min(PATCH_CAP).saturating_sub(patch.len())),
+            _ => Err("more than are taken"),
+        };
+        match made {
+            Ok(part) => patch.extend(part),
+            Err(why) => left.push((path, why)),
+        }
+    }
+    state.new_files = patch;
+    if !left.is_empty() {
+        let shown = left.iter().take(NAMED).map(|(path, why)| format!("{} ({why})", String::from_utf8_lossy(path)));
+        let more = left.len().saturating_sub(NAMED);
+        let more = if more > 0 { format!(", and {more} more") } else { String::new() };
+        state.notes.extend(lines(shown).map(|line| format!("not in changes.patch: {line}")));
+        if let (Some(last), false) = (state.notes.last_mut(), more.is_empty()) {
+            last.push_str(&more);
+        }
+    }
+}
+
+/// Joins names into lines that a list of the document does not cut.
+fn lines(names: impl Iterator<Item = String>) -> impl Iterator<Item = String> {
+    let mut lines: Vec<String> = Vec::new();
+    for name in names {
+        match lines.last_mut() {
+            Some(line) if line.len() + name.len() < 400 => {
+                line.push_str(", ");
+                line.push_str(&name);
+            }
+            _ => lines.push(name),
+        }
+    }
+    lines.into_iter()
+}
+
+/// The part of the patch that adds one file; else why it is left out.
+fn one(top: &Path, path: &[u8], room: usize) -> Result<Vec<u8>, &'static str> {
+    if path.ends_with(b"/") {
+        return Err("a repository of its own");
+    }
+    let place = top.join(OsStr::from_bytes(path));
+    let inside = place.parent().is_some_and(|dir| dir.canonicalize().is_ok_and(|real| real == dir));
+    let meta = fs::symlink_metadata(&place).map_err(|_| "gone")?;
+    if !inside || !fs::metadata(top).is_ok_and(|top| top.dev() == meta.dev()) {
+        return Err("outside of the work tree");
+    }
+    let (mode, content) = if meta.is_symlink() {
+        ("120000", fs::read_link(&place).map_err(|_| "unreadable")?.into_os_string().as_bytes().to_vec())
+    } else {
+        let content = safe_file::read(&place, FileRule::own(FILE_CAP)).map_err(|error| match error {
+            SafeFileError::TooLong { .. } => "over 256 KiB",
+            SafeFileError::Foreign(_) => "another user's",
+            SafeFileError::Kind { .. } | SafeFileError::Link(_) => "not a file",
+            SafeFileError::Io { .. } | SafeFileError::Writable(_) => "unreadable",
+        })?;
+        (if meta.mode() & 0o100 == 0 { "100644" } else { "100755" }, content.ok_or("gone")?)
+    };
+    if content.contains(&0) {
+        return Err("binary");
+    }
+    let part = addition(path, mode, &content);
+    if part.len() > room { Err("over 2 MiB in all") } else { Ok(part) }
+}
+
+/// A file that is added, as git writes it.
+fn addition(path: &[u8], mode: &str, content: &[u8]) -> Vec<u8> {
+    let (old, new) = (quoted(b"a/", path), quoted(b"b/", path));
+    let mut part = [b"diff --git ".as_slice(), &old, b" ", &new, b"\nnew file mode ", mode.as_bytes(), b"\n"].concat();
+    if content.is_empty() {
+        return part;
+    }
+    // A name with a space ends with a tab, so that it is not taken for more than the name.
+    let end: &[u8] = if path.contains(&b' ') { b"\t\n" } else { b"\n" };
+    let lines = content.split_inclusive(|byte| *byte == b'\n');
+    let count = lines.clone().count();
+    part.extend([b"--- /dev/null\n+++ ".as_slice(), &new, end].concat());
+    // Writing to a vector cannot fail.
+    let _ = match count {
+        1 => writeln!(part, "@@ -0,0 +1 @@"),
+        _ => writeln!(part, "@@ -0,0 +1,{count} @@"),
+    };
+    for line in lines {
+        part.push(b'+');
+        part.extend_from_slice(line);
+    }
+    if !content.ends_with(b"\n") {
+        part.extend_from_slice(b"\n\\ No newline at end of file\n");
+    }
+    part
+}
+
+/// A path as git writes it with `core.quotePath=false`: in quotes when it has a character that would end or hide it.
+fn quoted(prefix: &[u8], path: &[u8]) -> Vec<u8> {
+    let odd = |byte: &u8| byte.is_ascii_control() || matches!(byte, b'"' | b'\\');
+    if !path.iter().any(odd) {
+        return [prefix, path].concat();
+    }
+    let mut text = [b"\"".as_slice(), prefix].concat();
+    for byte in path {
+        match byte {
+            b'"' | b'\\' => text.extend([b'\\', *byte]),
+            byte if odd(byte) => text.extend(format!("\\{byte:03o}").into_bytes()),
+            byte => text.push(*byte),
+        }
+    }
+    text.push(b'"');
+    text
+}
+
+#[cfg(test)]
+#[path = "new_files_tests.rs"]
+mod tests;
