@@ -13,6 +13,7 @@ use super::observer::{Observer, Seen};
 use super::start::Ready;
 use super::start_code::Found;
 use super::watching::persons;
+use super::words::Words;
 use crate::core::claude::code::CodeDigest;
 use crate::core::config::GitPolicy;
 use crate::core::handoff::capture::{Capture, Lists, Origin};
@@ -20,7 +21,6 @@ use crate::core::handoff::continuation::Continuation;
 use crate::core::handoff::drift::{ADVICE, tell};
 use crate::core::handoff::entry::{Claim, Kind};
 use crate::core::handoff::frame::{Budget, frame};
-use crate::core::handoff::note::Note;
 use crate::core::handoff::pick::{NotPicked, pick};
 use crate::core::handoff::progress::Mark;
 use crate::core::handoff::text::safe_line;
@@ -74,27 +74,6 @@ impl Frame {
             Continuation::without_hooks(&self.id, &self.document.to_string_lossy())
         };
         made.text().to_owned()
-    }
-}
-
-/// Claude's own words for the handoff that is about to be made.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub(super) enum Words {
-    /// It was not asked.
-    #[default]
-    None,
-    /// It was asked, and its turn is not over yet.
-    Asked,
-    /// It answered in the form that it was asked for.
-    Said(Note),
-}
-
-impl Words {
-    /// The end of a turn: the answer, when there was a question. One that is not of the form leaves the facts alone.
-    pub fn answer(&mut self, last_message: Option<&str>) {
-        if *self == Words::Asked {
-            *self = last_message.and_then(Note::read).map_or(Words::None, Words::Said);
-        }
     }
 }
 
@@ -263,12 +242,13 @@ impl Host {
         capture.situation.draft = draft;
         let transcript = capture.origin.transcript.clone();
         let mut next = Vec::new();
+        self.hear_words();
         if let Words::Said(note) = std::mem::take(&mut self.words) {
             capture.summary = Some(note.text());
             next = note.next;
         }
         let following = self.watching.following.as_ref();
-        self.requeue = following.map(|f| persons(&f.facts).map(str::to_owned).collect()).unwrap_or_default();
+        self.prompts.found_queued(following.map(|f| persons(&f.facts).collect()).unwrap_or_default());
         let viewed = self.makes_views();
         let (store, keeping, budget) = (self.paths.claude.clone(), self.keeping(), self.budget());
         let (claim, dir, paths) = (self.claim_for(claim_for), self.dir.clone(), self.paths.clone());

@@ -183,13 +183,14 @@ impl Host {
     }
 
     fn awaits_lines(&self) -> bool {
-        self.hooks.values().any(|call| call.awaits.is_some())
+        self.prompts.deadline().is_some() || self.hooks.values().any(|call| call.awaits.is_some())
     }
 
     /// When the observer is to be sent, or no longer waited for.
     pub(super) fn observer_deadline(&self) -> Option<Stamp> {
         let lines = self.hooks.values().filter_map(|call| call.awaits).map(|(_, until)| until).min();
-        [self.watching.looks.deadline(self.clock.now(), self.awaits_lines()), lines].into_iter().flatten().min()
+        let looks = self.watching.looks.deadline(self.clock.now(), self.awaits_lines());
+        [looks, lines, self.prompts.deadline()].into_iter().flatten().min()
     }
 
     /// When the observer's thread ends, because nobody has needed it for a while.
@@ -283,6 +284,7 @@ impl Host {
             let mut following = Following::new(conversation.clone());
             following.facts = Facts::after(self.watching.goal.as_deref(), &self.watching.tasks);
             self.watching.following = Some(following);
+            self.seek_carried();
         }
         if let Some((line, at)) = self.watching.early_line.take_if(|(line, _)| line.conversation == *conversation) {
             self.spoken(line, at);
@@ -353,6 +355,7 @@ impl Host {
                 self.events.push_back(Event::Answered { conversation });
             }
         }
+        self.tell_carried();
         self.write_context_status();
         self.tell_limit();
         self.tell_sent();
@@ -367,7 +370,7 @@ impl Host {
             // The figure of a line is told when the file has been read to its end: the line must not be told before it.
             return;
         };
-        let facts = &following.facts;
+        let (facts, mut heard) = (&following.facts, false);
         for (id, waiting) in &mut self.hooks {
             let Some((want, _)) = waiting.awaits else { continue };
             let uses = || waiting.call.tool_uses.iter().map(String::as_str);
@@ -375,12 +378,18 @@ impl Host {
                 (Want::Assistant, Some(text)) => facts.last_text_is(text),
                 (Want::Assistant, None) => facts.has_assistant_with(uses()),
                 (Want::Results, _) => facts.has_results(uses()),
+                (Want::Prompt, _) => false,
             };
             if found {
                 waiting.awaits = None;
+                heard |= want == Want::Assistant;
                 self.events.push_back(Event::Lines { id: *id, found, cut: cut(want, Some(facts)) });
             }
         }
+        if heard {
+            self.hear_words();
+        }
+        self.tell_prompt_line(self.clock.now());
     }
 
     /// Hook calls whose time for that is over.
@@ -391,10 +400,12 @@ impl Host {
                 self.events.push_back(Event::Lines { id: *id, found: false, cut: cut(want, facts) });
             }
         }
+        self.tell_prompt_line(now);
     }
 
     pub(super) fn await_lines(&mut self, id: u64, want: Want, until: Stamp) {
         match self.hooks.get_mut(&id) {
+            _ if want == Want::Prompt => self.await_prompt(id, until),
             Some(call) => call.awaits = Some((want, until)),
             None => self.events.push_back(Event::Lines { id, found: false, cut: Cut::Free }),
         }
