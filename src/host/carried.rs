@@ -6,7 +6,7 @@ use super::Host;
 use super::drafts::paste;
 use super::requests::HookCall;
 use super::words::Words;
-use crate::core::claude::carried::Carried;
+use crate::core::claude::carried::{Carried, Way, way};
 use crate::core::claude::facts::Facts;
 use crate::core::claude::sent::{Sent, Taken as Found};
 use crate::core::handoff::operation::Cut;
@@ -19,6 +19,9 @@ use crate::io::clock::Clock;
 
 /// How much earlier than now a prompt's line may say that it was written, in ms: Claude takes the time of the Enter.
 const EARLIER_MS: i64 = 10_000;
+
+/// A queued prompt of this many bytes may be cut.
+const QUEUED_MAX: usize = 60_000;
 
 /// The prompts that a next run may get.
 #[derive(Debug, Default)]
@@ -84,6 +87,11 @@ impl Prompts {
 
 fn has(prompts: &[String], prompt: &str) -> bool {
     prompts.iter().any(|known| Carried::new(known).is(prompt))
+}
+
+/// How the first prompt of Claude's queue can be given to a fresh conversation. What is kept of a long one may be cut.
+pub(super) fn queued_way(first: Option<&str>) -> Option<Way> {
+    way(first.filter(|prompt| prompt.len() < QUEUED_MAX)?)
 }
 
 /// A line of the transcript with this prompt, written from now on.
@@ -174,8 +182,10 @@ impl Host {
         self.prompts.taken.as_ref().map(|(taken, _)| taken.text())
     }
 
+    /// Types it. Where nobody has it any more, the prompt that names the handoff takes its place.
     pub(super) fn type_carried(&mut self) {
-        let Some(text) = self.carried_text().map(str::to_owned) else { return };
+        let text = self.carried_text().map(str::to_owned).or_else(|| self.frame.as_ref().map(|frame| frame.prompt(true)));
+        let Some(text) = text else { return };
         if let Some(frame) = &mut self.frame {
             frame.typed = Some(text.clone());
         }
@@ -196,6 +206,14 @@ impl Host {
             self.prompts.stopped.insert(0, taken.text().to_owned());
         } else {
             self.kept.saved.splice(..0, paste(taken.text()));
+        }
+    }
+
+    /// The first of the queue, which the record that was just saved has seen, begins the fresh conversation.
+    pub(super) fn take_queued(&mut self) {
+        if self.prompts.taken.is_none() && !self.prompts.queued.is_empty() {
+            let first = self.prompts.queued.remove(0);
+            self.prompts.taken = Some((Carried::new(&first), self.recorder.supervisor.run()));
         }
     }
 

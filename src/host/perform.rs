@@ -26,6 +26,7 @@ impl Host {
                 self.hold_hook(id);
             }
             Action::ReturnPrompt { submit } => self.return_prompt(submit),
+            Action::TakeQueued => self.take_queued(),
             Action::DropPrompt => self.drop_prompt(),
             Action::AnswerHook { id, with } => self.answer_hook(id, &with),
             Action::AwaitLines { id, want, until } => self.await_lines(id, want, until),

@@ -8,10 +8,12 @@ use std::panic::{AssertUnwindSafe, catch_unwind};
 use serde_json::Value;
 
 use super::Host;
+use super::carried::queued_way;
 use super::looks::{Asked, Asking, Looks};
 use super::observer::{Follow, Here, Observer, Piece, Seen, TranscriptSeen};
 use super::save::Done;
 use crate::core::claude::args::Facts as OwnArgs;
+use crate::core::claude::carried::Way;
 use crate::core::claude::facts::Facts;
 use crate::core::claude::lines::LineSplitter;
 use crate::core::claude::model::Model;
@@ -55,7 +57,7 @@ pub(super) struct Following {
 #[derive(Debug, Default, PartialEq, Eq)]
 pub(super) struct Reported {
     tokens: Option<(u64, u64)>,
-    queued: u32,
+    queued: (u32, Option<Way>),
     prompted: bool,
     answered: bool,
     /// The failures that were looked at.
@@ -341,9 +343,10 @@ impl Host {
             self.events.push_back(Event::Usage { conversation: conversation.clone(), tokens, window, bytes });
         }
         let queued = u32::try_from(persons(facts).count()).unwrap_or(u32::MAX);
-        if told.queued != queued {
-            told.queued = queued;
-            self.events.push_back(Event::Queued { prompts: queued });
+        let carries = queued_way(persons(facts).next());
+        if told.queued != (queued, carries) {
+            told.queued = (queued, carries);
+            self.events.push_back(Event::Queued { prompts: queued, carries });
         }
         if let Some(id) = &frame {
             if !told.prompted && facts.continued(id) {

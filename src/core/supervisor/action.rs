@@ -187,6 +187,8 @@ pub enum Action {
         /// With Enter; else it is a draft again.
         submit: bool,
     },
+    /// The first of the prompts that are queued in Claude begins the fresh conversation.
+    TakeQueued,
     /// The prompt that was kept for the fresh conversation has been taken by the old one.
     DropPrompt,
     /// The conversation is this one from now on: follow its transcript.

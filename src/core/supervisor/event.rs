@@ -280,6 +280,9 @@ pub enum Event {
     Queued {
         /// Prompts.
         prompts: u32,
+        /// How a fresh conversation can be given the first of them; `None` when it cannot.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        carries: Option<Way>,
     },
     /// The live screen changed in what matters.
     Screen {

@@ -63,6 +63,7 @@ mod tests;
 
 use serde::{Deserialize, Serialize};
 
+use crate::core::claude::carried::Way;
 use crate::core::context::{Fill, Level};
 use crate::core::ids::{ConversationId, HandoffId};
 use crate::core::process::Signal;
@@ -161,6 +162,8 @@ pub struct Supervisor {
     turn_since: Stamp,
     background: u32,
     queued: u32,
+    #[serde(default)]
+    queued_way: Option<Way>,
     held: Option<Held>,
     status: Option<AgentStatus>,
     status_since: Stamp,
@@ -263,6 +266,7 @@ impl Supervisor {
             turn_since: Stamp(0),
             background: 0,
             queued: 0,
+            queued_way: None,
             held: None,
             status: None,
             status_since: Stamp(0),
@@ -359,7 +363,7 @@ impl Supervisor {
             }
             Event::Prompted { conversation } => self.prompted(now, conversation, out),
             Event::Answered { conversation } => self.answered(conversation, out),
-            Event::Queued { prompts } => self.queued = *prompts,
+            Event::Queued { prompts, carries } => self.prompts_queued(now, *prompts, *carries),
             Event::Screen { facts } => self.look(now, facts),
             Event::Status { status, conversation, waiting_for } => {
                 self.status(now, *status, conversation.as_ref(), waiting_for.as_ref(), out);

@@ -10,7 +10,7 @@ use serde::{Deserialize, Serialize};
 
 use super::action::{Action, Decision, DecisionKind, HookAnswer, RestartBy, Target, Want};
 use super::ask::Ask;
-use super::event::{Coming, Hook, PromptOf};
+use super::event::{AgentStatus, Coming, Hook, PromptOf};
 use super::hooks::{Held, LINES_MS};
 use super::phase::{Phase, Request, SafePoint, SaveStep};
 use super::stop::CONT;
@@ -22,6 +22,9 @@ use crate::core::time::Stamp;
 
 /// From this number of the rules on a person is waited for.
 const RULES: u32 = 2;
+
+/// How long the sessions file may say busy before the hook of the prompt that began the turn comes, in ms.
+const WORKS_MS: u64 = 500;
 
 /// What is known of the people at the terminals.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
@@ -107,11 +110,29 @@ impl Supervisor {
         }
     }
 
+    /// Whether the person's next prompt is known: Claude has it in its queue.
+    pub(super) fn next_is_queued(&self) -> bool {
+        self.queued > 0 && self.queued_way.is_some()
+    }
+
+    /// The queue changed. At its end a turn begins with the first of it, and no hook tells (measured on 2.1.331: it was called
+    /// when the prompt was queued).
+    pub(super) fn prompts_queued(&mut self, now: Stamp, prompts: u32, first: Option<Way>) {
+        let fewer = prompts < self.queued;
+        (self.queued, self.queued_way) = (prompts, first);
+        if fewer && self.turn == Turn::Idle && matches!(&self.phase, Phase::Waiting { request } if request.for_prompt.is_some()) {
+            self.set_turn(now, Turn::Busy);
+            self.prompt_runs_here(Some(PromptOf::Person));
+        }
+    }
+
     /// How this prompt goes to a fresh conversation, when it does.
     pub(super) fn takes_prompt(&self, now: Stamp, hook: &Hook) -> Option<Way> {
         let Phase::Waiting { request } = &self.phase else { return None };
         let waits = request.for_prompt.is_some() && hook.prompt == Some(PromptOf::Person) && self.submit.is_none();
-        hook.carries.filter(|_| waits && !self.stands_still() && !self.over_limit(now))
+        // It is called for a prompt that is queued, too.
+        let works = self.turn == Turn::Busy || self.status == Some(AgentStatus::Busy) && now >= self.status_since.after(WORKS_MS);
+        hook.carries.filter(|_| waits && !works && !self.stands_still() && !self.over_limit(now))
     }
 
     /// The prompt is held; it is stopped when nothing stands in the way of the hand-over.

@@ -206,7 +206,7 @@ impl Supervisor {
                 // What still runs, and a person's draft, are worth the wait, but not behind a hook.
                 if work_waits || (!request.forced && self.person_writes(now)) {
                     self.let_go(out);
-                } else if self.waits_for_prompt(now, &request) {
+                } else if self.waits_for_prompt(now, &request) && !self.next_is_queued() {
                     self.wait_for_prompt(now, out);
                     self.let_go(out);
                 } else if self.may_ask_for_note(&request) {

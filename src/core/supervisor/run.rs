@@ -51,7 +51,7 @@ impl Supervisor {
         self.typed = None;
         self.turn = Turn::Unknown;
         self.background = 0;
-        self.queued = 0;
+        (self.queued, self.queued_way) = (0, None);
         self.broken_off = None;
         self.passed = None;
         self.offered = None;

@@ -167,6 +167,14 @@ impl Supervisor {
             return;
         }
         let fresh = self.policy.agent == Agent::Claude;
+        let carries = match point {
+            SafePoint::Prompt { way, .. } => Some(way),
+            _ if self.waits_for_prompt(now, &request) && handoff.is_some() => self.queued_way.filter(|_| self.queued > 0),
+            _ => None,
+        };
+        if carries.is_some() && !matches!(point, SafePoint::Prompt { .. }) {
+            out.push(Action::TakeQueued);
+        }
         let why = if self.over_limit(now) {
             StopFor::Limit
         } else {
@@ -177,7 +185,7 @@ impl Supervisor {
                     handoff: handoff.clone(),
                     dir: request.dir,
                     draft: fresh,
-                    carries: if let SafePoint::Prompt { way, .. } = point { Some(way) } else { None },
+                    carries,
                 },
                 interrupted: false,
             }

@@ -29,6 +29,15 @@ enum Keys {
     Passing,
 }
 
+/// A prompt that a person submitted and the old conversation was told to leave.
+#[derive(Clone, Copy, Debug, PartialEq)]
+enum Taken {
+    /// hopty has it.
+    Kept,
+    /// A fresh Claude has it, in its box or as its argument, and it is not proven.
+    Given,
+}
+
 /// What was seen of one run.
 #[derive(Clone, Debug, Default)]
 struct Run {
@@ -69,6 +78,9 @@ pub(super) struct World {
     request_open: bool,
     delivery_open: bool,
     halts: Halts,
+    /// Calls of a person's prompt that are not answered, and where the one stands that was taken from a conversation.
+    prompts: BTreeSet<u64>,
+    taken: Option<Taken>,
     /// The last events and what they led to, for a failure.
     story: VecDeque<String>,
 }
@@ -104,6 +116,8 @@ impl World {
             request_open: false,
             delivery_open: false,
             halts: Halts::default(),
+            prompts: BTreeSet::new(),
+            taken: None,
             story: VecDeque::new(),
         }
     }
@@ -165,6 +179,9 @@ impl World {
             Event::Screen { facts } => self.run.screen = facts.clone(),
             Event::Status { status, .. } => self.run.waits_for_person = *status == AgentStatus::Waiting,
             Event::Hook { id, hook } => {
+                if hook.event == HookEvent::UserPromptSubmit && hook.prompt == Some(PromptOf::Person) {
+                    self.prompts.insert(*id);
+                }
                 self.open.insert(*id);
                 self.witness_hook(hook);
             }
@@ -209,7 +226,10 @@ impl World {
     fn perform(&mut self, event: &Event, before: &Phase, action: &Action) {
         let c = &self.sup.policy().config;
         match action {
-            Action::Spawn { run, start, .. } => {
+            Action::Spawn { run, start, prompt, .. } => {
+                if *prompt {
+                    assert!(self.taken.replace(Taken::Given).is_some(), "nobody's prompt");
+                }
                 // A fresh run is what was asked for; a resumed one is not.
                 self.request_open &= *start == StartKind::Resume;
                 assert_eq!(self.child, Child::None, "a spawn while a child lives");
@@ -242,6 +262,11 @@ impl World {
                 assert!(self.open.remove(id), "{id} is answered twice, or is not there");
                 self.held.remove(id);
                 self.run.turn |= matches!(with, HookAnswer::Tell { .. });
+                if self.prompts.remove(id) && matches!(with, HookAnswer::StopTurn { .. }) {
+                    // Answered once: not by this conversation any more.
+                    self.run.turn = false;
+                    self.taken.get_or_insert(Taken::Kept);
+                }
                 if let HookAnswer::Frame { handoff } = with {
                     self.run.frames += 1;
                     assert_eq!(self.run.frames, 1, "one frame a run");
@@ -261,6 +286,8 @@ impl World {
                 assert!(self.keys == Keys::Free || !dialog, "kept keys go into a dialog");
                 self.keys = Keys::Free;
             }
+            Action::ReturnPrompt { .. } | Action::DropPrompt => assert!(self.taken.take().is_some(), "there is none"),
+            Action::TakeQueued => assert_eq!(self.taken.replace(Taken::Kept), None, "another one is on its way"),
             Action::Type { typing } => self.typed(event, before, typing),
             Action::Reply { id, .. } if self.run.sends == Some(*id) => self.run.sends = None,
             Action::Save { .. } => {
@@ -297,6 +324,9 @@ impl World {
             }
             DecisionKind::DeliverySubmitted | DecisionKind::DeliveryFailed | DecisionKind::RunEnded => {
                 self.delivery_open = false;
+                if kind == DecisionKind::DeliverySubmitted && self.taken == Some(Taken::Given) {
+                    self.taken = None;
+                }
             }
             _ => {}
         }
@@ -308,7 +338,10 @@ impl World {
         let nobody_is_asked = seen.dialog.is_none() && !self.run.waits_for_person;
         let may_type = nobody_is_asked && !self.run.turn && !self.run.stopped && !self.run.proven;
         match typing {
-            Typing::Prompt { handoff, .. } => {
+            Typing::Carried { handoff } | Typing::Prompt { handoff, .. } => {
+                if matches!(typing, Typing::Carried { .. }) {
+                    assert!(self.taken.replace(Taken::Given).is_some(), "nobody's prompt");
+                }
                 assert!(may_type && seen.prompt == PromptBox::Empty && seen.paste, "a paste into {:?}", self.run);
                 assert!(self.keys == Keys::Held);
                 assert_eq!(self.sup.active_handoff(), Some(handoff), "an old handoff");
@@ -375,6 +408,9 @@ impl World {
                 assert!(!self.request_open && !self.delivery_open, "nobody heard what became of it: {phase:?}");
             }
             _ => {}
+        }
+        if let Phase::Running | Phase::Waiting { .. } = phase {
+            assert_ne!(self.taken, Some(Taken::Kept), "a prompt that nobody answers");
         }
         let held = self.keys == Keys::Held;
         match phase {
