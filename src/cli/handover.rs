@@ -44,7 +44,8 @@ mod tests {
     #[test]
     fn each_word_is_a_line() {
         let now = WallTime::parse("2026-11-24T10:00:00.000Z").unwrap();
-        let of = |when: &str, at: Value| line(&json!({"when": when, "why": "context 84 %, level handoff 80 %", "at": at}), now).unwrap();
+        let of =
+            |when: &str, at: Value| line(&json!({"when": when, "why": "context 84 %, level handoff 80 %", "at": at}), now).unwrap();
         let soon = || json!("2026-11-24T10:04:10.000Z");
         for (when, at, expected) in [
             ("prompt", soon(), "with your next prompt, or in 4 min if nobody types (context 84 %, level handoff 80 %)"),

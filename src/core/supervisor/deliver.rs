@@ -215,9 +215,7 @@ impl Supervisor {
     /// The prompt was submitted: by us, or later by the person in whose box it stood.
     pub(super) fn proven(&mut self, now: Stamp, out: &mut Vec<Action>) {
         let delivering = match &self.phase {
-            Phase::Delivering { plan, handoff, enters, .. } => {
-                Some((plan.draft, handoff.clone(), *enters, plan.carries.is_some()))
-            }
+            Phase::Delivering { plan, handoff, enters, .. } => Some((plan.draft, handoff.clone(), *enters, plan.carries.is_some())),
             _ => None,
         };
         let offered = self.offered.take();

@@ -89,7 +89,9 @@ impl Supervisor {
             Ask::Due { until } | Ask::Put { until } => {
                 return NextHandover { when: When::Asked, why: self.fill_and_level(), at: until };
             }
-            Ask::Snoozed { until } => return NextHandover { when: When::Snoozed, why: "you said not yet".to_owned(), at: Some(until) },
+            Ask::Snoozed { until } => {
+                return NextHandover { when: When::Snoozed, why: "you said not yet".to_owned(), at: Some(until) };
+            }
             Ask::Dismissed => return off("you do not want one in this conversation"),
             Ask::Silent => {}
         }

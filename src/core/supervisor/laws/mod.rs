@@ -6,6 +6,8 @@
 mod halts;
 mod journal;
 mod moves;
+mod place;
+mod prompts;
 mod words;
 mod world;
 

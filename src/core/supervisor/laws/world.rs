@@ -4,11 +4,12 @@ use std::collections::{BTreeSet, HashSet, VecDeque};
 
 use super::super::action::{Action, DecisionKind, HookAnswer, Typing};
 use super::super::event::{AgentStatus, Event, Hook, HookEvent, KeyClass, PromptOf};
-use super::super::phase::{DeliverStep, StartKind, StopFor, StopStep};
+use super::super::phase::{StartKind, StopFor, StopStep};
 use super::super::shown::{PromptBox, ScreenFacts};
 use super::super::tests::{conversation, word};
 use super::super::{Phase, Policy, Supervisor};
 use super::halts::Halts;
+use super::prompts::Prompts;
 use super::words::ignored;
 use crate::core::ids::{ConversationId, HandoffId};
 use crate::core::process::{ProcessEnd, Signal};
@@ -27,15 +28,6 @@ enum Keys {
     Free,
     Held,
     Passing,
-}
-
-/// A prompt that a person submitted and the old conversation was told to leave.
-#[derive(Clone, Copy, Debug, PartialEq)]
-enum Taken {
-    /// hopty has it.
-    Kept,
-    /// A fresh Claude has it, in its box or as its argument, and it is not proven.
-    Given,
 }
 
 /// What was seen of one run.
@@ -78,9 +70,7 @@ pub(super) struct World {
     request_open: bool,
     delivery_open: bool,
     halts: Halts,
-    /// Calls of a person's prompt that are not answered, and where the one stands that was taken from a conversation.
-    prompts: BTreeSet<u64>,
-    taken: Option<Taken>,
+    prompts: Prompts,
     /// The last events and what they led to, for a failure.
     story: VecDeque<String>,
 }
@@ -116,8 +106,7 @@ impl World {
             request_open: false,
             delivery_open: false,
             halts: Halts::default(),
-            prompts: BTreeSet::new(),
-            taken: None,
+            prompts: Prompts::default(),
             story: VecDeque::new(),
         }
     }
@@ -179,9 +168,7 @@ impl World {
             Event::Screen { facts } => self.run.screen = facts.clone(),
             Event::Status { status, .. } => self.run.waits_for_person = *status == AgentStatus::Waiting,
             Event::Hook { id, hook } => {
-                if hook.event == HookEvent::UserPromptSubmit && hook.prompt == Some(PromptOf::Person) {
-                    self.prompts.insert(*id);
-                }
+                self.prompts.asked(*id, hook);
                 self.open.insert(*id);
                 self.witness_hook(hook);
             }
@@ -228,7 +215,7 @@ impl World {
         match action {
             Action::Spawn { run, start, prompt, .. } => {
                 if *prompt {
-                    assert!(self.taken.replace(Taken::Given).is_some(), "nobody's prompt");
+                    self.prompts.given();
                 }
                 // A fresh run is what was asked for; a resumed one is not.
                 self.request_open &= *start == StartKind::Resume;
@@ -262,11 +249,7 @@ impl World {
                 assert!(self.open.remove(id), "{id} is answered twice, or is not there");
                 self.held.remove(id);
                 self.run.turn |= matches!(with, HookAnswer::Tell { .. });
-                if self.prompts.remove(id) && matches!(with, HookAnswer::StopTurn { .. }) {
-                    // Answered once: not by this conversation any more.
-                    self.run.turn = false;
-                    self.taken.get_or_insert(Taken::Kept);
-                }
+                self.run.turn &= !self.prompts.answered(*id, with);
                 if let HookAnswer::Frame { handoff } = with {
                     self.run.frames += 1;
                     assert_eq!(self.run.frames, 1, "one frame a run");
@@ -286,8 +269,7 @@ impl World {
                 assert!(self.keys == Keys::Free || !dialog, "kept keys go into a dialog");
                 self.keys = Keys::Free;
             }
-            Action::ReturnPrompt { .. } | Action::DropPrompt => assert!(self.taken.take().is_some(), "there is none"),
-            Action::TakeQueued => assert_eq!(self.taken.replace(Taken::Kept), None, "another one is on its way"),
+            Action::ReturnPrompt { .. } | Action::DropPrompt | Action::TakeQueued => self.prompts.moves(action),
             Action::Type { typing } => self.typed(event, before, typing),
             Action::Reply { id, .. } if self.run.sends == Some(*id) => self.run.sends = None,
             Action::Save { .. } => {
@@ -324,9 +306,7 @@ impl World {
             }
             DecisionKind::DeliverySubmitted | DecisionKind::DeliveryFailed | DecisionKind::RunEnded => {
                 self.delivery_open = false;
-                if kind == DecisionKind::DeliverySubmitted && self.taken == Some(Taken::Given) {
-                    self.taken = None;
-                }
+                self.prompts.decided(kind);
             }
             _ => {}
         }
@@ -340,7 +320,7 @@ impl World {
         match typing {
             Typing::Carried { handoff } | Typing::Prompt { handoff, .. } => {
                 if matches!(typing, Typing::Carried { .. }) {
-                    assert!(self.taken.replace(Taken::Given).is_some(), "nobody's prompt");
+                    self.prompts.given();
                 }
                 assert!(may_type && seen.prompt == PromptBox::Empty && seen.paste, "a paste into {:?}", self.run);
                 assert!(self.keys == Keys::Held);
@@ -409,9 +389,7 @@ impl World {
             }
             _ => {}
         }
-        if let Phase::Running | Phase::Waiting { .. } = phase {
-            assert_ne!(self.taken, Some(Taken::Kept), "a prompt that nobody answers");
-        }
+        self.prompts.check(phase);
         let held = self.keys == Keys::Held;
         match phase {
             Phase::Cold | Phase::Running | Phase::Waiting { .. } => {
@@ -460,27 +438,5 @@ impl World {
             }
         }
         panic!("it never comes to rest: {:?}", self.sup.phase());
-    }
-
-    /// A name for where the machine stands, finer than the phase.
-    pub fn place(&self) -> String {
-        match self.sup.phase() {
-            Phase::Saving { point, step, .. } => {
-                let point = format!("{point:?}");
-                format!("saving {} {step:?}", point.split(' ').next().unwrap_or_default())
-            }
-            Phase::Stopping { why, step } => {
-                let (why, step) = (format!("{why:?}"), format!("{step:?}"));
-                let first = |text: &str| text.split([' ', '{']).next().unwrap_or_default().to_owned();
-                format!("stopping {} {}", first(&why), first(&step))
-            }
-            Phase::Delivering { step, .. } => match step {
-                DeliverStep::Ready { .. } => "delivering Ready".to_owned(),
-                DeliverStep::Echo { .. } => "delivering Echo".to_owned(),
-                DeliverStep::Enter { .. } => "delivering Enter".to_owned(),
-            },
-            Phase::Closed { cause, .. } => format!("closed {cause:?}"),
-            phase => phase.word().to_owned(),
-        }
     }
 }
