@@ -235,7 +235,11 @@ impl Host {
         }
         match call.hook.event {
             HookEvent::UserPromptSubmit if is_current => self.kept.forget_draft(),
-            HookEvent::Stop if is_current => self.words.answer(call.last_message.as_deref()),
+            HookEvent::Stop if is_current => {
+                self.words.answer(call.last_message.as_deref());
+                // Whether a draft stands in the box is to be known now.
+                self.look_at_screen();
+            }
             _ => {}
         }
         if is_current {

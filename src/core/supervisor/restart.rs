@@ -238,7 +238,10 @@ impl Supervisor {
             self.begin_saving(now, request, SafePoint::Now, out);
         } else if self.is_idle(now, &request) {
             if self.waits_for_prompt(now, &request) {
-                self.wait_for_prompt(now, out);
+                // What is queued begins a turn by itself.
+                if !self.next_is_queued() {
+                    self.wait_for_prompt(now, out);
+                }
             } else if !self.draft_waits(now) {
                 self.begin_saving(now, request, SafePoint::Idle, out);
             }
