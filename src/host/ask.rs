@@ -7,6 +7,7 @@ use super::Host;
 use super::save::Done;
 use crate::core::config::RestartMode;
 use crate::core::ids::ConversationId;
+use crate::core::supervisor::Agent;
 use crate::core::supervisor::action::{DecisionKind, Reply};
 use crate::core::supervisor::ask::AskAnswer;
 use crate::core::supervisor::event::{Asker, Event};
@@ -81,7 +82,9 @@ impl Host {
     }
 
     pub(super) fn ask_request(&mut self, connection: u64, request: u64, answer: AskAnswer) {
-        let line = if answer == AskAnswer::Snooze || self.launch.config.restart.mode == RestartMode::Ask {
+        let person = self.asker(connection) == Asker::Person;
+        let puts_off = answer == AskAnswer::Snooze && person && self.launch.agent == Agent::Claude;
+        let line = if puts_off || self.launch.config.restart.mode == RestartMode::Ask {
             self.events.push_back(Event::Ask { answer });
             let snooze = (answer == AskAnswer::Snooze).then_some(self.launch.config.restart.snooze);
             ok_line(request, &serde_json::json!({ "ask": answer, "snooze": snooze }))
