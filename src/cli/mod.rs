@@ -29,6 +29,7 @@ mod demo;
 mod error;
 mod events;
 mod handoff;
+mod handover;
 mod held;
 mod hook;
 mod list;

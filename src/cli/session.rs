@@ -239,6 +239,9 @@ fn print(object: &Value) -> std::io::Result<()> {
         line("context", &super::context::line(&object["context"]))?;
         line("", "of the whole window; Claude's screen counts up to where it compacts (`hopty context --explain`)")?;
     }
+    if let Some(next) = super::handover::line(&object["next_handover"], Clock::wall()) {
+        line("hand-over", &next)?;
+    }
     if let Some(limits) = limits(&object["limits"]) {
         line("limits", &limits)?;
     }

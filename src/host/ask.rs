@@ -1,5 +1,5 @@
 //! What a person answered to the question of mode `ask`: kept with the session, so that a later host of the same conversation
-//! knows it (checklist 105, 106: never in a directory that everybody can write).
+//! knows it (checklist 105, 106: never in a directory that everybody can write). And the keys by which a person says "now" or "not yet".
 
 use serde::{Deserialize, Serialize};
 
@@ -7,8 +7,10 @@ use super::Host;
 use super::save::Done;
 use crate::core::config::RestartMode;
 use crate::core::ids::ConversationId;
+use crate::core::supervisor::Agent;
+use crate::core::supervisor::action::{DecisionKind, Reply};
 use crate::core::supervisor::ask::AskAnswer;
-use crate::core::supervisor::event::Event;
+use crate::core::supervisor::event::{Asker, Event};
 use crate::core::time::WallTime;
 use crate::fs::atomic;
 use crate::io::clock::Clock;
@@ -37,7 +39,7 @@ impl Host {
 
     /// An earlier host may have been told something in this conversation.
     pub(super) fn recall_ask(&mut self, conversation: &ConversationId) {
-        if self.launch.config.restart.mode != RestartMode::Ask {
+        if self.launch.config.restart.mode == RestartMode::Manual {
             return;
         }
         let (file, conversation) = (self.claim.dir.join(FILE), conversation.clone());
@@ -53,8 +55,36 @@ impl Host {
         }
     }
 
+    /// The prefix key and `r`. Whoever only watches decides nothing.
+    pub(super) fn hand_over_by_key(&mut self, client: u64) {
+        if self.client_mut(client).is_some_and(|client| !client.read_only) {
+            let id = self.next_id;
+            self.next_id += 1;
+            self.by_key = Some(id);
+            self.events.push_back(Event::Restart { id, by: Asker::Person, now: false, handoff: true });
+        }
+    }
+
+    /// The prefix key and `s`.
+    pub(super) fn snooze_by_key(&mut self, client: u64) {
+        if self.client_mut(client).is_some_and(|client| !client.read_only) {
+            self.events.push_back(Event::Ask { answer: AskAnswer::Snooze });
+        }
+    }
+
+    /// A key has no answer of its own: what is refused is told as a notice.
+    pub(super) fn key_answered(&mut self, number: u64, with: &Reply) {
+        if self.by_key.take_if(|id| *id == number).is_some()
+            && let Reply::Refused { reason } = with
+        {
+            self.notice(DecisionKind::RestartIgnored, &format!("No hand-over: {reason}."));
+        }
+    }
+
     pub(super) fn ask_request(&mut self, connection: u64, request: u64, answer: AskAnswer) {
-        let line = if self.launch.config.restart.mode == RestartMode::Ask {
+        let person = self.asker(connection) == Asker::Person;
+        let puts_off = answer == AskAnswer::Snooze && person && self.launch.agent == Agent::Claude;
+        let line = if puts_off || self.launch.config.restart.mode == RestartMode::Ask {
             self.events.push_back(Event::Ask { answer });
             let snooze = (answer == AskAnswer::Snooze).then_some(self.launch.config.restart.snooze);
             ok_line(request, &serde_json::json!({ "ask": answer, "snooze": snooze }))

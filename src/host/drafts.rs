@@ -48,7 +48,7 @@ impl Host {
     /// At the end of a session: what a person wrote and no run has got is put into a file, so that nothing is lost in
     /// silence. Gives the sentence that names it.
     pub(super) fn keep_unsent(&self) -> Option<String> {
-        let mut unsent: Vec<u8> = self.requeue.iter().flat_map(|prompt| format!("{prompt}\n").into_bytes()).collect();
+        let mut unsent: Vec<u8> = self.prompts.unsent().flat_map(|prompt| format!("{prompt}\n").into_bytes()).collect();
         unsent.extend(self.kept.unsent());
         let text: String = String::from_utf8_lossy(&unsent).replace("\x1b[200~", "").replace("\x1b[201~", "");
         if text.chars().all(|c| c.is_control() || c.is_whitespace()) {

@@ -340,7 +340,7 @@ impl Host {
         self.kept.passing = false;
         self.kept.boxless = None;
         if with_draft {
-            let prompts = std::mem::take(&mut self.requeue).into_iter().map(|text| Item::Prompt { text, pasted: None });
+            let prompts = self.prompts.take().into_iter().map(|text| Item::Prompt { text, pasted: None });
             let saved = units(&std::mem::take(&mut self.kept.saved)).into_iter().map(Item::Unit);
             // What an earlier hand-over had kept and was not typed yet came after the draft; a prompt that was is in it.
             let left = std::mem::take(&mut self.kept.items).into_iter();

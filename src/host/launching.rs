@@ -32,6 +32,8 @@ pub(super) struct NextRun {
     pub start: StartKind,
     pub conversation: Option<ConversationId>,
     pub dir: Option<String>,
+    /// The person's prompt is its first one, as an argument.
+    pub prompt: bool,
 }
 
 /// The run that is to start, and what the one at hand was given.

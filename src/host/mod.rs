@@ -43,6 +43,7 @@
 #![deny(clippy::print_stderr, reason = "it panics where the disk of `host.log` is full")]
 
 mod ask;
+mod carried;
 mod chunk;
 mod clients;
 mod command;
@@ -97,6 +98,7 @@ mod unread;
 mod views;
 mod waits;
 mod watching;
+mod words;
 mod writer;
 
 use std::cell::OnceCell;
@@ -108,9 +110,7 @@ use std::time::Duration;
 
 use nix::libc;
 
-use crate::core::claude::args;
-use crate::core::claude::offers::HookSet;
-use crate::core::claude::view::Rules;
+use crate::core::claude::{args, offers::HookSet, view::Rules};
 use crate::core::ids::{Channel, SessionName};
 use crate::core::journal::Recorder;
 use crate::core::process::ProcessEnd;
@@ -120,11 +120,8 @@ use crate::core::supervisor::phase::Phase;
 use crate::core::supervisor::{Agent, Policy, RULES};
 use crate::core::time::{Stamp, WallTime};
 use crate::fs::paths::Paths;
-use crate::fs::registry;
-use crate::fs::session::{self, Claim};
-use crate::io::clock::Clock;
-use crate::io::signals::Signals;
-use crate::io::worker::{Worker, within};
+use crate::fs::{registry, session, session::Claim};
+use crate::io::{clock::Clock, signals::Signals, worker::Worker, worker::within};
 use connection::Connection;
 use keys::Kept;
 use log::log;
@@ -189,6 +186,8 @@ pub struct Host {
     hooks: BTreeMap<u64, HookCall>,
     /// Requests that the supervisor has not answered: connection and id there.
     asked: BTreeMap<u64, (u64, u64)>,
+    /// A restart that was asked for by a key.
+    by_key: Option<u64>,
     waits: Waits,
     sends: Sends,
     watching: Watching,
@@ -200,11 +199,11 @@ pub struct Host {
     resuming: Option<String>,
     notices: notices::Notices,
     /// Claude's own words for the next handoff.
-    words: save::Words,
+    words: words::Words,
     /// The handoff whose prompt is on its way, with the text that the new conversation is given.
     frame: Option<Frame>,
-    /// The person's prompts that were queued in the old run.
-    requeue: Vec<String>,
+    /// The person's prompts that go from one run to the next.
+    prompts: carried::Prompts,
     /// Where that lies which a person typed and no run has got.
     unsent: Option<String>,
     lineage: lineage::Lineage,
@@ -310,6 +309,7 @@ impl Host {
             kept: Kept::default(),
             hooks: BTreeMap::new(),
             asked: BTreeMap::new(),
+            by_key: None,
             waits: Waits::default(),
             sends: Sends::default(),
             backups: views::Backups::default(),
@@ -319,8 +319,8 @@ impl Host {
             told: Vec::new(),
             resuming: None,
             notices: notices::Notices::default(),
-            words: save::Words::default(),
-            requeue: Vec::new(),
+            words: words::Words::default(),
+            prompts: carried::Prompts::default(),
             unsent: None,
             lineage: lineage::Lineage::default(),
             accepted: start_code::Accepted::default(),

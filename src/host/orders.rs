@@ -85,6 +85,8 @@ impl Host {
                 let text = self.notices.page(self.clock.now(), size);
                 self.show_text(id, text.as_bytes());
             }
+            Some(Order::HandOver) => self.hand_over_by_key(id),
+            Some(Order::Snooze) => self.snooze_by_key(id),
             None => {}
         }
     }

@@ -15,11 +15,19 @@ use crate::core::supervisor::phase::Phase;
 impl Host {
     pub(super) fn perform(&mut self, action: Action) {
         match action {
-            Action::Spawn { run, start, conversation, dir } => self.spawn(NextRun { number: run, start, conversation, dir }),
+            Action::Spawn { run, start, conversation, dir, prompt } => {
+                self.spawn(NextRun { number: run, start, conversation, dir, prompt });
+            }
             Action::Signal { signal, to } => self.signal_child(signal, to == Target::Group),
             Action::CollectTree => self.collect_tree(),
             Action::ReapTree => self.reap_tree(),
-            Action::HoldHook { id } => self.hold_hook(id),
+            Action::HoldHook { id } => {
+                self.keep_late_prompt(id);
+                self.hold_hook(id);
+            }
+            Action::ReturnPrompt { submit } => self.return_prompt(submit),
+            Action::TakeQueued => self.take_queued(),
+            Action::DropPrompt => self.drop_prompt(),
             Action::AnswerHook { id, with } => self.answer_hook(id, &with),
             Action::AwaitLines { id, want, until } => self.await_lines(id, want, until),
             Action::WaitSafePoint { .. } => {}
@@ -59,6 +67,7 @@ impl Host {
                 frame.typed = Some(text.clone());
                 self.type_in(&paste(&text));
             }
+            Typing::Carried { .. } => self.type_carried(),
             Typing::Text { .. } => self.paste_sent(),
             Typing::GoOn { after } => self.paste_own(after.prompt()),
             Typing::Enter if self.sends.is_submitting() && !matches!(self.phase(), Phase::Delivering { .. }) => self.enter_sent(),
@@ -97,13 +106,14 @@ impl Host {
             K::DeliverySubmitted => {
                 let done = json!({"handoff": decision.handoff, "conversation": decision.conversation});
                 self.restart_settled(&Ok(done));
+                self.carried_submitted(decision.conversation.as_ref());
                 self.compress_transcripts();
             }
             K::RestartCancelled | K::DeliveryFailed | K::SessionEnded => {
                 self.restart_settled(&Err(decision.sentence.clone()));
                 if decision.kind == K::RestartCancelled {
                     // The prompts are still queued in the Claude that goes on.
-                    self.requeue.clear();
+                    self.prompts.forget_queued();
                 } else {
                     self.compress_transcripts();
                 }

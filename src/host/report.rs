@@ -73,10 +73,17 @@ impl Host {
             "conversation": supervisor.conversation(), "before": supervisor.conversation_before(),
             "transcript": following.and_then(|f| f.path()).map(|path| path.to_string_lossy()), "channel": self.channel,
             "context": context, "limits": self.limits(),
-            "handoff": handoff, "size": {"cols": size.cols, "rows": size.rows}, "clients": self.client_list(),
+            "handoff": handoff, "next_handover": self.next_handover(), "size": {"cols": size.cols, "rows": size.rows}, "clients": self.client_list(),
             "exit": self.exit.map(|exit| exit.json()), "ended_at": self.exit.map(|_| at(supervisor.entered().0)),
             "why": self.why, "seq": supervisor.seq(),
         })
+    }
+
+    /// When the next hand-over comes.
+    fn next_handover(&self) -> Option<Value> {
+        let next = self.recorder.supervisor.next_handover(self.clock.now())?;
+        let at = next.at.map(|stamp| WallTime(self.began.0).after(stamp.0).rfc3339_ms());
+        Some(json!({"when": next.when, "why": next.why, "at": at}))
     }
 
     /// The same in a moment: a terminal waits for the first bytes.

@@ -7,8 +7,8 @@ use serde_json::{Value, json};
 
 use super::Host;
 use super::picture::Above;
-use super::save::Words;
 use super::start_code::{Found, UNREADABLE};
+use super::words::Words;
 use crate::core::claude::hooks;
 use crate::core::handoff::text::cut_bytes;
 use crate::core::ids::HandoffId;
@@ -198,6 +198,7 @@ impl Host {
 
     pub(super) fn reply(&mut self, number: u64, with: &Reply) {
         self.sent_settled(number);
+        self.key_answered(number, with);
         let Some((connection, request)) = self.asked.remove(&number) else { return };
         let seq = self.recorder.supervisor.seq();
         let line = match with {
@@ -243,15 +244,20 @@ impl Host {
         if call.hook.prompt == Some(PromptOf::Person) && payload["prompt"].as_str().is_some_and(|prompt| self.sends.is(prompt)) {
             call.hook.prompt = Some(PromptOf::Sent);
         }
+        let begins = |prompt: &String| self.prompts.begins(self.recorder.supervisor.run(), prompt);
+        if call.hook.prompt == Some(PromptOf::Person) && is_current && call.prompt.as_ref().is_some_and(begins) {
+            call.hook.prompt = Some(PromptOf::Ours);
+        }
         if let Some(model) = call.model.as_ref().filter(|_| is_current) {
             self.watching.model.start(model);
         }
         match call.hook.event {
-            HookEvent::UserPromptSubmit if is_current => {
-                self.kept.forget_draft();
-                self.words = Words::None;
+            HookEvent::UserPromptSubmit if is_current => self.kept.forget_draft(),
+            HookEvent::Stop if is_current => {
+                self.words.answer(call.last_message.as_deref());
+                // Whether a draft stands in the box is to be known now.
+                self.look_at_screen();
             }
-            HookEvent::Stop if is_current => self.words.answer(call.last_message.as_deref()),
             _ => {}
         }
         if is_current {
@@ -313,8 +319,9 @@ impl Host {
     pub(super) fn answer_hook(&mut self, id: u64, with: &HookAnswer) {
         let Some(call) = self.hooks.remove(&id) else { return };
         self.back_up(&call.call, with);
+        self.prompt_answered(&call, with);
         let frame = self.frame.as_ref().map(|frame| frame.text.clone());
-        if matches!(with, HookAnswer::Tell { what: Told::Note }) {
+        if matches!(with, HookAnswer::Tell { what: Told::Note | Told::NoteInLoop }) {
             self.words = Words::Asked;
         }
         let event = call.call.hook.event;

@@ -112,7 +112,7 @@ impl Run {
 
 impl Host {
     pub(super) fn spawn_now(&mut self, next: NextRun) {
-        let NextRun { number, start, conversation, .. } = next;
+        let NextRun { number, start, conversation, prompt, .. } = next;
         let conversation = conversation.as_ref();
         let size = self.run.as_ref().map_or(self.launch.size, |run| run.size);
         self.watching.moved_to = None;
@@ -123,7 +123,7 @@ impl Host {
         let above = old.as_mut().and_then(left).unwrap_or_default();
         let blind = old.as_ref().is_some_and(|old| old.model.is_off());
         let leftovers = old.map(|old| old.leftovers).unwrap_or_default();
-        match self.try_spawn(number, start, conversation, size) {
+        match self.try_spawn(number, (start, prompt), conversation, size) {
             Ok((pty, pid)) => {
                 let lines = self.launch.config.terminal.scrollback_lines as usize;
                 let mut model = Model::of_run(size, lines, lacks::takes_names(&self.child_term()));
@@ -176,7 +176,7 @@ impl Host {
     fn try_spawn(
         &mut self,
         number: u32,
-        start: StartKind,
+        (start, prompt): (StartKind, bool),
         conversation: Option<&ConversationId>,
         size: Size,
     ) -> Result<(Pty, i32), SpawnError> {
@@ -187,7 +187,10 @@ impl Host {
             ahead::put(&pty, found, &typed, |wanted| modes::set(&slave, wanted, When::Now))?;
             self.note_typed(&typed.bytes());
         }
-        let (args, env) = self.command(number, start, conversation);
+        let (mut args, env) = self.command(number, start, conversation);
+        if let Some(text) = self.carried_text().filter(|_| prompt) {
+            args.extend(["--".into(), text.into()]);
+        }
         let program = self.lent.program(&self.launch, args, env, self.dir.clone());
         let pid = self.processes.start(&pty, &program)?;
         Ok((pty, pid))

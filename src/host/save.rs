@@ -11,12 +11,12 @@ use super::log::log;
 use super::observer::{Observer, Seen};
 use super::start_code::Found;
 use super::watching::persons;
+use super::words::Words;
 use crate::core::claude::code::CodeDigest;
 use crate::core::handoff::brief::Budget;
 use crate::core::handoff::capture::{Capture, Lists, Origin};
 use crate::core::handoff::continuation::Continuation;
 use crate::core::handoff::entry::{Claim, Kind};
-use crate::core::handoff::note::Note;
 use crate::core::handoff::progress::Mark;
 use crate::core::handoff::views::Material;
 use crate::core::ids::{Channel, ConversationId, HandoffId};
@@ -70,27 +70,6 @@ impl Frame {
             Continuation::without_hooks(&self.id, &self.document.to_string_lossy())
         };
         made.text().to_owned()
-    }
-}
-
-/// Claude's own words for the handoff that is about to be made.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub(super) enum Words {
-    /// It was not asked.
-    #[default]
-    None,
-    /// It was asked, and its turn is not over yet.
-    Asked,
-    /// It answered in the form that it was asked for.
-    Said(Note),
-}
-
-impl Words {
-    /// The end of a turn: the answer, when there was a question. One that is not of the form leaves the facts alone.
-    pub fn answer(&mut self, last_message: Option<&str>) {
-        if *self == Words::Asked {
-            *self = last_message.and_then(Note::read).map_or(Words::None, Words::Said);
-        }
     }
 }
 
@@ -260,13 +239,14 @@ impl Host {
         capture.situation.draft = draft;
         let transcript = capture.origin.transcript.clone();
         let mut next = Vec::new();
+        self.hear_words();
         if let Words::Said(note) = std::mem::take(&mut self.words) {
             capture.summary = Some(note.text());
             next.clone_from(&note.next);
             capture.note = Some(note);
         }
         let following = self.watching.following.as_ref();
-        self.requeue = following.map(|f| persons(&f.facts).map(str::to_owned).collect()).unwrap_or_default();
+        self.prompts.found_queued(following.map(|f| persons(&f.facts).collect()).unwrap_or_default());
         let viewed = self.makes_views();
         let (store, keeping) = (self.paths.claude.clone(), self.keeping());
         let (claim, dir, paths) = (self.claim_for(claim_for), self.dir.clone(), self.paths.clone());

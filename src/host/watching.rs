@@ -8,10 +8,12 @@ use std::panic::{AssertUnwindSafe, catch_unwind};
 use serde_json::Value;
 
 use super::Host;
+use super::carried::queued_way;
 use super::looks::{Asked, Asking, Looks};
 use super::observer::{Follow, Here, Observer, Piece, Seen, TranscriptSeen};
 use super::save::Done;
 use crate::core::claude::args::Facts as OwnArgs;
+use crate::core::claude::carried::Way;
 use crate::core::claude::facts::Facts;
 use crate::core::claude::lines::LineSplitter;
 use crate::core::claude::model::Model;
@@ -55,7 +57,7 @@ pub(super) struct Following {
 #[derive(Debug, Default, PartialEq, Eq)]
 pub(super) struct Reported {
     tokens: Option<(u64, u64)>,
-    queued: u32,
+    queued: (u32, Option<Way>),
     prompted: bool,
     answered: bool,
     /// The failures that were looked at.
@@ -180,13 +182,14 @@ impl Host {
     }
 
     fn awaits_lines(&self) -> bool {
-        self.hooks.values().any(|call| call.awaits.is_some())
+        self.prompts.deadline().is_some() || self.hooks.values().any(|call| call.awaits.is_some())
     }
 
     /// When the observer is to be sent, or no longer waited for.
     pub(super) fn observer_deadline(&self) -> Option<Stamp> {
         let lines = self.hooks.values().filter_map(|call| call.awaits).map(|(_, until)| until).min();
-        [self.watching.looks.deadline(self.clock.now(), self.awaits_lines()), lines].into_iter().flatten().min()
+        let looks = self.watching.looks.deadline(self.clock.now(), self.awaits_lines());
+        [looks, lines, self.prompts.deadline()].into_iter().flatten().min()
     }
 
     /// When the observer's thread ends, because nobody has needed it for a while.
@@ -280,6 +283,7 @@ impl Host {
             let mut following = Following::new(conversation.clone());
             following.facts = Facts::after(&self.watching.tasks);
             self.watching.following = Some(following);
+            self.seek_carried();
         }
         if let Some((line, at)) = self.watching.early_line.take_if(|(line, _)| line.conversation == *conversation) {
             self.spoken(line, at);
@@ -336,9 +340,10 @@ impl Host {
             self.events.push_back(Event::Usage { conversation: conversation.clone(), tokens, window, bytes });
         }
         let queued = u32::try_from(persons(facts).count()).unwrap_or(u32::MAX);
-        if told.queued != queued {
-            told.queued = queued;
-            self.events.push_back(Event::Queued { prompts: queued });
+        let carries = queued_way(persons(facts).next());
+        if told.queued != (queued, carries) {
+            told.queued = (queued, carries);
+            self.events.push_back(Event::Queued { prompts: queued, carries });
         }
         if let Some(id) = &frame {
             if !told.prompted && facts.continued(id) {
@@ -350,6 +355,7 @@ impl Host {
                 self.events.push_back(Event::Answered { conversation });
             }
         }
+        self.tell_carried();
         self.write_context_status();
         self.tell_limit();
         self.tell_sent();
@@ -361,7 +367,7 @@ impl Host {
             // The figure of a line is told when the file has been read to its end: the line must not be told before it.
             return;
         };
-        let facts = &following.facts;
+        let (facts, mut heard) = (&following.facts, false);
         for (id, waiting) in &mut self.hooks {
             let Some((want, _)) = waiting.awaits else { continue };
             let uses = || waiting.call.tool_uses.iter().map(String::as_str);
@@ -369,12 +375,18 @@ impl Host {
                 (Want::Assistant, Some(text)) => facts.last_text_is(text),
                 (Want::Assistant, None) => facts.has_assistant_with(uses()),
                 (Want::Results, _) => facts.has_results(uses()),
+                (Want::Prompt, _) => false,
             };
             if found {
                 waiting.awaits = None;
+                heard |= want == Want::Assistant;
                 self.events.push_back(Event::Lines { id: *id, found, cut: cut(want, Some(facts)) });
             }
         }
+        if heard {
+            self.hear_words();
+        }
+        self.tell_prompt_line(self.clock.now());
     }
 
     /// Hook calls whose time for that is over.
@@ -385,10 +397,12 @@ impl Host {
                 self.events.push_back(Event::Lines { id: *id, found: false, cut: cut(want, facts) });
             }
         }
+        self.tell_prompt_line(now);
     }
 
     pub(super) fn await_lines(&mut self, id: u64, want: Want, until: Stamp) {
         match self.hooks.get_mut(&id) {
+            _ if want == Want::Prompt => self.await_prompt(id, until),
             Some(call) => call.awaits = Some((want, until)),
             None => self.events.push_back(Event::Lines { id, found: false, cut: Cut::Free }),
         }

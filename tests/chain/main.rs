@@ -20,6 +20,7 @@ mod limits;
 mod permissions;
 mod signals;
 mod steps;
+mod waiting;
 mod words;
 
 use asking::*;
@@ -37,6 +38,7 @@ use permissions::*;
 use signals::*;
 use support::both;
 use support::claude::Kind;
+use waiting::*;
 use words::*;
 
 both! {
@@ -85,4 +87,12 @@ both! {
     a_claude_inside_a_claude_writes_its_transcript,
     git_is_of_the_worktree_that_the_conversation_went_to,
     a_record_is_saved_before_a_persons_compact_in_every_mode,
+    the_next_prompt_of_somebody_who_is_there_begins_the_fresh_conversation,
+    a_long_prompt_arrives_as_it_was_written,
+    when_nobody_types_any_more_it_hands_over_by_itself,
+    when_the_terminal_goes_it_hands_over_at_once,
+    a_slash_command_stays_where_it_was_typed,
+    not_yet_and_now_are_keys_and_commands,
+    prompts_that_were_queued_follow_in_order,
+    in_a_tool_loop_the_note_is_asked_for_at_the_level_and_used_at_the_next,
 }

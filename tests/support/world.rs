@@ -58,6 +58,8 @@ impl World {
             ("SHELL", "/bin/sh"),
             // One request more in every hand-over; the cases that are about it switch it on.
             ("HOPTY_HANDOFF_SUMMARY", "off"),
+            // A test has just typed; the cases that are about somebody who is there take it out.
+            ("HOPTY_RESTART_WAIT_FOR_PERSON", "0s"),
             ("HOPTY_PROGRAM_CLAUDE", program.to_str().unwrap()),
         ] {
             env.push((name.into(), value.into()));

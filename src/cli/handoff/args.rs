@@ -171,7 +171,7 @@ pub(in crate::cli) enum HandoffVerb {
         #[arg(long)]
         new: bool,
     },
-    /// Where hopty asks before it hands over: ask again in a while (`restart.snooze`)
+    /// No hand-over because of a full context for a while (`restart.snooze`); where hopty asks first, it asks again then
     Snooze(Session),
     /// Where hopty asks before it hands over: ask no more in this conversation
     Dismiss(Session),

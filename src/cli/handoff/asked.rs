@@ -1,4 +1,4 @@
-//! `hopty handoff snooze` and `dismiss`: the answer of a person whom hopty asks before it hands over (mode `ask`).
+//! `hopty handoff snooze` and `dismiss`: what a person says who is asked before a hand-over, or who wants none yet.
 
 use serde_json::json;
 
@@ -18,7 +18,7 @@ pub(super) fn answer(paths: &Paths, session: &Session, answer: AskAnswer) -> Res
         (false, AskAnswer::Dismiss) => say(format_args!("{name} asks no more in this conversation"))?,
         (false, _) => {
             let snooze = done["snooze"].as_str().and_then(|span| span.parse::<Span>().ok()).unwrap_or_default();
-            say(format_args!("{name} asks again in {}", snooze.words()))?;
+            say(format_args!("{name} does not hand over because of a full context for {}", snooze.words()))?;
         }
     }
     Ok(0)

@@ -283,6 +283,12 @@ impl Facts {
         ids.into_iter().all(|id| self.uses.has(id))
     }
 
+    /// The text of Claude's last message so far, cut at a size that no answer of a form has.
+    #[must_use]
+    pub fn last_text(&self) -> &str {
+        &self.last_text
+    }
+
     /// Whether the last message is the one that a Stop hook names in `last_assistant_message`.
     #[must_use]
     pub fn last_text_is(&self, text: &str) -> bool {

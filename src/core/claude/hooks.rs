@@ -2,7 +2,7 @@
 
 use serde_json::{Value, json};
 
-use super::question;
+use super::{carried, question};
 use crate::core::handoff::continuation::is_ours;
 use crate::core::handoff::note;
 use crate::core::ids::{ConversationId, HandoffId};
@@ -28,6 +28,8 @@ pub struct Call {
     pub model: Option<String>,
     /// SessionEnd: Claude's word for why.
     pub reason: Option<String>,
+    /// UserPromptSubmit: the prompt.
+    pub prompt: Option<String>,
 }
 
 /// Reads a payload. `expected` is the handoff whose continuation prompt may be on its way.
@@ -47,6 +49,7 @@ pub fn read(event: &str, payload: &Value, expected: Option<&HandoffId>) -> Call 
         source: text("source").and_then(|word| serde_json::from_value::<Source>(Value::from(word)).ok()),
         transcript: text("transcript_path").filter(|path| path.starts_with('/')).map(str::to_owned),
         prompt: text("prompt").map(|prompt| whose(prompt, expected)),
+        carries: text("prompt").filter(|_| event == HookEvent::UserPromptSubmit).and_then(carried::way),
         background: u32::try_from(listed("background_tasks")).unwrap_or(u32::MAX),
         started: u32::try_from(calls.iter().filter(|call| starts_background(call)).count()).unwrap_or(u32::MAX),
         lines: !tool_uses.is_empty() || last_message.is_some(),
@@ -58,7 +61,8 @@ pub fn read(event: &str, payload: &Value, expected: Option<&HandoffId>) -> Call 
         error: text("error").map(|error| error.chars().take(40).collect()),
     };
     let reason = text("reason").filter(|_| event == HookEvent::SessionEnd).map(|word| word.chars().take(40).collect());
-    Call { hook, tool_uses, last_message, model: text("model").map(str::to_owned), reason }
+    let prompt = text("prompt").filter(|_| event == HookEvent::UserPromptSubmit).map(str::to_owned);
+    Call { hook, tool_uses, last_message, model: text("model").map(str::to_owned), reason, prompt }
 }
 
 fn whose(prompt: &str, expected: Option<&HandoffId>) -> PromptOf {
@@ -102,6 +106,7 @@ pub fn stdout(event: HookEvent, answer: &HookAnswer, frame: Option<&str>) -> Str
         }
         HookAnswer::Frame { .. } => frame.map_or_else(String::new, tell),
         HookAnswer::Tell { what: Told::Note } => tell(note::QUESTION),
+        HookAnswer::Tell { what: Told::NoteInLoop } => tell(note::QUESTION_IN_LOOP),
         HookAnswer::Tell { what: Told::Ask { percent, snooze } } => tell(&question::order(*percent, *snooze)),
     }
 }

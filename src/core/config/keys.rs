@@ -143,6 +143,7 @@ pub const KEYS: &[Key] = &[
     own("restart", "turn_wait", Kind::Time(0, 24 * H)),
     own("restart", "work_wait", Kind::Time(0, 24 * H)),
     own("restart", "draft_wait", Kind::Time(0, 24 * H)),
+    own("restart", "wait_for_person", Kind::Time(0, 24 * H)),
     own("restart", "quiet", Kind::Time(100, M)),
     own("restart", "grace", Kind::Time(100, 10 * M)),
     own("restart", "young", Kind::Time(0, 10 * M)),

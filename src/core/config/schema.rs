@@ -219,7 +219,7 @@ section! {
         ask_timeout: Span = Span::from_secs(600),
         /// What then happens.
         ask_default: AskDefault = AskDefault::Handoff,
-        /// How long the answer "Snooze" keeps it silent.
+        /// How long "Snooze" keeps it silent, or any level from handing over.
         snooze: Span = Span::from_secs(300),
         /// Restarts allowed within `window`.
         max_restarts: u32 = 10,
@@ -231,6 +231,8 @@ section! {
         work_wait: Span = Span::from_secs(120),
         /// How long a draft in the prompt box postpones the stop.
         draft_wait: Span = Span::from_secs(60),
+        /// How long after their last key somebody counts as being there: a hand-over at the end of a turn waits for their next prompt. `0s` never waits.
+        wait_for_person: Span = Span::from_secs(300),
         /// Safe point 3: how long the screen must have been still.
         quiet: Span = Span::from_secs(2),
         /// From TERM to KILL. Claude's own hooks may take 3.4 s at the end.

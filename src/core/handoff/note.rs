@@ -1,7 +1,7 @@
 //! Claude's own words in a handoff (DESIGN 6.3): the one question that it is asked, and its answer, read strictly.
 //!
-//! The question rides on a hook's answer, so it is no prompt, and the answer is what ends the next turn (measured on
-//! 2.1.329: it costs one request). The answer is one JSON object of a fixed form; what is not of that form is no note, and
+//! The question rides on a hook's answer, so it is no prompt. In a tool loop the answer is the text of the next message, and the
+//! loop goes on; elsewhere the answer is what ends the next turn (measured on 2.1.329: it costs one request). The answer is one JSON object of a fixed form; what is not of that form is no note, and
 //! the machine's own facts are a whole handoff without it. Nothing in a note is ever taken for an id, a path or an order:
 //! it is text to be quoted.
 
@@ -16,14 +16,28 @@ const ENTRY: usize = 500;
 /// The most entries of one list.
 const ENTRIES: usize = 20;
 
-/// What Claude is asked for. A constant: nothing from a transcript or a repository is in it.
-pub const QUESTION: &str = "The context window is nearly full, and hopty is about to hand this work over to a fresh \
-conversation. Call no tool and begin nothing new. Answer with one JSON object and nothing else, at most 4000 characters, \
-for the one who goes on with the work:\n\
-{\"doing\": \"what you were in the middle of, and how far it is\", \"done\": [\"what is finished and must not be done again\"], \
+/// The question, with how it is to be answered. Constants: nothing from a transcript or a repository is in them.
+macro_rules! question {
+    ($how:literal) => {
+        concat!(
+            "The context window is nearly full, and hopty is about to hand this work over to a fresh conversation. ",
+            $how,
+            " The object, at most 4000 characters, is for whoever goes on with the work:\n\
+{\"doing\": \"what you are in the middle of, and how far it is\", \"done\": [\"what is finished and must not be done again\"], \
 \"next\": [\"the next steps, the first one first\"], \"decisions\": [\"what was decided, and why\"], \
+\"verified\": [\"what you ran to check the work, and what came of it\"], \
 \"gotchas\": [\"what went wrong or is easy to get wrong\"]}\n\
-Leave out keys, passwords and other secrets.";
+Leave out keys, passwords and other secrets."
+        )
+    };
+}
+
+/// What Claude is asked at the end of a turn, or where its loop has been waited for long enough.
+pub const QUESTION: &str = question!("Call no tool and begin nothing new. Answer with one JSON object and nothing else.");
+
+/// What Claude is asked in a tool loop, where it goes on: the answer costs no request of its own.
+pub const QUESTION_IN_LOOP: &str =
+    question!("Write one JSON object as the text of your next message, in front of its tool calls, and go on with your work.");
 
 /// Claude's own words.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -36,6 +50,8 @@ pub struct Note {
     pub next: Vec<String>,
     /// What was decided, and why.
     pub decisions: Vec<String>,
+    /// What was run to check the work, and what came of it.
+    pub verified: Vec<String>,
     /// What is easy to get wrong.
     pub gotchas: Vec<String>,
 }
@@ -66,7 +82,14 @@ impl Note {
             Some(Value::String(text)) => entry(text).unwrap_or_default(),
             Some(_) => return None,
         };
-        let note = Self { doing, done: list("done")?, next: list("next")?, decisions: list("decisions")?, gotchas: list("gotchas")? };
+        let note = Self {
+            doing,
+            done: list("done")?,
+            next: list("next")?,
+            decisions: list("decisions")?,
+            verified: list("verified")?,
+            gotchas: list("gotchas")?,
+        };
         (note != Self::default()).then_some(note)
     }
 
@@ -81,6 +104,7 @@ impl Note {
             ("Done, not to be done again", &self.done),
             ("Next", &self.next),
             ("Decided", &self.decisions),
+            ("Checked", &self.verified),
             ("Easy to get wrong", &self.gotchas),
         ] {
             if !list.is_empty() {
@@ -105,11 +129,14 @@ mod tests {
 
     #[test]
     fn the_form_that_is_asked_for_is_read() {
-        let form = &QUESTION[QUESTION.find('{').unwrap()..=QUESTION.rfind('}').unwrap()];
-        let note = Note::read(&format!("Here it is:\n```json\n{form}\n```\n")).unwrap();
-        assert_eq!((note.done.len(), note.next.len(), note.decisions.len(), note.gotchas.len()), (1, 1, 1, 1));
-        assert!(note.text().starts_with("In the middle of: what you were"), "{}", note.text());
-        assert!(QUESTION.len() < 1500, "it stands in a context that is nearly full");
+        for question in [QUESTION, QUESTION_IN_LOOP] {
+            let form = &question[question.find('{').unwrap()..=question.rfind('}').unwrap()];
+            let note = Note::read(&format!("Here it is:\n```json\n{form}\n```\n")).unwrap();
+            assert_eq!((note.done.len(), note.next.len(), note.decisions.len(), note.gotchas.len()), (1, 1, 1, 1));
+            assert_eq!(note.verified.len(), 1);
+            assert!(note.text().starts_with("In the middle of: what you are"), "{}", note.text());
+            assert!(question.len() < 1500, "it stands in a context that is nearly full");
+        }
     }
 
     #[test]

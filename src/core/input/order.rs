@@ -13,13 +13,19 @@ pub enum Order {
     Redraw,
     /// `n`: what hopty has told of late is shown.
     Notices,
+    /// `r`: hand over now, as `hopty restart` does.
+    HandOver,
+    /// `s`: no context level hands over for a while, as `hopty handoff snooze` does.
+    Snooze,
 }
 
 /// Every order: its key, and what it does, for the help and the documentation.
-pub const ORDERS: [(char, Order, &str); 4] = [
+pub const ORDERS: [(char, Order, &str); 6] = [
     ('d', Order::Detach, "detach: this terminal leaves, the session goes on"),
     ('l', Order::Redraw, "draw the screen anew"),
     ('n', Order::Notices, "show the last notices: what hopty had to tell"),
+    ('r', Order::HandOver, "hand over now, as soon as nothing is lost"),
+    ('s', Order::Snooze, "not yet: no hand-over because of a full context for a while"),
     ('?', Order::Help, "show these keys"),
 ];
 

@@ -2,11 +2,11 @@
 
 use serde::{Deserialize, Serialize};
 
+pub use super::answer::{HookAnswer, Told};
 use super::ask::AskAnswer;
 use super::halt::After;
 use super::phase::{Cause, StartKind};
 pub use super::reply::{Reply, SendResult};
-use crate::core::config::Span;
 use crate::core::context::Level;
 use crate::core::ids::{ConversationId, HandoffId};
 use crate::core::process::Signal;
@@ -31,60 +31,8 @@ pub enum Want {
     Assistant,
     /// The results of these tool uses.
     Results,
-}
-
-/// What Claude is told by the answer of a hook.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(rename_all = "snake_case")]
-pub enum Told {
-    /// To write down in its own words what the next conversation must know.
-    Note,
-    /// To ask the person whether to hand over, in the words of checklist 109.
-    Ask {
-        /// How full the window is, in percent.
-        percent: u8,
-        /// How long the answer "Snooze" is for (`restart.snooze`).
-        #[serde(default = "five_minutes")]
-        snooze: Span,
-    },
-}
-
-/// What it was before it was a key.
-fn five_minutes() -> Span {
-    Span::from_secs(300)
-}
-
-/// What a hook call is answered with.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(tag = "answer", rename_all = "snake_case")]
-pub enum HookAnswer {
-    /// Nothing: Claude goes on.
-    Nothing,
-    /// The frame of CONTRACT C9 as additional context.
-    Frame {
-        /// Of which handoff.
-        handoff: HandoffId,
-    },
-    /// Nothing for Claude, and a word for the person, which Claude shows on its own screen.
-    Message {
-        /// What the person reads.
-        text: String,
-    },
-    /// `decision: block`: Claude does not compact its context.
-    Block {
-        /// What the person reads on the screen.
-        reason: String,
-    },
-    /// Text for the model, as additional context of the event that is answered; the turn goes on.
-    Tell {
-        /// What it is told.
-        what: Told,
-    },
-    /// `continue: false`: the turn ends here, no request follows.
-    StopTurn {
-        /// What the person reads on the screen.
-        reason: String,
-    },
+    /// UserPromptSubmit: the line of the prompt.
+    Prompt,
 }
 
 /// What is typed into the child.
@@ -97,6 +45,11 @@ pub enum Typing {
         handoff: HandoffId,
         /// The new conversation was given the frame; else the prompt names the file to read.
         frame: bool,
+    },
+    /// The prompt that the person submitted in the old conversation as a bracketed paste, without Enter.
+    Carried {
+        /// The handoff that goes with it.
+        handoff: HandoffId,
     },
     /// The text of a `send --submit` as a bracketed paste, without Enter.
     Text {
@@ -133,6 +86,9 @@ pub enum Action {
         conversation: Option<ConversationId>,
         /// Another working directory than the session's first.
         dir: Option<String>,
+        /// The prompt that the person submitted in the old conversation is the first prompt, as an argument.
+        #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+        prompt: bool,
     },
     /// Send a signal to the child, checked by pid and start time.
     Signal {
@@ -195,6 +151,15 @@ pub enum Action {
         /// What.
         typing: Typing,
     },
+    /// The prompt that was kept for the fresh conversation does not begin one: whoever gets the kept keys gets it before them.
+    ReturnPrompt {
+        /// With Enter; else it is a draft again.
+        submit: bool,
+    },
+    /// The first of the prompts that are queued in Claude begins the fresh conversation.
+    TakeQueued,
+    /// The prompt that was kept for the fresh conversation has been taken by the old one.
+    DropPrompt,
     /// The conversation is this one from now on: follow its transcript.
     Follow {
         /// Which.
@@ -309,6 +274,9 @@ pub enum DecisionKind {
     /// A restart that was wanted does not happen.
     #[serde(rename = "restart.cancelled")]
     RestartCancelled,
+    /// Somebody reads what Claude said last: the hand-over comes with their next prompt.
+    #[serde(rename = "restart.waits")]
+    RestartWaits,
     /// Nothing is lost when Claude is stopped now.
     #[serde(rename = "safe_point.reached")]
     SafePointReached,

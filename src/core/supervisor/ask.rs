@@ -100,7 +100,13 @@ impl Supervisor {
 
     /// The answer is there: from the question that Claude put, or from `hopty handoff snooze` and `dismiss`.
     pub(super) fn ask_answered(&mut self, now: Stamp, answer: AskAnswer, out: &mut Vec<Action>) {
-        if self.policy.config.restart.mode != RestartMode::Ask || self.policy.agent != Agent::Claude {
+        if self.policy.agent != Agent::Claude {
+            return;
+        }
+        if self.policy.config.restart.mode != RestartMode::Ask {
+            if answer == AskAnswer::Snooze {
+                self.snooze(now, out);
+            }
             return;
         }
         self.word = None;
@@ -141,7 +147,7 @@ impl Supervisor {
         };
     }
 
-    fn keep_ask(&self, now: Stamp, out: &mut Vec<Action>) {
+    pub(super) fn keep_ask(&self, now: Stamp, out: &mut Vec<Action>) {
         let Some(conversation) = self.conversation.clone() else { return };
         let (answer, left) = match self.ask {
             Ask::Snoozed { until } => (AskAnswer::Snooze, until.since(now)),
@@ -168,9 +174,12 @@ impl Supervisor {
                 }
             }
             Ask::Snoozed { until } if now >= until => {
+                let snoozed = self.is_snoozed();
                 self.ask = Ask::Silent;
-                if self.level() >= Level::Ask {
+                if !snoozed && self.level() >= Level::Ask {
                     self.ask_is_due(now, out);
+                } else if self.policy.config.restart.mode == RestartMode::Auto && self.level() >= Level::Handoff {
+                    self.level_request(now, self.level(), out);
                 }
             }
             _ => {}

@@ -84,7 +84,8 @@ impl Supervisor {
         self.held = None;
         self.chain.before.pop();
         self.chain.to = Some(past);
-        let plan = Plan { start: StartKind::Resume, conversation: Some(conversation), handoff: None, dir: None, draft: true };
+        let plan =
+            Plan { start: StartKind::Resume, conversation: Some(conversation), handoff: None, dir: None, draft: true, carries: None };
         self.terminate(now, StopFor::Restart { plan, interrupted: false }, out);
     }
 

@@ -83,6 +83,7 @@ impl Supervisor {
             self.fired = Level::Ok;
             self.began = self.chain_changed(&id);
             self.ask = Ask::Silent;
+            self.person.begins_anew();
             self.word = None;
             self.rearm_at_stop = false;
             self.held_off = 0;
@@ -164,11 +165,15 @@ impl Supervisor {
                 // A person meant the session, whatever runs in it: what is saved must be what runs now.
                 _ => self.back_to_waiting(now, out),
             },
-            Phase::Stopping { why: StopFor::Restart { interrupted: false, .. }, step: StopStep::Settle { .. } } if other => {
+            Phase::Stopping { why: StopFor::Restart { interrupted: false, plan }, step: StopStep::Settle { .. } } if other => {
+                let carries = plan.carries.is_some();
                 let text = format!("The hand-over does not happen: {why}.");
                 self.tell(out, DecisionKind::RestartCancelled, text, &[self.event_seq], |_| {});
+                if carries {
+                    self.return_prompt(false, out);
+                }
                 self.enter(now, Phase::Running);
-                self.release_keys(false, out);
+                self.release_keys(carries, out);
             }
             _ => {}
         }

@@ -71,10 +71,17 @@ impl Supervisor {
                         " The prompt for {id} may have been submitted and is not typed again; the handoff stays active."
                     ));
                 }
-                Plan { conversation: self.next.clone(), handoff: None, ..plan }
+                Plan { conversation: self.next.clone(), handoff: None, carries: None, ..plan }
             }
             // What stood in the prompt box is in no transcript.
-            _ => Plan { start: StartKind::Resume, conversation: self.conversation.clone(), handoff: None, dir: None, draft: true },
+            _ => Plan {
+                start: StartKind::Resume,
+                conversation: self.conversation.clone(),
+                handoff: None,
+                dir: None,
+                draft: true,
+                carries: None,
+            },
         };
         out.push(Action::Notice { about: DecisionKind::RunEnded, text });
         self.hold_keys(out);

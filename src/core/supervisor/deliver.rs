@@ -1,10 +1,12 @@
 //! The continuation prompt: paste, echo, Enter, proof (DESIGN 6.6, CONTRACT C10). No Enter is blind.
 
-use super::action::{Action, DecisionKind, Typing};
+use super::action::{Action, DecisionKind, HookAnswer, Typing};
+use super::event::PromptOf;
 use super::keys::Keys;
 use super::phase::{DeliverStep, Phase, Plan};
 use super::shown::PromptBox;
 use super::{Supervisor, Turn};
+use crate::core::claude::carried::Way;
 use crate::core::ids::{ConversationId, HandoffId};
 use crate::core::time::Stamp;
 
@@ -17,7 +19,14 @@ const DIALOG_MS: u64 = 600_000;
 impl Supervisor {
     pub(super) fn begin_delivery(&mut self, now: Stamp, plan: Plan, handoff: HandoffId, out: &mut Vec<Action>) {
         let wait = self.policy.config.delivery.ready_timeout.ms();
-        let text = format!("hopty types the prompt for {handoff} when Claude is ready.");
+        let text = match plan.carries {
+            None => format!("hopty types the prompt for {handoff} when Claude is ready."),
+            Some(Way::Typed) => format!("hopty types the prompt that was submitted when Claude is ready; {handoff} goes with it."),
+            Some(Way::Argument) => format!("Claude was started with the prompt that was submitted; {handoff} goes with it."),
+        };
+        if plan.carries == Some(Way::Argument) {
+            self.offered = Some(handoff.clone());
+        }
         self.decide(out, DecisionKind::DeliveryStarted, text, &[self.event_seq], |d| d.handoff = Some(handoff.clone()));
         self.hold_keys(out);
         let step = DeliverStep::Ready { until: now.after(wait.max(1)) };
@@ -55,7 +64,8 @@ impl Supervisor {
     }
 
     fn paste_is_justified(&self, now: Stamp) -> bool {
-        self.screen.prompt == PromptBox::Empty
+        self.carries() != Some(Way::Argument)
+            && self.screen.prompt == PromptBox::Empty
             && self.screen.paste
             && self.turn != Turn::Busy
             && self.hook_wait_deadline().is_none_or(|at| now >= at)
@@ -73,11 +83,36 @@ impl Supervisor {
     }
 
     fn paste(&mut self, now: Stamp, out: &mut Vec<Action>) {
-        let Phase::Delivering { handoff, step, .. } = &mut self.phase else { return };
+        let hooks_seen = self.hooks_seen;
+        let Phase::Delivering { plan, handoff, step, .. } = &mut self.phase else { return };
         *step = DeliverStep::Echo { until: now.after(self.policy.config.delivery.confirm_timeout.ms().max(1)) };
         let handoff = handoff.clone();
+        if plan.carries.is_some() && !hooks_seen {
+            // Nothing brings the handoff into the context but a prompt that names it; the person's comes after it.
+            plan.carries = None;
+            self.return_prompt(false, out);
+        }
         self.offered = Some(handoff.clone());
-        out.push(Action::Type { typing: Typing::Prompt { handoff, frame: self.frame_answered } });
+        let typing = match self.carries() {
+            Some(_) => Typing::Carried { handoff },
+            None => Typing::Prompt { handoff, frame: self.frame_answered },
+        };
+        out.push(Action::Type { typing });
+    }
+
+    /// How the person's own prompt gets into the conversation that is being begun.
+    fn carries(&self) -> Option<Way> {
+        if let Phase::Delivering { plan, .. } = &self.phase { plan.carries } else { None }
+    }
+
+    /// The handoff goes with the person's prompt where no SessionStart hook has brought it.
+    pub(super) fn frame_with_prompt(&mut self, prompt: Option<PromptOf>) -> Option<HookAnswer> {
+        let Phase::Delivering { plan, handoff, .. } = &self.phase else { return None };
+        if plan.carries.is_none() || prompt != Some(PromptOf::Ours) || self.frame_answered || self.frame_sent {
+            return None;
+        }
+        (self.frame_answered, self.frame_sent) = (true, true);
+        Some(HookAnswer::Frame { handoff: handoff.clone() })
     }
 
     fn press_enter(&mut self, now: Stamp, until: Stamp, count: u32, out: &mut Vec<Action>) {
@@ -141,14 +176,18 @@ impl Supervisor {
             DeliverStep::Enter { until, .. } if now >= until => "no proof of submission came".to_owned(),
             _ => return,
         };
-        if let Some(draft) = self.break_off(now, &what, out) {
+        if let Some(draft) = self.break_off(now, &what, false, out) {
             self.release_keys(draft, out);
         }
     }
 
     /// Ends the delivery without its proof; gives back whether a draft is to be typed.
-    fn break_off(&mut self, now: Stamp, what: &str, out: &mut Vec<Action>) -> Option<bool> {
+    fn break_off(&mut self, now: Stamp, what: &str, interrupted: bool, out: &mut Vec<Action>) -> Option<bool> {
         let Phase::Delivering { plan, handoff, .. } = self.phase.clone() else { return None };
+        // What stands in the box, or is on its way, is not given twice; Ctrl+C takes it out of the box.
+        if plan.carries == Some(Way::Typed) && (self.offered.is_none() || interrupted) {
+            self.return_prompt(interrupted, out);
+        }
         let text = self.naming_left(format!("The prompt for {handoff} was not submitted: {what}. The handoff stays active."));
         self.tell(out, DecisionKind::DeliveryFailed, text, &[self.event_seq], |d| d.handoff = Some(handoff));
         self.enter(now, Phase::Running);
@@ -157,7 +196,7 @@ impl Supervisor {
 
     pub(super) fn deliver_interrupted(&mut self, now: Stamp, out: &mut Vec<Action>) {
         let kept = self.keys == Keys::Held;
-        let Some(draft) = self.break_off(now, "the person pressed Ctrl+C", out) else { return };
+        let Some(draft) = self.break_off(now, "the person pressed Ctrl+C", true, out) else { return };
         self.broken_off = Some(now);
         // First Ctrl+C, which clears our text from the box, then the draft and what was typed.
         if kept {
@@ -176,11 +215,11 @@ impl Supervisor {
     /// The prompt was submitted: by us, or later by the person in whose box it stood.
     pub(super) fn proven(&mut self, now: Stamp, out: &mut Vec<Action>) {
         let delivering = match &self.phase {
-            Phase::Delivering { plan, handoff, enters, .. } => Some((plan.draft, handoff.clone(), *enters)),
+            Phase::Delivering { plan, handoff, enters, .. } => Some((plan.draft, handoff.clone(), *enters, plan.carries.is_some())),
             _ => None,
         };
         let offered = self.offered.take();
-        let Some(handoff) = delivering.as_ref().map(|(_, handoff, _)| handoff.clone()).or(offered) else { return };
+        let Some(handoff) = delivering.as_ref().map(|(_, handoff, ..)| handoff.clone()).or(offered) else { return };
         let Some(conversation) = self.conversation.clone() else { return };
         self.set_turn(now, Turn::Busy);
         self.spoken = true;
@@ -191,12 +230,15 @@ impl Supervisor {
             self.tell(out, DecisionKind::DeliveryFailed, text, &[self.event_seq], |d| d.handoff = Some(handoff));
         } else {
             let how = match &delivering {
-                Some((_, _, 0)) => "was submitted".to_owned(),
-                Some((_, _, 1)) => "was submitted after 1 Enter".to_owned(),
-                Some((_, _, enters)) => format!("was submitted after {enters} Enters"),
+                Some((_, _, 0, _)) => "was submitted".to_owned(),
+                Some((_, _, 1, _)) => "was submitted after 1 Enter".to_owned(),
+                Some((_, _, enters, _)) => format!("was submitted after {enters} Enters"),
                 None => "was submitted after all".to_owned(),
             };
-            let text = format!("The continuation prompt for {handoff} {how}.");
+            let text = match delivering.as_ref().is_some_and(|(.., carried)| *carried) {
+                true => format!("The person's prompt {how} in the fresh conversation, which has {handoff}."),
+                false => format!("The continuation prompt for {handoff} {how}."),
+            };
             self.decide(out, DecisionKind::DeliverySubmitted, text, &[self.event_seq], |d| {
                 d.handoff = Some(handoff.clone());
                 d.conversation = Some(conversation.clone());

@@ -7,41 +7,14 @@ pub use super::agent_status::AgentStatus;
 use super::ask::AskAnswer;
 use super::compact::Compaction;
 use super::halt::LimitKind;
+pub use super::key_class::KeyClass;
 use super::shown::ScreenFacts;
+use crate::core::claude::carried::Way;
 use crate::core::handoff::operation::Cut;
 use crate::core::handoff::progress::Mark;
 use crate::core::ids::{ConversationId, HandoffId};
-use crate::core::input::Class;
 use crate::core::process::{ProcessEnd, Signal};
 use crate::core::signal::{NamedDir, RestartFile};
-
-/// What a person's bytes were.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(rename_all = "snake_case")]
-pub enum KeyClass {
-    /// Keys typed by a person.
-    Typed,
-    /// A Ctrl+C in one of its encodings.
-    Interrupt,
-    /// A bracketed paste.
-    Paste,
-    /// Shift+Tab, by which a person changes the permission mode.
-    Mode,
-    /// The terminal reporting something: focus, mouse, an answer to a query.
-    Report,
-}
-
-impl From<Class> for KeyClass {
-    fn from(class: Class) -> Self {
-        match class {
-            Class::Typed | Class::Submit | Class::Suspend | Class::Prefix => KeyClass::Typed,
-            Class::Interrupt => KeyClass::Interrupt,
-            Class::Paste => KeyClass::Paste,
-            Class::Mode => KeyClass::Mode,
-            Class::Report => KeyClass::Report,
-        }
-    }
-}
 
 /// Where a client comes from.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
@@ -140,6 +113,9 @@ pub struct Hook {
     /// UserPromptSubmit: whose prompt.
     #[serde(default)]
     pub prompt: Option<PromptOf>,
+    /// UserPromptSubmit: how a fresh conversation can be given this prompt exactly as it was submitted; `None` when it cannot.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub carries: Option<Way>,
     /// Stop: how many background tasks are listed.
     #[serde(default)]
     pub background: u32,
@@ -288,6 +264,9 @@ pub enum Event {
     Queued {
         /// Prompts.
         prompts: u32,
+        /// How a fresh conversation can be given the first of them; `None` when it cannot.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        carries: Option<Way>,
     },
     /// The live screen changed in what matters.
     Screen {

@@ -76,12 +76,17 @@ impl Supervisor {
 
     fn prompt_submitted(&mut self, now: Stamp, id: u64, hook: &Hook, out: &mut Vec<Action>) {
         self.cut = false;
+        if let Some(way) = self.takes_prompt(now, hook) {
+            return self.take_prompt(now, id, hook, way, out);
+        }
         let before = self.turn;
         self.set_turn(now, Turn::Busy);
         self.spoken = true;
         // What was typed before is in this prompt.
         self.typed = None;
         let own = self.submits_own();
+        self.prompt_runs_here(hook.prompt);
+        let frame = self.frame_with_prompt(hook.prompt);
         match hook.prompt {
             Some(PromptOf::Claude) => self.background = self.background.saturating_sub(1),
             Some(PromptOf::Ours) => self.proven(now, out),
@@ -93,6 +98,11 @@ impl Supervisor {
             self.somebody_prompts(hook.prompt);
         }
         match &self.phase {
+            // Queued behind one that was taken: it goes the same way.
+            _ if self.has_taken_prompt() => {
+                self.set_turn(now, Turn::Idle);
+                return self.answer(id, self.leave_the_prompt(), out);
+            }
             // It was on its way already when keys began to be kept: its turn comes first.
             Phase::Saving { point, .. } if *point != SafePoint::Now => self.back_to_waiting(now, out),
             // It must not become a request of a run that ends: held until the run is gone.
@@ -107,7 +117,7 @@ impl Supervisor {
             _ => {}
         }
         let question = if hook.prompt == Some(PromptOf::Person) { self.put_question(now) } else { None };
-        let with = question.unwrap_or_else(|| self.take_word());
+        let with = frame.or(question).unwrap_or_else(|| self.take_word());
         self.answer(id, with, out);
     }
 
@@ -186,9 +196,12 @@ impl Supervisor {
 
     /// The lines that a call was to wait for are there, or were waited for long enough.
     pub(super) fn lines(&mut self, now: Stamp, id: u64, cut: Cut, out: &mut Vec<Action>) {
-        if let Phase::Saving { point: SafePoint::Batch { hook }, step: SaveStep::Results, .. } = &self.phase
-            && *hook == id
-        {
+        let awaited = match &self.phase {
+            Phase::Saving { point: SafePoint::Batch { hook }, step: SaveStep::Results, .. } => Some(*hook),
+            Phase::Saving { point: SafePoint::Prompt { hook, .. }, step: SaveStep::Prompt, .. } => Some(*hook),
+            _ => None,
+        };
+        if awaited == Some(id) {
             self.write_handoff(now, out);
         } else if let Some(held) = &mut self.held
             && held.id == id
@@ -230,7 +243,11 @@ impl Supervisor {
         if self.held.as_ref().is_some_and(|held| held.id == id) {
             self.held = None;
         }
-        if matches!(&self.phase, Phase::Saving { point, .. } if point.hook() == Some(id)) {
+        let held = |point: &SafePoint, step: &SaveStep| match point {
+            SafePoint::Prompt { hook, .. } => *hook == id && *step == SaveStep::Settings,
+            point => point.hook() == Some(id),
+        };
+        if matches!(&self.phase, Phase::Saving { point, step, .. } if held(point, step)) {
             // Claude gave up on the hook, so its next request may be out already: the safe point is gone.
             self.back_to_waiting(now, out);
         }

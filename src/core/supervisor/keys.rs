@@ -30,6 +30,7 @@ impl Supervisor {
             return;
         }
         self.somebody_is_there(now, out);
+        self.person.presses(client, now);
         if class == KeyClass::Mode {
             self.mode_key(now, client);
         }

@@ -94,6 +94,10 @@ impl Supervisor {
         if self.progress.is_missing() || self.began_at(level) {
             return;
         }
+        if self.is_snoozed() && self.phase == Phase::Running {
+            self.rearm_at_stop = true;
+            return;
+        }
         if self.policy.rules > 0 && self.phase == Phase::Running && self.limit_stands(now, RestartBy::Level, out) {
             self.rearm_at_stop = true;
             return;

@@ -6,24 +6,25 @@
 //!
 //! | file | holds |
 //! |---|---|
-//! | `policy`, `event`, `shown`, `action`, `phase` | the vocabulary |
+//! | `policy`, `event`, `key_class`, `shown`, `action`, `answer`, `phase` | the vocabulary |
 //! | `ends` | why a child ended: the table of CONTRACT C5 |
 //! | `run` | one life of the child: spawn, start, Ctrl+C, passed signals |
 //! | `hooks`, `conversation` | what a hook call means, and which conversation it is about |
 //! | `mode` | the permission mode of the next run |
 //! | `level`, `compact` | the context figure and what crossing a level asks for, Claude's own compaction |
 //! | `ask`, `task` | the question that is put to a person first, in mode `ask`; a task that is completed |
-//! | `restart`, `note`, `back` | from a wish to a safe point, Claude's own words before it, and the way back |
+//! | `restart`, `note`, `person`, `back` | from a wish to a safe point, Claude's own words before it, somebody who is there, the way back |
 //! | `save`, `progress` | from the safe point to a handoff on disk; whether hand-overs bring anything |
 //! | `stop`, `crash` | from SIGTERM to the end, and what follows an end that nobody asked for |
 //! | `deliver` | the continuation prompt: paste, echo, Enter, proof |
 //! | `halt`, `proceed` | a usage limit or an API error that ended the turn, and who goes on after it |
 //! | `submit` | a prompt that a person sends from outside, typed and proven in the same way |
 //! | `keys`, `due` | who gets what a person types meanwhile; when something is due |
-//! | `decisions`, `state` | what is written down with its reasons, and what others may ask |
+//! | `decisions`, `state`, `next` | what is written down with its reasons, and what others may ask |
 
 pub mod action;
 mod agent_status;
+mod answer;
 pub mod ask;
 mod back;
 pub mod compact;
@@ -36,10 +37,13 @@ pub mod ends;
 pub mod event;
 pub mod halt;
 mod hooks;
+mod key_class;
 mod keys;
 mod level;
 mod mode;
+pub mod next;
 mod note;
+mod person;
 pub mod phase;
 mod policy;
 mod proceed;
@@ -62,20 +66,22 @@ mod tests;
 
 use serde::{Deserialize, Serialize};
 
+use crate::core::claude::carried::Way;
 use crate::core::context::{Fill, Level};
 use crate::core::ids::{ConversationId, HandoffId};
 use crate::core::process::Signal;
 use crate::core::time::Stamp;
-use action::{Action, DecisionKind, Reply, Target};
+use action::{Action, DecisionKind, Reply};
 use ask::Ask;
 use back::Chain;
 use conversation::Claims;
-use event::{AgentStatus, Coming, Event};
+use event::{AgentStatus, Event};
 use halt::Halts;
 use hooks::Held;
 use keys::Keys;
 use level::Began;
 use mode::Modes;
+use person::Person;
 use phase::{Phase, StopFor};
 pub use policy::{Agent, Policy, RULES};
 use progress::Progress;
@@ -160,6 +166,8 @@ pub struct Supervisor {
     turn_since: Stamp,
     background: u32,
     queued: u32,
+    #[serde(default)]
+    queued_way: Option<Way>,
     held: Option<Held>,
     status: Option<AgentStatus>,
     status_since: Stamp,
@@ -186,6 +194,8 @@ pub struct Supervisor {
     /// When a person last typed into the child.
     typed: Option<Stamp>,
     keys: Keys,
+    #[serde(default)]
+    person: Person,
     fill: Fill,
     fired: Level,
     #[serde(default)]
@@ -262,6 +272,7 @@ impl Supervisor {
             turn_since: Stamp(0),
             background: 0,
             queued: 0,
+            queued_way: None,
             held: None,
             status: None,
             status_since: Stamp(0),
@@ -277,6 +288,7 @@ impl Supervisor {
             box_since: None,
             typed: None,
             keys: Keys::Free,
+            person: Person::default(),
             fill: Fill::default(),
             fired: Level::Ok,
             began: Began::default(),
@@ -358,7 +370,7 @@ impl Supervisor {
             }
             Event::Prompted { conversation } => self.prompted(now, conversation, out),
             Event::Answered { conversation } => self.answered(conversation, out),
-            Event::Queued { prompts } => self.queued = *prompts,
+            Event::Queued { prompts, carries } => self.prompts_queued(now, *prompts, *carries),
             Event::Screen { facts } => self.look(now, facts),
             Event::Status { status, conversation, waiting_for } => {
                 self.status(now, *status, conversation.as_ref(), waiting_for.as_ref(), out);
@@ -382,15 +394,8 @@ impl Supervisor {
             Event::Saved { handoff, mark } => self.saved(now, handoff, *mark, out),
             Event::SaveFailed { error } => self.save_failed(now, error, out),
             Event::Reaped { run, processes } => self.reaped(*run, *processes, out),
-            Event::Attached { client, how } => {
-                self.decide(out, DecisionKind::ClientAttached, format!("Client {client} attached."), &[], |_| {});
-                if self.stopped && *how == Coming::Joins {
-                    out.push(Action::Signal { signal: stop::CONT, to: Target::Group });
-                }
-            }
-            Event::Detached { client, why } => {
-                self.decide(out, DecisionKind::ClientDetached, format!("Client {client} left ({why})."), &[], |_| {});
-            }
+            Event::Attached { client, how } => self.attached(*client, *how, out),
+            Event::Detached { client, why } => self.detached(*client, why, out),
             Event::Limited { what } => {
                 self.decide(out, DecisionKind::Degraded, format!("{what}."), &[self.event_seq], |_| {});
             }

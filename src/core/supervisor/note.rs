@@ -1,9 +1,10 @@
 //! Claude's own words for the handoff (DESIGN 6.3): asked for once, where there is room and time, and never waited for long.
 //!
-//! The question rides on the answer of the hook at which Claude could have been stopped. What it answers ends its next turn,
+//! In a tool loop it is asked as soon as a level is reached, while the loop goes on: the answer is the text of a later message.
+//! Otherwise the question rides on the answer of the hook at which Claude could have been stopped. What it answers ends its next turn,
 //! so the end of that turn is the safe point; when it uses tools instead, a tool boundary is, as soon as the time is over.
 
-use super::action::{Action, HookAnswer, Told};
+use super::action::{Action, HookAnswer, RestartBy, Told};
 use super::phase::{Phase, Request};
 use super::{Held, Supervisor, Turn};
 use crate::core::config::SummaryMode;
@@ -23,6 +24,20 @@ impl Supervisor {
             && !request.forced
             && self.queued == 0
             && self.level() < Level::Hard
+    }
+
+    /// Whether Claude is to be asked at a tool boundary that is no safe point yet.
+    pub(super) fn asks_in_loop(&self, request: &Request) -> bool {
+        self.policy.rules > 1 && request.by == RestartBy::Level && self.may_ask_for_note(request)
+    }
+
+    /// Asks Claude, which goes on with its work. Nothing is waited for.
+    pub(super) fn ask_in_loop(&mut self, now: Stamp, held: &Held, out: &mut Vec<Action>) {
+        if let Phase::Waiting { request } = &mut self.phase {
+            request.note_until = Some(now);
+        }
+        self.held = None;
+        self.answer(held.id, HookAnswer::Tell { what: Told::NoteInLoop }, out);
     }
 
     /// Lets Claude go on with the question.

@@ -3,6 +3,7 @@
 use serde::{Deserialize, Serialize};
 
 use super::action::RestartBy;
+use crate::core::claude::carried::Way;
 use crate::core::context::Level;
 use crate::core::ids::{ConversationId, HandoffId};
 use crate::core::time::Stamp;
@@ -54,6 +55,9 @@ pub struct Plan {
     pub dir: Option<String>,
     /// The draft of the old prompt box is to be typed again.
     pub draft: bool,
+    /// Its first prompt is the one that the person submitted in the conversation before.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub carries: Option<Way>,
 }
 
 /// A restart that is wanted.
@@ -88,6 +92,9 @@ pub struct Request {
     /// Claude was asked for its own words; from here on they are not waited for.
     #[serde(default)]
     pub note_until: Option<Stamp>,
+    /// The turn was over then and somebody was there: the hand-over comes with the next prompt.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub for_prompt: Option<Stamp>,
 }
 
 /// The moment at which nothing is lost (DESIGN 6.2).
@@ -104,6 +111,13 @@ pub enum SafePoint {
         /// The call.
         hook: u64,
     },
+    /// A person has submitted a prompt and Claude has not sent it: it goes to the fresh conversation.
+    Prompt {
+        /// The call.
+        hook: u64,
+        /// How it is given to the next run.
+        way: Way,
+    },
     /// Claude is idle.
     Idle,
     /// No safe point at all: a person did not want to wait for one.
@@ -111,12 +125,12 @@ pub enum SafePoint {
 }
 
 impl SafePoint {
-    /// The hook call that is held at this point.
+    /// The hook call that is held at this point until the handoff is on disk.
     #[must_use]
     pub fn hook(self) -> Option<u64> {
         match self {
             SafePoint::Stop { hook } | SafePoint::Batch { hook } => Some(hook),
-            SafePoint::Idle | SafePoint::Now => None,
+            SafePoint::Prompt { .. } | SafePoint::Idle | SafePoint::Now => None,
         }
     }
 }
@@ -129,6 +143,8 @@ pub enum SaveStep {
     Settings,
     /// The tool results are waited for.
     Results,
+    /// The line of the prompt is waited for, which Claude was told not to send.
+    Prompt,
     /// The worker writes.
     Writing,
 }

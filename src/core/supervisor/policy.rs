@@ -5,8 +5,9 @@ use serde::{Deserialize, Serialize};
 use crate::core::config::Config;
 
 /// The number of today's rules ([`Policy::rules`]). From 1 on no level hands over a conversation that began above it, and the
-/// restart limit leaves Claude running, a level by size is told by size, and a question is put that nothing but an answer ends. From 2
-/// on a hand-over that is broken off names the old conversation.
+/// restart limit leaves Claude running, a level by size is told by size, and a question is put that nothing but an answer ends. From
+/// 2 on a hand-over by level waits for the prompt of somebody who is there, Claude is asked for its own words in a tool loop as soon as
+/// the level is reached, and a hand-over that is broken off names the old conversation.
 pub const RULES: u32 = 2;
 
 /// Which program runs.

@@ -162,6 +162,7 @@ impl Supervisor {
             work_until: now.after(c.work_wait.ms()),
             draft_until: None,
             note_until: None,
+            for_prompt: None,
         }
     }
 
@@ -205,6 +206,9 @@ impl Supervisor {
                 // What still runs, and a person's draft, are worth the wait, but not behind a hook.
                 if work_waits || (!request.forced && self.person_writes(now)) {
                     self.let_go(out);
+                } else if self.waits_for_prompt(now, &request) && !self.next_is_queued() {
+                    self.wait_for_prompt(now, out);
+                    self.let_go(out);
                 } else if self.may_ask_for_note(&request) {
                     self.ask_for_note(now, &held, out);
                 } else {
@@ -223,6 +227,8 @@ impl Supervisor {
                 } else {
                     self.begin_saving(now, request, SafePoint::Batch { hook: held.id }, out);
                 }
+            } else if self.asks_in_loop(&request) {
+                self.ask_in_loop(now, &held, out);
             } else {
                 self.let_go(out);
             }
@@ -230,8 +236,15 @@ impl Supervisor {
         }
         if request.forced {
             self.begin_saving(now, request, SafePoint::Now, out);
-        } else if self.is_idle(now, &request) && !self.draft_waits(now) {
-            self.begin_saving(now, request, SafePoint::Idle, out);
+        } else if self.is_idle(now, &request) {
+            if self.waits_for_prompt(now, &request) {
+                // What is queued begins a turn by itself.
+                if !self.next_is_queued() {
+                    self.wait_for_prompt(now, out);
+                }
+            } else if !self.draft_waits(now) {
+                self.begin_saving(now, request, SafePoint::Idle, out);
+            }
         }
     }
 
@@ -315,6 +328,7 @@ impl Supervisor {
     pub(super) fn waiting_deadlines(&self, request: &Request, due: &mut Vec<Stamp>) {
         due.push(request.work_until);
         due.extend(request.draft_until);
+        due.extend(self.person_leaves_at());
         due.extend(self.typed.map(|at| at.after(TYPING_MS)));
         if let Some(held) = &self.held {
             due.push(request.turn_until);
@@ -330,13 +344,14 @@ impl Supervisor {
     /// The restart that waits or is being saved does not happen; Claude goes on.
     pub(super) fn cancel_request(&mut self, now: Stamp, why: &str, out: &mut Vec<Action>) {
         let saving = matches!(self.phase, Phase::Saving { .. });
+        let taken = self.has_taken_prompt();
         let Some(text) = self.drop_request(why, out) else { return };
         self.enter(now, Phase::Running);
         if let Some(held) = self.held.take() {
             self.answer(held.id, HookAnswer::Message { text: format!("hopty: {text}") }, out);
         }
         if saving {
-            self.release_keys(false, out);
+            self.release_keys(taken, out);
         }
     }
 
@@ -355,13 +370,20 @@ impl Supervisor {
             d.by = Some(by);
             d.level = level;
         });
+        if self.has_taken_prompt() {
+            self.return_prompt(self.is_interrupt(), out);
+        }
         Some(text)
     }
 
     /// The safe point is gone while saving: the next one is waited for.
     pub(super) fn back_to_waiting(&mut self, now: Stamp, out: &mut Vec<Action>) {
         let Phase::Saving { request, .. } = self.phase.clone() else { return };
-        self.enter(now, Phase::Waiting { request });
+        if self.has_taken_prompt() {
+            // Claude works on it in spite of what it was told.
+            out.push(Action::DropPrompt);
+        }
+        self.enter(now, Phase::Waiting { request: Request { for_prompt: None, ..request } });
         self.let_go(out);
         self.release_keys(false, out);
     }

@@ -8,6 +8,7 @@ use super::keys::Keys;
 use super::level::Began;
 use super::phase::{Cause, Phase, Plan, StartKind, StopFor};
 use super::{Agent, ScreenFacts, Supervisor, Turn};
+use crate::core::claude::carried::Way;
 use crate::core::context::{Fill, Level};
 use crate::core::ids::{ConversationId, HandoffId};
 use crate::core::process::{ProcessEnd, Signal};
@@ -28,7 +29,7 @@ impl Supervisor {
         self.next = Some(next);
         self.active.clone_from(&handoff);
         self.decide(out, DecisionKind::SessionStarted, "The session began.".to_owned(), &[self.event_seq], |_| {});
-        self.spawn(now, Plan { start: StartKind::First, conversation, handoff, dir: None, draft: false }, out);
+        self.spawn(now, Plan { start: StartKind::First, conversation, handoff, dir: None, draft: false, carries: None }, out);
     }
 
     pub(super) fn spawn(&mut self, now: Stamp, plan: Plan, out: &mut Vec<Action>) {
@@ -50,7 +51,7 @@ impl Supervisor {
         self.typed = None;
         self.turn = Turn::Unknown;
         self.background = 0;
-        self.queued = 0;
+        (self.queued, self.queued_way) = (0, None);
         self.broken_off = None;
         self.passed = None;
         self.offered = None;
@@ -65,6 +66,7 @@ impl Supervisor {
             self.began = Began::Unmeasured;
             self.rearm_at_stop = false;
             self.ask = Ask::Silent;
+            self.person.begins_anew();
         }
         if plan.dir.is_some() {
             // For the runs after it too: a conversation can only be resumed where it was had.
@@ -73,7 +75,9 @@ impl Supervisor {
         if plan.conversation.is_some() {
             self.conversation.clone_from(&plan.conversation);
         }
-        out.push(Action::Spawn { run: self.run, start: plan.start, conversation: plan.conversation.clone(), dir: self.dir.clone() });
+        let prompt = plan.carries == Some(Way::Argument) && plan.handoff.is_some();
+        let (run, start, conversation) = (self.run, plan.start, plan.conversation.clone());
+        out.push(Action::Spawn { run, start, conversation, dir: self.dir.clone(), prompt });
         self.enter(now, Phase::Spawning { plan });
     }
 
@@ -112,6 +116,9 @@ impl Supervisor {
             }
             _ => {
                 self.enter(now, Phase::Running);
+                if plan.carries.is_some() {
+                    self.return_prompt(interrupted, out);
+                }
                 if interrupted {
                     out.push(Action::Type { typing: Typing::Interrupt });
                 }
@@ -187,6 +194,8 @@ impl Supervisor {
         self.interrupt = Some((now, self.event_seq));
         self.submit_interrupted(out);
         match &mut self.phase {
+            // At an idle prompt it clears the box, and means nothing that is to come.
+            Phase::Waiting { request } if request.for_prompt.is_some() => {}
             Phase::Waiting { request } if !request.explicit => self.interrupt_request(now, out),
             Phase::Saving { request, .. } => {
                 // Keys are kept while a handoff is saved, but this one is the person's word to Claude.

@@ -1,6 +1,7 @@
 //! From the safe point to a handoff on disk, and to the moment at which Claude may be ended (DESIGN 6.3, 6.4).
 
 use super::action::{Action, DecisionKind, HookAnswer, Want};
+use super::event::AgentStatus;
 use super::hooks::{LINES_MARGIN_MS, LINES_MS};
 use super::phase::{Phase, Plan, Request, SafePoint, SaveStep, StartKind, StopFor, StopStep};
 use super::{Agent, SaveJob, Supervisor};
@@ -21,6 +22,7 @@ impl Supervisor {
             _ if self.policy.agent == Agent::Plain => "The program can be stopped at any time",
             SafePoint::Stop { .. } => "The turn is over: a safe point",
             SafePoint::Batch { .. } => "The tools have run and the next request has not been sent: a safe point",
+            SafePoint::Prompt { .. } => "A prompt was submitted and is not sent: it goes to the fresh conversation",
             SafePoint::Idle => "Claude is idle: a safe point",
             SafePoint::Now => "Claude is stopped where it is, as asked",
         };
@@ -52,15 +54,17 @@ impl Supervisor {
     }
 
     fn await_results(&mut self, now: Stamp, out: &mut Vec<Action>) {
-        if let Phase::Saving { point: SafePoint::Batch { hook }, .. } = self.phase {
-            self.enter_step(now, SaveStep::Results);
-            out.push(Action::AwaitLines { id: hook, want: Want::Results, until: now.after(LINES_MS) });
-        } else {
-            self.write_handoff(now, out);
+        match self.phase {
+            Phase::Saving { point: SafePoint::Batch { hook }, .. } => {
+                self.enter_step(now, SaveStep::Results);
+                out.push(Action::AwaitLines { id: hook, want: Want::Results, until: now.after(LINES_MS) });
+            }
+            Phase::Saving { point: SafePoint::Prompt { hook, .. }, .. } => self.stop_prompt(now, hook, out),
+            _ => self.write_handoff(now, out),
         }
     }
 
-    fn enter_step(&mut self, now: Stamp, to: SaveStep) {
+    pub(super) fn enter_step(&mut self, now: Stamp, to: SaveStep) {
         if let Phase::Saving { step, .. } = &mut self.phase {
             *step = to;
             self.phase_since = now;
@@ -136,7 +140,7 @@ impl Supervisor {
     pub(super) fn saving_deadline(&self, step: SaveStep) -> Stamp {
         self.phase_since.after(match step {
             SaveStep::Settings => SETTINGS_MS,
-            SaveStep::Results => LINES_MS + LINES_MARGIN_MS,
+            SaveStep::Results | SaveStep::Prompt => LINES_MS + LINES_MARGIN_MS,
             SaveStep::Writing => SAVE_MS,
         })
     }
@@ -149,7 +153,7 @@ impl Supervisor {
         }
         match step {
             SaveStep::Settings => self.give_up_saving(now, "the settings files could not be compared in time", out),
-            SaveStep::Results => self.write_handoff(now, out),
+            SaveStep::Results | SaveStep::Prompt => self.write_handoff(now, out),
             SaveStep::Writing => self.give_up_saving(now, "the handoff was not saved in time", out),
         }
     }
@@ -163,6 +167,14 @@ impl Supervisor {
             return;
         }
         let fresh = self.policy.agent == Agent::Claude;
+        let carries = match point {
+            SafePoint::Prompt { way, .. } => Some(way),
+            _ if self.waits_for_prompt(now, &request) && handoff.is_some() => self.queued_way.filter(|_| self.queued > 0),
+            _ => None,
+        };
+        if carries.is_some() && !matches!(point, SafePoint::Prompt { .. }) {
+            out.push(Action::TakeQueued);
+        }
         let why = if self.over_limit(now) {
             StopFor::Limit
         } else {
@@ -173,6 +185,7 @@ impl Supervisor {
                     handoff: handoff.clone(),
                     dir: request.dir,
                     draft: fresh,
+                    carries,
                 },
                 interrupted: false,
             }
@@ -186,6 +199,8 @@ impl Supervisor {
                 _ => HookAnswer::Nothing,
             };
             self.answer(hook, answer, out);
+            self.enter(now, Phase::Stopping { why, step: StopStep::Settle { until: now.after(SETTLE_MS) } });
+        } else if matches!(point, SafePoint::Prompt { .. }) && self.status == Some(AgentStatus::Busy) {
             self.enter(now, Phase::Stopping { why, step: StopStep::Settle { until: now.after(SETTLE_MS) } });
         } else {
             self.terminate(now, why, out);

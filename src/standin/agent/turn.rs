@@ -32,6 +32,16 @@ pub(super) enum End {
     Interrupted(&'static str),
 }
 
+/// What the hooks said of a prompt.
+enum Submitted {
+    /// It goes to the model, with these contexts.
+    Goes(Vec<String>),
+    /// `continue: false`, and why.
+    Stopped(String),
+    /// `decision: block`: it is in the box again.
+    PutBack,
+}
+
 impl Engine {
     /// Runs a turn to its end.
     pub(super) fn turn(&mut self, prompt: &Prompt, source: Source) {
@@ -43,11 +53,15 @@ impl Engine {
         shared.status(Status::Busy);
         let begun = Instant::now();
         lock(&shared.live).prompt_id = Some(Uuid::new_v4().to_string());
-        if let Some(contexts) = self.submitted(prompt, source) {
-            self.accept(prompt, source, &contexts);
-            if let End::Done = self.steps() {
-                self.finished(prompt, begun);
+        match self.submitted(prompt, source) {
+            Submitted::Goes(contexts) => {
+                self.accept(prompt, source, &contexts);
+                if let End::Done = self.steps() {
+                    self.finished(prompt, begun);
+                }
             }
+            Submitted::Stopped(reason) => self.left(prompt, source, &reason),
+            Submitted::PutBack => {}
         }
         shared.status(Status::Idle);
     }
@@ -62,23 +76,29 @@ impl Engine {
         self.shared.show(Shown::Notice(format!("✻ Worked for {}s", begun.elapsed().as_secs())));
     }
 
-    /// Runs the UserPromptSubmit hooks; `None` when they keep the prompt from the model.
-    fn submitted(&mut self, prompt: &Prompt, source: Source) -> Option<Vec<String>> {
+    /// Runs the UserPromptSubmit hooks.
+    fn submitted(&mut self, prompt: &Prompt, source: Source) -> Submitted {
         if source == Source::Queued {
-            return Some(prompt.contexts.clone());
+            return Submitted::Goes(prompt.contexts.clone());
         }
         let outcome = self.shared.fire("UserPromptSubmit", Scope::Turn, "", json!({"prompt": prompt.text}));
         if let Some(reason) = outcome.block {
             let text = format!("UserPromptSubmit operation blocked by hook:\n{reason}\n\nOriginal prompt: {}", prompt.shown);
             self.shared.show(Shown::Notice(text));
             self.shared.post.send(Event::PutBack(prompt.shown.clone()));
-            return None;
+            return Submitted::PutBack;
         }
-        if let Some(reason) = outcome.stop {
-            self.shared.show(Shown::Notice(format!("Operation stopped by hook: {reason}")));
-            return None;
-        }
-        Some(outcome.contexts)
+        outcome.stop.map_or(Submitted::Goes(outcome.contexts), Submitted::Stopped)
+    }
+
+    /// A hook said that the prompt is not to go on: it stands in the conversation, the box is empty, and no request follows
+    /// (measured on 2.1.331).
+    fn left(&mut self, prompt: &Prompt, source: Source, reason: &str) {
+        self.accept(prompt, source, &[]);
+        let text = format!("Operation stopped by hook: {reason}");
+        self.shared.link("user", json!({"message": {"role": "user", "content": text}, "isMeta": true}));
+        self.shared.link("system", json!({"subtype": "informational", "content": text, "isMeta": false, "level": "warning"}));
+        self.shared.show(Shown::Text(text));
     }
 
     /// Takes the prompt into the conversation.

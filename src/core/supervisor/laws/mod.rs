@@ -6,6 +6,8 @@
 mod halts;
 mod journal;
 mod moves;
+mod place;
+mod prompts;
 mod words;
 mod world;
 
@@ -39,6 +41,9 @@ const PLACES: &[&str] = &[
     "saving Batch Settings",
     "saving Batch Results",
     "saving Batch Writing",
+    "saving Prompt Settings",
+    "saving Prompt Prompt",
+    "saving Prompt Writing",
     "saving Idle Settings",
     "saving Idle Writing",
     "saving Now Writing",
@@ -83,6 +88,10 @@ const ACTIONS: &[&str] = &[
     "hold keys",
     "pass keys",
     "release keys",
+    "return prompt",
+    "take queued",
+    "drop prompt",
+    "restart.waits",
     "accepted",
     "refused",
     "already ended",

@@ -8,6 +8,7 @@ use super::super::shown::{PromptBox, ScreenFacts};
 use super::super::tests::{conversation, handoff, hook, named};
 use super::super::{Agent, Phase};
 use super::world::World;
+use crate::core::claude::carried::Way;
 use crate::core::handoff::operation::Cut;
 use crate::core::handoff::progress::Mark;
 use crate::core::process::{ProcessEnd, Signal};
@@ -106,6 +107,11 @@ impl World {
                 225..235 => self.usage_limit(dice),
                 _ => self.anything(dice),
             },
+            // Somebody comes and types: what is due at the end of a turn then waits for their prompt.
+            Phase::Running if dice.wild & 64 == 0 && dice.what < 40 => match dice.what {
+                0..16 => Event::Attached { client: 1, how: Coming::Joins },
+                _ => Event::Keys { client: 1, class: KeyClass::Typed, bytes: 1 },
+            },
             Phase::Running => match dice.what {
                 0..56 => self.usage(60 + dice.with % 40),
                 56..90 => self.call(HookEvent::UserPromptSubmit, dice),
@@ -124,6 +130,12 @@ impl World {
                 247 => self.usage_limit(dice),
                 _ => self.screen(dice),
             },
+            Phase::Waiting { request } if request.for_prompt.is_some() && dice.wild & 32 == 0 => match dice.what {
+                0..160 => self.call(HookEvent::UserPromptSubmit, Dice { with: 1, ..dice }),
+                160..200 => Event::Tick,
+                200..220 => Event::Detached { client: 1, why: "asked".to_owned() },
+                _ => self.anything(dice),
+            },
             Phase::Waiting { .. } => match dice.what {
                 0..50 => self.call(HookEvent::Stop, dice),
                 50..90 => self.call(HookEvent::PostToolBatch, dice),
@@ -141,7 +153,7 @@ impl World {
             Phase::Saving { step, .. } => match (dice.what, step) {
                 (0..140, SaveStep::Settings) => Event::Settings { changed: Vec::new() },
                 (140..150, _) => Event::Settings { changed: vec!["hooks".to_owned()] },
-                (0..140, SaveStep::Results) => self.lines(),
+                (0..140, SaveStep::Results | SaveStep::Prompt) => self.lines(),
                 (0..140, SaveStep::Writing) => self.save_answer(dice),
                 (150..160, _) => self.gone(dice),
                 (160..175, _) => Event::Tick,
@@ -151,7 +163,7 @@ impl World {
                 (213..225, _) => self.call(HookEvent::UserPromptSubmit, dice),
                 (225..237, _) => self.call(HookEvent::PostToolBatch, dice),
                 (237..241, _) => stop(dice),
-                (241..249, _) => Event::Queued { prompts: dice.with % 2 },
+                (241..249, _) => Event::Queued { prompts: dice.with % 2, carries: a_way(dice) },
                 _ => self.anything(dice),
             },
             Phase::Stopping { .. } => match dice.what {
@@ -202,7 +214,7 @@ impl World {
             1 => Event::Started { run: dice.with % 4, pid: 7, next: Some(self.new_conversation()) },
             2 => Event::CouldNotStart { run: dice.with % 4, code: 127 },
             3 => Event::Child { run: dice.with % 4, end: ENDS[dice.wild as usize % ENDS.len()] },
-            4 => Event::Keys { client: 1, class: KeyClass::Typed, bytes: 3 },
+            4 => Event::Keys { client: 1 + dice.with % 2, class: KeyClass::Typed, bytes: 3 },
             5 => Event::Keys { client: 2, class: KeyClass::Paste, bytes: 300 },
             6 => Event::Keys { client: 1, class: KeyClass::Report, bytes: 9 },
             7 => Event::Passed { signal: a_signal(dice) },
@@ -217,7 +229,7 @@ impl World {
             16 => Event::TurnEnded { conversation: self.current() },
             17 => Event::Prompted { conversation: self.current() },
             18 => self.answered(),
-            19 => Event::Queued { prompts: dice.with % 3 },
+            19 => Event::Queued { prompts: dice.with % 3, carries: a_way(dice) },
             20 => self.screen(dice),
             21 => a_status(dice),
             22 => self.signal_file(dice),
@@ -226,9 +238,9 @@ impl World {
             25 => Event::Settings { changed: Vec::new() },
             26 => {
                 let how = [Coming::Joins, Coming::Starts, Coming::Watches][(dice.wild % 3) as usize];
-                Event::Attached { client: dice.with, how }
+                Event::Attached { client: dice.with % 3, how }
             }
-            27 => Event::Detached { client: dice.with, why: "hangup".to_owned() },
+            27 => Event::Detached { client: dice.with % 3, why: "hangup".to_owned() },
             29 => Event::TurnBegan { conversation: self.current() },
             30 => self.call(HookEvent::PostToolUse, dice),
             31 => Event::Limited { what: "hooks are switched off".to_owned() },
@@ -283,6 +295,7 @@ impl World {
         match event {
             HookEvent::UserPromptSubmit => {
                 hook.prompt = Some([PromptOf::Ours, PromptOf::Person, PromptOf::Claude, PromptOf::Sent][dice.with as usize % 4]);
+                hook.carries = a_way(dice);
             }
             HookEvent::StopFailure => {
                 let errors = ["server_error", "rate_limit", "unknown", "authentication_failed", "invalid_request"];
@@ -409,6 +422,10 @@ fn stop(dice: Dice) -> Event {
 
 fn an_answer(dice: Dice) -> AskAnswer {
     [AskAnswer::Yes, AskAnswer::Snooze, AskAnswer::Dismiss][dice.wild as usize % 3]
+}
+
+fn a_way(dice: Dice) -> Option<Way> {
+    [None, Some(Way::Typed), Some(Way::Argument)][dice.wild as usize % 3]
 }
 
 fn a_signal(dice: Dice) -> Signal {

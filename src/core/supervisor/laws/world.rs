@@ -4,11 +4,12 @@ use std::collections::{BTreeSet, HashSet, VecDeque};
 
 use super::super::action::{Action, DecisionKind, HookAnswer, Typing};
 use super::super::event::{AgentStatus, Event, Hook, HookEvent, KeyClass, PromptOf};
-use super::super::phase::{DeliverStep, StartKind, StopFor, StopStep};
+use super::super::phase::{StartKind, StopFor, StopStep};
 use super::super::shown::{PromptBox, ScreenFacts};
 use super::super::tests::{conversation, word};
 use super::super::{Phase, Policy, Supervisor};
 use super::halts::Halts;
+use super::prompts::Prompts;
 use super::words::ignored;
 use crate::core::ids::{ConversationId, HandoffId};
 use crate::core::process::{ProcessEnd, Signal};
@@ -69,6 +70,7 @@ pub(super) struct World {
     request_open: bool,
     delivery_open: bool,
     halts: Halts,
+    prompts: Prompts,
     /// The last events and what they led to, for a failure.
     story: VecDeque<String>,
 }
@@ -104,6 +106,7 @@ impl World {
             request_open: false,
             delivery_open: false,
             halts: Halts::default(),
+            prompts: Prompts::default(),
             story: VecDeque::new(),
         }
     }
@@ -165,6 +168,7 @@ impl World {
             Event::Screen { facts } => self.run.screen = facts.clone(),
             Event::Status { status, .. } => self.run.waits_for_person = *status == AgentStatus::Waiting,
             Event::Hook { id, hook } => {
+                self.prompts.asked(*id, hook);
                 self.open.insert(*id);
                 self.witness_hook(hook);
             }
@@ -209,7 +213,10 @@ impl World {
     fn perform(&mut self, event: &Event, before: &Phase, action: &Action) {
         let c = &self.sup.policy().config;
         match action {
-            Action::Spawn { run, start, .. } => {
+            Action::Spawn { run, start, prompt, .. } => {
+                if *prompt {
+                    self.prompts.given();
+                }
                 // A fresh run is what was asked for; a resumed one is not.
                 self.request_open &= *start == StartKind::Resume;
                 assert_eq!(self.child, Child::None, "a spawn while a child lives");
@@ -242,6 +249,7 @@ impl World {
                 assert!(self.open.remove(id), "{id} is answered twice, or is not there");
                 self.held.remove(id);
                 self.run.turn |= matches!(with, HookAnswer::Tell { .. });
+                self.run.turn &= !self.prompts.answered(*id, with);
                 if let HookAnswer::Frame { handoff } = with {
                     self.run.frames += 1;
                     assert_eq!(self.run.frames, 1, "one frame a run");
@@ -261,6 +269,7 @@ impl World {
                 assert!(self.keys == Keys::Free || !dialog, "kept keys go into a dialog");
                 self.keys = Keys::Free;
             }
+            Action::ReturnPrompt { .. } | Action::DropPrompt | Action::TakeQueued => self.prompts.moves(action),
             Action::Type { typing } => self.typed(event, before, typing),
             Action::Reply { id, .. } if self.run.sends == Some(*id) => self.run.sends = None,
             Action::Save { .. } => {
@@ -297,6 +306,7 @@ impl World {
             }
             DecisionKind::DeliverySubmitted | DecisionKind::DeliveryFailed | DecisionKind::RunEnded => {
                 self.delivery_open = false;
+                self.prompts.decided(kind);
             }
             _ => {}
         }
@@ -308,7 +318,10 @@ impl World {
         let nobody_is_asked = seen.dialog.is_none() && !self.run.waits_for_person;
         let may_type = nobody_is_asked && !self.run.turn && !self.run.stopped && !self.run.proven;
         match typing {
-            Typing::Prompt { handoff, .. } => {
+            Typing::Carried { handoff } | Typing::Prompt { handoff, .. } => {
+                if matches!(typing, Typing::Carried { .. }) {
+                    self.prompts.given();
+                }
                 assert!(may_type && seen.prompt == PromptBox::Empty && seen.paste, "a paste into {:?}", self.run);
                 assert!(self.keys == Keys::Held);
                 assert_eq!(self.sup.active_handoff(), Some(handoff), "an old handoff");
@@ -376,6 +389,7 @@ impl World {
             }
             _ => {}
         }
+        self.prompts.check(phase);
         let held = self.keys == Keys::Held;
         match phase {
             Phase::Cold | Phase::Running | Phase::Waiting { .. } => {
@@ -424,27 +438,5 @@ impl World {
             }
         }
         panic!("it never comes to rest: {:?}", self.sup.phase());
-    }
-
-    /// A name for where the machine stands, finer than the phase.
-    pub fn place(&self) -> String {
-        match self.sup.phase() {
-            Phase::Saving { point, step, .. } => {
-                let point = format!("{point:?}");
-                format!("saving {} {step:?}", point.split(' ').next().unwrap_or_default())
-            }
-            Phase::Stopping { why, step } => {
-                let (why, step) = (format!("{why:?}"), format!("{step:?}"));
-                let first = |text: &str| text.split([' ', '{']).next().unwrap_or_default().to_owned();
-                format!("stopping {} {}", first(&why), first(&step))
-            }
-            Phase::Delivering { step, .. } => match step {
-                DeliverStep::Ready { .. } => "delivering Ready".to_owned(),
-                DeliverStep::Echo { .. } => "delivering Echo".to_owned(),
-                DeliverStep::Enter { .. } => "delivering Enter".to_owned(),
-            },
-            Phase::Closed { cause, .. } => format!("closed {cause:?}"),
-            phase => phase.word().to_owned(),
-        }
     }
 }

@@ -80,7 +80,7 @@ fn level_handoff_takes_a_tool_boundary_when_the_turn_is_long() {
 #[test]
 fn a_queued_prompt_is_never_let_out() {
     let mut s = Session::busy(claude());
-    s.feed(Event::Queued { prompts: 1 });
+    s.feed(Event::Queued { prompts: 1, carries: None });
     s.usage(95);
     s.call(HookEvent::PostToolBatch);
     s.settings();
@@ -150,7 +150,7 @@ fn a_new_run_begins_from_nothing() {
     let mut s = Session::busy(claude());
     let of = s.current();
     s.hook(Hook { started: 2, ..hook(HookEvent::PostToolBatch, &of) });
-    s.feed(Event::Queued { prompts: 2 });
+    s.feed(Event::Queued { prompts: 2, carries: None });
     s.usage(85);
     s.restart_now(Asker::Person);
     s.saved(1);

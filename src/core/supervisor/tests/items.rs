@@ -191,18 +191,17 @@ fn item_088_work_has_eighty_the_handoff_ten_and_the_last_ten_are_left() {
     let spends = |percent: u64| {
         let mut s = Session::busy(Policy { notes: true, ..claude() });
         s.usage(percent);
-        let at_a_tool = s.call(HookEvent::PostToolBatch).contains("safe_point.reached");
-        if at_a_tool {
-            return (true, s.count("tell Note 3") > 0, s.decided(DecisionKind::SafePointReached));
+        let tool = s.call(HookEvent::PostToolBatch);
+        if tool.contains("safe_point.reached") {
+            return (true, tool.contains("tell Note"), true);
         }
-        let at_the_end = s.call(HookEvent::Stop);
-        (false, at_the_end.contains("tell Note"), at_the_end.contains("safe_point.reached"))
+        (false, tool.contains("tell NoteInLoop"), s.call(HookEvent::Stop).contains("safe_point.reached"))
     };
     for percent in 1..=100 {
         let (at_a_tool, words, stops) = spends(percent);
         let expected = match percent {
             ..80 => (false, false, false),
-            80..90 => (false, true, false),
+            80..90 => (false, true, true),
             _ => (true, false, true),
         };
         assert_eq!((at_a_tool, words, stops), expected, "{percent} %");

@@ -9,6 +9,7 @@ mod halts;
 mod hookless;
 mod interrupts;
 mod items;
+mod person;
 mod progress;
 mod question;
 mod stopping;
@@ -77,6 +78,7 @@ pub(super) fn hook(event: HookEvent, of: &ConversationId) -> Hook {
         transcript: None,
         prompt: None,
         background: 0,
+        carries: None,
         started: 0,
         lines: false,
         mode: None,
@@ -102,6 +104,10 @@ pub(super) fn word(action: &Action) -> String {
         Action::AnswerHook { id, with: HookAnswer::Message { .. } } => format!("message {id}"),
         Action::AwaitLines { id, want, .. } => format!("await {want:?} {id}"),
         Action::Type { typing: Typing::Prompt { frame, .. } } => format!("paste frame={frame}"),
+        Action::Type { typing: Typing::Carried { .. } } => "paste prompt".to_owned(),
+        Action::ReturnPrompt { submit } => format!("return prompt{}", if *submit { "" } else { " as draft" }),
+        Action::TakeQueued => "take queued".to_owned(),
+        Action::DropPrompt => "drop prompt".to_owned(),
         Action::Type { typing: Typing::Enter } => "enter".to_owned(),
         Action::Type { typing: Typing::Interrupt } => "ctrl-c".to_owned(),
         Action::Type { typing: Typing::DialogKey { dialog } } => format!("key for {dialog}"),

@@ -34,6 +34,7 @@ fn claude_is_asked_for_its_own_words_once_at_the_end_of_a_turn() {
 fn in_a_loop_it_is_asked_when_the_turn_was_waited_for_and_the_next_end_is_the_safe_point() {
     let mut s = Session::busy(talking());
     s.usage(82);
+    s.sup.policy.rules = 1;
     assert!(s.call(HookEvent::PostToolBatch).ends_with("let 3 go"));
     s.after(120_000);
     let words = s.call(HookEvent::PostToolBatch);
@@ -42,6 +43,23 @@ fn in_a_loop_it_is_asked_when_the_turn_was_waited_for_and_the_next_end_is_the_sa
     assert!(s.call(HookEvent::PostToolBatch).ends_with("let 5 go"));
     s.after(90_000);
     assert!(s.call(HookEvent::PostToolBatch).contains("safe_point.reached"));
+}
+
+#[test]
+fn in_a_loop_it_is_asked_at_the_level_and_goes_on_until_the_next_one() {
+    let mut s = Session::busy(talking());
+    s.usage(74);
+    assert_eq!(s.call(HookEvent::PostToolBatch), "hold 3, let 3 go");
+    s.usage(83);
+    assert_eq!(s.call(HookEvent::PostToolBatch), "hold 4, tell NoteInLoop 4");
+    assert_eq!(s.call(HookEvent::PostToolBatch), "hold 5, let 5 go", "once");
+    s.usage(91);
+    assert!(s.call(HookEvent::PostToolBatch).contains("safe_point.reached"));
+    // With no time for it nothing is asked.
+    let mut s = Session::busy(talking());
+    s.usage(91);
+    assert!(s.call(HookEvent::PostToolBatch).contains("safe_point.reached"));
+    assert_eq!(s.told(), 0);
 }
 
 #[test]

@@ -1,0 +1,29 @@
+//! Where the machine stands, in words.
+
+use super::super::Phase;
+use super::super::phase::DeliverStep;
+use super::world::World;
+
+impl World {
+    /// A name for where the machine stands, finer than the phase.
+    pub fn place(&self) -> String {
+        match self.sup.phase() {
+            Phase::Saving { point, step, .. } => {
+                let point = format!("{point:?}");
+                format!("saving {} {step:?}", point.split(' ').next().unwrap_or_default())
+            }
+            Phase::Stopping { why, step } => {
+                let (why, step) = (format!("{why:?}"), format!("{step:?}"));
+                let first = |text: &str| text.split([' ', '{']).next().unwrap_or_default().to_owned();
+                format!("stopping {} {}", first(&why), first(&step))
+            }
+            Phase::Delivering { step, .. } => match step {
+                DeliverStep::Ready { .. } => "delivering Ready".to_owned(),
+                DeliverStep::Echo { .. } => "delivering Echo".to_owned(),
+                DeliverStep::Enter { .. } => "delivering Enter".to_owned(),
+            },
+            Phase::Closed { cause, .. } => format!("closed {cause:?}"),
+            phase => phase.word().to_owned(),
+        }
+    }
+}

@@ -1,0 +1,142 @@
+//! What a person may ask: when does the next hand-over come, and why then.
+
+use serde::{Deserialize, Serialize};
+
+use super::action::RestartBy;
+use super::ask::Ask;
+use super::phase::{Phase, Request, StopFor};
+use super::{Agent, Supervisor, Turn};
+use crate::core::config::{Level as Threshold, RestartMode};
+use crate::core::context::Level;
+use crate::core::time::Stamp;
+
+/// When a hand-over comes.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum When {
+    /// It is under way.
+    Now,
+    /// After the tools that run now.
+    Tools,
+    /// At the end of this turn.
+    Turn,
+    /// With the person's next prompt; at `at` by itself.
+    Prompt,
+    /// A person is asked first.
+    Asked,
+    /// When the context is fuller.
+    Level,
+    /// A person said not yet.
+    Snoozed,
+    /// Not by itself.
+    Off,
+}
+
+/// When the next hand-over comes, by what is known now.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct NextHandover {
+    /// When.
+    pub when: When,
+    /// Why then, in a few words without a full stop.
+    pub why: String,
+    /// When it happens, or may happen, at the latest.
+    pub at: Option<Stamp>,
+}
+
+impl Supervisor {
+    /// When the next hand-over comes; `None` for a program that is handed over by nobody, and when the session is over.
+    #[must_use]
+    pub fn next_handover(&self, now: Stamp) -> Option<NextHandover> {
+        let next = |when, why: String, at| Some(NextHandover { when, why, at });
+        if self.policy.agent != Agent::Claude {
+            return None;
+        }
+        match &self.phase {
+            Phase::Closed { .. } | Phase::Stopping { why: StopFor::Stop | StopFor::Shutdown | StopFor::Limit, .. } => None,
+            Phase::Cooling { held, .. } if !held.is_empty() => {
+                next(When::Off, format!("what runs code has changed ({}); `hopty restart` goes on", held.join(", ")), None)
+            }
+            Phase::Waiting { request } => Some(self.next_of(now, request)),
+            Phase::Saving { .. } | Phase::Stopping { .. } | Phase::Delivering { .. } => next(When::Now, self.fill_and_level(), None),
+            Phase::Cold | Phase::Spawning { .. } | Phase::Cooling { .. } | Phase::Running => Some(self.next_by_level(now)),
+        }
+    }
+
+    /// The hand-over is wanted, and waits.
+    fn next_of(&self, now: Stamp, request: &Request) -> NextHandover {
+        let by_level = request.by == RestartBy::Level && !request.explicit;
+        let why = if by_level { self.fill_and_level() } else { "as asked".to_owned() };
+        let (when, at) = match self.turn {
+            _ if self.stands_still() => (When::Turn, None),
+            _ if request.for_prompt.is_some() => (When::Prompt, self.person_leaves_at()),
+            Turn::Busy if request.now || now >= request.turn_until => (When::Tools, None),
+            Turn::Busy if self.waits_for_prompt(now, request) => (When::Prompt, None),
+            Turn::Busy => (When::Turn, Some(request.turn_until)),
+            _ => (When::Now, request.draft_until),
+        };
+        NextHandover { when, why, at }
+    }
+
+    fn next_by_level(&self, now: Stamp) -> NextHandover {
+        let restart = &self.policy.config.restart;
+        let off = |why: &str| NextHandover { when: When::Off, why: why.to_owned(), at: None };
+        let level = match restart.mode {
+            RestartMode::Manual => return off("`restart.mode` is \"manual\""),
+            RestartMode::Ask => Level::Ask,
+            RestartMode::Auto => Level::Handoff,
+        };
+        match self.ask {
+            Ask::Due { until } | Ask::Put { until } => {
+                return NextHandover { when: When::Asked, why: self.fill_and_level(), at: until };
+            }
+            Ask::Snoozed { until } => {
+                return NextHandover { when: When::Snoozed, why: "you said not yet".to_owned(), at: Some(until) };
+            }
+            Ask::Dismissed => return off("you do not want one in this conversation"),
+            Ask::Silent => {}
+        }
+        if self.progress.is_missing() {
+            return off("until your next prompt: two hand-overs in a row brought the work no further");
+        }
+        if self.task_completed() {
+            return off("the task is completed");
+        }
+        if self.began_at(level) {
+            return off(&format!("this conversation began above level {}", level.word()));
+        }
+        if self.over_limit(now) {
+            return off(&self.limit_reason());
+        }
+        if self.rearm_at_stop {
+            return NextHandover { when: When::Turn, why: self.fill_and_level(), at: None };
+        }
+        let percent = self.fill.percent();
+        let why = format!("none before {} (context {percent} %)", self.threshold(level));
+        NextHandover { when: When::Level, why, at: None }
+    }
+
+    /// `context 84 %, level handoff 80 %`.
+    fn fill_and_level(&self) -> String {
+        let level = if self.policy.config.restart.mode == RestartMode::Ask { Level::Ask } else { Level::Handoff };
+        let level = if self.level() == Level::Hard { Level::Hard } else { level };
+        let fill = match self.fill.window {
+            0 => format!("transcript {} KiB", self.fill.bytes / 1024),
+            _ => format!("context {} %", self.fill.percent()),
+        };
+        format!("{fill}, level {} {}", level.word(), self.threshold(level))
+    }
+
+    /// Where a level begins, in words.
+    fn threshold(&self, level: Level) -> String {
+        let levels = self.levels();
+        let Threshold { percent, tokens, kb } = match level {
+            Level::Ok | Level::Ask => levels.ask,
+            Level::Warn => levels.warn,
+            Level::Handoff => levels.handoff,
+            Level::Hard => levels.hard,
+        };
+        let parts = [percent.map(|p| format!("{p} %")), tokens.map(|t| format!("{t} tokens")), kb.map(|kb| format!("{kb} KiB"))];
+        let parts: Vec<String> = parts.into_iter().flatten().collect();
+        if parts.is_empty() { "never".to_owned() } else { parts.join(" or ") }
+    }
+}

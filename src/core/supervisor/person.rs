@@ -1,0 +1,218 @@
+//! Somebody is there: what they read is not wiped, and their next prompt begins the fresh conversation.
+//!
+//! A hand-over by a context level that comes due at the end of a turn waits while a terminal is attached in which a key was pressed
+//! within `restart.wait_for_person`. The next prompt of a person is then stopped before Claude sends it (UserPromptSubmit,
+//! `continue: false`: no request, the prompt stands in the transcript; measured on 2.1.331), the handoff is saved, and the prompt
+//! is the first one of the fresh conversation. A prompt that cannot be given again exactly runs where it was typed. When nobody is
+//! there any more, the hand-over happens as it does without anybody.
+
+use serde::{Deserialize, Serialize};
+
+use super::action::{Action, Decision, DecisionKind, HookAnswer, RestartBy, Target, Want};
+use super::ask::Ask;
+use super::event::{AgentStatus, Coming, Hook, PromptOf};
+use super::hooks::{Held, LINES_MS};
+use super::phase::{Phase, Request, SafePoint, SaveStep};
+use super::stop::CONT;
+use super::{Supervisor, Turn};
+use crate::core::claude::carried::Way;
+use crate::core::config::RestartMode;
+use crate::core::handoff::operation::Cut;
+use crate::core::time::Stamp;
+
+/// From this number of the rules on a person is waited for.
+const RULES: u32 = 2;
+
+/// How long the sessions file may say busy before the hook of the prompt that began the turn comes, in ms.
+const WORKS_MS: u64 = 500;
+
+/// What is known of the people at the terminals.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub(super) struct Person {
+    /// The attached terminals that may type, and when a key was last pressed in each.
+    terminals: Vec<(u32, Option<Stamp>)>,
+    /// It was said that the next prompt hands over.
+    told: bool,
+}
+
+impl Person {
+    pub(super) fn comes(&mut self, client: u32, how: Coming) {
+        self.leaves(client);
+        if how != Coming::Watches {
+            self.terminals.push((client, None));
+        }
+    }
+
+    pub(super) fn leaves(&mut self, client: u32) {
+        self.terminals.retain(|(number, _)| *number != client);
+    }
+
+    pub(super) fn presses(&mut self, client: u32, now: Stamp) {
+        if let Some((_, key)) = self.terminals.iter_mut().find(|(number, _)| *number == client) {
+            *key = Some(now);
+        }
+    }
+
+    /// Another conversation: what was said of the one before counts no more.
+    pub(super) fn begins_anew(&mut self) {
+        self.told = false;
+    }
+}
+
+impl Supervisor {
+    pub(super) fn attached(&mut self, client: u32, how: Coming, out: &mut Vec<Action>) {
+        self.person.comes(client, how);
+        self.decide(out, DecisionKind::ClientAttached, format!("Client {client} attached."), &[], |_| {});
+        if self.stopped && how == Coming::Joins {
+            out.push(Action::Signal { signal: CONT, to: Target::Group });
+        }
+    }
+
+    pub(super) fn detached(&mut self, client: u32, why: &str, out: &mut Vec<Action>) {
+        self.person.leaves(client);
+        self.decide(out, DecisionKind::ClientDetached, format!("Client {client} left ({why})."), &[], |_| {});
+    }
+
+    /// When somebody no longer counts as being there, if they press no key.
+    pub(super) fn person_leaves_at(&self) -> Option<Stamp> {
+        let last = self.person.terminals.iter().filter_map(|(_, key)| *key).max()?;
+        Some(last.after(self.policy.config.restart.wait_for_person.ms()))
+    }
+
+    /// Whether the hand-over at the end of a turn is left to the next prompt. Only hooks can stop a prompt.
+    pub(super) fn waits_for_prompt(&self, now: Stamp, request: &Request) -> bool {
+        let by_level = request.by == RestartBy::Level && !request.explicit && !request.person && !request.forced;
+        let can = self.policy.rules >= RULES && self.policy.notes && self.hooks_seen && request.handoff;
+        by_level && can && self.person_leaves_at().is_some_and(|at| now < at)
+    }
+
+    /// A turn is over and somebody is there.
+    pub(super) fn wait_for_prompt(&mut self, now: Stamp, out: &mut Vec<Action>) {
+        let Phase::Waiting { request } = &mut self.phase else { return };
+        if request.for_prompt.is_some() {
+            return;
+        }
+        request.for_prompt = Some(now);
+        let (seq, level) = (request.seq, request.level);
+        let text = format!(
+            "{}: the hand-over comes with your next prompt, or when nobody has typed for {}.",
+            self.fill_words(),
+            self.policy.config.restart.wait_for_person.words()
+        );
+        let more = |d: &mut Decision| (d.by, d.level) = (Some(RestartBy::Level), level);
+        if std::mem::replace(&mut self.person.told, true) {
+            self.decide(out, DecisionKind::RestartWaits, text, &[self.event_seq, seq], more);
+        } else {
+            if self.held.is_some() {
+                self.word = Some(format!("hopty: {text}"));
+            }
+            self.tell(out, DecisionKind::RestartWaits, text, &[self.event_seq, seq], more);
+        }
+    }
+
+    /// Whether the person's next prompt is known: Claude has it in its queue.
+    pub(super) fn next_is_queued(&self) -> bool {
+        self.queued > 0 && self.queued_way.is_some()
+    }
+
+    /// The queue changed. At its end a turn begins with the first of it, and no hook tells (measured on 2.1.331: it was called
+    /// when the prompt was queued).
+    pub(super) fn prompts_queued(&mut self, now: Stamp, prompts: u32, first: Option<Way>) {
+        let fewer = prompts < self.queued;
+        (self.queued, self.queued_way) = (prompts, first);
+        if fewer && self.turn == Turn::Idle && matches!(&self.phase, Phase::Waiting { request } if request.for_prompt.is_some()) {
+            self.set_turn(now, Turn::Busy);
+            self.prompt_runs_here(Some(PromptOf::Person));
+        }
+    }
+
+    /// How this prompt goes to a fresh conversation, when it does.
+    pub(super) fn takes_prompt(&self, now: Stamp, hook: &Hook) -> Option<Way> {
+        let Phase::Waiting { request } = &self.phase else { return None };
+        let waits = request.for_prompt.is_some() && hook.prompt == Some(PromptOf::Person) && self.submit.is_none();
+        // It is called for a prompt that is queued, too.
+        let works = self.turn == Turn::Busy || self.status == Some(AgentStatus::Busy) && now >= self.status_since.after(WORKS_MS);
+        hook.carries.filter(|_| waits && !works && !self.stands_still() && !self.over_limit(now))
+    }
+
+    /// The prompt is held; it is stopped when nothing stands in the way of the hand-over.
+    pub(super) fn take_prompt(&mut self, now: Stamp, id: u64, hook: &Hook, way: Way, out: &mut Vec<Action>) {
+        let Phase::Waiting { request } = self.phase.clone() else { return };
+        self.let_go(out);
+        self.set_turn(now, Turn::Busy);
+        self.spoken = true;
+        self.typed = None;
+        self.somebody_prompts(hook.prompt);
+        out.push(Action::HoldHook { id });
+        self.held = Some(Held { id, stop: false, since: now, ready: true, cut: Cut::Free });
+        self.begin_saving(now, request, SafePoint::Prompt { hook: id, way }, out);
+    }
+
+    /// Nothing stands in the way: Claude is told to leave the prompt alone, and its line is waited for.
+    pub(super) fn stop_prompt(&mut self, now: Stamp, hook: u64, out: &mut Vec<Action>) {
+        self.held = None;
+        self.answer(hook, self.leave_the_prompt(), out);
+        self.set_turn(now, Turn::Idle);
+        self.enter_step(now, SaveStep::Prompt);
+        out.push(Action::AwaitLines { id: hook, want: Want::Prompt, until: now.after(LINES_MS) });
+    }
+
+    /// What the hook of a prompt is answered with that is not for this conversation any more.
+    pub(super) fn leave_the_prompt(&self) -> HookAnswer {
+        let fill = match self.fill {
+            fill if fill.window == 0 || fill.is_by_size(&self.levels()) => format!("transcript of {} KiB", fill.bytes / 1024),
+            fill => format!("context {} % full", fill.percent()),
+        };
+        HookAnswer::StopTurn { reason: format!("hopty: {fill}; your prompt goes to a fresh conversation.") }
+    }
+
+    /// Whether Claude was told to leave a prompt that is not in a fresh conversation yet.
+    pub(super) fn has_taken_prompt(&self) -> bool {
+        matches!(&self.phase, Phase::Saving { point: SafePoint::Prompt { .. }, step, .. } if *step != SaveStep::Settings)
+    }
+
+    /// What hopty took and does not bring to a fresh conversation is the person's again: as a draft where they pressed Ctrl+C.
+    pub(super) fn return_prompt(&self, interrupted: bool, out: &mut Vec<Action>) {
+        out.push(Action::ReturnPrompt { submit: !interrupted });
+    }
+
+    /// Whether this very event is a Ctrl+C.
+    pub(super) fn is_interrupt(&self) -> bool {
+        self.interrupt.is_some_and(|(_, seq)| seq == self.event_seq)
+    }
+
+    /// A prompt runs in the conversation that is to be handed over: its end is waited for, and Claude may be asked again.
+    pub(super) fn prompt_runs_here(&mut self, of: Option<PromptOf>) {
+        if let Phase::Waiting { request } = &mut self.phase
+            && self.policy.rules >= RULES
+        {
+            request.for_prompt = None;
+            if matches!(of, Some(PromptOf::Person | PromptOf::Sent)) {
+                request.note_until = None;
+            }
+        }
+    }
+
+    /// `hopty handoff snooze` where nobody is asked: no context level hands over for a while. Only where Claude would compact its
+    /// context in a tool loop a hand-over comes first all the same.
+    pub(super) fn snooze(&mut self, now: Stamp, out: &mut Vec<Action>) {
+        if self.policy.rules < RULES {
+            return;
+        }
+        let snooze = self.policy.config.restart.snooze;
+        self.ask = Ask::Snoozed { until: now.after(snooze.ms()) };
+        let text = format!("No context level hands over for {}: a person said not yet.", snooze.words());
+        if matches!(&self.phase, Phase::Waiting { request } if request.by == RestartBy::Level && !request.explicit) {
+            self.rearm_later();
+            self.cancel_request(now, &format!("a person said not yet (for {})", snooze.words()), out);
+        } else {
+            self.tell(out, DecisionKind::RestartIgnored, text, &[self.event_seq], |d| d.by = Some(RestartBy::Level));
+        }
+        self.keep_ask(now, out);
+    }
+
+    /// Whether a person has said that no level is to hand over yet.
+    pub(super) fn is_snoozed(&self) -> bool {
+        self.policy.config.restart.mode != RestartMode::Ask && matches!(self.ask, Ask::Snoozed { .. })
+    }
+}

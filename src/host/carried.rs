@@ -1,0 +1,223 @@
+//! The person's prompts between two runs: the one that was stopped in the old conversation and begins the fresh one, and those
+//! that were queued behind it. None is lost and none is given twice: each has one owner at a time, and what no run gets is kept in
+//! a file at the end.
+
+use super::Host;
+use super::drafts::paste;
+use super::requests::HookCall;
+use super::words::Words;
+use crate::core::claude::carried::{Carried, Way, way};
+use crate::core::claude::facts::Facts;
+use crate::core::claude::sent::{Sent, Taken as Found};
+use crate::core::handoff::operation::Cut;
+use crate::core::ids::ConversationId;
+use crate::core::supervisor::action::HookAnswer;
+use crate::core::supervisor::event::{Event, HookEvent, PromptOf};
+use crate::core::supervisor::phase::Phase;
+use crate::core::time::Stamp;
+use crate::io::clock::Clock;
+
+/// How much earlier than now a prompt's line may say that it was written, in ms: Claude takes the time of the Enter.
+const EARLIER_MS: i64 = 10_000;
+
+/// A queued prompt of this many bytes may be cut.
+const QUEUED_MAX: usize = 60_000;
+
+/// The prompts that a next run may get.
+#[derive(Debug, Default)]
+pub(super) struct Prompts {
+    /// Those in Claude's queue, by its transcript: a run that goes on has them.
+    queued: Vec<String>,
+    /// Those that Claude was told to leave: nobody but hopty has them.
+    stopped: Vec<String>,
+    /// The one that begins the fresh conversation, and the run in which it was submitted.
+    taken: Option<(Carried, u32)>,
+    /// The call whose prompt's line is waited for, and until when.
+    awaits: Option<(u64, Stamp)>,
+    /// The conversation that was begun with it.
+    given_to: Option<ConversationId>,
+}
+
+impl Prompts {
+    /// A handoff is being saved, and these are queued in Claude. What was stopped may not have left its queue for the transcript yet.
+    pub fn found_queued(&mut self, queued: Vec<&str>) {
+        let known = |prompt: &str| self.taken.iter().any(|(taken, _)| taken.is(prompt)) || has(&self.stopped, prompt);
+        self.queued = queued.into_iter().filter(|prompt| !known(prompt)).map(str::to_owned).collect();
+    }
+
+    /// The hand-over does not happen: the old Claude still has what is in its queue.
+    pub fn forget_queued(&mut self) {
+        self.queued.clear();
+    }
+
+    fn stop(&mut self, prompt: &str) {
+        self.queued.retain(|queued| !Carried::new(queued).is(prompt));
+        if !has(&self.stopped, prompt) {
+            self.stopped.push(prompt.to_owned());
+        }
+    }
+
+    /// What the next run gets before the draft, in order.
+    pub fn take(&mut self) -> Vec<String> {
+        let mut prompts = std::mem::take(&mut self.stopped);
+        prompts.append(&mut self.queued);
+        prompts
+    }
+
+    /// What no run has got, in order.
+    pub fn unsent(&self) -> impl Iterator<Item = &str> {
+        let taken = self.taken.iter().map(|(taken, _)| taken.text());
+        taken.chain(self.stopped.iter().chain(&self.queued).map(String::as_str))
+    }
+
+    /// Whether `prompt` is the one that run `run` was to begin with.
+    pub fn begins(&self, run: u32, prompt: &str) -> bool {
+        self.taken.as_ref().is_some_and(|(taken, of)| run > *of && taken.is(prompt))
+    }
+
+    /// Whether a fresh conversation that was begun with a person's prompt has answered it.
+    fn has_answered(&self, conversation: &ConversationId, facts: &Facts) -> bool {
+        self.given_to.as_ref() == Some(conversation) && facts.model().is_some()
+    }
+
+    pub fn deadline(&self) -> Option<Stamp> {
+        self.awaits.map(|(_, until)| until)
+    }
+}
+
+fn has(prompts: &[String], prompt: &str) -> bool {
+    prompts.iter().any(|known| Carried::new(known).is(prompt))
+}
+
+/// How the first prompt of Claude's queue can be given to a fresh conversation. What is kept of a long one may be cut.
+pub(super) fn queued_way(first: Option<&str>) -> Option<Way> {
+    way(first.filter(|prompt| prompt.len() < QUEUED_MAX)?)
+}
+
+/// A line of the transcript with this prompt, written from now on.
+fn to_be_found(prompt: &Carried) -> Option<Sent> {
+    let mut sent = Sent::new(prompt.text()).ok()?;
+    let mut from = Clock::wall();
+    from.0 -= EARLIER_MS;
+    sent.entered(from.rfc3339_ms());
+    Some(sent)
+}
+
+impl Host {
+    /// The hook of a prompt is about to be answered.
+    pub(super) fn prompt_answered(&mut self, call: &HookCall, with: &HookAnswer) {
+        let hook = &call.call.hook;
+        let of_this = !hook.agent && hook.conversation.as_ref() == self.recorder.supervisor.conversation();
+        let persons = matches!(hook.prompt, Some(PromptOf::Person | PromptOf::Sent));
+        let Some(prompt) = call.call.prompt.as_deref().filter(|_| of_this && hook.event == HookEvent::UserPromptSubmit) else {
+            return;
+        };
+        if !matches!(with, HookAnswer::StopTurn { .. }) {
+            // What Claude said of its work was said before this.
+            self.words = Words::None;
+        } else if persons && self.prompts.taken.is_some() {
+            self.prompts.stop(prompt);
+        } else if persons {
+            let taken = Carried::new(prompt);
+            if let Some(following) = &mut self.watching.following
+                && let Some(sent) = to_be_found(&taken)
+            {
+                following.facts.seek(sent);
+            }
+            self.prompts.taken = Some((taken, self.recorder.supervisor.run()));
+        }
+    }
+
+    /// A prompt that comes while its run is being stopped is not answered any more.
+    pub(super) fn keep_late_prompt(&mut self, id: u64) {
+        let Some(call) = self.hooks.get(&id) else { return };
+        let persons = matches!(call.call.hook.prompt, Some(PromptOf::Person | PromptOf::Sent));
+        let prompt = call.call.prompt.clone().filter(|_| persons && call.call.hook.event == HookEvent::UserPromptSubmit);
+        if let Some(prompt) = prompt.filter(|_| matches!(self.phase(), Phase::Stopping { .. })) {
+            self.prompts.stop(&prompt);
+        }
+    }
+
+    pub(super) fn await_prompt(&mut self, id: u64, until: Stamp) {
+        self.prompts.awaits = Some((id, until));
+    }
+
+    /// Whether the line of the prompt that was stopped is there, or was waited for long enough.
+    pub(super) fn tell_prompt_line(&mut self, now: Stamp) {
+        let Some((id, until)) = self.prompts.awaits else { return };
+        let following = self.watching.following.as_mut().filter(|following| !following.more);
+        let found = following.is_some_and(|following| following.facts.take_found().is_some());
+        if found || until <= now {
+            self.prompts.awaits = None;
+            self.events.push_back(Event::Lines { id, found, cut: Cut::Free });
+        }
+    }
+
+    /// A fresh conversation begins: the prompt is looked for in its transcript.
+    pub(super) fn seek_carried(&mut self) {
+        let run = self.recorder.supervisor.run();
+        if let Some((taken, _)) = self.prompts.taken.as_ref().filter(|(_, of)| run > *of)
+            && let (Some(sent), Some(following)) = (to_be_found(taken), &mut self.watching.following)
+        {
+            following.facts.seek(sent);
+        }
+    }
+
+    /// What the transcript says of the prompt that began the conversation.
+    pub(super) fn tell_carried(&mut self) {
+        let run = self.recorder.supervisor.run();
+        let Some(following) = &mut self.watching.following else { return };
+        let conversation = following.conversation.clone();
+        let on_its_way = self.prompts.taken.as_ref().is_some_and(|(_, of)| run > *of);
+        if on_its_way && following.facts.take_found() == Some(Found::Prompt) {
+            self.events.push_back(Event::Prompted { conversation });
+        } else if self.prompts.has_answered(&conversation, &following.facts) {
+            self.prompts.given_to = None;
+            self.events.push_back(Event::Answered { conversation });
+        }
+    }
+
+    /// The prompt that begins the fresh conversation.
+    pub(super) fn carried_text(&self) -> Option<&str> {
+        self.prompts.taken.as_ref().map(|(taken, _)| taken.text())
+    }
+
+    /// Types it. Where nobody has it any more, the prompt that names the handoff takes its place.
+    pub(super) fn type_carried(&mut self) {
+        let text = self.carried_text().map(str::to_owned).or_else(|| self.frame.as_ref().map(|frame| frame.prompt(true)));
+        let Some(text) = text else { return };
+        if let Some(frame) = &mut self.frame {
+            frame.typed = Some(text.clone());
+        }
+        self.type_in(&paste(&text));
+    }
+
+    /// It is proven that the fresh conversation has it.
+    pub(super) fn carried_submitted(&mut self, conversation: Option<&ConversationId>) {
+        if self.prompts.taken.take().is_some() {
+            self.prompts.given_to = conversation.cloned();
+        }
+        self.tell_carried();
+    }
+
+    pub(super) fn return_prompt(&mut self, submit: bool) {
+        let Some((taken, _)) = self.prompts.taken.take() else { return };
+        if submit {
+            self.prompts.stopped.insert(0, taken.text().to_owned());
+        } else {
+            self.kept.saved.splice(..0, paste(taken.text()));
+        }
+    }
+
+    /// The first of the queue, which the record that was just saved has seen, begins the fresh conversation.
+    pub(super) fn take_queued(&mut self) {
+        if self.prompts.taken.is_none() && !self.prompts.queued.is_empty() {
+            let first = self.prompts.queued.remove(0);
+            self.prompts.taken = Some((Carried::new(&first), self.recorder.supervisor.run()));
+        }
+    }
+
+    pub(super) fn drop_prompt(&mut self) {
+        self.prompts.taken = None;
+    }
+}

@@ -1,0 +1,205 @@
+//! Somebody reads what Claude said last: nothing is wiped, and their next prompt begins the fresh conversation.
+
+use hopty::standin::request::Request;
+use hopty::standin::script::{Reply, Script};
+
+use super::steps::{is_asked, main_requests, submit, text_of};
+use super::support::claude::Kind;
+use super::support::term::Term;
+use super::support::wait_for;
+use super::support::world::{World, tools};
+
+const GOAL: &str = "Choose a database for the inventory.";
+const QUESTION: &str = "PostgreSQL (A), SQLite (B) or DuckDB (C)?";
+
+/// A conversation that asks something at 84 %, and one that takes what it is given. Somebody counts as there for `there`.
+fn world(kind: Kind, there: &str) -> Option<World> {
+    let script = Script::each(|request, _| match request.contains("=== HANDOFF LOADED") {
+        true => Reply::text("The new one has it.").filling(2000),
+        false => Reply::text(QUESTION).filling(168_000),
+    });
+    let mut world = World::new(kind, script)?;
+    world.set("HOPTY_RESTART_WAIT_FOR_PERSON", there);
+    Some(world)
+}
+
+/// A terminal in which somebody has just prompted, and Claude has asked.
+fn asked(world: &World) -> (Term, String) {
+    let term = world.start(&[]);
+    submit(&term, GOAL);
+    term.wait_text(QUESTION);
+    world.wait_decision("restart.waits", 1);
+    world.wait_state("idle");
+    (term, text_of(&world.status(), "conversation"))
+}
+
+/// How often `text` is the prompt itself in the last message of a request.
+fn prompts(request: &Request, text: &str) -> usize {
+    request.texts().iter().filter(|(role, said)| *role == "user" && said.trim() == text).count()
+}
+
+/// The prompt of the person was answered once, by the new conversation, with the handoff in its context.
+fn assert_carried(world: &World, old: &str, before: usize, prompt: &str) -> String {
+    world.wait_decision("handoff.consumed", 1);
+    assert_eq!(main_requests(world, old).len(), before, "the old conversation sends nothing more");
+    let submitted = world.wait_decision("delivery.submitted", 1);
+    let (new, id) = (text_of(&submitted, "conversation"), text_of(&submitted, "handoff"));
+    assert_ne!(old, new);
+    let requests = main_requests(world, &new);
+    assert_eq!(requests.len(), 1, "one request\n{}", world.story());
+    let first = &requests[0];
+    assert!(first.contains(&format!("=== HANDOFF LOADED (ID: {id}) ===")), "the handoff is in its context");
+    assert_eq!(prompts(first, prompt), 1, "{prompt:?} is its prompt, once and as it was: {:?}", first.texts());
+    assert!(!first.contains("Continue from handoff"), "and no other is");
+    new
+}
+
+fn next(world: &World) -> (String, String) {
+    let next = world.status()["next_handover"].clone();
+    (next["when"].as_str().unwrap_or_default().to_owned(), next["why"].as_str().unwrap_or_default().to_owned())
+}
+
+pub fn the_next_prompt_of_somebody_who_is_there_begins_the_fresh_conversation(kind: Kind) {
+    let Some(world) = world(kind, "5m") else { return };
+    let (term, old) = asked(&world);
+    term.wait_text("the hand-over comes with your next prompt");
+    assert_eq!(next(&world), ("prompt".to_owned(), "context 84 %, level handoff 80 %".to_owned()));
+    assert!(world.ask(&["status", "proj"]).contains("with your next prompt, or in "), "{}", world.ask(&["status", "proj"]));
+    let lines = world.transcript(&old).len();
+    submit(&term, "B");
+    let new = assert_carried(&world, &old, 1, "B");
+    let first = main_requests(&world, &new).remove(0);
+    assert!(first.contains(QUESTION), "the question stands in what it is given");
+    assert!(world.transcript(&old).len() > lines, "the prompt is on record");
+    if std::env::var_os("HOPTY_TEST_LINES").is_some() {
+        world.transcript(&old)[lines..].iter().for_each(|line| println!("{line}"));
+    }
+    term.wait_text("The new one has it.");
+    assert_eq!(next(&world).0, "level");
+    world.leave(term);
+}
+
+pub fn a_long_prompt_arrives_as_it_was_written(kind: Kind) {
+    let Some(world) = world(kind, "5m") else { return };
+    let (term, old) = asked(&world);
+    // Behind a backslash Enter begins a new line.
+    let lines: Vec<String> = (1..=12).map(|n| format!("- wish {n} of a list, with -- and \"quotes\"")).collect();
+    for (n, line) in lines.iter().enumerate() {
+        if n > 0 {
+            term.send("\\");
+            term.wait_for("the backslash", |screen| screen.lines().iter().any(|line| line.trim_end().ends_with('\\')));
+            term.send("\r");
+        }
+        term.send(line);
+        term.wait_text(&format!("wish {} of", n + 1));
+    }
+    term.send("\r");
+    assert_carried(&world, &old, 1, &lines.join("\n"));
+    world.leave(term);
+}
+
+pub fn when_nobody_types_any_more_it_hands_over_by_itself(kind: Kind) {
+    let Some(world) = world(kind, "3s") else { return };
+    let (term, old) = asked(&world);
+    world.wait_decision("handoff.consumed", 1);
+    let submitted = world.wait_decision("delivery.submitted", 1);
+    let first = main_requests(&world, &text_of(&submitted, "conversation")).remove(0);
+    assert!(first.contains("Continue from handoff"), "nobody has prompted");
+    assert_eq!(main_requests(&world, &old).len(), 1);
+    world.leave(term);
+}
+
+pub fn when_the_terminal_goes_it_hands_over_at_once(kind: Kind) {
+    let Some(world) = world(kind, "5m") else { return };
+    let (mut term, _) = asked(&world);
+    world.ask(&["detach", "proj"]);
+    assert_eq!(term.wait_exit(), 0);
+    world.wait_decision("handoff.consumed", 1);
+    let term = world.terminal(&["attach", "proj"]);
+    world.leave(term);
+}
+
+pub fn a_slash_command_stays_where_it_was_typed(kind: Kind) {
+    let Some(world) = world(kind, "5m") else { return };
+    let (term, old) = asked(&world);
+    submit(&term, "/clear");
+    wait_for("another conversation", || (text_of(&world.status(), "conversation") != old).then_some(()));
+    world.wait_decision("restart.cancelled", 1);
+    assert_eq!(world.status()["restarts"], 0, "{}", world.story());
+    world.leave(term);
+}
+
+pub fn not_yet_and_now_are_keys_and_commands(kind: Kind) {
+    let Some(mut world) = world(kind, "5m") else { return };
+    world.set("HOPTY_RESTART_SNOOZE", "1h");
+    let (term, old) = asked(&world);
+    term.send("\x1cs");
+    world.wait_decision("restart.cancelled", 1);
+    wait_for("what comes next", || (next(&world).0 == "snoozed").then_some(()));
+    submit(&term, "B");
+    wait_for("the second answer", || (main_requests(&world, &old).len() == 2).then_some(()));
+    world.wait_state("idle");
+    assert_eq!(world.status()["restarts"], 0, "not yet\n{}", world.story());
+    world.ask(&["handoff", "snooze", "proj"]);
+    term.send("\x1cr");
+    world.wait_decision("handoff.consumed", 1);
+    world.leave(term);
+}
+
+pub fn prompts_that_were_queued_follow_in_order(kind: Kind) {
+    let script = Script::each(|request, _| match request.contains("=== HANDOFF LOADED") {
+        true => Reply::text("The new one has it.").filling(2000),
+        false => Reply { delay_ms: 3000, ..Reply::text(QUESTION).filling(168_000) },
+    });
+    let Some(mut world) = World::new(kind, script) else { return };
+    world.set("HOPTY_RESTART_WAIT_FOR_PERSON", "5m");
+    let term = world.start(&[]);
+    submit(&term, GOAL);
+    world.wait_state("busy");
+    let old = text_of(&world.status(), "conversation");
+    for prompt in ["Take B.", "And write it down."] {
+        term.submit(prompt);
+        wait_for("the prompt to be queued", || {
+            let lines = world.transcript(&old);
+            let queued = lines.iter().filter(|line| line["operation"] == "enqueue").count();
+            (queued > usize::from(prompt != "Take B.")).then_some(())
+        });
+    }
+    world.wait_decision("handoff.consumed", 1);
+    assert_eq!(main_requests(&world, &old).len(), 1);
+    let new = text_of(&world.wait_decision("delivery.submitted", 1), "conversation");
+    wait_for("both prompts", || main_requests(&world, &new).iter().any(|r| r.contains("And write it down.")).then_some(()));
+    let requests = main_requests(&world, &new);
+    assert_eq!(prompts(&requests[0], "Take B."), 1, "{:?}", requests[0].texts());
+    let both = requests.last().unwrap().texts().iter().filter(|(_, text)| text.contains("And write it down.")).count();
+    assert_eq!(both, 1, "once");
+    world.leave(term);
+}
+
+pub fn in_a_tool_loop_the_note_is_asked_for_at_the_level_and_used_at_the_next(kind: Kind) {
+    let note = r#"{"doing": "counting", "done": [], "next": ["count Lyra"], "decisions": [], "verified": ["cargo test passed"]}"#;
+    let script = Script::each(move |request, _| {
+        if let Some(id) = request.continued_handoff() {
+            return Reply::text(format!("Continuing from handoff {id}.")).filling(2000);
+        }
+        match request.assistant_messages() {
+            0 => Reply::bash("echo step").filling(148_000),
+            1 => Reply::bash("echo step").filling(166_000),
+            2 if is_asked(request) => Reply::bash("echo step").saying(note).filling(182_000),
+            n => Reply::text(format!("Not asked at step {n}.")).filling(182_000),
+        }
+    });
+    let Some(mut world) = World::new(kind, script) else { return };
+    world.set("HOPTY_HANDOFF_SUMMARY", "auto");
+    world.set("HOPTY_RESTART_WAIT_FOR_PERSON", "5m");
+    let term = world.start(&[]);
+    submit(&term, "Count the stars.");
+    world.wait_decision("handoff.consumed", 1);
+    let old = text_of(&world.decisions().into_iter().find(|d| d["kind"] == "run.spawned").unwrap(), "conversation");
+    assert_eq!(main_requests(&world, &old).len(), 3, "no request more than the loop has");
+    assert_eq!(tools(&world.transcript(&old)), (3, 3), "the loop went on with the note");
+    let new = text_of(&world.wait_decision("delivery.submitted", 1), "conversation");
+    let first = main_requests(&world, &new).remove(0);
+    assert!(first.contains("count Lyra") && first.contains("cargo test passed"), "{:?}", first.texts());
+    world.leave(term);
+}
