@@ -1,4 +1,5 @@
-//! The laws of the host: its own loop over random histories, with a child that is a socket, clients and callers that are sockets,
+//! The laws of the host: its own loop over random histories, with a child that is a socket, clients and callers that are sockets
+//! (half of the clients with a terminal that the host takes),
 //! a worker whose jobs are done when the test says so, and a clock that stands still between two moves.
 //!
 //! - Nothing stays due: after each move the loop comes to rest without time passing.
@@ -17,6 +18,7 @@ mod end;
 mod moves;
 mod outside;
 mod peers;
+mod terminal;
 
 use std::cell::Cell;
 use std::collections::BTreeMap;

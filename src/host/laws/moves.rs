@@ -92,12 +92,15 @@ impl World {
             self.rest();
         }
         if let Some(client) = self.clients.last_mut().filter(|client| client.is_there()) {
-            client.frame(tag::TERMINAL, &[]);
+            client.hand_over();
         }
         if at_once {
             self.rest();
         }
         self.note(if read_only { "watcher" } else { "client" });
+        if self.clients.last().is_some_and(Client::has_terminal) {
+            self.note("terminal taken");
+        }
     }
 
     /// One of the clients that are there.
@@ -116,7 +119,7 @@ impl World {
         let mut key = client.next_key(held);
         let cut = key.bytes.starts_with(b"\x1b") && dice.wild.is_multiple_of(3);
         let at = if cut { 2 + dice.wild as usize / 3 % (key.bytes.len() - 2) } else { key.bytes.len() };
-        if !client.frame(tag::INPUT, &key.bytes[..at]) {
+        if !client.press(&key.bytes[..at]) {
             return;
         }
         (key.cut, key.at) = (cut, at);
@@ -145,7 +148,7 @@ impl World {
         let client = &mut self.clients[n];
         let open = client.line_is_open();
         if let Some((_, rest)) = client.rest.take_if(|_| open) {
-            client.frame(tag::INPUT, &rest);
+            client.press(&rest);
         }
     }
 
@@ -162,7 +165,7 @@ impl World {
             _ if meant => return,
             _ => b"\r",
         };
-        self.clients[n].frame(tag::INPUT, bytes);
+        self.clients[n].press(bytes);
         self.note(if bytes == b"\r" { "enter" } else { "ctrl-c" });
     }
 
@@ -196,6 +199,10 @@ impl World {
             }
             5 => {
                 self.finish(n);
+                if self.clients[n].has_terminal() {
+                    // The client stops reading first, and so does the host.
+                    self.rest();
+                }
                 self.clients[n].frame(tag::RELEASE, &[]);
                 self.rest();
                 if self.clients[n].released && dice.wild & 128 == 0 {
@@ -228,7 +235,7 @@ impl World {
         if client.is_there() && client.released {
             client.released = false;
             client.frame(tag::RESUME, &[]);
-            client.frame(tag::TERMINAL, &[]);
+            client.hand_over();
         }
     }
 
