@@ -2,6 +2,9 @@
 //!
 //! A start of `hopty` without shared libraries takes a fifth less time (`docs/adr/0008-no-shared-libraries.md`). Rust has a switch
 //! for it, `-C target-feature=+crt-static`, which cannot be set for one program from here: who sets it, either way, is obeyed.
+//!
+//! It does not need `anyhow`: a library that is missing changes how hopty is linked and is no error, and a folder of cargo's own that
+//! cannot be written to is cargo's failure.
 
 use std::path::{Path, PathBuf};
 use std::process::Command;

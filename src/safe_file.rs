@@ -139,11 +139,43 @@ impl SafeFileError {
     }
 }
 
+/// For tests: a host's disks, which answer nothing while a file is there.
+#[cfg(debug_assertions)]
+pub mod hangs {
+    use std::path::PathBuf;
+    use std::sync::OnceLock;
+
+    static FILE: OnceLock<PathBuf> = OnceLock::new();
+
+    /// From now on this process's disks hang while the file is there that `HOPTY_TEST_HANGS` names.
+    pub fn arm() {
+        if let Some(file) = std::env::var_os("HOPTY_TEST_HANGS") {
+            let _ = FILE.set(file.into());
+        }
+    }
+
+    /// Waits as long as the file is there that this variable names.
+    pub fn wait_while(variable: &str) {
+        while std::env::var_os(variable).is_some_and(|file| std::path::Path::new(&file).exists()) {
+            std::thread::sleep(std::time::Duration::from_millis(10));
+        }
+    }
+
+    /// A disk is about to be asked.
+    pub fn wait() {
+        while FILE.get().is_some_and(|file| file.exists()) {
+            std::thread::sleep(std::time::Duration::from_millis(10));
+        }
+    }
+}
+
 /// Opens a regular file for reading; `None` when there is none. It is at most `rule.cap` bytes long now, and may grow.
 ///
 /// # Errors
 /// When it is anything but what `rule` says, or the system refuses to open it.
 pub fn open(path: &Path, rule: FileRule) -> Result<Option<File>, SafeFileError> {
+    #[cfg(debug_assertions)]
+    hangs::wait();
     let io = |doing| move |source| SafeFileError::Io { doing, path: path.to_owned(), source };
     let look = || if rule.links == FileLinks::Follow { fs::metadata(path) } else { fs::symlink_metadata(path) };
     match look() {

@@ -397,15 +397,23 @@ fn ci_runs_every_test_of_the_readmes_command() {
 }
 
 #[test]
-fn every_attack_of_the_security_page_names_tests_that_exist() {
-    let code: String = files("tests/attacks", ".rs").iter().map(|file| text(file)).collect();
+fn every_attack_and_promise_of_the_security_page_names_tests_that_exist() {
+    let code = |dirs: &[&str]| dirs.iter().flat_map(|dir| files(dir, ".rs")).map(|file| text(&file)).collect::<String>();
     let page = text("docs/SECURITY.md");
-    let rows: Vec<&str> =
-        page.lines().skip_while(|line| !line.starts_with("| attack |")).take_while(|line| line.starts_with('|')).collect();
-    assert!(rows.len() > 30, "{} rows", rows.len());
-    for row in &rows[2..] {
-        let names = quoted(row.trim_matches('|').rsplit(" | ").next().unwrap_or_default());
-        let missing: Vec<&String> = names.iter().filter(|name| !code.contains(&format!("fn {name}("))).collect();
-        assert!(!names.is_empty() && missing.is_empty(), "{row}: there is no test {missing:?}");
+    for (head, least, code) in [("| attack |", 30, code(&["tests/attacks"])), ("| promise | test |", 10, code(&["tests", "src"]))] {
+        let rows: Vec<&str> =
+            page.lines().skip_while(|line| !line.starts_with(head)).take_while(|line| line.starts_with('|')).collect();
+        assert!(rows.len() >= least + 2, "{} rows", rows.len());
+        for row in &rows[2..] {
+            let names = quoted(row.trim_matches('|').rsplit(" | ").next().unwrap_or_default());
+            let missing: Vec<&String> = names.iter().filter(|name| !code.contains(&format!("fn {name}("))).collect();
+            assert!(!names.is_empty() && missing.is_empty(), "{row}: there is no test {missing:?}");
+        }
+    }
+    for (page, link) in [("README.md", "(docs/SECURITY.md)"), ("docs/PROTOCOL.md", "(SECURITY.md)")] {
+        let promises = text(page);
+        let section = if page == "README.md" { "## Promises" } else { "## Who may ask for what" };
+        let section = promises.split(section).nth(1).and_then(|rest| rest.split("\n## ").next()).unwrap_or_default().to_owned();
+        assert!(section.contains(link), "{page} points to no tests of its promises");
     }
 }

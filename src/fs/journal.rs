@@ -22,6 +22,8 @@ pub const RULE: FileRule = FileRule::own(u64::MAX);
 pub struct Journal {
     path: PathBuf,
     file: File,
+    /// Its device and inode.
+    id: Option<(u64, u64)>,
     bytes: u64,
     max_bytes: u64,
     files: u32,
@@ -42,32 +44,28 @@ fn open(path: &Path, truncate: bool) -> io::Result<File> {
     Ok(file)
 }
 
+fn id(file: &File) -> Option<(u64, u64)> {
+    file.metadata().ok().map(|meta| (meta.dev(), meta.ino()))
+}
+
 impl Journal {
     /// Begins a journal; one of an earlier session by the same name moves aside.
     ///
     /// # Errors
     /// When the file cannot be made.
     pub fn begin(path: &Path, max_bytes: u64, files: u32) -> io::Result<Self> {
-        let mut journal = Journal { path: path.to_owned(), file: open(path, false)?, bytes: 0, max_bytes, files };
+        let file = open(path, false)?;
+        let mut journal = Journal { path: path.to_owned(), id: id(&file), file, bytes: 0, max_bytes, files };
         if journal.file.metadata()?.len() > 0 {
             journal.rotate()?;
         }
         Ok(journal)
     }
 
-    /// Device and inode of the file that is written.
+    /// Device and inode of the file that is written. No disk is asked.
     #[must_use]
     pub fn id(&self) -> Option<(u64, u64)> {
-        self.file.metadata().ok().map(|meta| (meta.dev(), meta.ino()))
-    }
-
-    /// Whether the file that is written is still the one at its path.
-    #[must_use]
-    pub fn is_in_place(&self) -> bool {
-        match (self.file.metadata(), std::fs::symlink_metadata(&self.path)) {
-            (Ok(ours), Ok(there)) => (ours.dev(), ours.ino()) == (there.dev(), there.ino()),
-            _ => false,
-        }
+        self.id
     }
 
     /// Appends whole lines.
@@ -100,8 +98,7 @@ impl Journal {
                 self.file.set_len(self.bytes)?;
             }
         } else {
-            self.file = open(&self.path, true)?;
-            self.bytes = 0;
+            self.open_anew()?;
         }
         self.write(line)
     }
@@ -115,7 +112,8 @@ impl Journal {
     /// A journal in a file that is there, whatever it is.
     #[cfg(test)]
     pub(crate) fn at(path: &Path) -> io::Result<Self> {
-        Ok(Journal { path: path.to_owned(), file: File::options().write(true).open(path)?, bytes: 0, max_bytes: u64::MAX, files: 1 })
+        let file = File::options().write(true).open(path)?;
+        Ok(Journal { path: path.to_owned(), id: id(&file), file, bytes: 0, max_bytes: u64::MAX, files: 1 })
     }
 
     /// Whether the file has reached its size and a new one is due.
@@ -138,8 +136,12 @@ impl Journal {
         if self.files > 1 {
             std::fs::rename(&self.path, numbered(1))?;
         }
+        self.open_anew()
+    }
+
+    fn open_anew(&mut self) -> io::Result<()> {
         self.file = open(&self.path, true)?;
-        self.bytes = 0;
+        (self.id, self.bytes) = (id(&self.file), 0);
         Ok(())
     }
 }

@@ -5,6 +5,7 @@ use std::fs::{DirBuilder, File, TryLockError};
 use std::io::{self, Read, Write};
 use std::os::unix::fs::{DirBuilderExt, MetadataExt, OpenOptionsExt, PermissionsExt};
 use std::path::{Path, PathBuf};
+use std::sync::{Arc, Mutex, PoisonError};
 use std::time::{Duration, SystemTime};
 
 use nix::libc;
@@ -87,24 +88,77 @@ pub struct Claim {
     /// Its directory.
     pub dir: PathBuf,
     lock: Option<File>,
+    lock_id: Option<(u64, u64)>,
+    keeper: Keeper,
 }
 
 impl Claim {
-    /// Whether the directory is still there with the lock in it: only by that is the name held.
-    #[must_use]
-    pub fn is_held(&self) -> bool {
-        self.lock.as_ref().is_some_and(|lock| is_at(lock, &self.dir.join("lock")))
+    fn new(name: SessionName, dir: PathBuf, lock: File) -> Claim {
+        let lock_id = lock.metadata().ok().map(|meta| (meta.dev(), meta.ino()));
+        let keeper = Keeper(Arc::new(Mutex::new(Place { name: name.clone(), dir: dir.clone(), lock_id })));
+        Claim { name, dir, lock: Some(lock), lock_id, keeper }
     }
 
-    /// Device and inode of its lock; `None` when it is given back.
+    /// Device and inode of its lock; `None` when it is given back. No disk is asked.
     #[must_use]
     pub fn lock_id(&self) -> Option<(u64, u64)> {
-        self.lock.as_ref()?.metadata().ok().map(|meta| (meta.dev(), meta.ino()))
+        self.lock.as_ref().and(self.lock_id)
+    }
+
+    /// What makes the directory again from another thread.
+    #[must_use]
+    pub fn keeper(&self) -> Keeper {
+        self.keeper.clone()
     }
 
     /// Frees the name before the process ends.
     pub fn give_back(&mut self) {
         self.lock = None;
+    }
+}
+
+/// Where a claim's directory is.
+#[derive(Debug)]
+struct Place {
+    name: SessionName,
+    dir: PathBuf,
+    lock_id: Option<(u64, u64)>,
+}
+
+/// Looks whether a claim's directory is still there, and makes it again. It asks disks, so it is for a thread that may wait.
+#[derive(Clone, Debug)]
+pub struct Keeper(Arc<Mutex<Place>>);
+
+impl Keeper {
+    /// The name and its directory, as they were claimed last.
+    #[must_use]
+    pub fn place(&self) -> (SessionName, PathBuf) {
+        let place = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        (place.name.clone(), place.dir.clone())
+    }
+
+    /// Claims the name again where its directory is gone, or is another one; `None` where it is still held. Where another session took
+    /// the name meanwhile, this one gets a number.
+    ///
+    /// # Errors
+    /// As [`prepare`] and [`claim`].
+    pub fn restore(&self, paths: &Paths) -> Result<Option<Claim>, SessionError> {
+        let mut place = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        #[cfg(debug_assertions)]
+        safe_file::hangs::wait();
+        if place.dir.is_symlink() {
+            // Made by somebody who moved the directory away: it is not followed.
+            let _ = std::fs::remove_file(&place.dir);
+        }
+        let there = std::fs::symlink_metadata(place.dir.join("lock")).ok().map(|meta| (meta.dev(), meta.ino()));
+        if there.is_some() && there == place.lock_id {
+            return Ok(None);
+        }
+        prepare(paths)?;
+        let mut claim = claim(paths, &place.name, true)?;
+        *place = Place { name: claim.name.clone(), dir: claim.dir.clone(), lock_id: claim.lock_id };
+        claim.keeper = self.clone();
+        Ok(Some(claim))
     }
 }
 
@@ -143,6 +197,8 @@ enum Link {
 }
 
 fn private(dir: &Path, link: Link, closed: u32) -> Result<(), SessionError> {
+    #[cfg(debug_assertions)]
+    safe_file::hangs::wait();
     let io = |e| SessionError::Io(dir.to_owned(), e);
     match make(dir) {
         Err(e) if e.kind() == io::ErrorKind::AlreadyExists => return Err(SessionError::NoDirectory(dir.to_owned())),
@@ -218,7 +274,7 @@ pub fn claim(paths: &Paths, wanted: &SessionName, numbered: bool) -> Result<Clai
             other => other?,
         }
         match try_claim(&dir).map_err(|e| SessionError::Io(dir.clone(), e))? {
-            Some(lock) => return Ok(Claim { name, dir, lock: Some(lock) }),
+            Some(lock) => return Ok(Claim::new(name, dir, lock)),
             None if numbered => name = wanted.numbered(n),
             None => break,
         }

@@ -54,7 +54,7 @@ pub fn write(views: &[View], place: &Place, of: &Material, now: WallTime) -> Vec
             View::Pid => write_pid(place, of),
             View::Memory => {
                 let (project, reason) = (&place.project, Reason::Handoff);
-                let copies = place.transcript.as_ref().and_then(|from| Some((from, copy_for(project, from, &reason, now, &[])?)));
+                let copies = place.transcript.as_ref().and_then(|from| Some((from, copy_for(project, from, &reason, now)?)));
                 copies.map_or(Ok(()), |(from, to)| back_up(project, from, &reason, now, &to))
             }
         };
@@ -90,13 +90,24 @@ fn write_pid(place: &Place, of: &Material) -> Result<(), FsError> {
     replace(&dir.join(pid::name(&place.channel, place.pid)), pid::render(of).as_bytes())
 }
 
-/// Where a transcript would be copied to in view `memory`; `None` where there is nothing to copy. `due`: copies that are not made yet.
+/// Where a transcript would be copied to in view `memory`; `None` where there is nothing to copy.
 #[must_use]
-pub fn copy_for(project: &Path, transcript: &Path, reason: &Reason, now: WallTime, due: &[PathBuf]) -> Option<PathBuf> {
+pub fn copy_for(project: &Path, transcript: &Path, reason: &Reason, now: WallTime) -> Option<PathBuf> {
+    #[cfg(debug_assertions)]
+    safe_file::hangs::wait();
     fs::metadata(transcript).ok().filter(|meta| meta.len() > 0)?;
+    copy_names(project, reason, now).find(|path| fs::symlink_metadata(path).is_err())
+}
+
+/// What [`copy_for`] will say behind the copies that are `due`, unless another process makes one in the same second. No disk is asked.
+#[must_use]
+pub fn copy_name(project: &Path, reason: &Reason, now: WallTime, due: &[PathBuf]) -> Option<PathBuf> {
+    copy_names(project, reason, now).find(|path| !due.contains(path))
+}
+
+fn copy_names(project: &Path, reason: &Reason, now: WallTime) -> impl Iterator<Item = PathBuf> {
     let raw = project.join(memory::DIR).join(memory::RAW);
-    let mut names = (0..SAME_SECOND).map(|n| raw.join(memory::name(now, reason, n)));
-    names.find(|path| fs::symlink_metadata(path).is_err() && !due.contains(path))
+    (0..SAME_SECOND).map(move |n| raw.join(memory::name(now, reason, n)))
 }
 
 /// Copies a transcript into view `memory`, to where [`copy_for`] said.

@@ -5,6 +5,7 @@ use std::io;
 use std::path::{Path, PathBuf};
 
 use super::log::log;
+use super::report::Restored;
 use super::run::Run;
 use super::save::Done;
 use super::start_code::{Found, READ_MS, UNREADABLE};
@@ -190,10 +191,13 @@ impl Host {
         if !changed.is_empty() {
             return self.hold_start(changed);
         }
-        self.restore_session_dir();
-        let order = self.order(site.settings);
+        let (restore, mut order) = (self.restore(), self.order(site.settings));
         self.reach(Step::Writes { until: self.clock.now().after(WRITE_MS) });
-        self.launch_writer.submit(move || Done::Written(number, order.write()));
+        self.launch_writer.submit(move || {
+            let restored = restore.run();
+            order.dir.clone_from(&restored.dir);
+            Done::Written(number, Box::new(restored), order.write())
+        });
     }
 
     fn order(&self, settings: Option<String>) -> Order {
@@ -209,8 +213,14 @@ impl Host {
         }
     }
 
+    /// The directory is there, and what the next run is given was written, or could not be. That it is late changes nothing of the former.
+    pub(super) fn restored_and_written(&mut self, number: u32, restored: Restored, given: io::Result<LaunchFiles>) {
+        self.restored(restored);
+        self.written(number, given);
+    }
+
     /// What the next run is given was written, or could not be.
-    pub(super) fn written(&mut self, number: u32, given: io::Result<LaunchFiles>) {
+    fn written(&mut self, number: u32, given: io::Result<LaunchFiles>) {
         if self.launching.next.as_ref().is_none_or(|(next, _)| next.number != number) {
             return;
         }

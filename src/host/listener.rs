@@ -1,10 +1,13 @@
 //! The control socket itself: who is let in, and a socket file that vanished is made again.
 
+use std::os::unix::net::UnixListener;
 use std::time::Duration;
 
 use super::Host;
 use super::connection::Connection;
 use super::peer::Peer;
+use super::report::Restored;
+use super::save::Done;
 use crate::fs::session;
 use crate::io::poll::Ready as Readiness;
 use crate::ipc::address;
@@ -38,17 +41,26 @@ impl Host {
         }
     }
 
+    /// Has a thread look whether the session can be reached, and what it needs for that made again.
     pub(super) fn rebind(&mut self) {
-        let unsafe_now = session::prepare(&self.paths).is_err();
-        self.restore_session_dir();
-        if unsafe_now || address::connect(&self.socket, OWN_SOCKET).is_ok() {
-            return;
-        }
-        if let Ok(listener) = address::bind(&self.socket) {
+        let restore = self.restore();
+        self.launch_writer.submit(move || {
+            let unsafe_now = session::prepare(&restore.paths).is_err();
+            let restored = restore.run();
+            let socket = restore.paths.socket(&restored.name);
+            let leave = unsafe_now || address::connect(&socket, OWN_SOCKET).is_ok();
+            Done::Restored(Box::new(restored), if leave { None } else { address::bind(&socket).ok() })
+        });
+    }
+
+    /// The session's directory is there again, and its socket, where it had to be bound anew.
+    pub(super) fn rebound(&mut self, restored: Restored, listener: Option<UnixListener>) {
+        self.restored(restored);
+        if let Some(listener) = listener {
             self.listener = listener;
+            // A directory that was made anew is not watched yet.
+            self.look();
         }
-        // A directory that was made anew is not watched yet.
-        self.look();
     }
 
     pub(super) fn accept(&mut self) {

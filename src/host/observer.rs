@@ -72,6 +72,8 @@ pub(super) struct Order {
     pub follow: Option<Follow>,
     /// Paths that hooks name, by the number of the call: whether each may be the transcript of its conversation.
     pub named: Vec<(u64, PathBuf, ConversationId)>,
+    /// Look for a copy of view `memory` that nobody looked at yet.
+    pub backup: bool,
     /// Signals that were obeyed.
     pub obeyed: Vec<SignalFile>,
 }
@@ -84,6 +86,8 @@ pub(super) struct Seen {
     pub transcript: Option<TranscriptSeen>,
     /// Calls whose path may be the transcript of their conversation.
     pub believed: Vec<u64>,
+    /// The copy of view `memory` that nobody looked at yet, when it was looked for.
+    pub backup: Option<Option<PathBuf>>,
     /// The session's own files, when they were looked at.
     pub own: Option<OwnFiles>,
     /// Nothing tells of changes: they are looked for.
@@ -169,6 +173,7 @@ impl Observer {
         self.read_transcript(&mut seen);
         let is_transcript = |(id, path, of): (u64, PathBuf, ConversationId)| self.paths.may_be_transcript(&path, &of).then_some(id);
         seen.believed = order.named.into_iter().filter_map(is_transcript).collect();
+        seen.backup = order.backup.then(|| views::pending_backup(&here.dir));
         seen.polls = self.needs_poll || self.watcher.is_blind();
         seen
     }
@@ -294,7 +299,7 @@ impl Observer {
     }
 }
 
-fn file_id(path: &Path) -> Option<FileId> {
+pub(super) fn file_id(path: &Path) -> Option<FileId> {
     std::fs::symlink_metadata(path).ok().map(|meta| (meta.dev(), meta.ino()))
 }
 

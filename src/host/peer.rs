@@ -2,17 +2,26 @@
 //! be another process's later.
 
 use std::os::fd::OwnedFd;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::time::Duration;
 
 use super::Host;
 use crate::core::ids::SessionName;
 use crate::core::supervisor::event::Asker;
 use crate::fs::session;
 use crate::io::process::{Named, Process, environment, lineage, start_time};
+use crate::io::worker::within;
 use crate::ipc::message::{Code, Failure, Request};
 
 /// What a host that runs Claude is called (`comm`), and one that runs any other program. A host of an older version has the first
 /// name, whatever it runs.
 pub(super) const HOST_NAMES: (&std::ffi::CStr, &std::ffi::CStr) = (c"hopty-host", c"hopty-plain");
+
+/// How long it is looked for the name of another session.
+const LOOK: Duration = Duration::from_millis(100);
+
+/// That is going on.
+static LOOKING: AtomicBool = AtomicBool::new(false);
 
 /// Who is at the other end.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -58,7 +67,23 @@ impl Host {
         if others.is_empty() {
             return self.of_environment(pid);
         }
-        Peer::Other(others.into_iter().map(|(pid, start)| session::of_host(&self.paths, pid, start)).collect())
+        Peer::Other(self.names_of(others))
+    }
+
+    /// The sessions of these hosts, by what their locks say; one whose disk does not answer has no name here, and is not allowed by name.
+    fn names_of(&self, hosts: Vec<(i32, u64)>) -> Vec<Option<SessionName>> {
+        let unknown = vec![None; hosts.len()];
+        // One look at a time: who knocks again and again while a disk hangs has no thread for each.
+        if LOOKING.swap(true, Ordering::Relaxed) {
+            return unknown;
+        }
+        let paths = self.paths.clone();
+        let look = move || {
+            let names = hosts.into_iter().map(|(pid, start)| session::of_host(&paths, pid, start)).collect();
+            LOOKING.store(false, Ordering::Relaxed);
+            names
+        };
+        within(LOOK, look).unwrap_or(unknown)
     }
 
     /// What Claude's tools start knows of its session, also when somebody else (`at`, a host that was killed) has started it or

@@ -1,9 +1,9 @@
 //! Where a session lives: below the person's state directory. Where that cannot be used (no home, a full or read-only
 //! disk), in a private directory that goes with the session: no journal, and no other terminal can attach.
 
-use std::fs::{DirBuilder, Permissions};
-use std::io;
-use std::os::unix::fs::{DirBuilderExt, MetadataExt, PermissionsExt};
+use std::fs::{DirBuilder, File, Permissions};
+use std::io::{self, Write};
+use std::os::unix::fs::{DirBuilderExt, MetadataExt, OpenOptionsExt, PermissionsExt};
 use std::os::unix::net::UnixListener;
 use std::path::{Path, PathBuf};
 
@@ -14,6 +14,7 @@ use super::start::{Begin, Launch, Ready};
 use crate::fs::paths::Paths;
 use crate::fs::session::{self, Claim, SessionError};
 use crate::ipc::address::{self, Unsafe};
+use crate::safe_file;
 
 /// A session's name, directory and socket.
 #[derive(Debug)]
@@ -73,6 +74,35 @@ fn parents() -> Vec<PathBuf> {
     all
 }
 
+/// Writes a file that outlives the session, for what must not go with a private directory. Gives its path.
+///
+/// # Errors
+/// When no directory takes it; the error is of the last one.
+pub(super) fn write_outside(bytes: &[u8]) -> io::Result<PathBuf> {
+    write_in(&parents(), bytes)
+}
+
+fn write_in(parents: &[PathBuf], bytes: &[u8]) -> io::Result<PathBuf> {
+    let mut failed = io::Error::from(io::ErrorKind::NotFound);
+    for parent in parents {
+        let path = parent.join(format!("hopty-unsent-{}.txt", uuid::Uuid::new_v4().simple()));
+        // It must not be there yet: a link of that name is an error.
+        match File::options().write(true).create_new(true).mode(0o600).open(&path) {
+            Ok(mut file) => {
+                match safe_file::open_to_owner(&file).and_then(|()| file.write_all(bytes)).and_then(|()| file.sync_all()) {
+                    Ok(()) => return Ok(path),
+                    Err(error) => {
+                        let _ = std::fs::remove_file(&path);
+                        failed = error;
+                    }
+                }
+            }
+            Err(error) => failed = error,
+        }
+    }
+    Err(failed)
+}
+
 enum Refused {
     Session(SessionError),
     Socket(Unsafe),
@@ -125,4 +155,21 @@ fn take(paths: &Paths, launch: &Launch, private: Option<Private>) -> Result<Plac
     let socket = paths.socket(&claim.name);
     let listener = address::bind(&socket).map_err(Refused::Socket)?;
     Ok(Place { paths: paths.clone(), claim, listener, socket, private })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_first_directory_that_takes_a_file_gets_it() {
+        let dir = tempfile::tempdir().unwrap();
+        let parents = [dir.path().join("missing"), "/dev/null".into(), dir.path().to_owned()];
+        let path = write_in(&parents, b"a thought").unwrap();
+        assert!(path.starts_with(dir.path()) && path.file_name().unwrap().to_str().unwrap().starts_with("hopty-unsent-"));
+        assert_eq!(std::fs::read(&path).unwrap(), b"a thought");
+        assert_eq!(std::fs::metadata(&path).unwrap().mode() & 0o7777, 0o600);
+        assert!(write_in(&parents[..2], b"a thought").is_err());
+        assert_eq!(std::fs::read_dir(dir.path()).unwrap().count(), 1);
+    }
 }

@@ -61,16 +61,15 @@ impl Record {
         self.writer.flush(limit);
     }
 
-    /// Whether the journal's file was deleted or moved away, as far as can be told now.
-    pub fn has_lost_its_file(&self) -> bool {
-        let settled = matches!(self.standing, Standing::On { .. }) && self.writer.is_idle();
-        settled && self.writer.journal_is_in_place() == Some(false)
-    }
-
     /// Device and inode of the journal's file; `None` while it is written, and where it is not to be looked for.
     pub fn journal_id(&self) -> Option<(u64, u64)> {
         let settled = matches!(self.standing, Standing::On { .. }) && self.writer.is_idle();
         self.writer.journal_id().filter(|_| settled)
+    }
+
+    /// Whether lines still go to this file.
+    pub fn writes_to(&self, id: (u64, u64)) -> bool {
+        matches!(self.standing, Standing::On { .. }) && self.writer.journal_id() == Some(id)
     }
 
     fn put_log(&mut self) {

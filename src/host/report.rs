@@ -6,14 +6,16 @@ use serde_json::{Value, json};
 
 use super::Host;
 use super::log::log;
-use super::observer::OwnFiles;
+use super::observer::{FileId, OwnFiles, file_id};
 use crate::core::handoff::redact::redact_words;
+use crate::core::ids::SessionName;
 use crate::core::process::ProcessEnd;
 use crate::core::supervisor::phase::Cause;
 use crate::core::supervisor::state::State;
 use crate::core::time::WallTime;
 use crate::core::visible::escaped;
-use crate::fs::session;
+use crate::fs::paths::Paths;
+use crate::fs::session::{self, Claim, Keeper};
 
 /// How long after the first run began the session's file is written, in ms.
 const SOON_MS: u64 = 5;
@@ -44,6 +46,41 @@ impl Exit {
     pub fn json(&self) -> Value {
         let kind = if self.signal.is_some() { "signaled" } else { "exited" };
         json!({"kind": kind, "code": self.code, "signal": self.signal, "cause": self.cause})
+    }
+}
+
+/// What a thread needs to make the session's directory again.
+#[derive(Debug)]
+pub(super) struct Restore {
+    pub paths: Paths,
+    keeper: Keeper,
+    /// The journal's file, where it should be on the disk.
+    journal: Option<FileId>,
+}
+
+/// What it did.
+#[derive(Debug)]
+pub(super) struct Restored {
+    claim: Option<Claim>,
+    failed: Option<String>,
+    /// The journal's file that is gone.
+    lost: Option<FileId>,
+    pub name: SessionName,
+    pub dir: PathBuf,
+}
+
+impl Restore {
+    pub fn run(&self) -> Restored {
+        let (claim, failed) = match self.keeper.restore(&self.paths) {
+            Ok(claim) => (claim, None),
+            Err(error) => (None, Some(error.to_string())),
+        };
+        if let Some(claim) = &claim {
+            super::log::to(&claim.dir);
+        }
+        let (name, dir) = self.keeper.place();
+        let there = file_id(&dir.join("journal.jsonl"));
+        Restored { claim, failed, lost: self.journal.filter(|id| Some(*id) != there), name, dir }
     }
 }
 
@@ -120,32 +157,26 @@ impl Host {
         }
     }
 
-    fn has_session_dir(&self) -> bool {
-        self.claim.is_held() && !self.record.has_lost_its_file()
+    /// What makes the session's directory again where it is gone, so that every verb finds the session: the lock, the session's file,
+    /// the log, and a journal that goes on from here. For a thread.
+    pub(super) fn restore(&self) -> Restore {
+        Restore { paths: self.paths.clone(), keeper: self.claim.keeper(), journal: self.record.journal_id() }
     }
 
-    /// Makes the session's directory again where it is gone, so that every verb finds the session: the lock, the session's file, the
-    /// log, and a journal that goes on from here. Where another session took the name meanwhile, this one gets a number.
-    pub(super) fn restore_session_dir(&mut self) {
-        if self.claim.dir.is_symlink() {
-            // Made by somebody who moved the directory away: it is not followed.
-            let _ = std::fs::remove_file(&self.claim.dir);
+    /// That was done, or nothing was missing.
+    pub(super) fn restored(&mut self, restored: Restored) {
+        let Restored { claim, failed, lost, .. } = restored;
+        if let Some(error) = failed {
+            return log(format_args!("the session's directory cannot be made again: {error}"));
         }
-        if self.has_session_dir() {
+        // One that was begun meanwhile is not lost.
+        let lost = lost.is_some_and(|id| self.record.writes_to(id));
+        if claim.is_none() && !lost {
             return;
         }
-        // Before anything new is on its way to the disk: the file of a journal at work is not known to be gone.
-        let lost = self.record.has_lost_its_file();
-        if !self.claim.is_held() {
-            match session::prepare(&self.paths).and_then(|()| session::claim(&self.paths, &self.claim.name, true)) {
-                Ok(claim) => self.claim = claim,
-                Err(error) => {
-                    log(format_args!("the session's directory cannot be made again: {error}"));
-                    return;
-                }
-            }
+        if let Some(claim) = claim {
+            self.claim = claim;
             self.socket = self.paths.socket(&self.claim.name);
-            super::log::to(&self.claim.dir);
             log("the session's directory was gone and is made again");
             self.write_session_file();
         }

@@ -2,6 +2,7 @@
 //! hand-over never for the copy of an earlier one's transcript.
 
 use std::io;
+use std::os::unix::net::UnixListener;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::path::{Path, PathBuf};
 
@@ -9,6 +10,7 @@ use super::Host;
 use super::launching::{LaunchFiles, Site};
 use super::log::log;
 use super::observer::{Observer, Seen};
+use super::report::Restored;
 use super::start_code::Found;
 use super::watching::persons;
 use super::words::Words;
@@ -86,8 +88,8 @@ pub(super) enum Done {
     Failed(String),
     /// What of a job could not be done and only costs itself, in sentences.
     Limited(Vec<String>),
-    /// A copy of view `memory` was made, or what went wrong, in a sentence.
-    Copied(PathBuf, Option<String>),
+    /// The copy of view `memory` that was due here was made, if there was something to copy, or what went wrong, in a sentence.
+    Copied(PathBuf, Result<Option<PathBuf>, String>),
     /// What runs code in the directories that Claude trusted when the session began.
     Known(Vec<(PathBuf, CodeDigest)>),
     /// What a person accepted at that time.
@@ -97,7 +99,9 @@ pub(super) enum Done {
     /// Where this run starts, and what with.
     Site(u32, Box<Site>),
     /// What this run is given was written.
-    Written(u32, io::Result<LaunchFiles>),
+    Written(u32, Box<Restored>, io::Result<LaunchFiles>),
+    /// The session's directory is there again, and its socket.
+    Restored(Box<Restored>, Option<UnixListener>),
     /// A look at Claude's files.
     Seen(Box<Observer>, Box<Seen>),
     /// What an earlier host was told in this conversation.
@@ -115,7 +119,8 @@ impl Host {
                 Done::Seen(observer, seen) => self.observed(observer, *seen),
                 Done::Recalled(conversation, bytes) => self.recalled(&conversation, bytes.as_deref()),
                 Done::Site(run, site) => self.site_read(run, *site),
-                Done::Written(run, given) => self.written(run, given),
+                Done::Written(run, restored, given) => self.restored_and_written(run, *restored, given),
+                Done::Restored(restored, listener) => self.rebound(*restored, listener),
                 Done::Saved(mut frame, notices) => {
                     for text in std::mem::take(&mut frame.found) {
                         self.notice(DecisionKind::HandoffSaved, &text);
@@ -130,7 +135,7 @@ impl Host {
                 Done::Recorded(hook, saved, found) => self.record_settled(hook, saved, found.as_ref()),
                 Done::Failed(error) => log(error),
                 Done::Limited(failed) => self.events.extend(failed.into_iter().map(|what| Event::Limited { what })),
-                Done::Copied(copy, failed) => self.backed_up(&copy, failed),
+                Done::Copied(due, copied) => self.backed_up(&due, copied),
                 Done::Known(dirs) => self.accepted.know(dirs),
                 Done::Quiet => {}
             }
@@ -301,7 +306,7 @@ impl Host {
         let (store, id) = (self.paths.claude.clone(), frame.id.clone());
         let job = move || {
             #[cfg(debug_assertions)]
-            wait_when_asked();
+            crate::safe_file::hangs::wait_while("HOPTY_TEST_SLOW_COPY");
             let done = Store::open(&store).and_then(|store| store.compress_transcript(&id, &source));
             done.map_or_else(|e| Done::Failed(format!("the transcript of {id} could not be copied: {e}")), |_| Done::Quiet)
         };
@@ -373,13 +378,4 @@ fn complete(capture: &mut Capture, paths: &Paths, dir: &Path, limits: Limits) {
     capture.origin.predecessor = begun_from.or(capture.origin.predecessor.take());
     capture.git = crate::git::state::of_work(dir, capture.situation.moved_to.as_deref(), limits);
     capture.memory_keeper = crate::fs::servers::memory_keeper(paths, dir);
-}
-
-/// For tests: a copy that takes as long as their file is there.
-#[cfg(debug_assertions)]
-fn wait_when_asked() {
-    let Some(file) = std::env::var_os("HOPTY_TEST_SLOW_COPY") else { return };
-    while std::path::Path::new(&file).exists() {
-        std::thread::sleep(std::time::Duration::from_millis(10));
-    }
 }

@@ -205,6 +205,8 @@ pub fn main(socket: UnixStream) -> i32 {
 /// stack for as long as the session lives.
 #[inline(never)]
 fn up(socket: UnixStream) -> Result<Box<Host>, i32> {
+    #[cfg(debug_assertions)]
+    crate::safe_file::hangs::arm();
     process::call_oneself(HOST_NAMES.0);
     // It will hold the terminal that Claude reads from, and people's terminals.
     process::close_to_others();

@@ -19,8 +19,10 @@ use crate::io::clock::Clock;
 /// Copies of view `memory`.
 #[derive(Debug, Default)]
 pub(super) struct Backups {
-    /// Those that the worker is about to make.
+    /// Those that the worker is about to make: what they are called if nobody else takes the name in the same second.
     due: Vec<PathBuf>,
+    /// The one that nobody looked at yet, as of the last look.
+    pending: Option<PathBuf>,
     /// The conversation whose end was copied last.
     ended: Option<ConversationId>,
 }
@@ -100,27 +102,46 @@ impl Host {
     }
 
     fn copy_transcript(&mut self, conversation: Option<&ConversationId>, reason: &Reason) {
-        let known = self.watching.following.as_ref().is_some_and(|f| Some(&f.conversation) == conversation);
+        // One of which nothing was read has nothing to copy.
+        let known = self.watching.following.as_ref().is_some_and(|f| Some(&f.conversation) == conversation && f.bytes() > 0);
         if !self.has_view(View::Memory) || !known {
             return;
         }
         let (dir, now, reason) = (self.dir.clone(), Clock::wall(), reason.clone());
         let Some(transcript) = self.transcript() else { return };
-        let Some(copy) = views::copy_for(&dir, &transcript, &reason, now, &self.backups.due) else { return };
-        self.backups.due.push(copy.clone());
+        let Some(due) = views::copy_name(&dir, &reason, now, &self.backups.due) else { return };
+        self.backups.due.push(due.clone());
         if matches!(reason, Reason::Ended(_)) {
             self.backups.ended = conversation.cloned();
         }
         self.do_quietly(move || {
-            let failed = views::back_up(&dir, &transcript, &reason, now, &copy).err();
-            Done::Copied(copy, failed.map(|e| format!("The transcript could not be copied for view memory: {e}")))
+            let copy = views::copy_for(&dir, &transcript, &reason, now);
+            let made = copy.map(|copy| views::back_up(&dir, &transcript, &reason, now, &copy).map(|()| copy)).transpose();
+            Done::Copied(due, made.map_err(|e| format!("The transcript could not be copied for view memory: {e}")))
         });
     }
 
     /// A copy was made, or could not be.
-    pub(super) fn backed_up(&mut self, copy: &Path, failed: Option<String>) {
-        self.backups.due.retain(|due| due != copy);
-        self.events.extend(failed.into_iter().map(|what| Event::Limited { what }));
+    pub(super) fn backed_up(&mut self, due: &Path, made: Result<Option<PathBuf>, String>) {
+        self.backups.due.retain(|one| one != due);
+        match made {
+            Ok(Some(copy)) => self.backups.pending = Some(copy),
+            Ok(None) => {}
+            Err(what) => self.events.push_back(Event::Limited { what }),
+        }
+    }
+
+    /// A conversation begins: the look that its hook waits for is to tell of a copy that nobody looked at yet.
+    pub(super) fn look_for_backup(&mut self) {
+        if self.has_view(View::Memory) {
+            self.backups.pending = None;
+            self.watching.looks.want().backup = true;
+        }
+    }
+
+    /// What that look found.
+    pub(super) fn found_backup(&mut self, copy: Option<PathBuf>) {
+        self.backups.pending = copy;
     }
 
     /// View `memory`: what a beginning conversation is told of a copy that nobody looked at yet, or that is just being made. One
@@ -130,7 +151,7 @@ impl Host {
         if !begins || !self.has_view(View::Memory) {
             return None;
         }
-        let copy = self.backups.due.last().cloned().or_else(|| views::pending_backup(&self.dir));
+        let copy = self.backups.due.last().or(self.backups.pending.as_ref());
         copy.map(|path| memory::pending(&path.to_string_lossy()))
     }
 

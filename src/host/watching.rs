@@ -218,6 +218,9 @@ impl Host {
         if let Some(transcript) = seen.transcript {
             self.take_transcript(transcript);
         }
+        if let Some(copy) = seen.backup {
+            self.found_backup(copy);
+        }
         if let Some(own) = seen.own {
             self.look_at_own_files(own);
             self.tell_polling();
@@ -250,6 +253,9 @@ impl Host {
         let of = payload["session_id"].as_str().and_then(|id| id.parse::<ConversationId>().ok());
         // What it says of another conversation is believed only if Claude's own file says the same.
         self.watching.looks.want().sessions_file |= of.as_ref() != self.recorder.supervisor.conversation();
+        if event == "SessionStart" {
+            self.look_for_backup();
+        }
         let named = payload["transcript_path"].as_str().map(PathBuf::from).zip(of);
         let number = self.watching.looks.check(named);
         self.ask_for_look(connection, request, Asked::Hook { number, event, payload, believed: false });

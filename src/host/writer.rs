@@ -95,6 +95,7 @@ struct State {
     /// Whether there is a thread.
     runs: bool,
     journal: Option<Journal>,
+    journal_id: Option<(u64, u64)>,
     /// Why the journal failed; its lines are dropped until it is resumed.
     failed: Option<io::Error>,
     is_off: bool,
@@ -104,6 +105,7 @@ struct State {
 
 impl State {
     fn done(&mut self, job: &Job, journal: Option<Journal>, done: io::Result<()>) {
+        self.journal_id = journal.as_ref().and_then(Journal::id);
         self.journal = journal;
         self.busy = false;
         self.bytes -= job.bytes();
@@ -177,7 +179,9 @@ pub(super) struct Writer {
 impl Writer {
     /// The journal that lines go to.
     pub fn begin(&mut self, journal: Journal) {
-        self.shared.lock().journal = Some(journal);
+        let mut state = self.shared.lock();
+        state.journal_id = journal.id();
+        state.journal = Some(journal);
     }
 
     /// Whether this much more can wait.
@@ -229,14 +233,9 @@ impl Writer {
         self.shared.lock().journal.as_ref().map(Journal::bytes)
     }
 
-    /// Device and inode of the journal's file; `None` while it is written, and where there is none.
+    /// Device and inode of the journal's file, as of the last job that is done; `None` where there is none.
     pub fn journal_id(&self) -> Option<(u64, u64)> {
-        self.shared.lock().journal.as_ref().and_then(Journal::id)
-    }
-
-    /// Whether the journal's file is still at its path; `None` while it is written, and where there is none.
-    pub fn journal_is_in_place(&self) -> Option<bool> {
-        self.shared.lock().journal.as_ref().map(Journal::is_in_place)
+        self.shared.lock().journal_id
     }
 
     /// Whether everything is written, or was dropped.

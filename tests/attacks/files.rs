@@ -11,11 +11,11 @@ use hopty::core::time::WallTime;
 use hopty::standin::script::Script;
 
 use super::support::claude::{self, Kind};
-use super::support::nobody;
 use super::support::term::Term;
 use super::support::wait::end_of;
 use super::support::wait_for;
 use super::support::world::World;
+use super::support::{self, nobody};
 
 /// How long a verb may take in a debug build on a busy machine. None waits for anything here.
 const IN_TIME: Duration = Duration::from_secs(20);
@@ -45,9 +45,11 @@ struct Swapped {
 }
 
 impl Odd {
-    /// Puts it at `path`; `None` where this user cannot.
+    /// Puts it at `path`; `None` where this user cannot, and the test's case is reported as skipped.
+    #[track_caller]
     fn put(self, path: &Path) -> Option<Swapped> {
         if self == Odd::Foreign && !nix::unistd::geteuid().is_root() {
+            support::skip("only root can put a file of another user there");
             return None;
         }
         let kept = path.with_file_name(format!(".kept-{}", path.file_name().unwrap().to_str().unwrap()));

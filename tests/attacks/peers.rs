@@ -1,5 +1,6 @@
 //! Programs below Claude that talk to a host: their own, or that of another session.
 
+use std::os::unix::fs::MetadataExt;
 use std::path::Path;
 use std::process::Output;
 use std::time::Duration;
@@ -493,6 +494,9 @@ fn nobody_takes_the_terminal_out_of_the_host_s_hands() {
         assert!(done.status.success(), "{done:?}");
         let said = std::fs::read_to_string(&out).unwrap();
         assert_eq!(said, "descriptors []\ntraced false\nfd false\nenviron false\nmem false\nmaps false\n", "process {pid}");
+        // The kernel gives root what `/proc` has of a process that is not to be dumped.
+        let owner = std::fs::metadata(format!("/proc/{pid}/stat")).unwrap().uid();
+        assert_eq!(owner, 0, "process {pid} would leave a core dump");
     }
     // What hopty itself needs of its host is there all the same.
     let listed = nobody::command(&world, &program, &["ls", "--json"]).output().unwrap();

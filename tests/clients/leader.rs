@@ -213,3 +213,34 @@ fn who_only_looks_types_nothing_when_kept_keys_are_released() {
     assert!(!first.lines().iter().any(|line| line.contains('^')), "{:?}", first.lines());
     end(&world);
 }
+
+/// Whoever started the session is held up by its standard error, a full pipe, while it says that the journal cannot be opened.
+#[test]
+fn who_started_a_session_gets_its_exit_code_although_another_client_came_first() {
+    use std::io::{Read, Write};
+    use std::os::unix::fs::OpenOptionsExt;
+
+    let world = world();
+    let errors = world.root.path().join("errors");
+    nix::unistd::mkfifo(&errors, nix::sys::stat::Mode::S_IRWXU).unwrap();
+    let mut pipe = std::fs::File::options().read(true).write(true).custom_flags(nix::libc::O_NONBLOCK).open(&errors).unwrap();
+    while pipe.write(b"x").is_ok() {}
+    std::fs::create_dir_all(world.session_dir().join("journal.jsonl")).unwrap();
+    for dir in [world.session_dir().parent().unwrap(), &world.session_dir(), &world.state_dir()] {
+        std::fs::set_permissions(dir, std::os::unix::fs::PermissionsExt::from_mode(0o700)).unwrap();
+    }
+    let hopty = support::claude::hopty();
+    let line = format!("exec '{}' run -- sh -c 'echo begun; read x; exit 7' 2>'{}'", hopty.display(), errors.display());
+    let mut first = support::term::Term::start("/bin/sh".as_ref(), &["-c", &line], &world.env, &world.project, (120, 40));
+    support::wait_for("the session", || world.hopty(&["status", "proj"]).status.success().then_some(()));
+    let mut second = sized(&world, &["attach"], (60, 20));
+    second.wait_text("begun");
+    assert_eq!(clients(&world).len(), 1, "who started it has not attached");
+    second.send("\r");
+    assert_eq!(second.wait_exit(), 7);
+    let mut buf = [0; 1 << 16];
+    while pipe.read(&mut buf).is_ok() {}
+    assert_eq!(first.wait_exit(), 7, "{}", first.lines().join("\n"));
+    first.wait_text("begun");
+    world.assert_nothing_left();
+}

@@ -207,10 +207,12 @@ fn item_006_what_is_loaded_is_active_young_and_its_file_has_its_id_and_it_is_kep
 fn item_113_the_new_conversation_sees_objective_todos_and_files() {
     let world = world();
     let mut lines = exchange(&world, ID, "Build the bridge.", "I will.", 50_000);
+    let used = std::cell::Cell::new(0);
     let use_tool = |name: &str, input: serde_json::Value| {
-        let id = format!("toolu_{name}");
+        let n = used.replace(used.get() + 1);
+        let id = format!("toolu_{name}_{n}");
         [
-            json!({"type": "assistant", "message": {"id": format!("msg_{name}"), "model": "claude-sonnet-4-5", "stop_reason": "tool_use",
+            json!({"type": "assistant", "message": {"id": format!("msg_{name}_{n}"), "model": "claude-sonnet-4-5", "stop_reason": "tool_use",
                 "content": [{"type": "tool_use", "id": id, "name": name, "input": input}]}}),
             json!({"type": "user", "message": {"role": "user", "content": [{"type": "tool_result", "tool_use_id": id, "content": "ok"}]}}),
         ]
@@ -219,7 +221,11 @@ fn item_113_the_new_conversation_sees_objective_todos_and_files() {
         "TodoWrite",
         json!({"todos": [{"content": "Lay the deck", "status": "in_progress", "activeForm": "Laying"}]}),
     ));
-    lines.extend(use_tool("Write", json!({"file_path": "/home/u/proj/deck.md", "content": "x"})));
+    // Seven: source document 001 names five.
+    let files: Vec<String> = (1..=7).map(|n| format!("/home/u/proj/deck-{n}.md")).collect();
+    for file in &files {
+        lines.extend(use_tool("Write", json!({"file_path": file, "content": "x"})));
+    }
     transcript(&world, ID, &lines);
     world.ask(&["handoff", "create"]);
     let frame = world.ask(&["handoff", "show", "--frame"]);
@@ -228,7 +234,8 @@ fn item_113_the_new_conversation_sees_objective_todos_and_files() {
     };
     assert!(part("Request").contains("> Build the bridge.\n"));
     assert!(part("Work in hand").contains("- to do: Lay the deck (in progress)\n"));
-    assert!(part("Work in hand").contains("deck.md"));
+    let missing: Vec<&String> = files.iter().filter(|file| !part("Work in hand").contains(file.rsplit('/').next().unwrap())).collect();
+    assert!(missing.is_empty(), "{missing:?} in {frame}");
 }
 
 #[test]

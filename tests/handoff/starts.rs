@@ -164,7 +164,8 @@ fn item_021_the_status_file_has_the_word_and_the_size_of_the_transcript() {
     let file = world.claude_dir().join(".context-status");
     let term = world.start(&[]);
     term.wait_box();
-    let mut words = vec!["OK".to_owned()];
+    let first = wait_for("the first status", || std::fs::read_to_string(&file).ok().filter(|said| !said.is_empty()));
+    let mut words = vec![first.split(':').next().unwrap().to_owned()];
     for n in 0.. {
         term.submit(&format!("Prompt {n}."));
         term.wait_text(&format!("Answer {n}."));

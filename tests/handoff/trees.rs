@@ -3,10 +3,12 @@
 use std::path::Path;
 use std::process::Command;
 
+use hopty::git::state::{Limits, read};
 use hopty::standin::script::{Reply, Script};
 
 use super::steps::*;
 use super::support::claude::Kind;
+use super::support::skip;
 use super::support::world::World;
 
 /// A world whose project is a repository with one changed file, and a handoff made in it.
@@ -166,4 +168,41 @@ fn a_new_file_that_was_changed_since_is_told() {
     std::fs::write(world.project.join("new"), "two\n").unwrap();
     let output = world.hopty(&["handoff", "load", &id]);
     assert!(text(&output.stdout).contains("what is changed in them is not the same"), "{output:?}");
+}
+
+/// Formats of a repository, of which older versions of git know fewer.
+const FORMATS: [&str; 3] = ["--object-format=sha1", "--object-format=sha256", "--ref-format=reftable"];
+
+/// A shell line below `dir`, with a committer. What it printed, without white space around it; `None` if it failed.
+fn sh(dir: &Path, line: &str) -> Option<String> {
+    let who = ["GIT_AUTHOR_NAME", "GIT_AUTHOR_EMAIL", "GIT_COMMITTER_NAME", "GIT_COMMITTER_EMAIL"].map(|name| (name, "t"));
+    let output = Command::new("sh").args(["-c", line]).current_dir(dir).envs(who).env("GIT_CONFIG_COUNT", "0").output().unwrap();
+    output.status.success().then(|| text(&output.stdout).trim().to_owned())
+}
+
+#[test]
+fn repositories_of_every_format_are_told_as_plain_git_tells_them() {
+    for format in FORMATS {
+        let root = tempfile::tempdir().unwrap();
+        let init = format!("git init -q -b main {format} w && cd w && touch b c && echo one >a && git add . && git commit -qm x");
+        if sh(root.path(), &init).is_none() {
+            skip(format!("this git does not know {format}"));
+            continue;
+        }
+        let ahead = "git branch up && git branch -q -u up && git commit -q --allow-empty -m 1 && echo two >a";
+        assert!(sh(&root.path().join("w"), &format!("{ahead} && git worktree add -q -b side ../v")).is_some(), "{format}");
+        assert!(sh(&root.path().join("v"), "git branch -q -u up && echo three >b").is_some(), "{format}");
+        for (tree, branch, changed, counts) in [("w", "main", "a", (1, 0)), ("v", "side", "b", (1, 0))] {
+            let work = root.path().join(tree);
+            let state = read(&work, &work, Limits::default()).unwrap_or_else(|error| panic!("{format}: {error}")).unwrap();
+            assert_eq!((state.branch.as_deref(), state.upstream.as_deref()), (Some(branch), Some("up")), "{format}, {tree}");
+            assert_eq!(state.head, sh(&work, "git rev-parse HEAD"), "{format}, {tree}");
+            assert_eq!(state.ahead_behind, Some(counts), "{format}, {tree}");
+            assert_eq!(state.changed, [(".M".to_owned(), changed.to_owned())], "{format}, {tree}");
+            let patch = sh(&work, "git diff --binary HEAD").unwrap();
+            assert_eq!(String::from_utf8_lossy(&state.patch).trim(), patch, "{format}, {tree}");
+            assert_eq!(Some(state.stat.trim().to_owned()), sh(&work, "git diff --stat=120 HEAD"), "{format}, {tree}");
+            assert!(state.notes.is_empty(), "{format}, {tree}: {:?}", state.notes);
+        }
+    }
 }

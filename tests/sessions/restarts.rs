@@ -62,6 +62,24 @@ fn wait_returns_when_the_new_conversation_has_its_prompt() {
     term.wait_exit();
 }
 
+/// The line between two runs is of the restart at hand, not of the handoff before it.
+#[test]
+fn a_restart_without_a_handoff_says_so_also_after_one_with_a_handoff() {
+    let (world, mut term) = idle();
+    world.ask(&["restart", "proj", "--wait"]);
+    world.wait_decision("handoff.consumed", 1);
+    world.wait_state("idle");
+    term.wait_text("handing over as HO-");
+    world.ask(&["restart", "proj", "--no-handoff", "--wait"]);
+    term.wait_text("starting afresh");
+    world.wait_state("idle");
+    let shown = String::from_utf8_lossy(&term.bytes()).into_owned();
+    let count = |words: &str| shown.matches(words).count();
+    assert_eq!((count("hopty: handing over as HO-"), count("hopty: starting afresh")), (1, 1));
+    end_all(&world);
+    term.wait_exit();
+}
+
 #[test]
 fn wait_fails_when_the_session_ends_first() {
     // The turn never ends, so the restart waits.

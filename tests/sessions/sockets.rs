@@ -182,6 +182,24 @@ fn a_long_state_path_works() {
 }
 
 #[test]
+fn a_program_that_cannot_be_started_leaves_no_socket() {
+    let world = world();
+    let script = world.project.join("script");
+    std::fs::write(&script, "#!/missing\n").unwrap();
+    std::fs::set_permissions(&script, PermissionsExt::from_mode(0o700)).unwrap();
+    for (name, program, code) in [("one", "/missing", 127), ("two", script.to_str().unwrap(), 126)] {
+        for detached in [&["--detached"][..], &[]] {
+            let args = [&["run", "--name", name][..], detached, &["--", program]].concat();
+            let mut term = world.terminal(&args);
+            assert_eq!(term.wait_exit(), code, "{args:?}: {}", term.lines().join("\n"));
+            let left: Vec<_> = std::fs::read_dir(world.state_dir().join("run")).into_iter().flatten().flatten().collect();
+            assert!(left.is_empty(), "{args:?}: {left:?}");
+        }
+    }
+    world.assert_nothing_left();
+}
+
+#[test]
 fn a_host_that_does_not_answer_is_unresponsive_within_a_second() {
     let world = world();
     detached(&world, "one", &["sleep", "100"]);

@@ -1,14 +1,16 @@
 //! A disk that hangs: every write to it waits, as on a network file system whose server is gone. A frozen file system does that.
 
+use std::io::Write;
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Stdio};
 use std::time::{Duration, Instant};
 
 use hopty::standin::script::{Reply, Script};
 
-use super::support::claude::Kind;
-use super::support::skip;
+use super::support::claude::{Kind, hopty};
+use super::support::term::Term;
 use super::support::world::World;
+use super::support::{kill, skip, wait_for};
 
 /// A file system that can be frozen. Whatever happens, it is not for longer than [`Disk::LONGEST`].
 struct Disk {
@@ -147,4 +149,84 @@ fn a_home_that_hangs_does_not_stop_the_terminal() {
     world.ask(&["stop", "proj"]);
     drop(term);
     world.assert_replays();
+}
+
+/// Calls a hook of the session, as Claude does.
+#[cfg(debug_assertions)]
+fn call(world: &World, event: &str, payload: &serde_json::Value) -> String {
+    let socket = world.state_dir().join("run/proj.sock");
+    let mut command = Command::new(hopty());
+    command.args(["hook", event, "5000"]).env_clear().envs(world.env.iter().cloned()).env("HOPTY_SOCKET", socket);
+    let mut child = command.stdin(Stdio::piped()).stdout(Stdio::piped()).spawn().unwrap();
+    child.stdin.take().unwrap().write_all(payload.to_string().as_bytes()).unwrap();
+    String::from_utf8(child.wait_with_output().unwrap().stdout).unwrap()
+}
+
+/// Reads that hang, too: every file that the host looks at, also its own. A file says how long (debug builds only).
+#[cfg(debug_assertions)]
+#[test]
+fn reads_that_hang_stop_neither_keys_nor_verbs_nor_hooks() {
+    let mut world = counting();
+    let hangs = world.root.path().join("hangs");
+    world.set("HOPTY_TEST_HANGS", hangs.to_str().unwrap());
+    world.set("HOPTY_HANDOFF_VIEWS", "memory");
+    let mut term = world.start(&[]);
+    term.wait_box();
+    term.submit("one");
+    term.wait_text("Answer 0.");
+    world.wait_state("idle");
+    let status = world.status();
+    let (of, host) = (status["conversation"].clone(), i32::try_from(status["host_pid"].as_i64().unwrap()).unwrap());
+    let payload = |more: serde_json::Value| {
+        let mut payload = serde_json::json!({"session_id": of, "transcript_path": status["transcript"], "cwd": world.project});
+        payload.as_object_mut().unwrap().extend(more.as_object().unwrap().clone());
+        payload
+    };
+    let in_time = |what: &str, done: &dyn Fn()| {
+        let began = Instant::now();
+        done();
+        assert!(began.elapsed() < Duration::from_secs(4), "{what}: {:?}", began.elapsed());
+    };
+    let typed = |term: &Term, what: &str| {
+        in_time(&format!("a key after {what}"), &|| {
+            term.send(format!("[{what}]"));
+            term.wait_text(&format!("[{what}]"));
+        });
+        in_time(&format!("status after {what}"), &|| assert!(world.hopty(&["status", "proj"]).status.success()));
+    };
+    std::fs::write(&hangs, "").unwrap();
+    typed(&term, "hanging");
+    for (event, more) in [
+        ("PreCompact", serde_json::json!({"trigger": "manual"})),
+        ("SessionStart", serde_json::json!({"source": "compact"})),
+        ("Stop", serde_json::json!({})),
+    ] {
+        // A record of what a compaction shortens is waited for, for as long as a hook may be held.
+        let began = Instant::now();
+        std::thread::scope(|scope| {
+            let called = scope.spawn(|| call(&world, event, &payload(more.clone())));
+            typed(&term, event);
+            called.join().unwrap();
+        });
+        assert!(began.elapsed() < Duration::from_secs(20), "{event}: {:?}", began.elapsed());
+        typed(&term, &format!("the answer to {event}"));
+    }
+    // Whoever finds no socket asks for one.
+    std::fs::remove_file(world.state_dir().join("run/proj.sock")).unwrap();
+    kill(host, nix::libc::SIGUSR1);
+    in_time("a key without a socket", &|| {
+        term.send("[without a socket]");
+        term.wait_text("[without a socket]");
+    });
+    std::fs::remove_file(&hangs).unwrap();
+    wait_for("the socket", || world.hopty(&["status", "proj"]).status.success().then_some(()));
+    typed(&term, "the end");
+    // What waited is done: the copy before the compaction.
+    wait_for("the copy", || {
+        let raw = std::fs::read_dir(world.project.join(".claude/memory/raw")).ok()?;
+        (raw.count() > 0).then_some(())
+    });
+    world.ask(&["stop", "proj"]);
+    term.wait_exit();
+    world.assert_nothing_left();
 }

@@ -110,3 +110,47 @@ fn a_home_that_is_taken_away_in_mid_run_ends_nothing() {
         world.assert_nothing_left();
     }
 }
+
+/// A session whose next crash ends it, with a draft in the prompt box.
+fn drafted() -> (World, Term) {
+    let mut world = world();
+    std::fs::create_dir(world.root.path().join("run")).unwrap();
+    let run = world.root.path().join("run").display().to_string();
+    world.set("XDG_RUNTIME_DIR", &run);
+    world.set("HOPTY_RECOVERY_QUICK_DEATHS", "1");
+    let term = world.start(&[]);
+    say(&term, "hi", "Answer 0.");
+    term.send("a thought not sent");
+    term.wait_text("a thought not sent");
+    (world, term)
+}
+
+fn crash(world: &World, term: &mut Term) -> String {
+    support::kill(i32::try_from(world.status()["pid"].as_i64().unwrap()).unwrap(), nix::libc::SIGKILL);
+    assert_eq!(term.wait_exit(), 137);
+    term.drained();
+    String::from_utf8_lossy(&term.bytes()).into_owned()
+}
+
+/// Something stands where the draft's file is due.
+#[test]
+fn a_draft_that_the_session_s_directory_does_not_take_lies_elsewhere() {
+    let (world, mut term) = drafted();
+    std::fs::create_dir(world.session_dir().join("unsent.txt")).unwrap();
+    let said = crash(&world, &mut term);
+    let path = said.split("What you had typed and not sent is in ").nth(1).and_then(|rest| rest.split(".txt.").next());
+    let path = format!("{}.txt", path.unwrap_or_else(|| panic!("no file is named: {said}")));
+    assert!(path.starts_with(world.root.path().join("run/hopty-unsent-").to_str().unwrap()), "{path}");
+    assert_eq!(std::fs::read_to_string(path).unwrap(), "a thought not sent");
+    world.assert_nothing_left();
+}
+
+#[test]
+fn a_draft_that_no_disk_takes_is_shown_at_the_end() {
+    let (world, mut term) = drafted();
+    limit_files(host_pid(&world), 0);
+    let said = crash(&world, &mut term);
+    assert!(said.contains("What you had typed and not sent could not be kept ("), "{said}");
+    assert!(said.contains("File too large") && said.contains("): a thought not sent"), "{said}");
+    world.assert_nothing_left();
+}

@@ -1,9 +1,13 @@
 //! The table of places and inherited things.
 
 use std::os::unix::fs::PermissionsExt;
+use std::path::PathBuf;
 
 use super::poor::{As, Poor, Started, answers, said};
-use super::support::skip;
+use super::support::{kill, skip};
+
+/// Typed and not sent when the agent is killed.
+const DRAFT: &str = "a thought not sent";
 
 /// What is said of it.
 enum Says {
@@ -200,10 +204,11 @@ fn where_claude_runs_hopty_runs() {
 }
 
 fn play(row: &Row) {
-    let Some(poor) = Poor::new(row.who, row.root) else {
+    let Some(mut poor) = Poor::new(row.who, row.root) else {
         skip(format!("row {:?} needs root with a mount namespace, or setpriv", row.name));
         return;
     };
+    poor.world.set("HOPTY_RECOVERY_QUICK_DEATHS", "1");
     let mut term = poor.start(row.before, Started::Hopty);
     answers(&term);
     let state = poor.state_in_use();
@@ -219,10 +224,28 @@ fn play(row: &Row) {
         Says::Alone(_) => assert!(state.is_none(), "{}: {state:?}", row.name),
         Says::Nothing | Says::Words(_) => assert!(state.is_some(), "{}: {state:?}", row.name),
     }
-    term.submit("/exit");
-    assert_eq!(term.wait_exit(), 0, "{}: {}", row.name, term.lines().join("\n"));
+    let drafted = matches!(row.says, Says::Private(_) | Says::Words(_));
+    let code = if drafted {
+        term.send(DRAFT);
+        term.wait_text(DRAFT);
+        kill(poor.agent(), nix::libc::SIGKILL);
+        137
+    } else {
+        term.submit("/exit");
+        0
+    };
+    assert_eq!(term.wait_exit(), code, "{}: {}", row.name, term.lines().join("\n"));
     term.drained();
-    let said = said(&term);
+    let mut said = said(&term);
+    if drafted {
+        let last = said.pop().unwrap_or_default();
+        let path = last.split("What you had typed and not sent is in ").nth(1).and_then(|path| path.strip_suffix('.'));
+        let path = PathBuf::from(path.unwrap_or_else(|| panic!("{}: no file is named: {last}", row.name)));
+        let kept = std::fs::read_to_string(&path).unwrap_or_else(|e| panic!("{}: {}: {e}", row.name, path.display()));
+        let mode = std::fs::symlink_metadata(&path).unwrap().permissions().mode() & 0o7777;
+        assert_eq!((kept.as_str(), mode), (DRAFT, 0o600), "{}: {}", row.name, path.display());
+        std::fs::remove_file(&path).unwrap();
+    }
     let wanted: Vec<String> = match row.says {
         Says::Nothing => Vec::new(),
         Says::Private(why) => {

@@ -168,6 +168,19 @@ impl Poor {
         Some(socket.parent()?.parent()?.to_owned())
     }
 
+    /// The agent that hopty runs.
+    pub fn agent(&self) -> i32 {
+        let of_hopty = |env: &[OsString]| env.iter().any(|var| var.to_str().is_some_and(|var| var.starts_with("HOPTY_SOCKET=")));
+        let agents = || {
+            self.processes().into_iter().find_map(|(pid, env)| {
+                let words = std::fs::read(format!("/proc/{pid}/cmdline")).ok()?;
+                let is_agent = words.split(|byte| *byte == 0).nth(1) == Some(b"__agent");
+                (is_agent && of_hopty(&env)).then_some(pid)
+            })
+        };
+        wait_for("the agent's process", agents)
+    }
+
     /// No process is left, and no directory that went with a session.
     pub fn assert_nothing_left(&self, about: &str) {
         wait_for(&format!("{about}: the end of {:?}", self.processes().iter().map(|(pid, _)| *pid).collect::<Vec<_>>()), || {
@@ -223,5 +236,7 @@ pub fn answers(term: &Term) {
 /// The lines that hopty has said in this terminal.
 pub fn said(term: &Term) -> Vec<String> {
     let text = String::from_utf8_lossy(&term.bytes()).into_owned();
-    text.lines().filter_map(|line| Some(line.trim_start_matches('\r').strip_prefix("hopty: ")?.to_owned())).collect()
+    // What gives the terminal back, a title last, may stand before it on its line.
+    let of_line = |line: &str| Some(line.rsplit(['\x07', '\r']).next()?.strip_prefix("hopty: ")?.to_owned());
+    text.lines().map(|line| line.trim_end_matches('\r')).filter_map(of_line).collect()
 }

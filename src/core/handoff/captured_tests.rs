@@ -159,7 +159,9 @@ fn item_092_the_summary_says_where_the_work_stands() {
         assert!(state.contains(line), "{line} in {state}");
     }
     assert!(Section::Errors.body(&capture).starts_with("Known gotchas:\n\n- 2 times: Bash: Exit code 101: error: unused\n"));
-    assert!(Section::Files.body(&capture).contains("- /p/parser.rs\n- /p/bench.rs (new)\n"));
+    assert!(
+        Section::Files.body(&capture).starts_with("3 written, the last first:\n\n- /p/n.ipynb\n- /p/parser.rs\n- /p/bench.rs (new)\n")
+    );
     let mut many = captured(&busy());
     many.decisions = (0..20).map(|n| Decision { question: format!("Which corpus? {n}"), answer: "it".into() }).collect();
     let document = Document::of(&many);

@@ -69,6 +69,7 @@ impl Found {
 impl World {
     /// Everything comes to its end, and the last laws are held.
     pub(super) fn wind_down(&mut self) {
+        self.hangs_until = None;
         for n in 0..self.clients.len() {
             self.clients[n].stalled = false;
             self.finish(n);
@@ -153,6 +154,19 @@ impl World {
             let delivered = found.iter().any(|found| found.keys.contains_key(&key.bytes));
             let named = unsent.windows(key.bytes.len()).any(|part| part == key.bytes);
             assert!(delivered || named, "{:?} was held and is lost\n{}", escaped(&key.bytes), self.story());
+            if !delivered {
+                self.check_told(key);
+            }
+        }
+    }
+
+    /// Who was there at the end was told where a key lies that no run got.
+    fn check_told(&self, key: &Key) {
+        let told = |text: &str| text.contains("What you had typed and not sent is in ") && text.contains("/laws/unsent.txt");
+        let last = self.host.last_word().unwrap_or_default();
+        assert!(told(&last), "{:?} was held, and its file is not named: {last}\n{}", escaped(&key.bytes), self.story());
+        for bye in self.clients.iter().filter_map(|client| client.bye.as_ref()).filter(|bye| bye["why"] == "ended") {
+            assert!(told(bye["message"].as_str().unwrap_or_default()), "not told of the file: {bye}\n{}", self.story());
         }
     }
 

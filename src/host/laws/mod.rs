@@ -1,13 +1,14 @@
-//! The laws of the host: its own loop over random histories, with a child that is a socket, clients and callers that are sockets,
+//! The laws of the host: its own loop over random histories, with a child that is a socket, clients and callers that are sockets
+//! (half of the clients with a terminal that the host takes),
 //! a worker whose jobs are done when the test says so, and a clock that stands still between two moves.
 //!
 //! - Nothing stays due: after each move the loop comes to rest without time passing.
 //! - What a client types reaches the program whole, as that client's and once in each run; a client that only watches types
 //!   nothing.
 //! - A key that was held is delivered, or kept in a file that a notice names.
-//! - Every request is answered once, every hook call within its bound.
+//! - Every request is answered once, every hook call within its bound, also while a disk does not answer.
 //! - A client is told to stop only for a program that stopped while it was attached.
-//! - A client that only watches ends nothing.
+//! - A client that only watches ends nothing: not by a signal, by hanging up or by breaking off, whatever `on_hangup` says.
 //! - A key that was held answers no dialog.
 //!
 //! `HOPTY_LAWS_SEED=n` takes another seed, `HOPTY_LAWS_CASES=n` more histories.
@@ -15,7 +16,9 @@
 mod claude;
 mod end;
 mod moves;
+mod outside;
 mod peers;
+mod terminal;
 
 use std::cell::Cell;
 use std::collections::BTreeMap;
@@ -31,7 +34,7 @@ use serde_json::json;
 use super::start::{Launch, Lent};
 use super::{Host, connection::Connection};
 use crate::core::claude::offers::{HookSet, Offers};
-use crate::core::config::Config;
+use crate::core::config::{Config, OnHangup};
 use crate::core::supervisor::Agent;
 use crate::core::supervisor::event::Asker;
 use crate::core::terminal::Size;
@@ -63,6 +66,8 @@ struct World {
     scripted: u32,
     requests: u64,
     stopped_at: Option<Stamp>,
+    /// A disk that the observer reads does not answer until then.
+    hangs_until: Option<Stamp>,
     over: bool,
     plain: bool,
     paths: Paths,
@@ -128,6 +133,7 @@ impl World {
             scripted: 0,
             requests: 0,
             stopped_at: None,
+            hangs_until: None,
             over: false,
             plain,
             paths,
@@ -175,11 +181,7 @@ impl World {
                 self.listen();
                 break;
             }
-            // Disks answer at once here. Those that hang are in `tests/surroundings`.
-            let read = self.host.observer.do_next() | self.host.launch_writer.do_next();
-            if read {
-                self.host.take_done();
-            }
+            let read = self.read_disks();
             let busy = read | self.host.turn() | self.listen() | !self.host.events.is_empty();
             let now = self.now();
             let due: Vec<_> = self.host.deadlines(now).into_iter().filter(|(_, at)| at.is_some_and(|at| at <= now)).collect();
@@ -266,7 +268,11 @@ fn the_laws_hold_for_the_loop_over_random_histories() {
     let mut runner = TestRunner::new_with_rng(settings, TestRng::from_seed(RngAlgorithm::ChaCha, &seed));
     let seen = Cell::new(BTreeMap::<&'static str, u32>::new());
     let run = runner.run(&(any::<u8>(), vec(any::<u32>(), 10..120)), |(kind, moves)| {
-        let mut world = World::new(kind % 4 == 0, config());
+        let mut config = config();
+        if kind % 3 == 0 {
+            config.terminal.on_hangup = OnHangup::End;
+        }
+        let mut world = World::new(kind % 4 == 0, config);
         world.rest();
         for dice in moves {
             world.play(dice);
@@ -286,7 +292,20 @@ fn the_laws_hold_for_the_loop_over_random_histories() {
     run.unwrap_or_else(|failure| panic!("{failure}"));
     let seen = seen.into_inner();
     println!("{cases} histories: {seen:?}");
-    for what in ["next run", "held key", "cut key", "stopped", "hook", "request", "read-only key", "dialog", "saved"] {
+    for what in [
+        "next run",
+        "held key",
+        "cut key",
+        "stopped",
+        "hook",
+        "request",
+        "read-only key",
+        "dialog",
+        "saved",
+        "hanging disk",
+        "goes",
+        "breaks off",
+    ] {
         assert!(seen.contains_key(what), "never reached: {what}; {seen:?}");
     }
 }

@@ -15,9 +15,9 @@ const CLIENTS: usize = 4;
 /// One throw.
 #[derive(Clone, Copy)]
 pub(super) struct Dice {
-    what: u32,
-    with: usize,
-    wild: u32,
+    pub what: u32,
+    pub with: usize,
+    pub wild: u32,
 }
 
 impl World {
@@ -34,7 +34,8 @@ impl World {
             156..176 => self.ask(dice),
             176..222 => self.claude_acts(dice),
             222..240 => self.work(),
-            240..252 => self.program_acts(dice),
+            240..250 => self.program_acts(dice),
+            250..252 => self.hang(dice),
             _ => self.stop(dice),
         }
     }
@@ -43,13 +44,12 @@ impl World {
     fn pass(&mut self, ms: u64) {
         let until = self.now().after(ms);
         loop {
-            while self.host.observer.do_next() | self.host.launch_writer.do_next() {
-                self.host.take_done();
-            }
+            while self.read_disks() {}
             let now = self.now();
             // A sequence that takes longer than this counts as typed in two.
             let cut = self.clients.iter().filter_map(|client| client.rest.as_ref()).map(|(at, _)| at.after(90));
-            let next = self.host.deadlines(now).into_iter().filter_map(|(_, at)| at).chain(cut).filter(|at| *at > now).min();
+            let next = self.host.deadlines(now).into_iter().filter_map(|(_, at)| at).chain(cut).chain(self.hangs_until);
+            let next = next.filter(|at| *at > now).min();
             let to = next.filter(|at| *at < until).unwrap_or(until);
             self.now.store(to.0, Ordering::Relaxed);
             for n in 0..self.clients.len() {
@@ -92,12 +92,15 @@ impl World {
             self.rest();
         }
         if let Some(client) = self.clients.last_mut().filter(|client| client.is_there()) {
-            client.frame(tag::TERMINAL, &[]);
+            client.hand_over();
         }
         if at_once {
             self.rest();
         }
         self.note(if read_only { "watcher" } else { "client" });
+        if self.clients.last().is_some_and(Client::has_terminal) {
+            self.note("terminal taken");
+        }
     }
 
     /// One of the clients that are there.
@@ -116,7 +119,7 @@ impl World {
         let mut key = client.next_key(held);
         let cut = key.bytes.starts_with(b"\x1b") && dice.wild.is_multiple_of(3);
         let at = if cut { 2 + dice.wild as usize / 3 % (key.bytes.len() - 2) } else { key.bytes.len() };
-        if !client.frame(tag::INPUT, &key.bytes[..at]) {
+        if !client.press(&key.bytes[..at]) {
             return;
         }
         (key.cut, key.at) = (cut, at);
@@ -145,7 +148,7 @@ impl World {
         let client = &mut self.clients[n];
         let open = client.line_is_open();
         if let Some((_, rest)) = client.rest.take_if(|_| open) {
-            client.frame(tag::INPUT, &rest);
+            client.press(&rest);
         }
     }
 
@@ -162,7 +165,7 @@ impl World {
             _ if meant => return,
             _ => b"\r",
         };
-        self.clients[n].frame(tag::INPUT, bytes);
+        self.clients[n].press(bytes);
         self.note(if bytes == b"\r" { "enter" } else { "ctrl-c" });
     }
 
@@ -172,12 +175,19 @@ impl World {
         let leads = self.host.leader == Some(self.clients[n].connection);
         let watches = self.clients[n].read_only || (!leads && there > 1);
         self.trace.push(format!("{} client {n} acts {}", self.now().0, dice.wild % 12));
+        let (before, exit) = (self.signals(), self.host.exit.is_some());
         match dice.wild % 12 {
             0 | 1 => {
                 self.clients[n].leaves = true;
                 self.clients[n].frame(if dice.wild.is_multiple_of(12) { tag::DETACH } else { tag::HANGUP }, &[]);
+                self.rest();
+                self.note("goes");
             }
-            2 => self.clients[n].cut(),
+            2 => {
+                self.clients[n].cut();
+                self.rest();
+                self.note("breaks off");
+            }
             3 | 4 => {
                 let mut size = Vec::new();
                 for part in [if dice.wild & 64 == 0 { 120u16 } else { 90 }, 40, 0, 0] {
@@ -189,6 +199,10 @@ impl World {
             }
             5 => {
                 self.finish(n);
+                if self.clients[n].has_terminal() {
+                    // The client stops reading first, and so does the host.
+                    self.rest();
+                }
                 self.clients[n].frame(tag::RELEASE, &[]);
                 self.rest();
                 if self.clients[n].released && dice.wild & 128 == 0 {
@@ -198,17 +212,21 @@ impl World {
             }
             6 => self.clients[n].stalled = !self.clients[n].stalled,
             _ => {
-                let signals = || self.stage.last(|child| child.signals.len()).unwrap_or_default();
-                let (before, exit) = (signals(), self.host.exit.is_some());
                 let number = [15, 2, 3, 1][dice.wild as usize / 12 % 4];
                 self.clients[n].frame(tag::SIGNAL, &[number]);
                 self.rest();
-                let signals = || self.stage.last(|child| child.signals.len()).unwrap_or_default();
-                assert!(!watches || signals() == before, "client {n} only watches and passes signal {number} on");
-                assert!(!watches || exit || self.host.exit.is_none(), "client {n} only watches and ends the session");
                 self.note("signal");
             }
         }
+        let act = dice.wild % 12;
+        let ends = matches!(act, 0..=2 | 7..);
+        assert!(!ends || !watches || self.signals() == before, "client {n} only watches, and act {act} signals the program");
+        assert!(!ends || !watches || exit || self.host.exit.is_none(), "client {n} only watches, and act {act} ends the session");
+    }
+
+    /// How many signals the program got.
+    fn signals(&self) -> usize {
+        self.stage.last(|child| child.signals.len()).unwrap_or_default()
     }
 
     /// A client that was stopped goes on.
@@ -217,56 +235,15 @@ impl World {
         if client.is_there() && client.released {
             client.released = false;
             client.frame(tag::RESUME, &[]);
-            client.frame(tag::TERMINAL, &[]);
+            client.hand_over();
         }
-    }
-
-    /// A request from outside.
-    fn ask(&mut self, dice: Dice) {
-        const AT_ONCE: u64 = 1000;
-        let long = 40 * 60_000;
-        let (request, bound) = match dice.with % 14 {
-            0 => (json!({"do": "status"}), AT_ONCE),
-            1 => (json!({"do": "screen"}), AT_ONCE),
-            2 => (json!({"do": "context"}), AT_ONCE),
-            3 | 4 => {
-                self.scripted += 1;
-                (json!({"do": "send", "text": format!("X{:04}.", self.scripted)}), long)
-            }
-            5 => (json!({"do": "send", "keys": ["up", "down"]}), long),
-            6 => {
-                self.scripted += 1;
-                (json!({"do": "send", "text": format!("Y{:04}.", self.scripted), "submit": true}), long)
-            }
-            7 => (json!({"do": "wait", "for": "idle", "timeout_ms": 5000}), 7000),
-            8 => (json!({"do": "wait", "for": "text", "timeout_ms": 3000}), 5000),
-            9 => (json!({"do": "wait", "for": "exit", "timeout_ms": 100_000}), 102_000),
-            10 => (json!({"do": "restart"}), AT_ONCE),
-            11 => (json!({"do": "restart", "now": true}), AT_ONCE),
-            12 => (json!({"do": "restart", "no_handoff": dice.wild.is_multiple_of(4), "wait": true}), long),
-            _ => (json!({"do": "nonsense"}), AT_ONCE),
-        };
-        self.request(request, bound);
-    }
-
-    /// Makes a request on a connection of its own.
-    pub(super) fn request(&mut self, mut request: Value, bound: u64) {
-        let (_, socket) = self.connect(Asker::Person);
-        let mut caller = Caller::new(socket, false);
-        self.requests += 1;
-        let id = self.requests;
-        request["id"] = json!(id);
-        let hello = json!({"hopty": 1, "version": "0", "role": "control"});
-        if caller.write(format!("{hello}\n{request}\n").as_bytes()) {
-            caller.asked.push(Asked { id, what: request.to_string(), at: self.now(), bound, answers: 0 });
-        }
-        self.callers.push(caller);
-        self.note("request");
     }
 
     /// The worker does a job.
     pub(super) fn work(&mut self) {
-        if self.host.workers_mut().into_iter().fold(false, |any, worker| any | worker.do_next()) {
+        let hangs = self.disk_hangs();
+        let jobs = [&mut self.host.worker, &mut self.host.copier].into_iter().fold(false, |any, worker| any | worker.do_next());
+        if jobs | (!hangs && self.host.observer.do_next()) | self.host.launch_writer.do_next() {
             self.host.take_done();
             if matches!(self.host.phase(), Phase::Saving { .. }) {
                 self.note("saved");
@@ -431,13 +408,6 @@ impl World {
         if self.stage.end(end) {
             self.host.child_changed();
             self.note("end");
-        }
-    }
-
-    fn stop(&mut self, dice: Dice) {
-        if dice.with.is_multiple_of(4) {
-            self.request(json!({"do": "stop", "kill": dice.wild.is_multiple_of(3)}), 1000);
-            self.note("stop");
         }
     }
 

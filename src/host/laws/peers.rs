@@ -5,6 +5,7 @@ use std::os::unix::net::UnixStream;
 
 use serde_json::Value;
 
+use super::terminal::Terminal;
 use crate::core::time::Stamp;
 use crate::ipc::frame::{Frame, tag};
 
@@ -75,13 +76,15 @@ impl Line {
     }
 }
 
-/// A client: a terminal whose bytes come in frames.
+/// A client with its terminal: every other one hands that over, the bytes of the others come in frames.
 #[derive(Debug)]
 pub(super) struct Client {
     pub connection: u64,
     /// Which of all, from 0.
     pub index: usize,
     line: Line,
+    /// The host reads and writes it; without one the client does, in frames.
+    terminal: Option<Terminal>,
     pub read_only: bool,
     /// The answer to its request to attach has come.
     pub attached: bool,
@@ -107,6 +110,7 @@ impl Client {
             connection,
             index,
             line: Line::new(socket),
+            terminal: (index % 2 == 1).then(Terminal::open),
             read_only,
             attached: false,
             since,
@@ -137,9 +141,32 @@ impl Client {
         self.write(&Frame::new(tag, payload).encode())
     }
 
-    /// The connection breaks.
+    /// Gives the host its terminal, or asks for frames.
+    pub fn hand_over(&mut self) {
+        match (&self.terminal, &self.line.socket) {
+            (Some(terminal), Some(socket)) => _ = terminal.hand_over(socket),
+            _ => _ = self.frame(tag::TERMINAL, &[]),
+        }
+    }
+
+    /// Keys are pressed. Whether they are on their way.
+    pub fn press(&mut self, bytes: &[u8]) -> bool {
+        let there = self.is_there();
+        match &mut self.terminal {
+            Some(terminal) => there && terminal.press(bytes),
+            None => self.frame(tag::INPUT, bytes),
+        }
+    }
+
+    /// Whether the host reads its keys from its terminal.
+    pub fn has_terminal(&self) -> bool {
+        self.terminal.is_some()
+    }
+
+    /// The connection breaks, and the terminal is gone.
     pub fn cut(&mut self) {
         self.line.socket = None;
+        self.terminal = None;
     }
 
     /// A key that only this client has: every other time a word, else a sequence.
@@ -156,8 +183,12 @@ impl Client {
 
     /// Takes what the host says. Whether that was anything.
     pub fn read(&mut self) -> bool {
-        if self.stalled || !self.line.fill() {
+        if self.stalled {
             return false;
+        }
+        let shown = self.terminal.as_mut().is_some_and(Terminal::show);
+        if !self.line.fill() {
+            return shown;
         }
         while !self.attached {
             let Some(line) = self.line.line() else { return true };
@@ -170,6 +201,7 @@ impl Client {
         while let Some((frame, length)) = Frame::decode(&self.line.input).unwrap() {
             self.line.input.drain(..length);
             match frame.tag {
+                tag::RELAY => assert!(!self.has_terminal(), "its terminal is not taken"),
                 tag::SUSPEND => self.suspends += 1,
                 tag::RELEASED => self.released = true,
                 tag::BYE => self.bye = Some(serde_json::from_slice(&frame.payload).unwrap()),

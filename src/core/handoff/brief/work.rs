@@ -139,6 +139,7 @@ fn in_hand(of: &Capture, places: &Places, decisions: usize) -> Vec<String> {
     match &of.note {
         Some(note) => {
             lines.extend(note.decisions.iter().map(|one| format!("you decided: {one}")));
+            lines.extend(note.verified.iter().map(|one| format!("checked, in your own words: {one}")));
             lines.extend(note.gotchas.iter().map(|one| format!("easy to get wrong: {one}")));
             lines.extend(note.done.iter().map(|one| format!("done, not to be done again: {one}")));
         }
