@@ -25,6 +25,9 @@ const AGAIN: Duration = Duration::from_secs(5);
 /// The same for a key that a dialog takes.
 const PAUSE: Duration = Duration::from_millis(500);
 
+/// What only the question in a tool loop says.
+const LOOP: &str = "in front of its tool calls";
+
 /// The answers that are still to be given.
 #[derive(Default)]
 struct Answers {
@@ -49,9 +52,13 @@ impl Answers {
             self.fill = 4000;
             return Reply::text("Continuing from where it was left.").filling(self.fill);
         }
-        if asked > before {
+        let texts = request.texts();
+        // The newest question: in a tool loop it wants an answer in front of the next calls.
+        let in_loop = texts.iter().rev().find(|(_, text)| text.contains(&QUESTION[..60])).is_some_and(|(_, text)| text.contains(LOOP));
+        let words = if asked > before { Some(self.own_words.unwrap_or("I have nothing to add.")) } else { None };
+        if words.is_some() && !in_loop {
             self.fill += 1000;
-            return Reply::text(self.own_words.unwrap_or("I have nothing to add.")).filling(self.fill);
+            return Reply::text(words.unwrap_or_default()).filling(self.fill);
         }
         let mut reply = match self.replies.pop_front() {
             Some(reply) => {
@@ -60,6 +67,9 @@ impl Answers {
             }
             None => Reply::text("There is nothing more to do."),
         };
+        if let Some(words) = words {
+            reply = reply.saying(words);
+        }
         if is_unsaid(&reply) {
             self.fill += 1000;
             reply = reply.filling(self.fill);
