@@ -13,6 +13,7 @@ use crate::core::supervisor::Agent;
 use crate::core::supervisor::event::Event;
 use crate::core::supervisor::phase::Phase;
 use crate::core::time::Stamp;
+use crate::fs::trust;
 
 /// How long it may take to read what runs code, in ms: a disk that hangs is not waited for, and nothing is started unseen.
 pub(super) const READ_MS: u64 = 5000;
@@ -90,6 +91,7 @@ impl Host {
             settings: self.own.settings.as_ref().filter(file).map(PathBuf::from),
             mcp_configs: paths(&self.own.mcp_configs),
             plugin_dirs: self.own.plugin_dirs.iter().map(PathBuf::from).collect(),
+            records: trust::places,
         }
     }
 
