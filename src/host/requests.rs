@@ -144,7 +144,7 @@ impl Host {
                 }
                 let by = self.asker(id);
                 if by == Asker::Person {
-                    self.accept_start_code();
+                    self.restart_asked(number);
                 }
                 self.events.push_back(Event::Restart { id: number, by, now, handoff: !no_handoff });
             }
@@ -185,6 +185,7 @@ impl Host {
 
     pub(super) fn reply(&mut self, number: u64, with: &Reply) {
         self.sent_settled(number);
+        self.restart_decided(number, *with == Reply::Accepted);
         let Some((connection, request)) = self.asked.remove(&number) else { return };
         let seq = self.recorder.supervisor.seq();
         let line = match with {

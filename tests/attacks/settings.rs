@@ -361,3 +361,33 @@ fn servers_and_approvals_in_claudes_own_state_hold_a_hand_over() {
     };
     holds_for("a refusal taken back", &[], refused, |world| edit(world, "disabledMcpjsonServers", json!([])));
 }
+
+/// A restart that is refused accepts nothing.
+#[test]
+fn a_refused_restart_accepts_nothing_that_was_planted() {
+    let Some(mut world) = World::new(Kind::StandIn, full_after("echo one".to_owned())) else { return };
+    world.set("HOPTY_RESTART_MAX_RESTARTS", "1");
+    world.set("HOPTY_RESTART_WINDOW", "20s");
+    let term = begun(&world);
+    world.ask(&["restart", "proj", "--wait"]);
+    handed_over(&world, 1);
+    let settings = world.project.join(".claude/settings.json");
+    write(settings, &json!({"env": {"PLANTED": "1"}}).to_string());
+    let refused = world.hopty(&["restart", "proj"]);
+    assert_eq!(refused.status.code(), Some(4), "{refused:?}");
+    // The limit is over some time later, and a level asks.
+    wait_for("another try", || {
+        if world.decisions().iter().any(|decision| decision["kind"] == "restart.cancelled") {
+            return Some(());
+        }
+        world.wait_state("idle");
+        assert_eq!(kinds(&world, "run.spawned"), 2, "the planted settings were started");
+        term.wait_box();
+        term.submit("Fill the window.");
+        world.wait_state("idle");
+        None
+    });
+    let held = world.wait_decision("restart.cancelled", 1);
+    assert!(held["sentence"].as_str().unwrap().contains(".claude/settings.json: env added"), "{held}");
+    world.leave(term);
+}
