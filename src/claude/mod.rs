@@ -1,5 +1,6 @@
 //! Claude Code as a program on this machine: where it is, what it is given for one launch, what it says in its files.
 
+mod code_files;
 pub mod find;
 pub mod plugin;
 pub mod sessions_file;

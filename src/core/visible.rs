@@ -13,7 +13,8 @@ pub fn is_hidden(c: char) -> bool {
             // Of no width, direction, line and paragraph, invisible operators.
             | '\u{200b}'..='\u{200f}' | '\u{2028}'..='\u{202e}' | '\u{2060}'..='\u{206f}'
             | '\u{3164}' | '\u{feff}' | '\u{ffa0}' | '\u{fff0}'..='\u{fffb}'
-            | '\u{1d173}'..='\u{1d17a}'
+            // How hieroglyphs, shorthand and notes are put together.
+            | '\u{13430}'..='\u{1345f}' | '\u{1bca0}'..='\u{1bca3}' | '\u{1d173}'..='\u{1d17a}'
             // Tags, and variation selectors beyond the sixteen that are in use.
             | '\u{e0000}'..='\u{e0fff}')
 }
@@ -64,6 +65,65 @@ mod tests {
         let drawn = "aä漢 字é❤\u{fe0f}e\u{301}👍🏽\u{a0}…";
         assert_eq!((visible(drawn), escaped(drawn)), (drawn.to_owned(), drawn.to_owned()));
         assert_eq!(visible("a\u{1b}[2J\u{e0041}b"), "a\\u{1b}[2J\\u{e0041}b");
+    }
+
+    /// `Default_Ignorable_Code_Point` of Unicode 17.0, `DerivedCoreProperties.txt`.
+    const IGNORABLE: [(u32, u32); 17] = [
+        (0xad, 0xad),
+        (0x34f, 0x34f),
+        (0x61c, 0x61c),
+        (0x115f, 0x1160),
+        (0x17b4, 0x17b5),
+        (0x180b, 0x180f),
+        (0x200b, 0x200f),
+        (0x202a, 0x202e),
+        (0x2060, 0x206f),
+        (0x3164, 0x3164),
+        (0xfe00, 0xfe0f),
+        (0xfeff, 0xfeff),
+        (0xffa0, 0xffa0),
+        (0xfff0, 0xfff8),
+        (0x1bca0, 0x1bca3),
+        (0x1d173, 0x1d17a),
+        (0xe0000, 0xe0fff),
+    ];
+    /// General category `Cf` of Unicode 17.0, `DerivedGeneralCategory.txt`.
+    const FORMAT: [(u32, u32); 21] = [
+        (0xad, 0xad),
+        (0x600, 0x605),
+        (0x61c, 0x61c),
+        (0x6dd, 0x6dd),
+        (0x70f, 0x70f),
+        (0x890, 0x891),
+        (0x8e2, 0x8e2),
+        (0x180e, 0x180e),
+        (0x200b, 0x200f),
+        (0x202a, 0x202e),
+        (0x2060, 0x2064),
+        (0x2066, 0x206f),
+        (0xfeff, 0xfeff),
+        (0xfff9, 0xfffb),
+        (0x110bd, 0x110bd),
+        (0x110cd, 0x110cd),
+        (0x13430, 0x1343f),
+        (0x1bca0, 0x1bca3),
+        (0x1d173, 0x1d17a),
+        (0xe0001, 0xe0001),
+        (0xe0020, 0xe007f),
+    ];
+    /// Signs of that category that are drawn, round or above the characters behind them (`Prepended_Concatenation_Mark`, `PropList.txt`).
+    const DRAWN_FORMAT: [(u32, u32); 7] =
+        [(0x600, 0x605), (0x6dd, 0x6dd), (0x70f, 0x70f), (0x890, 0x891), (0x8e2, 0x8e2), (0x110bd, 0x110bd), (0x110cd, 0x110cd)];
+
+    #[test]
+    fn what_unicode_lets_a_reader_not_see_is_hidden() {
+        let is_in = |ranges: &[(u32, u32)], code: u32| ranges.iter().any(|(first, last)| (*first..=*last).contains(&code));
+        for (first, last) in IGNORABLE.iter().chain(&FORMAT) {
+            for code in *first..=*last {
+                let is_drawn = (0xfe00..=0xfe0f).contains(&code) || is_in(&DRAWN_FORMAT, code);
+                assert_eq!(is_hidden(char::from_u32(code).unwrap()), !is_drawn, "U+{code:04X}");
+            }
+        }
     }
 
     #[test]

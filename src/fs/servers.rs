@@ -14,10 +14,10 @@ const MAX_BYTES: u64 = 64 << 20;
 /// Whether the memory-keeper server is configured for `project`.
 #[must_use]
 pub fn memory_keeper(paths: &Paths, project: &Path) -> MemoryKeeper {
-    let here = project.to_string_lossy();
+    let here = [project.to_string_lossy().into_owned()];
     let [user, shared, local] = paths.claude_settings(project);
     let files = [
-        (Role::State { project: &here }, paths.claude_json()),
+        (Role::State { projects: &here }, paths.claude_json()),
         (Role::Mcp, project.join(".mcp.json")),
         (Role::Settings, user),
         (Role::Settings, shared),

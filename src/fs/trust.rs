@@ -20,8 +20,10 @@ pub fn is_trusted(paths: &Paths, dir: &Path) -> bool {
     read(&paths.claude_json(), MAX_STATE).is_some_and(|state| is_accepted(&state, &places))
 }
 
-/// `dir` and what is above it, up to the root of its repository; and the main work tree of a linked one.
-fn places(dir: &Path) -> Vec<PathBuf> {
+/// `dir` and what is above it, up to the root of its repository; and the main work tree of a linked one: where Claude's own state may
+/// say something about `dir`.
+#[must_use]
+pub fn places(dir: &Path) -> Vec<PathBuf> {
     let mut places = Vec::new();
     for at in dir.ancestors() {
         places.push(at.to_owned());

@@ -1,6 +1,7 @@
-//! What the kernel keeps git from: starting processes, opening sockets, making files.
+//! What the kernel keeps git from: starting processes, opening sockets, signalling others, and changing any file.
 //!
-//! A second wall, behind [`super::private`]: it holds for what nobody thought of.
+//! A second wall, behind [`super::private`]: it holds for what nobody thought of. What it lets pass: git may become another program
+//! (`execve`, by which it is started), which then runs under the same filter.
 
 use std::io;
 use std::os::unix::process::CommandExt;
@@ -18,7 +19,8 @@ const ARCH: Option<u32> = Some(0xc000_00f3);
 #[cfg(not(any(target_arch = "x86_64", target_arch = "aarch64", target_arch = "riscv64")))]
 const ARCH: Option<u32> = None;
 
-/// What begins another process, reaches another host, or does either past a filter (rings, other programs' memory).
+/// What begins another process, reaches another host or another process, or does either past a filter (rings, other programs' memory,
+/// files by their handle).
 const FORBIDDEN: &[c_long] = &[
     #[cfg(target_arch = "x86_64")]
     libc::SYS_fork,
@@ -27,13 +29,84 @@ const FORBIDDEN: &[c_long] = &[
     libc::SYS_execveat,
     libc::SYS_socket,
     libc::SYS_socketpair,
-    #[cfg(target_arch = "x86_64")]
-    libc::SYS_creat,
     libc::SYS_io_uring_setup,
     libc::SYS_ptrace,
     libc::SYS_process_vm_writev,
     libc::SYS_pidfd_getfd,
+    libc::SYS_bpf,
+    libc::SYS_perf_event_open,
+    libc::SYS_mount,
+    libc::SYS_umount2,
+    libc::SYS_unshare,
+    libc::SYS_setns,
+    libc::SYS_init_module,
+    libc::SYS_finit_module,
+    libc::SYS_mq_open,
+    libc::SYS_rt_sigqueueinfo,
+    libc::SYS_rt_tgsigqueueinfo,
+    libc::SYS_pidfd_send_signal,
+    libc::SYS_open_by_handle_at,
 ];
+/// What makes, moves, removes or changes a file.
+const CHANGES: &[c_long] = &[
+    #[cfg(target_arch = "x86_64")]
+    libc::SYS_creat,
+    #[cfg(target_arch = "x86_64")]
+    libc::SYS_mknod,
+    #[cfg(target_arch = "x86_64")]
+    libc::SYS_mkdir,
+    #[cfg(target_arch = "x86_64")]
+    libc::SYS_symlink,
+    #[cfg(target_arch = "x86_64")]
+    libc::SYS_link,
+    #[cfg(target_arch = "x86_64")]
+    libc::SYS_rename,
+    #[cfg(target_arch = "x86_64")]
+    libc::SYS_unlink,
+    #[cfg(target_arch = "x86_64")]
+    libc::SYS_rmdir,
+    #[cfg(target_arch = "x86_64")]
+    libc::SYS_chmod,
+    #[cfg(target_arch = "x86_64")]
+    libc::SYS_chown,
+    #[cfg(target_arch = "x86_64")]
+    libc::SYS_lchown,
+    #[cfg(target_arch = "x86_64")]
+    libc::SYS_utime,
+    #[cfg(target_arch = "x86_64")]
+    libc::SYS_utimes,
+    #[cfg(target_arch = "x86_64")]
+    libc::SYS_futimesat,
+    // The newest architecture has only the second of the two.
+    #[cfg(any(target_arch = "x86_64", target_arch = "aarch64"))]
+    libc::SYS_renameat,
+    libc::SYS_renameat2,
+    libc::SYS_mknodat,
+    libc::SYS_mkdirat,
+    libc::SYS_symlinkat,
+    libc::SYS_linkat,
+    libc::SYS_unlinkat,
+    libc::SYS_truncate,
+    libc::SYS_ftruncate,
+    libc::SYS_fallocate,
+    libc::SYS_fchmod,
+    libc::SYS_fchmodat,
+    libc::SYS_fchown,
+    libc::SYS_fchownat,
+    libc::SYS_utimensat,
+    libc::SYS_setxattr,
+    libc::SYS_lsetxattr,
+    libc::SYS_fsetxattr,
+    libc::SYS_removexattr,
+    libc::SYS_lremovexattr,
+    libc::SYS_fremovexattr,
+];
+/// What a process may do to itself alone.
+const OWN: &[c_long] = &[libc::SYS_kill, libc::SYS_tkill, libc::SYS_tgkill];
+/// Stands in a filter for the number of the process that it is installed in.
+const OWN_PROCESS: u32 = u32::MAX;
+/// Calls with this number or a higher one are newer than this list.
+const NEWER: u32 = 452;
 /// Numbers from here on are those of the x32 calls.
 const X32: u32 = 0x4000_0000;
 /// Offsets in the kernel's `seccomp_data`.
@@ -46,19 +119,22 @@ const MEMORY: u64 = 4 << 30;
 /// What [`confine`] fails with where the kernel has no such filters.
 pub(super) const UNAVAILABLE: i32 = libc::ENOTSUP;
 
-/// Has `command` run without the right to start a process, to open a socket or to make a file. Threads stay possible.
+/// Has `command` run without the right to start a process, to open a socket, to signal another or to change a file. Threads stay
+/// possible, and reading; of what is open already (its output) it may write to all.
 ///
 /// Starting it fails with [`UNAVAILABLE`] where this cannot be had.
 pub(super) fn confine(command: &mut Command) {
-    let filter = filter();
+    let mut filter = filter();
     // SAFETY: between fork and exec only system calls are made, on memory that was allocated before.
     unsafe {
         command.pre_exec(move || {
-            for (which, most) in [(libc::RLIMIT_CORE, 0), (libc::RLIMIT_DATA, MEMORY)] {
+            for (which, most) in [(libc::RLIMIT_CORE, 0), (libc::RLIMIT_FSIZE, 0), (libc::RLIMIT_DATA, MEMORY)] {
                 // One that cannot be set is lower already.
                 let limit = libc::rlimit { rlim_cur: most, rlim_max: most };
                 libc::setrlimit(which, &raw const limit);
             }
+            let own = std::process::id();
+            filter.iter_mut().filter(|step| step.k == OWN_PROCESS).for_each(|step| step.k = own);
             install(&filter).map_err(|()| io::Error::from_raw_os_error(UNAVAILABLE))
         });
     }
@@ -96,27 +172,48 @@ fn filter() -> Vec<sock_filter> {
     for call in FORBIDDEN {
         program.extend([unless(libc::BPF_JEQ, number(*call)), refuse]);
     }
+    for call in CHANGES {
+        program.extend([unless(libc::BPF_JEQ, number(*call)), error(libc::EROFS)]);
+    }
     // Their flags lie in memory, where a filter cannot look. C libraries then use the older call.
     for call in [libc::SYS_clone3, libc::SYS_openat2] {
         program.extend([unless(libc::BPF_JEQ, number(call)), error(libc::ENOSYS)]);
     }
-    // A refusal of those calls whose argument has, or has not, one of these bits.
-    let bits = |call: c_long, argument: u32, bits: i32, if_set: bool, refusal: sock_filter| {
-        let (jt, jf) = if if_set { (0, 1) } else { (1, 0) };
+    program.extend([unless(libc::BPF_JGE, NEWER), error(libc::ENOSYS)]);
+    // A thread is no process.
+    program.extend([
+        sock_filter { jt: 0, jf: 4, ..unless(libc::BPF_JEQ, number(libc::SYS_clone)) },
+        load(ARGUMENTS_AT),
+        unless(libc::BPF_JSET, libc::CLONE_THREAD.unsigned_abs()),
+        answer(libc::SECCOMP_RET_ALLOW),
+        refuse,
+    ]);
+    // git takes the lock of an index even when it is told to take none. When it starts it opens `/dev/null` to read and write, to see
+    // that its first three descriptors are open: whoever opens a file in this way gets the first of them, which is `/dev/null` to read.
+    let writes = |call: c_long, argument: u32| {
         [
-            sock_filter { jt: 0, jf: 4, ..unless(libc::BPF_JEQ, number(call)) },
+            sock_filter { jt: 0, jf: 6, ..unless(libc::BPF_JEQ, number(call)) },
             load(ARGUMENTS_AT + 8 * argument),
-            sock_filter { jt, jf, ..unless(libc::BPF_JSET, bits.unsigned_abs()) },
-            refusal,
+            unless(libc::BPF_JSET, (libc::O_CREAT | libc::O_TRUNC | libc::O_WRONLY).unsigned_abs()),
+            error(libc::EROFS),
+            unless(libc::BPF_JSET, libc::O_RDWR.unsigned_abs()),
+            error(0),
             answer(libc::SECCOMP_RET_ALLOW),
         ]
     };
-    // A thread is no process.
-    program.extend(bits(libc::SYS_clone, 0, libc::CLONE_THREAD, false, refuse));
-    // git writes only files that it makes: it takes the lock of an index even when it is told to take none.
     #[cfg(target_arch = "x86_64")]
-    program.extend(bits(libc::SYS_open, 1, libc::O_CREAT, true, error(libc::EROFS)));
-    program.extend(bits(libc::SYS_openat, 2, libc::O_CREAT, true, error(libc::EROFS)));
+    program.extend(writes(libc::SYS_open, 1));
+    program.extend(writes(libc::SYS_openat, 2));
+    // It may end itself: that is how `abort` works.
+    for call in OWN {
+        program.extend([
+            sock_filter { jt: 0, jf: 4, ..unless(libc::BPF_JEQ, number(*call)) },
+            load(ARGUMENTS_AT),
+            unless(libc::BPF_JEQ, OWN_PROCESS),
+            answer(libc::SECCOMP_RET_ALLOW),
+            refuse,
+        ]);
+    }
     program.push(answer(libc::SECCOMP_RET_ALLOW));
     program
 }
@@ -144,10 +241,85 @@ mod tests {
     }
 
     #[test]
-    fn a_confined_program_writes_no_file() {
+    fn a_confined_program_makes_writes_moves_and_removes_no_file() {
         let dir = tempfile::tempdir().unwrap();
-        let output = confined(&format!("echo x > {}", dir.path().join("file").display()));
-        assert!(String::from_utf8_lossy(&output.stderr).contains("Read-only"), "{output:?}");
-        assert_eq!(std::fs::read_dir(dir.path()).unwrap().count(), 0);
+        for (script, refusal) in [
+            ("echo x > new", "Read-only"),
+            ("exec mknod new p", "Read-only"),
+            ("exec mkdir new", "Read-only"),
+            ("exec ln -s old new", "Read-only"),
+            ("exec ln old new", "Read-only"),
+            ("exec dd if=other of=old conv=nocreat,notrunc", "Read-only"),
+            ("exec dd if=other of=old conv=nocreat,notrunc oflag=append", "Read-only"),
+            ("exec truncate -c -s 0 old", "Read-only"),
+            ("exec mv old new", "Read-only"),
+            ("exec rm old", "Read-only"),
+            ("exec rmdir empty", "Read-only"),
+            ("exec chmod 777 old", "Read-only"),
+            ("exec chown 0:0 old", "Read-only"),
+            ("exec touch -c -d @1 old", "Read-only"),
+            ("kill -9 OTHER", "not permitted"),
+        ] {
+            let inside = dir.path();
+            std::fs::write(inside.join("old"), "as it was").unwrap();
+            std::fs::write(inside.join("other"), "x").unwrap();
+            std::fs::create_dir_all(inside.join("empty")).unwrap();
+            let mut other = Command::new("sleep").arg("1000").spawn().unwrap();
+            let look = || {
+                let mut all: Vec<_> = std::fs::read_dir(inside).unwrap().map(|entry| entry.unwrap().file_name()).collect();
+                all.sort();
+                let meta = std::fs::metadata(inside.join("old")).unwrap();
+                let times = (std::os::unix::fs::MetadataExt::ctime_nsec(&meta), meta.modified().unwrap(), meta.permissions());
+                (all, std::fs::read(inside.join("old")).unwrap(), times)
+            };
+            let before = look();
+            let script = format!("cd '{}'; {}", inside.display(), script.replace("OTHER", &other.id().to_string()));
+            let output = confined(&script);
+            assert!(!output.status.success(), "{script}: {output:?}");
+            assert!(String::from_utf8_lossy(&output.stderr).contains(refusal), "{script}: {output:?}");
+            assert_eq!(look(), before, "{script}");
+            assert!(other.try_wait().unwrap().is_none(), "{script}");
+            other.kill().unwrap();
+            other.wait().unwrap();
+        }
+    }
+
+    /// What no ordinary program does, done by the child itself once it is confined.
+    fn confined_child(does: impl Fn() -> bool + Send + Sync + 'static) -> bool {
+        let mut command = Command::new("true");
+        command.stdin(std::process::Stdio::null());
+        confine(&mut command);
+        // SAFETY: `does` makes system calls only.
+        unsafe {
+            command.pre_exec(move || if does() { Ok(()) } else { Err(io::Error::from_raw_os_error(libc::EPROTO)) });
+        }
+        command.status().is_ok_and(|status| status.success())
+    }
+
+    #[test]
+    fn what_is_opened_to_read_and_write_is_nothing() {
+        let dir = tempfile::tempdir().unwrap();
+        let path = dir.path().join("old");
+        std::fs::write(&path, "as it was").unwrap();
+        let name = std::ffi::CString::new(path.to_str().unwrap()).unwrap();
+        let errno = || io::Error::last_os_error().raw_os_error();
+        assert!(confined_child(move || {
+            // SAFETY: system calls on a name and a text that live on.
+            unsafe {
+                let fd = libc::open(name.as_ptr(), libc::O_RDWR);
+                fd == 0 && libc::write(fd, c"x".as_ptr().cast(), 1) == -1 && errno() == Some(libc::EBADF)
+            }
+        }));
+        assert_eq!(std::fs::read(&path).unwrap(), b"as it was");
+    }
+
+    #[test]
+    fn a_confined_program_signals_itself_alone() {
+        // SAFETY: signal 0 and a number.
+        assert!(confined_child(|| unsafe { libc::kill(libc::getpid(), 0) == 0 && libc::raise(0) == 0 }));
+        // SAFETY: as above.
+        assert!(confined_child(|| unsafe {
+            libc::kill(libc::getppid(), 0) == -1 && libc::kill(-1, 0) == -1 && libc::kill(0, 0) == -1
+        }));
     }
 }

@@ -61,6 +61,7 @@ impl Host {
             let id = self.next_id;
             self.next_id += 1;
             self.by_key = Some(id);
+            self.restart_asked(id);
             self.events.push_back(Event::Restart { id, by: Asker::Person, now: false, handoff: true });
         }
     }

@@ -22,8 +22,10 @@ const ACCEPT_MS: u64 = 200;
 const OWN_SOCKET: Duration = Duration::from_millis(50);
 /// Connections at once (CONTRACT C12).
 const MAX_CONNECTIONS: usize = 32;
-/// Of these, at most so many of what hangs on a Claude: the rest is a person's.
-const MAX_OF_TOOLS: usize = 24;
+/// Of these, at most so many of what hangs on the session's own program: the rest is a person's.
+const MAX_INSIDE: usize = 16;
+/// And so many of what hangs on the Claude of other sessions, which takes no room from either.
+const MAX_OUTSIDE: usize = 8;
 /// Connections that are let in before others have their turn.
 const TURN: u32 = 64;
 
@@ -94,16 +96,23 @@ impl Host {
         }
     }
 
-    /// Whether there is no room for one more of its kind. A person always finds some that Claude and its tools cannot take.
+    /// Whether there is no room for one more of its kind. A person always finds some that Claude and its tools cannot take, and these
+    /// find some that the Claude of another session cannot.
     fn full_for(&self, peer: &Peer) -> Option<Failure> {
-        let of_tools = |peer: Option<&Peer>| !matches!(peer, Some(Peer::Person));
-        let tools = self.connections.values().filter(|connection| of_tools(connection.peer.as_ref())).count();
+        let share = |peer: &Peer| match peer {
+            Peer::Person => None,
+            Peer::Inside => Some((MAX_INSIDE, "Claude and its tools")),
+            Peer::Other(_) => Some((MAX_OUTSIDE, "other sessions")),
+        };
+        let of_kind = |most: usize, whose: &str| {
+            let kind = |other: &Peer| share(other).is_some_and(|(_, other)| other == whose);
+            let open = self.connections.values().filter(|connection| kind(connection.peer.as_ref().unwrap_or(&Peer::Inside))).count();
+            (open >= most).then(|| format!("{most} connections of {whose} are open already"))
+        };
         let what = if self.connections.len() >= MAX_CONNECTIONS {
             format!("{MAX_CONNECTIONS} connections are open already")
-        } else if of_tools(Some(peer)) && tools >= MAX_OF_TOOLS {
-            format!("{MAX_OF_TOOLS} connections of Claude and its tools are open already")
         } else {
-            return None;
+            share(peer).and_then(|(most, whose)| of_kind(most, whose))?
         };
         Some(Failure::new(Code::Busy, what, "try again"))
     }

@@ -144,7 +144,7 @@ impl Host {
                 }
                 let by = self.asker(id);
                 if by == Asker::Person {
-                    self.accept_start_code();
+                    self.restart_asked(number);
                 }
                 self.events.push_back(Event::Restart { id: number, by, now, handoff: !no_handoff });
             }
@@ -184,7 +184,7 @@ impl Host {
             return self.send(id, &error_line(request, &failure));
         }
         let number = self.remember(id, request);
-        self.accept_start_code();
+        self.restart_asked(number);
         self.events.push_back(Event::Back { id: number, now });
     }
 
@@ -199,6 +199,7 @@ impl Host {
     pub(super) fn reply(&mut self, number: u64, with: &Reply) {
         self.sent_settled(number);
         self.key_answered(number, with);
+        self.restart_decided(number, matches!(with, Reply::Accepted | Reply::Back { .. }));
         let Some((connection, request)) = self.asked.remove(&number) else { return };
         let seq = self.recorder.supervisor.seq();
         let line = match with {

@@ -1,7 +1,7 @@
 //! What runs code when Claude starts: accepted when the session begins and with every `hopty restart` of a person, compared before
 //! a hand-over stops Claude, and once more when the next run starts.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
 
 use super::save::Done;
@@ -13,6 +13,7 @@ use crate::core::supervisor::Agent;
 use crate::core::supervisor::event::Event;
 use crate::core::supervisor::phase::Phase;
 use crate::core::time::Stamp;
+use crate::fs::trust;
 
 /// How long it may take to read what runs code, in ms: a disk that hangs is not waited for, and nothing is started unseen.
 pub(super) const READ_MS: u64 = 5000;
@@ -27,6 +28,8 @@ pub(super) struct Accepted {
     everywhere: CodeDigest,
     /// By directory. In one that is not here nothing was ever accepted.
     dirs: BTreeMap<PathBuf, CodeDigest>,
+    /// Restarts that a person asked for and that are not decided, by number, with the directory into which each leads.
+    restarts: BTreeMap<u64, Option<PathBuf>>,
 }
 
 impl Accepted {
@@ -90,17 +93,25 @@ impl Host {
             settings: self.own.settings.as_ref().filter(file).map(PathBuf::from),
             mcp_configs: paths(&self.own.mcp_configs),
             plugin_dirs: self.own.plugin_dirs.iter().map(PathBuf::from).collect(),
+            records: trust::places,
         }
     }
 
-    /// A person starts Claude, or starts it again: what runs code now is what they mean.
-    pub(super) fn accept_start_code(&mut self) {
-        if self.launch.agent != Agent::Claude {
+    /// A person asks for a restart. Nothing is accepted before it is clear that there will be one.
+    pub(super) fn restart_asked(&mut self, number: u64) {
+        let next = self.recorder.supervisor.next_dir().map(PathBuf::from);
+        self.accepted.restarts.insert(number, next);
+    }
+
+    /// A request was decided. Where it was a person's restart, and there will be one, what runs code now is what they mean.
+    pub(super) fn restart_decided(&mut self, number: u64, accepted: bool) {
+        let Some(asked) = self.accepted.restarts.remove(&number) else { return };
+        if !accepted || self.launch.agent != Agent::Claude {
             return;
         }
         let (places, now) = (self.places(), self.clock.now());
         let next = self.recorder.supervisor.next_dir().map(PathBuf::from);
-        let dirs: Vec<PathBuf> = [Some(self.dir.clone()), next].into_iter().flatten().collect();
+        let dirs: BTreeSet<PathBuf> = [Some(self.dir.clone()), asked, next].into_iter().flatten().collect();
         self.observe(move || Done::Accepted(now, dirs.iter().map(|dir| Found::read(&places, dir)).collect()));
     }
 

@@ -77,7 +77,7 @@ fn the_file_of_a_clone_counts_when_claude_trusts_the_clone_and_not_before(kind: 
 
 #[test]
 fn what_a_trusted_project_may_not_set_is_named_and_left_out() {
-    let world = world();
+    let mut world = world();
     home::seed(&world.home, &world.project, "sk-ant-test-0123456789-abcdefghijklmnopqrst").unwrap();
     for (text, key, said) in [
         ("[context]\nwindow = 1000", "context.window", "may not set context.window"),
@@ -95,9 +95,37 @@ fn what_a_trusted_project_may_not_set_is_named_and_left_out() {
         assert!(told.contains(said) && told.contains("\nhint: "), "{text}: {told}");
         assert_ne!(found["from"], "project", "{text}");
     }
+    // Nor in the file of another program, which lies in the project, whoever chose the profile that reads it.
+    std::fs::create_dir_all(world.project.join(".claude")).unwrap();
+    for chosen_by in ["project", "user"] {
+        if chosen_by == "user" {
+            std::fs::remove_file(world.project.join(".hopty.toml")).unwrap();
+            world.set("HOPTY_CONTEXT_PROFILE", "s2");
+        } else {
+            std::fs::write(world.project.join(".hopty.toml"), "[context]\nprofile = \"s2\"\n").unwrap();
+        }
+        for (text, key) in [
+            ("handoff:\n  threshold: 0.01\n", "context.handoff"),
+            ("handoff:\n  warning_threshold: 0.39\n", "context.warn"),
+            ("handoff:\n  max_tokens: 100\n", "context.handoff"),
+            ("handoff:\n  max_tokens: 200_000\n  threshold: 0.001\n", "context.handoff"),
+            ("handoff:\n  threshold: -1\n", "context.handoff"),
+        ] {
+            std::fs::write(world.project.join(".claude/config.yaml"), text).unwrap();
+            let checked = world.hopty(&["config", "check"]);
+            let checked = String::from_utf8(checked.stderr).unwrap() + &String::from_utf8(checked.stdout).unwrap();
+            assert!(checked.contains(&format!("may set {key} only to percent from 40")), "{chosen_by} {text}: {checked}");
+            assert!(checked.contains("config.yaml:"), "{chosen_by} {text}: {checked}");
+        }
+    }
+    world.env.retain(|(name, _)| name != "HOPTY_CONTEXT_PROFILE");
+    std::fs::write(world.project.join(".claude/config.yaml"), "handoff:\n  threshold: 0.01\n").unwrap();
     // Claude runs all the same, and nothing restarts.
-    std::fs::write(world.project.join(".hopty.toml"), "[context]\nwindow = 1000\nhandoff = { percent = 1 }\nhard = { percent = 2 }\n")
-        .unwrap();
+    std::fs::write(
+        world.project.join(".hopty.toml"),
+        "[context]\nprofile = \"s2\"\nwindow = 1000\nhandoff = { percent = 1 }\nhard = { percent = 2 }\n",
+    )
+    .unwrap();
     let mut term = start(&world, &world.project);
     term.wait_text("may not set context.window");
     term.wait_box();

@@ -267,3 +267,127 @@ fn scripts_plugins_and_servers_hold_a_hand_over_as_well() {
         world.leave(term);
     }
 }
+
+/// A session in which `before` is there when it begins; `after` is changed during it, and a full window must not hand over to that.
+fn holds_for(what: &str, more: &[&str], before: impl FnOnce(&World), after: impl FnOnce(&World)) {
+    let Some(world) = World::new(Kind::StandIn, full_after("echo one".to_owned())) else { return };
+    before(&world);
+    let term = world.start(more);
+    term.wait_box();
+    term.submit("Do the first thing.");
+    term.wait_text("Answer 1.");
+    world.wait_state("idle");
+    after(&world);
+    term.submit("Fill the window.");
+    let settled = wait_for("a decision", || {
+        let told = |kind: &str| world.decisions().into_iter().find(|decision| decision["kind"] == kind);
+        told("restart.cancelled").or_else(|| told("handoff.consumed"))
+    });
+    assert_eq!(settled["kind"], "restart.cancelled", "{what}: not noticed");
+    assert!(settled["sentence"].as_str().unwrap().contains("what runs code"), "{what}: {settled}");
+    world.leave(term);
+}
+
+fn write(path: PathBuf, text: &str) {
+    std::fs::create_dir_all(path.parent().unwrap()).unwrap();
+    std::fs::write(path, text).unwrap();
+}
+
+/// However an agent with hooks of its own is written, named and surrounded.
+#[test]
+fn an_agent_with_hooks_holds_a_hand_over_however_it_is_hidden() {
+    let plain = "---\nname: lead\nhooks:\n  SessionStart: []\n---\n";
+    let large = format!("{plain}{}", "x".repeat(2 << 20));
+    for (what, file, text) in [
+        ("beside many others", "m.md", plain),
+        ("too large", "lead.md", &large),
+        ("in a directory", "sub/deeper/lead.md", plain),
+        ("escaped", "lead.md", "---\nname: lead\n\"\\u0068ooks\":\n  SessionStart: []\n---\n"),
+        ("in flow style", "lead.md", "---\n{name: lead, hooks: {SessionStart: []}}\n---\n"),
+        ("behind dashes", "lead.md", "---\nname: lead\ndescription: a --- b\nhooks:\n  SessionStart: []\n---\n"),
+        ("servers", "lead.md", "---\nname: lead\nmcpServers:\n  x: {command: x}\n---\n"),
+    ] {
+        let crowd = |world: &World| {
+            let count = if what == "beside many others" { 2000 } else { 1 };
+            for n in 0..count {
+                write(world.project.join(format!(".claude/agents/{n:04}.md")), "---\nname: plain\n---\nBe kind.\n");
+            }
+        };
+        holds_for(what, &[], crowd, |world| write(world.project.join(".claude/agents").join(file), text));
+    }
+}
+
+/// However a command names the script that it runs.
+#[test]
+fn a_rewritten_script_of_a_hook_holds_a_hand_over_however_it_is_named() {
+    for (command, script) in [
+        ("sh \"$(git rev-parse --show-toplevel)/.claude/hooks/x.sh\"", ".claude/hooks/x.sh"),
+        ("sh $(git rev-parse --show-toplevel)/tools/x.sh", "tools/x.sh"),
+        ("sh ${CLAUDE_PROJECT_DIR:-.}/tools/x.sh", "tools/x.sh"),
+        ("cd tools && sh ./x.sh", "tools/x.sh"),
+        ("for f in tools/*.sh; do sh $f; done", "tools/x.sh"),
+        ("sh .claude/hooks/plain", ".claude/hooks/plain"),
+    ] {
+        let before = |world: &World| {
+            let own = json!({"hooks": {"Notification": [{"hooks": [{"type": "command", "command": command}]}]}});
+            write(world.project.join(".claude/settings.json"), &own.to_string());
+            write(world.project.join(script), "true");
+        };
+        holds_for(command, &[], before, |world| write(world.project.join(script), "touch MARK"));
+    }
+    holds_for("your own hooks", &[], |_| {}, |world| write(world.claude_dir().join("hooks/x.sh"), "touch MARK"));
+}
+
+/// What Claude's own state says about the repository that the session's directory lies in.
+#[test]
+fn servers_and_approvals_in_claudes_own_state_hold_a_hand_over() {
+    let edit = |world: &World, key: &str, value: Value| {
+        let path = world.home.join(".claude.json");
+        let mut state: Value = serde_json::from_slice(&std::fs::read(&path).unwrap()).unwrap();
+        let mut dir = world.project.clone();
+        if key.starts_with("above ") {
+            dir.pop();
+        }
+        state["projects"][dir.to_str().unwrap()][key.trim_start_matches("above ")] = value;
+        std::fs::write(path, state.to_string()).unwrap();
+    };
+    let repository = |world: &World| write(world.root.path().join(".git/HEAD"), "ref: refs/heads/main\n");
+    holds_for("servers of the repository", &[], repository, |world| {
+        edit(world, "above mcpServers", json!({"x": {"command": "touch", "args": ["MARK"]}}));
+    });
+    let refused = |world: &World| {
+        edit(world, "enableAllProjectMcpServers", json!(true));
+        edit(world, "disabledMcpjsonServers", json!(["x"]));
+    };
+    holds_for("a refusal taken back", &[], refused, |world| edit(world, "disabledMcpjsonServers", json!([])));
+}
+
+/// A restart that is refused accepts nothing.
+#[test]
+fn a_refused_restart_accepts_nothing_that_was_planted() {
+    let Some(mut world) = World::new(Kind::StandIn, full_after("echo one".to_owned())) else { return };
+    world.set("HOPTY_RESTART_MAX_RESTARTS", "1");
+    world.set("HOPTY_RESTART_WINDOW", "20s");
+    let term = begun(&world);
+    world.ask(&["restart", "proj", "--wait"]);
+    handed_over(&world, 1);
+    let settings = world.project.join(".claude/settings.json");
+    write(settings, &json!({"env": {"PLANTED": "1"}}).to_string());
+    let refused = world.hopty(&["restart", "proj"]);
+    assert_eq!(refused.status.code(), Some(4), "{refused:?}");
+    // The limit is over some time later, and a level asks.
+    wait_for("another try", || {
+        if world.decisions().iter().any(|decision| decision["kind"] == "restart.cancelled") {
+            return Some(());
+        }
+        world.wait_state("idle");
+        assert_eq!(kinds(&world, "run.spawned"), 2, "the planted settings were started");
+        term.wait_box();
+        term.submit("Fill the window.");
+        world.wait_state("idle");
+        None
+    });
+    let held = world.wait_decision("restart.cancelled", 1);
+    assert!(held["sentence"].as_str().unwrap().contains(".claude/settings.json: env added"), "{held}");
+    world.leave(term);
+}

@@ -285,9 +285,10 @@ fn the_store() {
 fn settings() {
     let additions: BTreeMap<&str, Value> = [("env", serde_json::json!({"X": "y"})), ("hooks", serde_json::json!({"Stop": []}))].into();
     let additions = additions.into_iter().map(|(key, value)| (key.to_owned(), value)).collect();
+    let projects = ["/home/u/proj".to_owned(), "/home/u".to_owned()];
     fuzz("settings", |random| {
         let [one, two] = [0, 1].map(|_| text(&random.json(sample!("settings.json"))));
-        let role = *random.pick(&[Role::Settings, Role::Mcp, Role::State { project: "/home/u/proj" }]);
+        let role = *random.pick(&[Role::Settings, Role::Mcp, Role::State { projects: &projects }]);
         let of = |text: &str| CodeDigest::of(&[SettingsFile { name: "settings.json", role, text }]);
         let (before, after) = (of(&one), of(&two));
         assert_eq!(before.changes(&before), []);

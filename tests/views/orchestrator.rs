@@ -259,10 +259,10 @@ fn the_configuration_of_another_program_counts_for_who_chose_its_profile() {
     assert_eq!((s2.handoff.percent, s2.warn.percent), (Some(80.0), Some(70.0)));
     assert_eq!((config.restart.mode.word(), config.context.window), ("auto", 0));
     for (profile, crossed) in [("default", false), ("s2", true)] {
-        let mut world = world("");
+        let mut world = with("", |_| Reply::text("Hello.").filling(100_000));
         world.set("HOPTY_CONTEXT_PROFILE", profile);
         std::fs::create_dir_all(below(&world, ".claude")).unwrap();
-        std::fs::write(below(&world, ".claude/config.yaml"), "handoff:\n  warning_threshold: 0.0001\n").unwrap();
+        std::fs::write(below(&world, ".claude/config.yaml"), "handoff:\n  warning_threshold: 0.4\n").unwrap();
         let (term, _) = talk(&world);
         assert_eq!(kinds(&world).iter().any(|kind| kind == "level.crossed"), crossed, "{profile}");
         world.leave(term);

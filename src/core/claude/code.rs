@@ -26,10 +26,10 @@ pub enum Role<'a> {
     Settings,
     /// `.mcp.json`, or an `--mcp-config`: all of it starts servers. So does a file of a plugin, or hooks of one.
     Mcp,
-    /// `.claude.json`, Claude's own state: its servers, and those of this project directory.
+    /// `.claude.json`, Claude's own state: its servers, or those of a project.
     State {
-        /// The working directory, as the file writes it.
-        project: &'a str,
+        /// The directories whose records count for the project, its own first, as the file writes them; none for what counts everywhere.
+        projects: &'a [String],
     },
 }
 
@@ -44,7 +44,8 @@ pub struct SettingsFile<'a> {
     pub text: &'a str,
 }
 
-/// The state of everything in the settings that runs code: for each key a SHA-256, never the value (it may be a secret).
+/// The state of everything in the settings that runs code: for each key a SHA-256, never the value (it may be a secret), or nothing
+/// where it is not known.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(transparent)]
 pub struct CodeDigest(BTreeMap<String, String>);
@@ -118,6 +119,11 @@ impl CodeDigest {
         self.0.insert(shown(name), sha_of(content));
     }
 
+    /// Adds what could not be looked at whole: it counts as changed in every comparison, also with itself.
+    pub fn add_unknown(&mut self, name: &str) {
+        self.0.insert(shown(name), String::new());
+    }
+
     /// Adds all of another digest.
     pub fn join(&mut self, other: CodeDigest) {
         self.0.extend(other.0);
@@ -143,7 +149,7 @@ impl CodeDigest {
         for (key, value) in &self.0 {
             match later.0.get(key) {
                 None => changes.push((key.clone(), Change::Removed)),
-                Some(now) if now != value => changes.push((key.clone(), Change::Changed)),
+                Some(now) if now != value || now.is_empty() => changes.push((key.clone(), Change::Changed)),
                 Some(_) => {}
             }
         }
@@ -219,12 +225,23 @@ fn sha_of(bytes: &[u8]) -> String {
 /// What counts in Claude's own state, where Claude writes notes about plugins and costs at every start: servers, those that were
 /// approved, and variables.
 fn state_parts<'a>(role: Role<'_>, value: &'a Value) -> Vec<(String, &'a Value)> {
-    const HERE: [&str; 3] = ["mcpServers", "enabledMcpjsonServers", "enableAllProjectMcpServers"];
-    let Role::State { project } = role else { return Vec::new() };
-    let here = value.get("projects").and_then(|all| all.get(project));
-    let top = ["mcpServers", "env"].into_iter().filter_map(|key| Some((key.to_owned(), value.get(key)?)));
-    let of_project = HERE.into_iter().filter_map(|key| Some((format!("project {key}"), here?.get(key)?)));
-    top.chain(of_project).filter(|(_, value)| !empty(value)).collect()
+    const HERE: [&str; 6] = [
+        "mcpServers",
+        "enabledMcpServers",
+        "disabledMcpServers",
+        "enabledMcpjsonServers",
+        "disabledMcpjsonServers",
+        "enableAllProjectMcpServers",
+    ];
+    let Role::State { projects } = role else { return Vec::new() };
+    let everywhere: &[&str] = if projects.is_empty() { &["mcpServers", "env"] } else { &[] };
+    let top = everywhere.iter().filter_map(|key| Some(((*key).to_owned(), value.get(*key)?)));
+    let of_projects = projects.iter().enumerate().flat_map(|(number, project)| {
+        let record = value.get("projects").and_then(|all| all.get(project));
+        let named = move |key: &str| if number == 0 { format!("project {key}") } else { format!("{key} of {project}") };
+        HERE.into_iter().filter_map(move |key| Some((named(key), record?.get(key)?)))
+    });
+    top.chain(of_projects).filter(|(_, value)| !empty(value)).collect()
 }
 
 /// Every text in what runs code in a file: commands, their arguments, paths. None where it is no JSON.
@@ -331,12 +348,33 @@ mod tests {
                 r#"{{"numStartups":{starts},"projects":{{"/w":{{"mcpServers":{servers},"lastCost":{starts}}},"/other":{{"mcpServers":{{"o":{starts}}}}}}}}}"#
             )
         };
-        let of = |text: &str| CodeDigest::of(&[SettingsFile { name: ".claude.json", role: Role::State { project: "/w" }, text }]);
+        let of = |text: &str| {
+            CodeDigest::of(&[SettingsFile { name: ".claude.json", role: Role::State { projects: &["/w".to_owned()] }, text }])
+        };
         assert_eq!(of(&state("{}", 1)), of(&state("{}", 2)), "counters and other projects do not hold a restart");
         let later = of(&state(r#"{"x":{"command":"sh"}}"#, 1));
         assert_eq!(of(&state("{}", 1)).changes(&later), [(".claude.json: project mcpServers".to_owned(), Change::Added)]);
         let mcp = |text: &str| CodeDigest::of(&[SettingsFile { name: ".mcp.json", role: Role::Mcp, text }]);
         assert_eq!(mcp("{}").changes(&mcp(r#"{"mcpServers":{"x":{}}}"#)).len(), 1);
+    }
+
+    #[test]
+    fn a_refusal_of_a_server_that_is_taken_back_is_seen() {
+        let of = |refused: &str| {
+            let text = format!(r#"{{"projects":{{"/w":{{"enableAllProjectMcpServers":true,"disabledMcpjsonServers":{refused}}}}}}}"#);
+            CodeDigest::of(&[SettingsFile { name: "s", role: Role::State { projects: &["/w".to_owned()] }, text: &text }])
+        };
+        assert_eq!(of(r#"["x"]"#).changes(&of("[]")), [("s: project disabledMcpjsonServers".to_owned(), Change::Removed)]);
+        assert_eq!(of("[]"), of("null"), "Claude writes an empty list by itself");
+    }
+
+    #[test]
+    fn what_is_not_known_equals_nothing() {
+        let mut digest = settings("{}");
+        digest.add_unknown("agents: (too many files)");
+        let changed = [("agents: (too many files)".to_owned(), Change::Changed)];
+        assert_eq!(digest.changes(&digest.clone()), changed);
+        assert_eq!(settings("{}").changes(&digest).len(), 1);
     }
 
     #[test]

@@ -1,17 +1,22 @@
 //! Which files a command names: what a hook runs may be rewritten without a word of the settings changing.
 //!
 //! It splits a command roughly as a shell does and gives every word that may be a path; which of them are scripts, the file system
-//! says. It does not follow what a script runs in its turn, nor find a bare name in `PATH`.
+//! says. It does not follow what a script runs in its turn, nor find a bare name in `PATH`, nor know what a variable holds besides the
+//! few that Claude sets; `docs/HOOKS.md` says what that leaves out.
 
-use std::path::{Path, PathBuf};
+use std::collections::BTreeSet;
+use std::path::{Component, Path, PathBuf};
 
-/// Words of one command that are looked at.
-const MAX_WORDS: usize = 64;
 /// How deep a command within a command is taken apart: `sh -c 'exec "$DIR/x"'`.
 const DEPTH: usize = 3;
 /// Endings of files that an interpreter runs.
 const ENDINGS: [&str; 18] =
     ["bash", "cjs", "cts", "fish", "js", "jsx", "ksh", "lua", "mjs", "mts", "php", "pl", "ps1", "py", "rb", "sh", "ts", "zsh"];
+/// Words of one command that are looked at, and directories that it may be in: with more, nothing can be said of it.
+const MAX_WORDS: usize = 8192;
+const MAX_BASES: usize = 32;
+/// Words after which another directory counts as well.
+const MOVES: [&str; 7] = ["cd", "pushd", "chdir", "-C", "--chdir", "--cwd", "--prefix"];
 
 /// What stands for a directory in a command.
 #[derive(Clone, Copy, Debug)]
@@ -24,18 +29,55 @@ pub struct Dirs<'a> {
     pub plugin: Option<&'a Path>,
 }
 
-/// The paths that a command's words may be, in order, each once. What is written to (`> FILE`) is none.
+/// What a word of a command may name.
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub enum Named {
+    /// This file.
+    File(PathBuf),
+    /// Files of a directory, by a pattern or a variable.
+    Files {
+        /// The directory.
+        dir: PathBuf,
+        /// The ending that they have, where the word says it.
+        ending: Option<String>,
+        /// How many directories below it they may lie.
+        depth: usize,
+    },
+    /// More than is looked at.
+    More,
+}
+
+/// What a command's words may name, in order, each once. What is written to (`> FILE`) is left out.
 #[must_use]
-pub fn paths(command: &str, dirs: Dirs<'_>) -> Vec<PathBuf> {
+pub fn named(command: &str, dirs: Dirs<'_>) -> Vec<Named> {
     let mut words = Vec::new();
     split(command, DEPTH, &mut words);
-    let mut paths = Vec::new();
-    for path in words.iter().filter_map(|word| path(word, dirs)) {
-        if !paths.contains(&path) {
-            paths.push(path);
+    let (mut found, mut seen) = (Vec::new(), BTreeSet::new());
+    let mut bases = vec![dirs.project.to_owned()];
+    // Where the last `cd` may have led, from which the next one goes on.
+    let (mut inside, mut moves) = (0..1, false);
+    for word in &words {
+        if std::mem::take(&mut moves) {
+            // `cd -P dir`
+            moves = word.text.starts_with('-');
+            let further = candidates(&word.text, dirs, &bases[inside.clone()]);
+            if !moves && !further.is_empty() {
+                inside = bases.len()..bases.len() + further.len();
+                bases.extend(further);
+            }
+        }
+        if bases.len() > MAX_BASES || words.len() > MAX_WORDS {
+            return vec![Named::More];
+        }
+        moves |= MOVES.contains(&word.text.as_str());
+        for candidate in candidates(&word.text, dirs, &bases) {
+            let named = of(candidate, word.is_pattern);
+            if seen.insert(named.clone()) {
+                found.push(named);
+            }
         }
     }
-    paths
+    found
 }
 
 /// Whether a file of this name, with these first bytes and permission bits, is run by something.
@@ -45,7 +87,12 @@ pub fn is_script(path: &Path, begins: &[u8], mode: u32) -> bool {
     mode & 0o111 != 0 || begins.starts_with(b"#!") || ending.is_some_and(|ending| ENDINGS.contains(&ending))
 }
 
-fn path(word: &str, dirs: Dirs<'_>) -> Option<PathBuf> {
+/// The paths that a word may be: by the variables that are known, as it stands below each of `bases`, and what follows something that
+/// only a shell can tell (`$(...)/`, `${...}/`).
+fn candidates(word: &str, dirs: Dirs<'_>, bases: &[PathBuf]) -> Vec<PathBuf> {
+    if word.is_empty() || word.contains('\0') {
+        return Vec::new();
+    }
     let variables = [
         ("$HOME", Some(dirs.home)),
         ("${HOME}", Some(dirs.home)),
@@ -57,44 +104,122 @@ fn path(word: &str, dirs: Dirs<'_>) -> Option<PathBuf> {
         ("$CLAUDE_PLUGIN_ROOT", dirs.plugin),
         ("${CLAUDE_PLUGIN_ROOT}", dirs.plugin),
     ];
-    let below = variables.into_iter().find_map(|(name, dir)| Some(dir?.join(word.strip_prefix(name)?.strip_prefix('/')?)));
-    // Of `--flag=path` and `NAME=path` the path counts as well, which is a word of its own by then.
-    let plain = (!word.is_empty() && !word.starts_with('-') && !word.contains('\0')).then(|| dirs.project.join(word));
-    below.or(plain)
+    let below = |(name, dir): (&str, Option<&Path>)| {
+        let rest = word.strip_prefix(name)?;
+        let rest = if rest.is_empty() { "" } else { rest.strip_prefix('/')? };
+        Some((dir?.join(rest), rest.to_owned()))
+    };
+    let (mut paths, unknown) = match variables.into_iter().find_map(below) {
+        Some((path, rest)) => (vec![path], rest),
+        // Of `--flag=path` and `NAME=path` the path counts as well, which is a word of its own by then.
+        None if word.starts_with('-') => (Vec::new(), word.to_owned()),
+        None => (bases.iter().map(|base| base.join(word)).collect(), word.to_owned()),
+    };
+    let mut begins = 0;
+    for (slash, _) in unknown.match_indices('/') {
+        let rest = unknown[slash..].trim_start_matches('/');
+        if unknown[begins..slash].contains(['$', ')', '}', '`']) && !rest.is_empty() {
+            let bases = bases.iter().map(PathBuf::as_path).chain([dirs.home]).chain(dirs.plugin);
+            paths.extend(bases.map(|base| base.join(rest)));
+        }
+        begins = slash + 1;
+    }
+    paths
 }
 
-fn split(command: &str, depth: usize, words: &mut Vec<String>) {
-    let (mut word, mut quote, mut quoted, mut written) = (String::new(), None, false, false);
+/// A path, or the directory and the ending of those that it may stand for.
+fn of(path: PathBuf, is_pattern: bool) -> Named {
+    let is_wild = |name: &str| is_pattern && name.contains(['*', '?', '[', '{']);
+    let is_unknown = |name: &str| name.contains(['$', '`']);
+    let name = |component: &Component<'_>| component.as_os_str().to_str().unwrap_or_default().to_owned();
+    let mut dir = PathBuf::new();
+    let mut components = path.components().peekable();
+    while let Some(component) = components.next_if(|of| !is_wild(&name(of)) && !is_unknown(&name(of))) {
+        dir.push(component);
+    }
+    let Some(open) = components.next().map(|of| name(&of)) else { return Named::File(path) };
+    let depth = components.count();
+    let last = path.file_name().and_then(|name| name.to_str()).unwrap_or_default();
+    let ending = last.rsplit_once('.').map(|(_, ending)| ending);
+    let ending = ending.filter(|ending| !ending.is_empty() && !is_wild(ending) && !is_unknown(ending)).map(str::to_owned);
+    // A directory that only a shell knows may be any, and a bare `$FILE` any file: there is nothing to compare.
+    if !is_wild(&open) && (depth > 0 || open.starts_with(['$', '`']) && ending.is_none()) {
+        return Named::File(path);
+    }
+    Named::Files { dir, ending, depth }
+}
+
+/// A word of a command.
+struct Word {
+    text: String,
+    /// Whether the shell replaces it by the files that it matches.
+    is_pattern: bool,
+}
+
+/// A word that is not over yet.
+#[derive(Default)]
+struct Begun {
+    text: String,
+    quoted: bool,
+    wild: bool,
+}
+
+fn split(command: &str, depth: usize, words: &mut Vec<Word>) {
+    let (mut word, mut quote, mut written) = (Begun::default(), None, false);
+    // Parentheses that are open, and whether a `[[` is: what stands there is compared with a pattern, and no file.
+    let (mut open, mut test, mut before) = (0_usize, false, ' ');
     let mut chars = command.chars().chain(['\n']);
     while let Some(c) = chars.next() {
         match (quote, c) {
             (Some(open), c) if c == open => quote = None,
-            (None, '\'' | '"') => (quote, quoted) = (Some(c), true),
-            (None | Some('"'), '\\') => word.extend(chars.next().filter(|c| *c != '\n')),
+            (None, '\'' | '"') => (quote, word.quoted) = (Some(c), true),
+            (None | Some('"'), '\\') => word.text.extend(chars.next().filter(|c| *c != '\n')),
             (None, c) if c.is_whitespace() || "|&;()<>`=,".contains(c) => {
-                // The file of a `>` is written to: a log changes with every call.
-                if !word.is_empty() && !std::mem::take(&mut written) {
-                    take(std::mem::take(&mut word), quoted, depth, words);
+                // Of a `case`, where a `|` or a `)` ends it that closes nothing.
+                let of_case = c == '|' || c == ')' && open == 0;
+                match c {
+                    '(' => open += 1,
+                    ')' => open = open.saturating_sub(1),
+                    _ => {}
                 }
-                word.clear();
-                quoted = false;
+                match word.text.as_str() {
+                    "[[" => test = true,
+                    "]]" => test = false,
+                    _ => {}
+                }
+                let done = std::mem::take(&mut word);
+                // The file of a `>` is written to: a log changes with every call.
+                if !done.text.is_empty() && !std::mem::take(&mut written) {
+                    let is_pattern = done.wild && !of_case && !test;
+                    take(done, is_pattern, depth, words);
+                }
                 written |= c == '>';
             }
-            (_, c) => word.push(c),
+            (_, c) => {
+                if c == '/' && word.text.is_empty() && matches!(before, ')' | '`') {
+                    // Below what a command prints: `$(...)/x`.
+                    word.text.push(')');
+                }
+                word.wild |= quote.is_none() && matches!(c, '*' | '?' | '[' | '{');
+                word.text.push(c);
+            }
         }
+        before = c;
     }
     // Something is wrong with its quotes: what it may mean is what stands there.
     if quote.is_some() {
-        take(word.trim_end().to_owned(), true, depth, words);
+        word.text.truncate(word.text.trim_end().len());
+        word.quoted = true;
+        take(word, false, depth, words);
     }
 }
 
-fn take(word: String, quoted: bool, depth: usize, words: &mut Vec<String>) {
-    if quoted && depth > 1 && word.chars().any(char::is_whitespace) {
-        split(&word, depth - 1, words);
+fn take(word: Begun, is_pattern: bool, depth: usize, words: &mut Vec<Word>) {
+    if word.quoted && depth > 1 && word.text.chars().any(char::is_whitespace) {
+        split(&word.text, depth - 1, words);
     }
-    if words.len() < MAX_WORDS {
-        words.push(word);
+    if words.len() <= MAX_WORDS {
+        words.push(Word { text: word.text, is_pattern });
     }
 }
 
@@ -103,10 +228,16 @@ mod tests {
     use super::*;
     use proptest::prelude::*;
 
-    fn named(command: &str) -> Vec<String> {
+    fn all(command: &str) -> Vec<String> {
         let (project, home, plugin) = (Path::new("/p"), Path::new("/h"), Path::new("/g"));
-        let all = paths(command, Dirs { project, home, plugin: Some(plugin) });
-        all.into_iter().map(|path| path.display().to_string()).collect()
+        let shown = |named| match named {
+            Named::File(path) => path.display().to_string(),
+            Named::Files { dir, ending, depth } => {
+                format!("{}/{}*.{}", dir.display(), "*/".repeat(depth), ending.as_deref().unwrap_or("*"))
+            }
+            Named::More => "more".to_owned(),
+        };
+        named(command, Dirs { project, home, plugin: Some(plugin) }).into_iter().map(shown).collect()
     }
 
     #[test]
@@ -119,13 +250,63 @@ mod tests {
             (r#""$CLAUDE_PROJECT_DIR"/.claude/hooks/x.sh"#, "/p/.claude/hooks/x.sh"),
             (r#""${CLAUDE_PROJECT_DIR}/a b.sh""#, "/p/a /p/b.sh /p/a b.sh"),
             ("node ${CLAUDE_PLUGIN_ROOT}/x.js", "/p/node /g/x.js"),
-            (r"sh -c 'cd /srv && exec ./go'", "/p/sh /p/cd /srv /p/exec /p/./go /p/cd /srv && exec ./go"),
             ("a.sh>>log.txt 2>/dev/null b.sh", "/p/a.sh /p/2 /p/b.sh"),
             ("X=/opt/y cmd|$HOME/z", "/p/X /opt/y /p/cmd /h/z"),
             (r"/opt/a\ b.sh", "/opt/a b.sh"),
             ("'/opt/open", "/opt/open"),
         ] {
-            assert_eq!(named(command).join(" "), expected, "{command}");
+            assert_eq!(all(command).join(" "), expected, "{command}");
+        }
+    }
+
+    /// What only a shell can tell is tried in every way that it may be meant.
+    #[test]
+    fn a_file_behind_what_only_a_shell_can_tell_is_named() {
+        for (command, expected) in [
+            (r#"sh "$(git rev-parse --show-toplevel)/.claude/x.sh""#, "/p/.claude/x.sh"),
+            ("sh $(git rev-parse --show-toplevel)/a/x.sh", "/p/a/x.sh"),
+            ("sh `pwd`/a/x.sh", "/p/a/x.sh"),
+            ("sh ${CLAUDE_PROJECT_DIR:-.}/a/x.sh", "/p/a/x.sh"),
+            ("sh \"${DIR:-/opt}/x.sh\"", "/h/x.sh"),
+            ("sh $HOME/$SUB/x.sh", "/h/x.sh"),
+            ("cd a && sh ./x.sh", "/p/a/./x.sh"),
+            ("cd -P -- /srv; exec ./go", "/srv/./go"),
+            (r"sh -c 'cd /srv && exec ./go'", "/srv/./go"),
+            ("cd \"$CLAUDE_PROJECT_DIR\" && cd a && b/x", "/p/a/b/x"),
+            ("make -C tools x.sh", "/p/tools/x.sh"),
+            ("for f in tools/*.sh; do sh $f; done", "/p/tools/*.sh"),
+            ("run-parts tools/?[0-9]*", "/p/tools/*.*"),
+            ("for f in hooks/*/run.py; do $f; done", "/p/hooks/*/*.py"),
+            ("sh \"$CLAUDE_PROJECT_DIR\"/tools/$NAME.sh", "/p/tools/*.sh"),
+            ("sh ~/tools/{a,b}.sh", "/h/tools/*.*"),
+            ("eval \"$(cat tools/*.sh)\"", "/p/tools/*.sh"),
+        ] {
+            assert!(all(command).iter().any(|named| named == expected), "{command}: {:?}", all(command));
+        }
+    }
+
+    /// Patterns that text is compared with name no files, or every edit of Claude's would count.
+    #[test]
+    fn a_pattern_for_text_names_no_files() {
+        for command in [
+            "case $f in src/*.ts) npx prettier;; esac",
+            "case $f in src/*.js|src/*.ts) npx prettier;; esac",
+            "[[ $f == src/*.ts ]] && npx prettier $f",
+            "grep -q 'src/.*ts' x",
+            "jq -r .tool_input.file_path | xargs -I{} prettier \"$CLAUDE_PROJECT_DIR/$FILE\"",
+        ] {
+            let dirs = Dirs { project: Path::new("/p"), home: Path::new("/h"), plugin: None };
+            let all = named(command, dirs);
+            assert!(all.iter().all(|named| matches!(named, Named::File(_))), "{command}: {all:?}");
+        }
+    }
+
+    #[test]
+    fn no_word_is_too_many() {
+        let command = "x ".repeat(500) + "sh last.sh";
+        assert_eq!(all(&command).last().unwrap(), "/p/last.sh");
+        for command in ["x ".repeat(9000), "cd x; ".repeat(40)] {
+            assert_eq!(all(&command), ["more"], "nothing is left out without a word");
         }
     }
 
@@ -144,8 +325,8 @@ mod tests {
 
     proptest! {
         #[test]
-        fn any_text_ends(text in "[ a-z/$~{}'\"\\\\|>&;=\\n]{0,120}") {
-            prop_assert!(named(&text).len() <= MAX_WORDS + 1);
+        fn any_text_ends(text in "[ a-z/$~{}*()'\"\\\\|>&;=\\n]{0,120}") {
+            prop_assert!(all(&text).len() <= 121 * 100);
         }
     }
 }

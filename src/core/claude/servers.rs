@@ -17,9 +17,10 @@ pub fn has_memory_keeper(files: &[(Role<'_>, &str)]) -> bool {
         match role {
             Role::Mcp => servers.extend(named(&parts)),
             Role::Settings => off.extend(list(&parts, "disabledMcpjsonServers")),
-            Role::State { project } => {
+            Role::State { projects } => {
                 servers.extend(named(&parts));
-                if let Some(here) = parts.get("projects").and_then(|all| all.get(project)?.as_object()) {
+                let records = projects.iter().filter_map(|project| parts.get("projects")?.get(project)?.as_object());
+                for here in records {
                     servers.extend(named(here));
                     off.extend(list(here, "disabledMcpServers"));
                     off.extend(list(here, "disabledMcpjsonServers"));
@@ -50,7 +51,8 @@ mod tests {
 
     #[test]
     fn the_server_is_known_by_name_or_package_where_it_is_on() {
-        let state = Role::State { project: "/p" };
+        let projects = ["/p".to_owned()];
+        let state = Role::State { projects: &projects };
         let server = r#"{"mcpServers":{"memory-keeper":{"command":"npx","args":["mcp-memory-keeper"]}}}"#;
         let renamed = r#"{"mcpServers":{"mk":{"command":"npx","args":["-y","mcp-memory-keeper"]}}}"#;
         let here = format!(r#"{{"projects":{{"/p":{server},"/q":{{}}}}}}"#);

@@ -104,7 +104,7 @@ pub fn resolve(sources: &Sources<'_>) -> Resolved {
     }
     for flag in sources.flags {
         let at = Source::Flag(flag.flag.to_owned());
-        layers.text(flag.key, flag.value, &at, Origin::Flag(at.clone()));
+        layers.text(flag.key, flag.value, &at, Origin::Flag(at.clone()), ProjectRule::Off);
     }
     if let Some(file) = sources.document {
         layers.document(file);
@@ -180,24 +180,32 @@ impl Layers {
             let path = format!("{section}.{name}");
             return self.report(at, unknown(&path));
         };
-        if rule == ProjectRule::On {
-            match key.project {
-                ProjectMay::NotSet => return self.report(at, ProblemKind::NotForProjects(key.path())),
-                ProjectMay::SetOnly(words) | ProjectMay::Tighten(words) => {
-                    let words = if key.project == ProjectMay::Tighten(words) { self.no_laxer(key, words) } else { words };
-                    if !value.as_str().is_some_and(|text| words.contains(&text)) {
-                        let allowed = words.iter().map(|w| format!("{w:?}")).collect::<Vec<_>>().join(" or ");
-                        return self.report(at, ProblemKind::NotThisForProjects { key: key.path(), allowed });
-                    }
-                }
-                ProjectMay::SetAbove(floor) if !floor.admits(&value) && value.is_table() => {
-                    return self.report(at, ProblemKind::NotThisForProjects { key: key.path(), allowed: floor.to_string() });
-                }
-                ProjectMay::Set | ProjectMay::SetAbove(_) => {}
-            }
+        if rule == ProjectRule::On
+            && let Err(kind) = self.project_may(key, &value)
+        {
+            return self.report(at, kind);
         }
         let origin = if rule == ProjectRule::On { Origin::Project(at.clone()) } else { Origin::User(at.clone()) };
         self.set(key, value, at, origin);
+    }
+
+    /// That a file which comes with the project may set `key` to `value`.
+    fn project_may(&self, key: &Key, value: &Value) -> Result<(), ProblemKind> {
+        match key.project {
+            ProjectMay::NotSet => Err(ProblemKind::NotForProjects(key.path())),
+            ProjectMay::SetOnly(words) | ProjectMay::Tighten(words) => {
+                let words = if key.project == ProjectMay::Tighten(words) { self.no_laxer(key, words) } else { words };
+                if value.as_str().is_some_and(|text| words.contains(&text)) {
+                    return Ok(());
+                }
+                let allowed = words.iter().map(|w| format!("{w:?}")).collect::<Vec<_>>().join(" or ");
+                Err(ProblemKind::NotThisForProjects { key: key.path(), allowed })
+            }
+            ProjectMay::SetAbove(floor) if !floor.admits(value) && value.is_table() => {
+                Err(ProblemKind::NotThisForProjects { key: key.path(), allowed: floor.to_string() })
+            }
+            ProjectMay::Set | ProjectMay::SetAbove(_) => Ok(()),
+        }
     }
 
     /// Those of `words` that are as strict as what the user's file says, or stricter.
@@ -223,16 +231,22 @@ impl Layers {
             }
             return;
         }
-        self.text(&path, text, &at, Origin::Environment(at.clone()));
+        self.text(&path, text, &at, Origin::Environment(at.clone()), ProjectRule::Off);
     }
 
-    fn text(&mut self, path: &str, text: &str, at: &Source, origin: Origin) {
+    fn text(&mut self, path: &str, text: &str, at: &Source, origin: Origin, rule: ProjectRule) {
         let key = path.split_once('.').and_then(|(section, name)| Key::find(section, name));
         let Some(key) = key else {
             return self.report(at, unknown(path));
         };
         match key.kind.read(text) {
-            Ok(value) => self.set(key, value, at, origin),
+            Ok(value) => {
+                let may = if rule == ProjectRule::On { self.project_may(key, &value) } else { Ok(()) };
+                match may {
+                    Ok(()) => self.set(key, value, at, origin),
+                    Err(kind) => self.report(at, kind),
+                }
+            }
             Err(allowed) => self.report(at, ProblemKind::BadValue { key: key.path(), allowed }),
         }
     }
@@ -251,12 +265,14 @@ impl Layers {
     /// What the file of the profile's source document sets and nobody set otherwise.
     fn document(&mut self, file: File<'_>) {
         let profile = self.merged.get("context").and_then(|context| context.get("profile"));
-        let Some(Ok(profile)) = profile.cloned().map(Value::try_into) else { return };
+        let Some(Ok(profile)) = profile.cloned().map(Value::try_into::<Profile>) else { return };
+        // Whoever chose the profile: what lies in the project came with it.
+        let rule = if profile.file_is_of_project() { ProjectRule::On } else { ProjectRule::Off };
         for setting in document::settings(profile, file.text) {
             let by_name = self.origins.get(setting.key).is_some_and(|origin| !matches!(origin, Origin::ProfileFile(_)));
             if !by_name {
                 let at = Source::File { path: file.path.to_owned(), line: Some(setting.line) };
-                self.text(setting.key, &setting.value, &at, Origin::ProfileFile(at.clone()));
+                self.text(setting.key, &setting.value, &at, Origin::ProfileFile(at.clone()), rule);
             }
         }
     }

@@ -193,6 +193,10 @@ fn these_are_the_keys_that_a_project_may_set() {
             "context.hard",
             "context.rearm",
             "restart.mode",
+            // How much of what it knows a handoff tells.
+            "handoff.decisions",
+            "handoff.gotchas",
+            "handoff.diff",
             "handoff.git",
             "handoff.summary"
         ]

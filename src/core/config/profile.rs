@@ -4,6 +4,12 @@ use super::level::{Level, Levels};
 use super::schema::{Profile, RestartMode};
 
 impl Profile {
+    /// Whether the file of its source document lies in the project, and so may have come with a clone.
+    #[must_use]
+    pub fn file_is_of_project(self) -> bool {
+        self == Profile::S2
+    }
+
     /// The mode this profile puts in the place of the default: who worked by the third document was asked.
     #[must_use]
     pub fn mode(self) -> Option<RestartMode> {

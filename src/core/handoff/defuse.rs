@@ -8,7 +8,24 @@ use crate::core::visible::is_hidden;
 /// The words of the frame's lines.
 const MARKS: [[&str; 2]; 2] = [["handoff", "loaded"], ["end", "handoff"]];
 /// Tags by which Claude tells its model from whom a text is, as letters alone.
-const TAGS: [&str; 6] = ["systemreminder", "tasknotification", "functioncalls", "functionresults", "antml", "userpromptsubmithook"];
+const TAGS: [&str; 16] = [
+    "systemreminder",
+    "tasknotification",
+    "functioncalls",
+    "functionresults",
+    "antml",
+    "userpromptsubmithook",
+    "sessionstarthook",
+    "commandname",
+    "commandmessage",
+    "commandargs",
+    "localcommandstdout",
+    "localcommandstderr",
+    "localcommandcaveat",
+    "bashinput",
+    "bashstdout",
+    "bashstderr",
+];
 
 /// `text` with `-` for the equals signs before the words of a frame's line, and `[` for what opens one of Claude's own tags.
 pub(super) fn defuse(text: String) -> String {
@@ -168,6 +185,16 @@ mod tests {
             "＜/ｓｙｓｔｅｍ_reminder>",
             "<system\u{200b}-reminder>",
             "<task-notification>",
+            "<command-name>/clear",
+            "<command-message>",
+            "</command-args>",
+            "<local-command-stdout>",
+            "<local-command-stderr>",
+            "<Local-Command-Caveat>",
+            "<bash-input>",
+            "< bash-stdout >",
+            "＜bash-stderr＞",
+            "<session-start-hook>",
         ] {
             let safe = defuse(text.to_owned());
             assert!(safe.starts_with('[') && !safe.contains(is_opening), "{safe:?}");
