@@ -120,7 +120,7 @@ impl Supervisor {
     pub(super) fn prompts_queued(&mut self, now: Stamp, prompts: u32, first: Option<Way>) {
         let fewer = prompts < self.queued;
         (self.queued, self.queued_way) = (prompts, first);
-        if fewer && self.turn == Turn::Idle && matches!(&self.phase, Phase::Waiting { request } if request.for_prompt.is_some()) {
+        if self.policy.rules >= RULES && fewer && self.turn == Turn::Idle && matches!(self.phase, Phase::Waiting { .. }) {
             self.set_turn(now, Turn::Busy);
             self.prompt_runs_here(Some(PromptOf::Person));
         }

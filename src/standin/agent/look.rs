@@ -141,7 +141,7 @@ pub(super) fn bottom(view: &Bottom<'_>) -> Block {
 /// The box; returns the row of the cursor in it.
 fn input(view: &Bottom<'_>, rows: &mut Vec<String>) -> usize {
     if view.draft.is_empty() && !view.queued.is_empty() {
-        rows.push(fit("❯\u{a0}Press up to edit queued messages", view.cols));
+        rows.push(fit("❯\u{a0}\x1b[2mPress up to edit queued messages\x1b[22m", view.cols));
         return 0;
     }
     let (before, after) = view.draft.shown();
