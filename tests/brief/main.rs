@@ -30,7 +30,7 @@ use support::claude::{Kind, real, say};
 /// The least that is known and reached of a hundred facts, and the most lies that are told, by the stand-in agent and by the real
 /// Claude. Raise it with every improvement.
 const FLOOR: [(Kind, Score); 2] =
-    [(Kind::StandIn, Score { know: 65, reach: 25, lies: 32 }), (Kind::Real, Score { know: 65, reach: 25, lies: 32 })];
+    [(Kind::StandIn, Score { know: 100, reach: 100, lies: 0 }), (Kind::Real, Score { know: 98, reach: 98, lies: 0 })];
 /// What the real Claude plays beside the cases that only it can play; `HOPTY_TEST_BRIEF=all` plays all of them. A case takes it
 /// eight seconds and more.
 const REAL: [&str; 10] = [

@@ -175,6 +175,11 @@ impl RawBlock {
                     .or(input.query.0)
                     .or(input.url.0),
                 todos: input.todos.0.map(rows),
+                options: questions
+                    .iter()
+                    .flat_map(|q| q.options.0.iter().flatten())
+                    .filter_map(|option| option.label.0.clone())
+                    .collect(),
                 questions: questions.into_iter().filter_map(|q| q.question.0).collect(),
                 command,
                 background: input.run_in_background.0,
@@ -338,6 +343,13 @@ struct RawTask {
 #[serde(default)]
 struct RawQuestion {
     question: Text<2000>,
+    options: List<RawOption, 16>,
+}
+
+#[derive(Default, Deserialize)]
+#[serde(default)]
+struct RawOption {
+    label: Text<300>,
 }
 
 #[derive(Default, Deserialize)]

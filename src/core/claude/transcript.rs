@@ -143,6 +143,8 @@ pub struct ToolInput {
     pub todos: Option<Vec<TaskRow>>,
     /// `questions` of AskUserQuestion.
     pub questions: Vec<String>,
+    /// The options of these questions, all of them, in order.
+    pub options: Vec<String>,
     /// `command` of Bash, its beginning, at most 4,096 bytes.
     pub command: Option<String>,
     /// `run_in_background` of Bash and of agents.

@@ -261,7 +261,8 @@ impl Capture {
             "ExitPlanMode" => {
                 format!("a plan waits for approval: {}", tool.input.plan.as_deref().unwrap_or("(it is in Claude's plan file)"))
             }
-            _ => tool.input.questions.join(" / "),
+            _ if tool.input.options.is_empty() => tool.input.questions.join(" / "),
+            _ => format!("{} (options: {})", tool.input.questions.join(" / "), tool.input.options.join(" | ")),
         };
         let running = |one: &Running| match &one.output {
             Some(output) => format!("{} (id {}, output in {output})", one.what, one.id),
