@@ -232,7 +232,7 @@ impl Records {
 
     /// The state of a record; `None` when it is gone or cannot be read.
     fn state(&self, id: &HandoffId) -> Option<State> {
-        let bytes = atomic::read(&self.of(id).join("state.json"), DOCUMENT_CAP).ok().flatten()?;
+        let bytes = atomic::read_own(&self.of(id).join(STATE), DOCUMENT_CAP, 0o022).ok().flatten()?;
         serde_json::from_slice(&bytes).ok()
     }
 

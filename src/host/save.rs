@@ -210,6 +210,8 @@ impl Host {
             return self.record_settled(hook, Err("no conversation is known".to_owned()), None);
         };
         let mut capture = self.capture(conversation, Kind::Auto, "Claude was about to compact its context.".to_owned());
+        // Its queue stays with the conversation.
+        capture.situation.queued.clear();
         let (paths, dir, keeping) = (self.paths.clone(), self.dir.clone(), self.keeping());
         let limits = Limits::of(&self.launch.config.handoff);
         let own = self.own_files();

@@ -424,9 +424,7 @@ fn cut(want: Want, facts: Option<&Facts>) -> Cut {
 
 /// The prompts that a person has queued in Claude; Claude queues its own notifications in the same way.
 pub(super) fn persons(facts: &Facts) -> impl Iterator<Item = &str> {
-    facts
-        .queued_prompts()
-        .filter(|prompt| !prompt.starts_with("<task-notification>") && !prompt.starts_with("Your claude.ai usage limit"))
+    facts.queued_prompts()
 }
 
 /// A settings file, when it is there and of a size that a person writes.

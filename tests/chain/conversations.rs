@@ -145,7 +145,7 @@ pub fn git_is_of_the_worktree_that_the_conversation_went_to(kind: Kind) {
     let (_, new) = assert_handed_over(&world, 1, "Build the wall higher.");
     let side = world.project.join(".claude/worktrees/side");
     let first = main_requests(&world, &new).remove(0);
-    for text in [format!("Directory: {}", side.display()), "Branch: side".to_owned(), ".M wall.txt".to_owned()] {
+    for text in [format!("git in {}: branch side at ", side.display()), ".M wall.txt".to_owned()] {
         assert!(first.contains(&text), "{text} is missing\n{}", world.story());
     }
     let id = text_of(&world.wait_decision("handoff.saved", 1), "handoff");

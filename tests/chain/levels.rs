@@ -17,8 +17,9 @@ pub fn a_tool_loop_over_the_hard_level_hands_over_at_a_tool_boundary(kind: Kind)
     assert_ne!(old, new);
     assert_eq!(tools(&world.transcript(&old)), (5, 5), "no tool result is lost");
     assert_eq!(main_requests(&world, &old).len(), 5, "not one more request from the old conversation");
-    let first = main_requests(&world, &new).remove(0);
-    assert!(first.contains("Reason: Context is at 80 % of 200000 tokens; a hand-over was requested."), "it says why");
+    let id = text_of(&world.wait_decision("delivery.submitted", 1), "handoff");
+    let document = world.ask(&["handoff", "show", &id]);
+    assert!(document.contains("Reason: Context is at 80 % of 200000 tokens; a hand-over was requested."), "the record says why");
     world.leave(term);
 }
 

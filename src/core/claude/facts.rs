@@ -54,6 +54,15 @@ pub struct Exchange {
     pub text: String,
 }
 
+/// What Claude said in one message.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Answer {
+    /// Its text, at most 1 MiB.
+    pub text: String,
+    /// The person has said something since.
+    pub replied: bool,
+}
+
 /// A question that Claude asked and the person answered (AskUserQuestion).
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Decision {
@@ -82,7 +91,9 @@ pub struct Facts {
     pub(super) before_compaction: Recent<64>,
     pub(super) prompts: Prompts,
     /// The last two answers with a text, the newer first.
-    pub(super) answers: [String; 2],
+    pub(super) answers: [Answer; 2],
+    /// The turn was begun by a prompt of the person, not by a notification.
+    pub(super) prompted: bool,
     /// The newest prompt has no answer yet.
     pub(super) unanswered: bool,
     pub(super) stated: Stated,
@@ -161,8 +172,8 @@ impl Facts {
 
     /// The last two answers of Claude that have a text, the newer first; empty where there was none.
     #[must_use]
-    pub fn last_answers(&self) -> [&str; 2] {
-        [&self.answers[0], &self.answers[1]]
+    pub fn last_answers(&self) -> &[Answer; 2] {
+        &self.answers
     }
 
     /// Whether Claude has not begun to answer the newest prompt.

@@ -6,7 +6,7 @@
 
 use std::collections::VecDeque;
 
-use crate::core::handoff::text::{cut_bytes, cut_words};
+use crate::core::handoff::text::cut_words;
 
 /// How many prompts are kept.
 pub const PROMPT_CAP: usize = 20_000;
@@ -63,7 +63,7 @@ impl Prompts {
     /// Adds the newest. `last_said` is what Claude had said before it.
     pub(super) fn put(&mut self, mut prompt: Prompt, last_said: &str) {
         if prompt.text.len() <= ANSWER_CAP && !last_said.trim().is_empty() {
-            prompt.asked = Some(end_of(last_said.trim(), ASKED_CAP).to_owned());
+            prompt.asked = Some(end_words(last_said.trim(), ASKED_CAP).to_owned()).filter(|asked| !asked.is_empty());
         }
         self.bytes += size(&prompt);
         self.kept.push_back(prompt);
@@ -88,7 +88,7 @@ impl Prompts {
                     "{}\n[... {} bytes left out ...]\n{}",
                     cut_words(&prompt.text, SHORTENED),
                     prompt.text.len() - 2 * SHORTENED,
-                    end_of(&prompt.text, SHORTENED)
+                    end_words(&prompt.text, SHORTENED)
                 );
                 self.bytes += prompt.text.len();
             }
@@ -118,6 +118,36 @@ fn size(prompt: &Prompt) -> usize {
     prompt.text.len() + prompt.asked.as_ref().map_or(0, String::len) + std::mem::size_of::<Prompt>()
 }
 
+/// Beginnings of texts that stand in a person's place in the transcript and that no person wrote: reports of sub-agents, messages of other
+/// sessions and of channels (2.1.331).
+const FOREIGN: [&str; 8] = [
+    "<task-notification",
+    "<teammate-message",
+    "<cross-session-message",
+    "<agent-message",
+    "<channel ",
+    "<channel>",
+    "<system-reminder>",
+    "<tick>",
+];
+
+/// Whether a prompt was written by something else than the person.
+#[must_use]
+pub(crate) fn is_foreign(prompt: &str) -> bool {
+    let prompt = prompt.trim_start();
+    FOREIGN.iter().any(|tag| prompt.starts_with(tag))
+}
+
+/// The end of `text`, at most `cap` bytes, from a line's or a word's beginning on: the end of a secret is not known for one.
+fn end_words(text: &str, cap: usize) -> &str {
+    let end = end_of(text, cap);
+    if end.len() == text.len() {
+        return end;
+    }
+    let line = end.find('\n').filter(|at| *at < 1024).or_else(|| end.find(char::is_whitespace));
+    line.map_or("", |at| end[at..].trim_start())
+}
+
 /// The end of `text`, at most `cap` bytes, cut at a character.
 pub(crate) fn end_of(text: &str, cap: usize) -> &str {
     let mut from = text.len().saturating_sub(cap);
@@ -127,15 +157,26 @@ pub(crate) fn end_of(text: &str, cap: usize) -> &str {
     &text[from..]
 }
 
+/// How many openings of a paste are looked at: each is searched for its end.
+pub(crate) const PASTES: usize = 256;
+
+/// The id of a paste and what follows, behind `<pasted_content id="`.
+pub(crate) fn paste_id(after: &str) -> Option<(&str, &str)> {
+    let len = after.bytes().take(33).take_while(u8::is_ascii_alphanumeric).count();
+    let inner = after[len..].strip_prefix("\">\n")?;
+    (1..=32).contains(&len).then(|| (&after[..len], inner))
+}
+
 /// A prompt as the transcript has it, with pasted parts (`<pasted_content id="...">`) marked in words.
 #[must_use]
 pub(crate) fn mark_pastes(prompt: &str) -> String {
     const OPEN: &str = "<pasted_content id=\"";
     let mut out = String::with_capacity(prompt.len());
     let mut rest = prompt;
-    while let Some((before, after)) = rest.split_once(OPEN) {
-        let inner = after.split_once("\">\n").filter(|(id, _)| id.len() <= 32 && id.bytes().all(|b| b.is_ascii_alphanumeric()));
-        let parts = inner.and_then(|(id, inner)| inner.split_once(format!("\n</pasted_content id=\"{id}\">").as_str()));
+    let mut left = PASTES;
+    while let Some((before, after)) = rest.split_once(OPEN).filter(|_| left > 0) {
+        left -= 1;
+        let parts = paste_id(after).and_then(|(id, inner)| inner.split_once(format!("\n</pasted_content id=\"{id}\">").as_str()));
         let Some((inside, behind)) = parts else {
             out.push_str(before);
             out.push_str(OPEN);
@@ -155,7 +196,7 @@ pub(crate) fn mark_pastes(prompt: &str) -> String {
         }
     }
     out.push_str(rest);
-    cut_bytes(out.trim(), super::transcript::TEXT_CAP).to_owned()
+    cut_words(out.trim(), super::transcript::TEXT_CAP).to_owned()
 }
 
 #[cfg(test)]
@@ -196,6 +237,38 @@ mod tests {
         }
         assert!(prompts.iter().len() <= PROMPT_CAP && prompts.dropped() > 0);
         assert!(prompts.iter().next().unwrap().text.starts_with("first"));
+    }
+
+    #[test]
+    fn the_end_of_a_text_begins_with_a_whole_word() {
+        let secret = format!("gh{}{}", "p_", "Ab3xYz9QwK".repeat(4));
+        for cut in 0..60 {
+            let mut prompts = Prompts::default();
+            let said = format!("Use {secret} {}?", "x".repeat(ASKED_CAP - 60 + cut));
+            prompts.put(prompt("yes"), &said);
+            let asked = prompts.iter().next().unwrap().asked.clone().unwrap_or_default();
+            assert!(!asked.contains("Ab3") || asked.contains(&secret), "{asked}");
+        }
+    }
+
+    #[test]
+    fn many_openings_of_a_paste_cost_no_more_than_some() {
+        let text = "<pasted_content id=\"a\">\n".repeat(40_000);
+        let begun = std::time::Instant::now();
+        assert!(mark_pastes(&text).len() > 800_000);
+        assert!(begun.elapsed().as_secs() < 20, "{:?}", begun.elapsed());
+    }
+
+    #[test]
+    fn messages_of_others_are_no_prompts() {
+        for text in [
+            "<channel source=\"x\">push to prod</channel>",
+            " <teammate-message teammate_id=\"b\">do it",
+            "<cross-session-message from=\"c\">",
+        ] {
+            assert!(is_foreign(text), "{text}");
+        }
+        assert!(!is_foreign("<channels> is a tag of mine") && !is_foreign("fix <channel >"));
     }
 
     #[test]

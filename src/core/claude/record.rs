@@ -5,6 +5,7 @@
 use serde::Deserialize;
 
 use super::loose::{Content, Flag, List, Number, Object, ObjectOrText, Pairs, Text, ends};
+use super::prompts::is_foreign;
 use super::transcript::{
     Assistant, Failure, Line, RESULT_CAP, RESULT_HEAD, RESULT_TAIL, ResultDetail, TASK_CAP, TEXT_CAP, TaskRow, ToolInput, ToolResult,
     ToolUse, Usage, User, UserKind,
@@ -126,7 +127,7 @@ impl Raw {
             UserKind::ToolResults { results, detail: Box::new(detail) }
         } else if prompt.starts_with("[Request interrupted by user") {
             UserKind::Interrupted
-        } else if prompt.starts_with("<task-notification>") || !person {
+        } else if is_foreign(&prompt) || !person {
             UserKind::Notification(prompt)
         } else if noted || prompt.trim().is_empty() || COMMANDS.iter().any(|tag| prompt.starts_with(tag)) {
             UserKind::Meta

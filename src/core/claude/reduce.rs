@@ -3,9 +3,9 @@
 //! Lines of sub-agents are read over: their usage and their tools are not the conversation's. A tool counts when its
 //! answer came, so that a refused edit is no touched file and a refused list no list of tasks.
 
-use super::facts::{Decision, EXCHANGE_CAP, Exchange, Facts, Fill, Speaker, ToolError};
+use super::facts::{Answer, Decision, EXCHANGE_CAP, Exchange, Facts, Fill, Speaker, ToolError};
 use super::memory::Change;
-use super::prompts::{Prompt, PromptKind, mark_pastes};
+use super::prompts::{Prompt, PromptKind, is_foreign, mark_pastes};
 use super::sent::Taken;
 use super::stated;
 use super::steps::{Step, about, error_line};
@@ -99,10 +99,13 @@ impl Facts {
         self.last_text.push_str(&line.text);
         if !line.synthetic {
             stated::read(&line.text, &mut self.stated);
-            if !goes_on {
+            if goes_on {
+                self.answers[0].text.push('\n');
+                self.answers[0].text.push_str(&line.text);
+            } else {
                 self.answers.swap(0, 1);
+                self.answers[0] = Answer { text: self.last_text.clone(), replied: false };
             }
-            self.answers[0].clone_from(&self.last_text);
         }
         match self.recent.newest() {
             Some(exchange) if goes_on && exchange.speaker == Speaker::Claude => {
@@ -124,13 +127,14 @@ impl Facts {
                 if !answered {
                     self.begin_turn();
                 }
-                self.begun = true;
+                (self.begun, self.prompted) = (true, true);
                 let said = Prompt { images: line.images, at: line.timestamp, ..Prompt::default() };
                 self.prompt(&prompt, said, answered);
             }
             UserKind::Notification(text) => {
                 self.work.told(&text);
                 self.begin_turn();
+                self.prompted = false;
             }
             UserKind::ToolResults { results, detail } => {
                 self.turn_over = false;
@@ -141,7 +145,7 @@ impl Facts {
             }
             UserKind::Interrupted => {
                 self.open.clear();
-                if !self.turn_over {
+                if !self.turn_over && self.prompted {
                     self.prompts.interrupt();
                 }
                 self.turn_over = true;
@@ -172,7 +176,8 @@ impl Facts {
             return;
         }
         self.say(Speaker::Person, text.trim());
-        self.prompts.put(Prompt { text: mark_pastes(prompt), ..said }, &self.answers[0]);
+        self.prompts.put(Prompt { text: mark_pastes(prompt), ..said }, &self.answers[0].text);
+        self.answers[0].replied = true;
         self.unanswered = !answered;
     }
 
@@ -180,9 +185,10 @@ impl Facts {
     fn refused(&mut self, call: Option<&ToolUse>, result: &ToolResult) {
         let Some((_, why)) = result.text.split_once("the user said:\n") else { return };
         let what = call.map(|call| [Some(call.name.as_str()), call.input.path.as_deref().or(call.input.command.as_deref())]);
-        let what = what.map(|parts| parts.into_iter().flatten().collect::<Vec<_>>().join(" "));
+        let what = what.map(|parts| cut_words(&parts.into_iter().flatten().collect::<Vec<_>>().join(" "), 300).to_owned());
         let asked = what.map(|what| format!("(a tool call that the person refused: {what})")).unwrap_or_default();
         self.prompts.put(Prompt { text: why.trim().to_owned(), kind: PromptKind::Refusal, ..Prompt::default() }, &asked);
+        self.answers[0].replied = true;
     }
 
     fn say(&mut self, speaker: Speaker, text: &str) {
@@ -197,14 +203,16 @@ impl Facts {
             self.work.answered(call, result, detail);
             self.steps.put(Step::of(call, result, &error_line(&result.text), self.said));
         }
-        let refused = detail.is_some_and(|detail| detail.refused);
+        let refused = result.is_error && detail.is_some_and(|detail| detail.refused);
         if refused {
             self.refused(call.as_ref(), result);
         }
         if result.is_error {
             let about = call.as_ref().map(about).unwrap_or_default();
             let tool = call.map(|tool| tool.name).unwrap_or_default();
-            if tool == "ExitPlanMode" || tool == "AskUserQuestion" {
+            // What the person refused is an answer; a call that Claude got wrong is an error like any other.
+            let turned_down = refused || result.text.contains("user doesn't want to");
+            if turned_down && (tool == "ExitPlanMode" || tool == "AskUserQuestion") {
                 self.decisions.put(Decision { question: asked_by(&tool), answer: format!("refused: {}", error_line(&result.text)) });
             } else if !refused {
                 self.errors.put(ToolError { tool, about, line: error_line(&result.text) });
@@ -246,12 +254,14 @@ impl Facts {
     }
 
     fn queued(&mut self, operation: &str, content: Option<String>) {
+        self.work.told(content.as_deref().filter(|_| operation == "enqueue").unwrap_or_default());
+        // Kept and compared at one length.
+        let content = content.map(|content| cut_words(&content, QUEUE_CAP.1).to_owned());
         let at = |queue: &[String]| queue.iter().position(|prompt| Some(prompt) == content.as_ref());
         match operation {
             "enqueue" => {
-                self.work.told(content.as_deref().unwrap_or_default());
                 if let Some(content) = content.filter(|_| self.queue.len() < QUEUE_CAP.0) {
-                    self.queue.push(cut_words(&content, QUEUE_CAP.1).to_owned());
+                    self.queue.push(content);
                 }
             }
             "dequeue" => {
@@ -267,6 +277,7 @@ impl Facts {
                         self.say(Speaker::Person, &prompt);
                         let said = Prompt { text: mark_pastes(&prompt), kind: PromptKind::Steering, ..Prompt::default() };
                         self.prompts.put(said, "");
+                        self.answers[0].replied = true;
                     }
                 } else if content.is_none() {
                     self.queue.pop();
@@ -280,7 +291,7 @@ impl Facts {
 
 /// Whether a queued text is a person's: Claude queues its own notices too.
 pub(super) fn is_typed(prompt: &str) -> bool {
-    !prompt.starts_with("<task-notification>") && !prompt.starts_with("Your claude.ai usage limit has reset.")
+    !is_foreign(prompt) && !prompt.starts_with("Your claude.ai usage limit has reset.")
 }
 
 /// What a tool asks a person that has no question of its own.
@@ -514,7 +525,9 @@ mod tests {
             result("1", "text", false, serde_json::Value::Null),
             image.to_owned(),
         ]);
-        assert_eq!(facts.last_answers(), ["I'll use one loop because it is shorter.\nAnd go on.", "first"]);
+        let [last, before] = facts.last_answers();
+        assert_eq!((last.text.as_str(), before.text.as_str()), ("I'll use one loop because it is shorter.\nAnd go on.", "first"));
+        assert!(last.replied && !before.replied);
         assert_eq!(facts.files_read().newest_first().next().unwrap().ranges, [(3, 4)]);
         assert_eq!(facts.stated().count(), 1);
         assert_eq!(facts.prompts().iter().next().unwrap().images, 1);

@@ -41,7 +41,7 @@ pub type Stated = Last<String, STATED_CAP>;
 
 /// Reads the sentences of one answer that state a decision, each once.
 pub(super) fn read(text: &str, stated: &mut Stated) {
-    let text = crate::core::handoff::text::cut_bytes(text, READ_CAP);
+    let text = crate::core::handoff::text::cut_words(text, READ_CAP);
     let mut fenced = false;
     for line in text.lines() {
         if line.trim_start().starts_with("```") {

@@ -8,7 +8,7 @@ use super::note::Note;
 use super::operation::{Operation, operation};
 use super::requests::{current, sets_work};
 use super::text::{cut_chars, safe_line};
-use crate::core::claude::facts::{Decision, Exchange, Facts, ToolError};
+use crate::core::claude::facts::{Answer, Decision, Exchange, Facts, ToolError};
 use crate::core::claude::prompts::Prompt;
 use crate::core::claude::reads::FileRead;
 use crate::core::claude::steps::Step;
@@ -187,6 +187,8 @@ pub struct Capture {
     pub prompts_before: Vec<Prompt>,
     /// What Claude said last, whole.
     pub last_answer: String,
+    /// The person has said something since.
+    pub replied: bool,
     /// Decisions that Claude stated with a reason, oldest first.
     pub stated: Vec<String>,
     /// Files that Claude read, the last read first.
@@ -230,9 +232,9 @@ pub struct Capture {
 }
 
 /// What Claude said last. Its note for hopty is no such thing.
-fn last_answer(facts: &Facts) -> String {
+fn last_answer(facts: &Facts) -> &Answer {
     let [last, before] = facts.last_answers();
-    if Note::read(last).is_some() { before.to_owned() } else { last.to_owned() }
+    if Note::read(&last.text).is_some() { before } else { last }
 }
 
 fn done(facts: &Facts, step: &Step) -> Done {
@@ -275,7 +277,8 @@ impl Capture {
             prompts_dropped: facts.prompts().dropped(),
             unanswered: facts.newest_is_unanswered(),
             prompts_before: Vec::new(),
-            last_answer: last_answer(facts),
+            last_answer: last_answer(facts).text.clone(),
+            replied: last_answer(facts).replied,
             stated: facts.stated().cloned().collect(),
             files_read: facts.files_read().newest_first().cloned().collect(),
             note: None,
@@ -322,14 +325,15 @@ impl Capture {
         self.goal = wanted.or_else(|| before.goal.map(str::to_owned)).or(self.goal.take());
         self.done_before = before.done.iter().take(DONE_CAP).map(line).collect();
         self.files_before.clear();
-        for file in before.files.concat() {
-            let file = line(&file);
+        for file in before.files.into_iter().flatten().take(4 * FILES_CAP) {
+            let file = line(file);
             if self.files_before.len() < FILES_CAP && !self.files_before.contains(&file) && !self.files.contains(&file) {
                 self.files_before.push(file);
             }
         }
         let asked_again = |earlier: &Decision| self.decisions.iter().any(|decision| decision.question == earlier.question);
-        let mut decisions: Vec<Decision> = before.decisions.iter().rev().filter(|one| !asked_again(one)).cloned().collect();
+        let mut decisions: Vec<Decision> =
+            before.decisions.iter().take(DONE_CAP).rev().filter(|one| !asked_again(one)).cloned().collect();
         decisions.append(&mut self.decisions);
         self.decisions = decisions;
     }

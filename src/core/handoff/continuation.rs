@@ -4,6 +4,7 @@
 
 use std::borrow::Cow;
 
+use crate::core::claude::prompts::{PASTES, paste_id};
 use crate::core::ids::HandoffId;
 
 const FIRST: &str = "Continue from handoff ";
@@ -82,8 +83,10 @@ pub fn unwrap_pasted(prompt: &str) -> Cow<'_, str> {
     }
     let mut out = String::with_capacity(prompt.len());
     let mut rest = prompt;
-    while let Some((before, after)) = rest.split_once(OPEN) {
-        let inner = after.split_once("\">\n").filter(|(id, _)| is_paste_id(id)).and_then(|(id, inner)| {
+    let mut left = PASTES;
+    while let Some((before, after)) = rest.split_once(OPEN).filter(|_| left > 0) {
+        left -= 1;
+        let inner = paste_id(after).and_then(|(id, inner)| {
             let close = format!("\n</pasted_content id=\"{id}\">");
             inner.split_once(close.as_str())
         });
@@ -105,10 +108,6 @@ pub fn unwrap_pasted(prompt: &str) -> Cow<'_, str> {
     }
     out.push_str(rest);
     Cow::Owned(out)
-}
-
-fn is_paste_id(id: &str) -> bool {
-    (1..=32).contains(&id.len()) && id.bytes().all(|b| b.is_ascii_alphanumeric())
 }
 
 #[cfg(test)]

@@ -116,6 +116,9 @@ pub fn sets_work(prompt: &Prompt) -> bool {
     if prompt.images > 0 {
         return true;
     }
+    if prompt.text.len() > 4096 {
+        return prompt.text.chars().any(char::is_alphanumeric);
+    }
     let plain: String =
         prompt.text.to_lowercase().chars().filter(|c| c.is_alphanumeric() || c.is_whitespace() || *c == '\'').collect();
     let words: Vec<&str> = plain.split_whitespace().collect();

@@ -216,7 +216,9 @@ impl State {
         let decisions: Vec<Decision> = self.context.recent_decisions.iter().map(decided).collect();
         let mut prompts: Vec<Prompt> = self.prompts.iter().take(PROMPTS).map(PromptRow::prompt).collect();
         // The current request is passed on whole.
-        if let (Some(wanted), Some(goal)) = (prompts.iter_mut().find(|prompt| sets_work(prompt)), &self.goal) {
+        if let (Some(wanted), Some(goal)) =
+            (prompts.iter_mut().find(|prompt| sets_work(prompt)), self.goal.as_ref().filter(|goal| !goal.trim().is_empty()))
+        {
             wanted.text.clone_from(goal);
         }
         next.inherit(&Before {

@@ -63,7 +63,8 @@ impl Words {
     /// The file of all prompts, oldest first, whole.
     #[must_use]
     pub fn prompts_file(&self) -> String {
-        let mut text = "# Every prompt of the person, oldest first, word for word\n".to_owned();
+        let mut text =
+            "# Every prompt of the person, oldest first, word for word (those of conversations before are shortened)\n".to_owned();
         for said in self.prompts.iter().rev() {
             let mut title = match said.number {
                 Some(number) => format!("prompt {number}"),
@@ -101,6 +102,7 @@ impl Words {
                 text,
                 kind: Some(said.prompt.kind).filter(|kind| *kind != PromptKind::Typed).map(|kind| word(kind).to_owned()),
                 interrupted: said.prompt.interrupted,
+                images: said.prompt.images,
                 asked: said.prompt.asked.clone().filter(|_| at < NEWEST),
             });
         }
@@ -162,9 +164,16 @@ pub struct PromptRow {
     /// The person stopped Claude before it had finished.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub interrupted: bool,
+    /// Images that came with it.
+    #[serde(default, skip_serializing_if = "is_zero")]
+    pub images: usize,
     /// What it may answer.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub asked: Option<String>,
+}
+
+fn is_zero(count: &usize) -> bool {
+    *count == 0
 }
 
 impl PromptRow {
@@ -177,7 +186,14 @@ impl PromptRow {
             _ => PromptKind::Typed,
         };
         let asked = self.asked.as_deref().map(|asked| cut_chars(asked, 600));
-        Prompt { text: cut_chars(&self.text, 2 * PASSED_CHARS[0]), kind, interrupted: self.interrupted, asked, ..Prompt::default() }
+        Prompt {
+            text: cut_chars(&self.text, 2 * PASSED_CHARS[0]),
+            kind,
+            interrupted: self.interrupted,
+            images: self.images,
+            asked,
+            ..Prompt::default()
+        }
     }
 }
 

@@ -153,6 +153,9 @@ const UNITTEST: &[Form] = &[
     form("FAILED (", "", FailedCounts),
     form("FAIL: ", "", Name),
     form("ERROR: ", "", Name),
+    form("ImportError: ", "", Error),
+    form("ModuleNotFoundError: ", "", Error),
+    form("SyntaxError: ", "", Error),
 ];
 const JEST: &[Form] = &[
     opening("Test Suites:", "", Files),

@@ -71,7 +71,7 @@ fn earlier(all: &[Said], group: &[usize], words: &Words, all_in: String) -> Part
     let mut chosen: Vec<usize> = rest.iter().copied().take(EARLIER).chain(standing.iter().copied()).chain(first).collect();
     chosen.sort_unstable();
     chosen.dedup();
-    let left_out = rest.len() - chosen.len() + usize::try_from(words.dropped).unwrap_or(0);
+    let left_out = rest.len() - chosen.len();
     let at_of = |at: &usize| chosen.binary_search(at).ok();
     let mut order: Vec<usize> = Vec::new();
     for at in rest.iter().take(NEWEST).chain(&standing).chain(&first).chain(&chosen).filter_map(at_of) {
@@ -88,10 +88,14 @@ fn earlier(all: &[Said], group: &[usize], words: &Words, all_in: String) -> Part
             Quote { label: label.join(", "), text: said.prompt.text.clone(), whole_in: all_in.clone() }
         })
         .collect();
-    let above = match left_out {
-        0 => "Newest first. What holds for all work still holds; the rest is background and may be done.\n".to_owned(),
-        more => format!(
+    let above = match (left_out, words.dropped) {
+        (0, 0) => "Newest first. What holds for all work still holds; the rest is background and may be done.\n".to_owned(),
+        (more, 0) => format!(
             "Newest first; {more} more are in {all_in}. What holds for all work still holds; the rest is background and may be done.\n"
+        ),
+        (more, dropped) => format!(
+            "Newest first; {more} more are in {all_in}, and {dropped} only in the transcript. What holds for all work still holds; the rest \
+             is background and may be done.\n"
         ),
     };
     Part { title: "Earlier requests", floor: 1200, ideal: 3500, passage: Passage::Quotes { above, quotes, order, all_in } }
@@ -103,7 +107,7 @@ fn quote(said: &Said, newest: bool, capture: &Capture, words: &Words, places: &P
     if said.number.is_none() {
         label.insert(0, "in the conversation before".to_owned());
     }
-    if newest && capture.unanswered && said.number.is_some() {
+    if newest && capture.unanswered && said.number.is_some() && !said.prompt.interrupted {
         label.push("not answered yet: this is what to do now".to_owned());
     }
     let is_last = said.prompt.asked.as_deref().is_some_and(|asked| words.last_answer.ends_with(asked.trim_end()));

@@ -150,7 +150,7 @@ fn a_reply_stands_with_what_it_is_about() {
     let asked = "I can use PostgreSQL (A), SQLite (B) or DuckDB (C). Which one?";
     capture.prompts.push(Prompt { asked: Some(asked.into()), ..prompt("B") });
     capture.last_answer = asked.into();
-    capture.unanswered = true;
+    (capture.unanswered, capture.replied) = (true, true);
     let text = of(&capture, Budget::default());
     is_sound(&text, 9500);
     assert!(text.contains("(not answered yet: this is what to do now, after your last words)\n> B\n\n> write the store\n"), "{text}");
@@ -159,6 +159,30 @@ fn a_reply_stands_with_what_it_is_about() {
     capture.last_answer = "Taking SQLite.".into();
     let text = of(&capture, Budget::default());
     assert!(text.contains(&format!("(after your words \"{asked}\")\n> B\n")), "{text}");
+}
+
+#[test]
+fn a_question_is_open_only_while_nothing_was_said_since() {
+    let mut capture = capture("write the store");
+    capture.last_answer = "A or B?".into();
+    capture.situation.turn_ended = true;
+    let is_open = |capture: &Capture| of(capture, Budget::default()).contains("The person has not answered yet.");
+    assert!(is_open(&capture));
+    capture.replied = true;
+    assert!(!is_open(&capture), "the answer was given, and then interrupted");
+    capture.replied = false;
+    capture.situation.queued = vec!["B".into()];
+    assert!(!is_open(&capture), "the answer waits in the queue");
+}
+
+#[test]
+fn an_interrupted_request_is_not_what_to_do_now() {
+    let mut capture = capture("paint the gate");
+    capture.prompts.push(Prompt { interrupted: true, ..prompt("delete the old schema") });
+    (capture.unanswered, capture.situation.turn_ended) = (true, true);
+    let text = of(&capture, Budget::default());
+    assert!(text.contains("(interrupted by the person before you had finished)\n> delete the old schema\n"), "{text}");
+    assert!(!text.contains("this is what to do now") && text.contains("do not go on with it unless they ask"), "{text}");
 }
 
 #[test]

@@ -51,10 +51,10 @@ pub(super) fn parts(of: &Capture, words: &Words, places: &Places, decisions: usi
 fn last_words(of: &Capture, words: &Words, places: &Places) -> Part {
     let mut below = String::new();
     if asks(&words.last_answer) {
-        below.push_str(match (of.unanswered, of.situation.turn_ended) {
-            (true, _) => "The person has answered: see \"Request\".\n",
+        below.push_str(match (of.replied, is_awaited(of, words)) {
+            (true, _) if of.unanswered => "The person has answered: see \"Request\".\n",
             (false, true) => "The person has not answered yet.\n",
-            (false, false) => "",
+            _ => "",
         });
     }
     let title = "Your last words";
@@ -64,6 +64,11 @@ fn last_words(of: &Capture, words: &Words, places: &Places) -> Part {
         ideal: 2600,
         passage: Passage::End { above: String::new(), text: words.last_answer.clone(), whole_in: places.answer(), below },
     }
+}
+
+/// Whether Claude ended with a question, and nothing that the person said since is known.
+fn is_awaited(of: &Capture, words: &Words) -> bool {
+    of.situation.turn_ended && !of.replied && of.situation.queued.is_empty() && asks(&words.last_answer)
 }
 
 /// Words of Claude's, or of a person, that came as a text: `--summary-file`, and files that were written for the next conversation.
@@ -79,7 +84,12 @@ fn own_words(of: &Capture, places: &Places) -> Part {
 fn next(of: &Capture, words: &Words) -> Vec<String> {
     let situation = &of.situation;
     let mut next = Vec::new();
-    if situation.turn_ended && !of.unanswered && asks(&words.last_answer) {
+    let newest = words.prompts.first().filter(|said| said.number.is_some());
+    if newest.is_some_and(|said| said.prompt.interrupted) {
+        next.push(
+            "the person stopped you in the middle of the newest request: do not go on with it unless they ask for it".to_owned(),
+        );
+    } else if is_awaited(of, words) {
         next.push(
             "your question above is not answered: unless the request decides it, ask it again with its options, and wait for the answer"
                 .to_owned(),
@@ -134,7 +144,11 @@ fn in_hand(of: &Capture, places: &Places, decisions: usize) -> Vec<String> {
             continue;
         }
         questions.push(&decision.question);
-        lines.push(format!("the person decided: {} -> {}", decision.question.trim(), decision.answer.trim()));
+        lines.push(format!(
+            "the person answered \"{}\" to your question \"{}\"",
+            shorten(&safe_line(&decision.answer), 220),
+            shorten(&safe_line(&decision.question), 160)
+        ));
     }
     match &of.note {
         Some(note) => {
@@ -288,7 +302,7 @@ fn errors(of: &Capture) -> Vec<String> {
     let mut told: Vec<(String, usize)> = Vec::new();
     // A check that failed may have passed since.
     for error in of.errors.iter().rev().filter(|error| !is_check(&error.about)) {
-        let about = if error.about.is_empty() { String::new() } else { format!(" `{}`", cut_chars(&error.about, 160)) };
+        let about = if error.about.is_empty() { String::new() } else { format!(" `{}`", cut_chars(&safe_line(&error.about), 160)) };
         let line = format!("failed: {}{about}: {}", error.tool, error.line);
         if let Some((_, times)) = told.iter_mut().find(|(known, _)| *known == line) {
             *times += 1;

@@ -39,9 +39,12 @@ pub(super) fn find(text: &str, spans: &mut Vec<Span>) {
         spans.push(Span { from: at, to: self::body(bytes, at + 15), kind: Kind::PrivateKey });
     }
     for start in ["MII", "MHcCAQEE", "MC4CAQAwBQYDK2Vw"] {
+        // What stands inside of a body is read once.
+        let mut past = 0;
         for (at, _) in text.match_indices(start) {
-            if super::begins_word(bytes, at) && is_der(&bytes[at..]) {
-                spans.push(Span { from: at, to: self::body(bytes, at), kind: Kind::PrivateKey });
+            if at >= past && super::begins_word(bytes, at) && is_der(&bytes[at..]) {
+                past = self::body(bytes, at);
+                spans.push(Span { from: at, to: past, kind: Kind::PrivateKey });
             }
         }
     }
