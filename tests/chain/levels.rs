@@ -3,7 +3,7 @@
 use hopty::standin::script::{Reply, Script};
 use serde_json::{Value, json};
 
-use super::steps::{assert_handed_over, main_requests, quiet_talk, submit, talk};
+use super::steps::{assert_handed_over, main_requests, quiet_talk, submit, talk, text_of};
 use super::support::claude::Kind;
 use super::support::wait_for;
 use super::support::world::{World, tools};
