@@ -17,8 +17,8 @@ use crate::ipc::message::{Code, Failure, Request};
 /// name, whatever it runs.
 pub(super) const HOST_NAMES: (&std::ffi::CStr, &std::ffi::CStr) = (c"hopty-host", c"hopty-plain");
 
-/// How long it is looked for the name of another session.
-const LOOK: Duration = Duration::from_millis(100);
+/// How long the name of another session is looked for. A loaded machine may take its time; a disk that hangs costs this once.
+const LOOK: Duration = Duration::from_secs(1);
 
 /// That is going on.
 static LOOKING: AtomicBool = AtomicBool::new(false);

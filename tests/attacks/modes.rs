@@ -106,16 +106,23 @@ fn no_hook_call_widens_the_mode_of_the_next_run() {
     leave(&world, term);
 }
 
+/// Waits until the host has read a mode off the footer.
+fn wait_read(world: &World, mode: &str) {
+    let line = format!("\"mode\":\"{mode}\"");
+    wait_for("the footer to be read", || world.journal().contains(&line).then_some(()));
+}
+
 fn a_mode_that_the_person_chose_is_passed_on(kind: Kind) {
     let Some(world) = world(kind, quiet(), &[]) else { return };
     let term = talk(&world);
     choose(&term, "accept edits on");
-    wait_for("the footer to be read", || world.journal().contains("\"mode\":\"acceptEdits\"").then_some(()));
+    wait_read(&world, "acceptEdits");
     let arguments = next_arguments(&world);
     assert_eq!(mode_of(&arguments), Some("acceptEdits"), "{arguments:?}");
     wait_mode(&term, "accept edits on");
     // And narrower again, for the run after it.
     choose(&term, "plan mode on");
+    wait_read(&world, "plan");
     let arguments = next_arguments(&world);
     assert_eq!(mode_of(&arguments), Some("plan"), "{arguments:?}");
     wait_mode(&term, "plan mode on");
@@ -126,6 +133,7 @@ fn what_the_person_narrowed_stays_narrow(kind: Kind) {
     let Some(world) = world(kind, quiet(), &["--dangerously-skip-permissions"]) else { return };
     let term = talk(&world);
     choose(&term, "plan mode on");
+    wait_read(&world, "plan");
     let arguments = next_arguments(&world);
     assert_eq!(mode_of(&arguments), Some("plan"), "{arguments:?}");
     assert!(!arguments.iter().any(|arg| arg == "--dangerously-skip-permissions"), "it beats every mode: {arguments:?}");
