@@ -148,7 +148,7 @@ fn in_a_pipe_the_run_is_told_in_lines() {
         "What happened",
         "Why, in hopty's own words",
         "The handoff HO-",
-        "## Goal",
+        "## Request",
         "tool uses and results, first conversation      7 and 7",
         "Nothing is left: no process, no file.",
         "where you would type claude",

@@ -40,7 +40,7 @@ pub(super) fn parts(of: &Capture, words: &Words, places: &Places, decisions: usi
     };
     vec![
         last_words(of, words, places),
-        lines("Next", 500, 1300, next(of, words)),
+        lines("Next", 500, 1300, next(of, words, places)),
         own_words(of, places),
         lines("Work in hand", 1000, 2600, in_hand(of, places, decisions)),
         lines("Record (data)", 500, 1400, record(of, places)),
@@ -81,7 +81,7 @@ fn own_words(of: &Capture, places: &Places) -> Part {
     Part { title: "In your own words", floor: 600, ideal: 2000, passage }
 }
 
-fn next(of: &Capture, words: &Words) -> Vec<String> {
+fn next(of: &Capture, words: &Words, places: &Places) -> Vec<String> {
     let situation = &of.situation;
     let mut next = Vec::new();
     let newest = words.prompts.first().filter(|said| said.number.is_some());
@@ -102,7 +102,8 @@ fn next(of: &Capture, words: &Words) -> Vec<String> {
         next.extend(note.next.iter().map(|step| format!("next (in your own words): {step}")));
     }
     let head = of.git.as_ref().and_then(|git| git.head.as_deref());
-    next.extend(situation.operation.sentence(head));
+    // A path of the project is shown relative to it, as everywhere.
+    next.extend(situation.operation.sentence(head).map(|sentence| sentence.replace(&format!("{}/", places.project), "")));
     next.extend(
         situation
             .asked
