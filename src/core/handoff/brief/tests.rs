@@ -81,7 +81,7 @@ fn is_sound(text: &str, budget: usize) {
 }
 
 #[test]
-fn a_small_brief_stands_whole_and_says_each_thing_once() {
+fn item_013_a_small_brief_stands_inline_and_whole_and_says_each_thing_once() {
     let mut capture = capture("hi");
     capture.prompts.extend([prompt("Answer in German from now on."), prompt("Make the export button German.")]);
     capture.prompts.push(Prompt { kind: PromptKind::Steering, ..prompt("don't touch vendor/") });
