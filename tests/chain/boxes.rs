@@ -15,6 +15,8 @@ use super::support::wait_for;
 use super::support::world::World;
 
 const GOAL: &str = "Paint the fence green.";
+/// What the person wants then: the objective of the handoff.
+const NEXT: &str = "Now the second coat.";
 /// In seconds; long enough to be seen, short enough to be waited for.
 const SNOOZE: Span = Span::from_secs(2);
 
@@ -96,7 +98,7 @@ pub fn item_117_the_21_boxes_hold_in_one_run(kind: Kind) {
     let until = kept(&world, "snooze")["until"].as_u64().unwrap();
     tick(&[8], u128::from(until) > now, "a snooze has an end, which is in the future");
     wait_for("the snooze to be over", || (due() > before).then_some(()));
-    submit(&term, "Now the second coat.");
+    submit(&term, NEXT);
     let told = wait_for("the order to ask", || main_requests(&world, &conversation).into_iter().find(|r| is_told(r)));
     tick(&[5], told.contains("hopty reads the answer itself"), "the hook's text reached the model");
     if kind == Kind::Real {
@@ -121,16 +123,20 @@ pub fn item_117_the_21_boxes_hold_in_one_run(kind: Kind) {
     tick(&[11], file.ends_with("colours.txt"), "changed files from the transcript");
     let changed = state["git"]["modified_files"].to_string();
     tick(&[12], state["git"]["branch"] == "fence" && changed.contains("colours.txt"), "what git says");
-    tick(&[13], state["version"] == "2.0" && state["context"]["current_objective"] == GOAL, "the state as JSON");
-    let lines = [GOAL, "- [pending] Sand the fence\n", "- [in_progress] Paint the gate\n", "colours.txt\n", "Branch: fence\n"];
+    tick(&[13], state["version"] == "2.0" && state["context"]["current_objective"] == NEXT, "the state as JSON");
+    let lines = [NEXT, "- [pending] Sand the fence\n", "- [in_progress] Paint the gate\n", "colours.txt\n", "Branch: fence\n"];
     tick(&[14], lines.iter().all(|line| document.contains(line)), "the document for people");
     let first = main_requests(&world, &new).remove(0);
     tick(&[15], first.contains(&format!("=== HANDOFF LOADED (ID: {id})")), "the start finds the handoff");
-    tick(&[16], first.contains(GOAL) && first.contains("colours.txt") && first.contains("branch fence at"), "its content is there");
+    tick(
+        &[16],
+        first.contains(GOAL) && first.contains(NEXT) && first.contains("colours.txt") && first.contains("branch fence at"),
+        "its content is there",
+    );
     let again = ["- to do: #2 Paint the gate (in progress)", "- to do: #1 Sand the fence"];
     tick(&[17], again.iter().all(|todo| first.contains(todo)), "the todos are there again");
     let shown = world.ask(&["handoff", "show", &id]);
-    let parts = ["## Goal", GOAL, "## Todos", "Paint the gate", "## Files", "colours.txt", "## Git", "Branch: fence"];
+    let parts = ["## Goal", NEXT, "## Todos", "Paint the gate", "## Files", "colours.txt", "## Git", "Branch: fence"];
     tick(&[18], parts.iter().all(|part| shown.contains(part)), "it is presented clearly");
     world.ask(&["handoff", "dismiss", "proj"]);
     let dismissed = kept(&world, "dismiss");
