@@ -215,8 +215,9 @@ fn check(check: &Check) -> String {
     if !verdict.summary.is_empty() {
         line.push_str(&format!(" ({})", verdict.summary));
     }
-    if !verdict.failing.is_empty() {
-        line.push_str(&format!(": {}", verdict.failing.join("; ")));
+    let failing: Vec<&str> = verdict.failing.iter().map(String::as_str).filter(|one| *one != verdict.summary).collect();
+    if !failing.is_empty() {
+        line.push_str(&format!(": {}", failing.join("; ")));
     }
     match &check.last_edit {
         Some(path) => line.push_str(&format!("; before the last edit, of {}", path.rsplit('/').next().unwrap_or(path))),
