@@ -174,8 +174,8 @@ fn hands_over_without_hooks(world: &World, flags: &[&str], told: &str) {
     assert_eq!(main(&old).len(), 4, "not one more request from the old conversation");
     let first = main(&new).into_iter().next().unwrap();
     assert!(!first.contains("=== HANDOFF LOADED"), "no hook gave it the frame");
-    let document = world.claude_dir().join(format!("handoff/records/{saved}/handoff.md"));
-    assert!(first.contains(&format!("Read {} first.", document.display())), "the prompt names the document");
+    let document = world.claude_dir().join(format!("handoff/records/{saved}/brief.md"));
+    assert!(first.contains(&format!("Read {} first.", document.display())), "the prompt names the brief");
     assert!(std::fs::read_to_string(document).unwrap().contains("Do the three things."), "the goal is in it");
     let prompt = format!("Continue from handoff {saved}.");
     let times: usize = first.texts().iter().map(|(_, text)| text.matches(&prompt).count()).sum();
