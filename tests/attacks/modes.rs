@@ -133,7 +133,6 @@ fn what_the_person_narrowed_stays_narrow(kind: Kind) {
     let Some(world) = world(kind, quiet(), &["--dangerously-skip-permissions"]) else { return };
     let term = talk(&world);
     choose(&term, "plan mode on");
-    wait_read(&world, "plan");
     let arguments = next_arguments(&world);
     assert_eq!(mode_of(&arguments), Some("plan"), "{arguments:?}");
     assert!(!arguments.iter().any(|arg| arg == "--dangerously-skip-permissions"), "it beats every mode: {arguments:?}");
