@@ -132,9 +132,10 @@ impl Records {
         atomic::write(&dir.join("handoff.md"), text.as_bytes())?;
         let words = Words::of(capture);
         atomic::write(&dir.join(STATE), State::with(capture, &words).render().as_bytes())?;
-        atomic::write(&dir.join(PROMPTS), words.prompts_file().as_bytes())?;
+        // The transcript has both: a hand-over does not wait for the disk to have them, too.
+        atomic::swap(&dir.join(PROMPTS), words.prompts_file().as_bytes())?;
         if !words.last_answer.is_empty() {
-            atomic::write(&dir.join(ANSWER), (words.last_answer.clone() + "\n").as_bytes())?;
+            atomic::swap(&dir.join(ANSWER), (words.last_answer.clone() + "\n").as_bytes())?;
         }
         let places = Places::of(capture, &self.dir.to_string_lossy(), &capture.id(), keep.copies_transcript);
         let brief = brief(capture, &words, &places, keep.brief);
