@@ -26,6 +26,8 @@ pub(super) struct Signals {
     state: Option<Identity>,
     /// Whether `state.yaml` said that the task is completed.
     completed: bool,
+    /// The state says `completed` since before this session.
+    old_task: bool,
 }
 
 /// Whose signals are looked at.
@@ -94,8 +96,15 @@ impl Signals {
         }
         self.state = seen;
         let text = atomic::read_own(&path, MAX_STATE, 0).ok().flatten().and_then(|bytes| String::from_utf8(bytes).ok());
-        let completed =
-            text.as_deref().and_then(state_yaml::status) == Some("completed") && meta.is_some_and(|meta| place.is_fresh(&meta));
+        let status = text.as_deref().and_then(state_yaml::status);
+        let says = status == Some("completed");
+        // What was completed before this session stays so while hopty itself sets the status for a hand-over and puts it back.
+        self.old_task = match status {
+            Some("completed") => self.old_task || !meta.as_ref().is_some_and(|meta| place.is_fresh(meta)),
+            Some("handoff_requested") => self.old_task,
+            _ => false,
+        };
+        let completed = says && !self.old_task;
         let changed = std::mem::replace(&mut self.completed, completed) != completed;
         changed.then_some(Event::Task { completed })
     }
