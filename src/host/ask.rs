@@ -1,5 +1,5 @@
 //! What a person answered to the question of mode `ask`: kept with the session, so that a later host of the same conversation
-//! knows it (checklist 105, 106: never in a directory that everybody can write). And the keys by which a person says "now" or "not yet".
+//! knows it (never in a directory that everybody can write). And the keys by which a person says "now" or "not yet".
 
 use serde::{Deserialize, Serialize};
 

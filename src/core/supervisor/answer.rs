@@ -13,7 +13,7 @@ pub enum Told {
     Note,
     /// The same in a tool loop: to say it with its next message, and to go on.
     NoteInLoop,
-    /// To ask the person whether to hand over, in the words of checklist 109.
+    /// To ask the person whether to hand over.
     Ask {
         /// How full the window is, in percent.
         percent: u8,
@@ -34,7 +34,7 @@ fn five_minutes() -> Span {
 pub enum HookAnswer {
     /// Nothing: Claude goes on.
     Nothing,
-    /// The frame of CONTRACT C9 as additional context.
+    /// The brief, as additional context.
     Frame {
         /// Of which handoff.
         handoff: HandoffId,

@@ -15,7 +15,7 @@ impl Event {
     }
 }
 
-/// What became of a prompt that was sent (CONTRACT C4).
+/// What became of a prompt that was sent.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum SendResult {

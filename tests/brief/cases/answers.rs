@@ -102,7 +102,7 @@ fn decisions_in_text() -> Case {
 }
 
 fn answer_with_code() -> Case {
-    let code = "Here is the change for Kirkoswald:\n\n```rust\nfn kirkoswald() {\n    // ## Next\n    todo!()\n}\n```\n\nand the call:\n\n````text\n\
+    let code = "Here is the change for Kirkoswald:\n\n```rust\nfn kirkoswald() {\n    // ## Next\n    count(1)\n}\n```\n\nand the call:\n\n````text\n\
                 ```\nnested\n```\n````\n\nTell me whether `kirkoswald()` may return early.";
     case("answer_with_code")
         .prompt("show me the function for Kirkoswald", [say(code).at(84)])
