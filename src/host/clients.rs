@@ -4,10 +4,8 @@
 
 use super::Host;
 use super::connection::{Client, HELLO_MS};
-use super::lacks::Kind;
-use super::seen::Window;
-use super::sight::Sight;
-use super::terminals::Via;
+
+use super::terminals::{Capabilities, TerminalId, Transport, Viewport};
 use super::typing::Typing;
 use crate::core::process::Signal;
 use crate::core::supervisor::event::{Coming, Event};
@@ -147,13 +145,13 @@ impl Host {
                 read_only: attach.read_only,
                 typing: Typing::new(self.launch.config.terminal.prefix.byte()),
                 tty: attach.tty.clone(),
-                kind: Kind::of(&attach.term),
+                kind: Capabilities::of(&attach.term),
                 text: Open::default(),
-                window: Window::of(attach.tty.as_deref(), connection.pid),
+                window: TerminalId::of(attach.tty.as_deref(), connection.pid),
                 found: attach.termios.clone(),
                 raw: attach.raw.clone(),
-                via: Via::Waiting,
-                sight: Sight::Bytes,
+                via: Transport::Pending,
+                viewport: Viewport::Direct,
                 typed: Stamp(0),
                 out: OutBuf::default(),
                 undo: Vec::new(),

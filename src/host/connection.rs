@@ -4,11 +4,10 @@
 use std::os::fd::AsFd;
 
 use super::event_loop::Token;
-use super::lacks::Kind;
+
 use super::peer::Peer;
-use super::seen::Window;
-use super::sight::Sight;
-use super::terminals::{Goal, Via};
+
+use super::terminals::{AfterFlush, Capabilities, TerminalId, Transport, Viewport};
 use super::typing::Typing;
 use crate::core::supervisor::event::Coming;
 use crate::core::terminal::{Modes, Size};
@@ -47,16 +46,16 @@ pub(super) struct Client {
     pub read_only: bool,
     pub typing: Typing,
     pub tty: Option<String>,
-    pub window: Option<Window>,
+    pub window: Option<TerminalId>,
     /// What its terminal cannot do.
-    pub kind: Kind,
+    pub kind: Capabilities,
     /// Where in the child's bytes a terminal is that gets only their text.
     pub text: Open,
     /// The modes of its terminal before it made it raw, and after.
     pub found: Option<Modes>,
     pub raw: Option<Modes>,
-    pub via: Via,
-    pub sight: Sight,
+    pub via: Transport,
+    pub viewport: Viewport,
     /// When its person typed last.
     pub typed: Stamp,
     pub out: OutBuf,
@@ -75,7 +74,7 @@ pub(super) struct Client {
     /// The child asked its terminal something: until when to wait for the answer.
     pub asked: Option<Stamp>,
     /// What happens as soon as everything is written.
-    pub goal: Option<Goal>,
+    pub goal: Option<AfterFlush>,
     /// How many bytes waited, and since when it is that many.
     pub progress: (usize, Stamp),
     /// It takes nothing and holds the program up: the bytes that it had taken by then, and since when.
@@ -153,12 +152,14 @@ impl Connection {
 
     /// Whether this client's terminal is in use.
     pub fn watches(&self) -> bool {
-        self.client.as_ref().is_some_and(|c| matches!(c.via, Via::Terminal(_) | Via::Relay(_)) && c.goal.is_none() && !c.leaving)
+        self.client
+            .as_ref()
+            .is_some_and(|c| matches!(c.via, Transport::Borrowed(_) | Transport::Relayed(_)) && c.goal.is_none() && !c.leaving)
     }
 
     /// Whether a client's bytes come and go by this connection.
     pub fn is_relayed(&self) -> bool {
-        self.client.as_ref().is_some_and(|client| matches!(client.via, Via::Relay(_)))
+        self.client.as_ref().is_some_and(|client| matches!(client.via, Transport::Relayed(_)))
     }
 
     /// To be closed as soon as everything is written, at the latest after `limit_ms`.
@@ -169,7 +170,7 @@ impl Connection {
     /// Whether what it sends must wait: its own answers, or the child, have to be read first.
     pub fn is_deaf(&self, typing_waits: bool) -> bool {
         match &self.client {
-            Some(client) => typing_waits && matches!(client.via, Via::Relay(_)),
+            Some(client) => typing_waits && matches!(client.via, Transport::Relayed(_)),
             None => self.stream.waiting() > ANSWERS_HIGH,
         }
     }
@@ -213,7 +214,7 @@ impl Connection {
 
     pub fn watch_terminal<'fd>(&'fd self, set: &mut PollSet<'fd, Token>, id: u64, typing_waits: bool) {
         if let Some(client) = &self.client
-            && let Via::Terminal(terminal) = &client.via
+            && let Transport::Borrowed(terminal) = &client.via
             && client.paused.is_none()
         {
             // What is typed after the program's end is for the shell.
@@ -229,9 +230,9 @@ impl Connection {
     /// Whether its person has typed what was not read yet.
     pub fn has_typed(&self) -> bool {
         self.client.as_ref().is_some_and(|client| match &client.via {
-            Via::Terminal(terminal) => client.paused.is_none() && is_readable(terminal.as_fd()),
-            Via::Relay(_) => is_readable(self.stream.as_fd()),
-            Via::Waiting | Via::Released => false,
+            Transport::Borrowed(terminal) => client.paused.is_none() && is_readable(terminal.as_fd()),
+            Transport::Relayed(_) => is_readable(self.stream.as_fd()),
+            Transport::Pending | Transport::Released => false,
         })
     }
 

@@ -4,7 +4,7 @@ use std::collections::VecDeque;
 
 use super::Host;
 use super::drafts::paste;
-use super::sight::{Sight, Until};
+use super::terminals::{StaleUntil, Viewport};
 use crate::core::draft::{Draft, Unit, units};
 use crate::core::input::{Class, Classifier, Piece};
 use crate::core::supervisor::Agent;
@@ -188,7 +188,7 @@ impl Host {
         let pieces = &pieces[self.complete_sequence(id, pieces)..];
         let Some(client) = self.client_mut(id) else { return };
         let orders = client.typing.armed || client.read_only || pieces.iter().any(|piece| piece.class == Class::Prefix);
-        if matches!(&client.sight, Sight::Apart { until: Until::Key, .. }) {
+        if matches!(&client.viewport, Viewport::Stale { until: StaleUntil::Key, .. }) {
             self.leave_page(id, pieces);
             return;
         }

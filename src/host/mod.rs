@@ -14,10 +14,8 @@
 //! | `listener`, `peer` | the control socket: who is let in, and who that is |
 //! | `connection` | one connection, and the client that it may be |
 //! | `clients` | who is there, what arrives, and when they are closed |
-//! | `terminals` | people's terminals: bytes to and from them, given back whole |
-//! | `repaint` | the picture for a terminal that comes late |
+//! | `terminals` | people's terminals: attach, leader and size, mirrors, repaint, notices, what was not read |
 //! | `keys` | what was typed: where it goes, what is kept, what is typed again |
-//! | `unread` | what was typed and a program did not read: it is the shell's |
 //! | `rescue`, `orphan` | what makes a terminal whole whose host or client dies; the program of a host that died |
 //! | `typing` | one client's input: labels, what went nowhere yet |
 //! | `requests` | the control socket's lines |
@@ -32,7 +30,6 @@
 //! | `send` | what scripts type |
 //! | `waits` | those who wait for a state, an end or a change of the screen |
 //! | `perform` | every action of the supervisor |
-//! | `notices` | what people are told while a program has the screen |
 //! | `save` | the workers' jobs: handoffs and their transcripts |
 //! | `lineage` | `--handoff`, and what a conversation has from before it |
 //! | `views` | views of handoffs, and what is printed between two runs |
@@ -52,10 +49,8 @@ mod drafts;
 pub mod drift;
 mod event_loop;
 mod figure;
-mod follower;
 mod guard;
 mod keys;
-mod lacks;
 mod launching;
 #[cfg(test)]
 mod laws;
@@ -65,7 +60,6 @@ mod listener;
 mod log;
 mod looks;
 mod model;
-mod notices;
 mod observer;
 mod orders;
 pub mod orphan;
@@ -76,17 +70,14 @@ mod place;
 mod polling;
 mod processes;
 mod record;
-mod repaint;
 mod report;
 mod requests;
 mod rescue;
 mod run;
 mod save;
-mod seen;
 mod send;
 mod session_log;
 mod shown;
-mod sight;
 mod signal_file;
 pub mod start;
 mod start_code;
@@ -94,7 +85,6 @@ mod statusline;
 mod terminals;
 mod turn;
 mod typing;
-mod unread;
 mod views;
 mod waits;
 mod watching;
@@ -179,7 +169,7 @@ pub struct Host {
     /// The connection of who started this host and has not attached yet.
     launcher: Option<u64>,
     leader: Option<u64>,
-    seen: seen::Seen,
+    seen: terminals::ScrollbackPositions,
     /// What the next run takes from the clients' environment (`program.update_env`).
     lent_env: BTreeMap<String, String>,
     kept: Kept,
@@ -197,7 +187,7 @@ pub struct Host {
     told: Vec<String>,
     /// What stands above the first run.
     resuming: Option<String>,
-    notices: notices::Notices,
+    notices: terminals::Notices,
     /// Claude's own words for the next handoff.
     words: words::Words,
     /// The handoff whose prompt is on its way, with the text that the new conversation is given.
@@ -304,7 +294,7 @@ impl Host {
             next_client: 1,
             launcher: None,
             leader: None,
-            seen: seen::Seen::default(),
+            seen: terminals::ScrollbackPositions::default(),
             lent_env: BTreeMap::new(),
             kept: Kept::default(),
             hooks: BTreeMap::new(),
@@ -318,7 +308,7 @@ impl Host {
             frame: None,
             told: Vec::new(),
             resuming: None,
-            notices: notices::Notices::default(),
+            notices: terminals::Notices::default(),
             words: words::Words::default(),
             prompts: carried::Prompts::default(),
             unsent: None,

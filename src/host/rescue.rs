@@ -2,9 +2,10 @@
 //! a client is gone without a word.
 
 use super::connection::Client;
-use super::sight::Sight;
-use super::terminals::Via;
-use super::{Host, repaint};
+
+use super::Host;
+use super::terminals::{Transport, Viewport, repaint};
+
 use crate::io::poll::{Interest, PollSet};
 use crate::ipc::frame::{Frame, tag};
 use crate::tty::raw;
@@ -22,28 +23,28 @@ impl Host {
         let now = self.clock.now();
         let Some(connection) = self.connections.get_mut(&id) else { return };
         let Some(client) = &mut connection.client else { return };
-        let run = self.run.as_mut().filter(|_| !client.leaving && !matches!(client.via, Via::Released));
+        let run = self.run.as_mut().filter(|_| !client.leaving && !matches!(client.via, Transport::Released));
         let Some(run) = run else {
             client.undo_at = None;
             return;
         };
-        let (revision, drawn) = match &client.sight {
-            Sight::Bytes => ((run.number, run.model.undo_revision(), run.muted.is_some()), run.model.revision()),
-            Sight::Picture(follower) => ((u32::MAX, follower.undo_revision(), false), 0),
-            Sight::Apart { .. } => ((u32::MAX, u64::MAX, true), 0),
+        let (revision, drawn) = match &client.viewport {
+            Viewport::Direct => ((run.number, run.model.undo_revision(), run.muted.is_some()), run.model.revision()),
+            Viewport::Mirror(painter) => ((u32::MAX, painter.undo_revision(), false), 0),
+            Viewport::Stale { .. } => ((u32::MAX, u64::MAX, true), 0),
         };
         let same = client.undo_seen.replace(revision) == Some(revision);
         if same && (client.undo_drawn == drawn || now < *client.undo_at.get_or_insert(now.after(DRAWS_MS))) {
             return;
         }
         (client.undo_drawn, client.undo_at) = (drawn, None);
-        let undo = match &mut client.sight {
-            Sight::Bytes => run.muted.clone().unwrap_or_else(|| {
+        let undo = match &mut client.viewport {
+            Viewport::Direct => run.muted.clone().unwrap_or_else(|| {
                 let step = run.model.look_so_far(repaint::step_below).unwrap_or_default();
                 [run.model.undo_so_far(), step].concat()
             }),
-            Sight::Picture(follower) => follower.undo(),
-            Sight::Apart { undo, .. } => undo.clone(),
+            Viewport::Mirror(painter) => painter.undo(),
+            Viewport::Stale { undo, .. } => undo.clone(),
         };
         if client.undo != undo {
             connection.stream.send(&Frame::new(tag::UNDO, &undo).encode());
@@ -54,12 +55,12 @@ impl Host {
     /// The terminal of a client that died without a word.
     pub(super) fn mend(&mut self, client: &mut Client) {
         let undo = self.undo_of(client);
-        if let Via::Relay(spare) = &mut client.via
+        if let Transport::Relayed(spare) = &mut client.via
             && let Some(spare) = spare.take()
         {
             spare.mend([raw::END_OF_ANYTHING, &undo].concat());
         }
-        let Via::Terminal(terminal) = &client.via else { return };
+        let Transport::Borrowed(terminal) = &client.via else { return };
         // Behind what still waits: the undo is for a terminal that has seen all of it.
         let _ = client.out.send(terminal, &undo);
         let until = self.clock.now().after(MEND_MS);

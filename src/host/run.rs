@@ -1,12 +1,11 @@
 //! One life of the child: its pseudo-terminal, the screen that listens beside it, and its end.
 
-use super::lacks::{self, Kind};
 use super::launching::NextRun;
 use super::model::Model;
-use super::seen::Seen;
-use super::terminals::Via;
-use super::unread::Unread;
-use super::{Host, repaint};
+
+use super::terminals::{Capabilities, ScrollbackPositions, Transport, Unread, repaint, takes_window_names};
+
+use super::Host;
 use crate::core::ids::ConversationId;
 use crate::core::process::{ProcessEnd, Signal};
 use crate::core::supervisor::Agent;
@@ -50,7 +49,7 @@ pub(super) struct Run {
     pub model: Model,
     pub size: Size,
     /// The terminal that the child was started for.
-    pub kind: Kind,
+    pub kind: Capabilities,
     /// The master has nothing more to give.
     pub at_end: bool,
     /// The child lives and has closed its terminal: when to see whether somebody opened it again.
@@ -126,7 +125,7 @@ impl Host {
         match self.try_spawn(number, (start, prompt), conversation, size) {
             Ok((pty, pid)) => {
                 let lines = self.launch.config.terminal.scrollback_lines as usize;
-                let mut model = Model::of_run(size, lines, lacks::takes_names(&self.child_term()));
+                let mut model = Model::of_run(size, lines, takes_window_names(&self.child_term()));
                 model.begin_below(&above);
                 model.change(|screen| {
                     screen.set_former(former);
@@ -134,7 +133,7 @@ impl Host {
                 });
                 let total = model.look(Screen::history_total).unwrap_or_default();
                 let shown = self.connections.values().filter_map(|c| c.client.as_ref()).filter(|client| client.gets_bytes());
-                self.seen = Seen::by(shown.filter_map(|client| client.window.clone()), total);
+                self.seen = ScrollbackPositions::by(shown.filter_map(|client| client.window.clone()), total);
                 self.run = Some(Run {
                     number,
                     pid,
@@ -142,7 +141,7 @@ impl Host {
                     input: OutBuf::default(),
                     model,
                     size,
-                    kind: Kind::of(&self.child_term()),
+                    kind: Capabilities::of(&self.child_term()),
                     at_end: false,
                     away: None,
                     ended: None,
@@ -267,7 +266,7 @@ impl Host {
     /// Whether the client that started this session is still on its way: it gets every byte.
     pub(super) fn expects_first_client(&self) -> bool {
         let mut clients = self.connections.values().filter_map(|connection| connection.client.as_ref());
-        self.launcher.is_some() || clients.any(|client| matches!(client.via, Via::Waiting) && client.how == Coming::Starts)
+        self.launcher.is_some() || clients.any(|client| matches!(client.via, Transport::Pending) && client.how == Coming::Starts)
     }
 
     /// Whether the child must wait until that client has come.

@@ -3,9 +3,9 @@
 use std::cell::OnceCell;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 
+use super::Host;
 use super::run::Run;
-use super::terminals::ANSWER_MS;
-use super::{Host, repaint};
+use super::terminals::{ANSWER_MS, repaint};
 use crate::core::claude::view::{BoxMode, Rules, ScreenText, TitleState, View};
 use crate::core::ids::{ConversationId, HandoffId};
 use crate::core::supervisor::Agent;

@@ -4,8 +4,9 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
 
+use super::Host;
 use super::save::Done;
-use super::{Host, repaint};
+use super::terminals::repaint;
 use crate::claude::start_code::{Places, StartCode};
 use crate::core::claude::code::{Change, CodeDigest};
 use crate::core::claude::settings::{Given, given};

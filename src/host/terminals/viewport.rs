@@ -7,20 +7,20 @@
 //! One that is alone slows the child, as it would without hopty, unless it takes nothing at all: behind a connection that
 //! hangs, nobody may look for hours.
 
-use super::Host;
-use super::connection::{Client, Connection, OUT_HIGH};
-use super::follower::Follower;
-use super::lacks::{Kind, Shown};
+use super::capabilities::{Capabilities, Rendering};
+use super::diff_painter::DiffPainter;
 use super::repaint;
 use crate::core::config::SizePolicy;
 use crate::core::process::Signal;
 use crate::core::terminal::Size;
 use crate::core::time::Stamp;
+use crate::host::Host;
+use crate::host::connection::{Client, Connection, OUT_HIGH};
 use crate::screen::{Former, Screen};
 
 /// How long the only terminal may take nothing before the child goes on without it, in ms: longer than a poor connection pauses,
 /// and nothing against the hours that a broken one can hang.
-pub(super) const STALL_MS: u64 = 10_000;
+pub(in crate::host) const STALL_MS: u64 = 10_000;
 
 /// What stands on a terminal that would get pictures when there is no model to draw them from.
 /// Short lines, for a small terminal.
@@ -29,23 +29,23 @@ const NOT_KNOWN: &str = "hopty: the screen model has failed and\r\nis switched o
 
 /// What a client's terminal shows.
 #[derive(Debug)]
-pub(super) enum Sight {
+pub(in crate::host) enum Viewport {
     /// The child's bytes.
-    Bytes,
+    Direct,
     /// A picture drawn from the model.
-    Picture(Box<Follower>),
+    Mirror(Box<DiffPainter>),
     /// Nothing of what the child writes, until it is drawn anew.
-    Apart {
+    Stale {
         /// What turns off what is on.
         undo: Vec<u8>,
-        /// Until when.
-        until: Until,
+        /// StaleUntil when.
+        until: StaleUntil,
     },
 }
 
 /// When a terminal that is left out is drawn again.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Until {
+pub(in crate::host) enum StaleUntil {
     /// It has taken what waits for it.
     CaughtUp,
     /// Its person has read the help and pressed a key.
@@ -55,7 +55,7 @@ pub(super) enum Until {
 impl Client {
     /// Whether it gets the child's bytes.
     pub fn gets_bytes(&self) -> bool {
-        matches!(self.sight, Sight::Bytes)
+        matches!(self.viewport, Viewport::Direct)
     }
 }
 
@@ -65,23 +65,23 @@ impl Host {
     }
 
     /// How many terminals are in use.
-    pub(super) fn watchers(&self) -> usize {
+    pub(in crate::host) fn watchers(&self) -> usize {
         self.connections.values().filter(|c| c.watches()).count()
     }
 
     /// Whether the child may be read. One that has a single terminal is no faster than it.
-    pub(super) fn has_room(&self) -> bool {
+    pub(in crate::host) fn has_room(&self) -> bool {
         !self.is_kept_full() && (self.watchers() > 1 || self.connections.values().all(|connection| connection.has_room()))
     }
 
     /// Whether the next read follows at once: in a burst more is there when this is taken, and only a key is looked for between.
-    pub(super) fn goes_on(&self) -> bool {
+    pub(in crate::host) fn goes_on(&self) -> bool {
         let bursts = self.run.as_ref().is_some_and(|run| run.model.is_bursting());
         bursts && self.has_room() && (self.typing_waits() || !self.connections.values().any(|c| c.has_typed()))
     }
 
     /// This client's person typed last.
-    pub(super) fn lead(&mut self, id: u64) {
+    pub(in crate::host) fn lead(&mut self, id: u64) {
         if self.leader != Some(id) && self.client_mut(id).is_some_and(|client| !client.read_only) {
             self.leader = Some(id);
             self.fit();
@@ -94,14 +94,14 @@ impl Host {
 
     /// Whether what happens to this client is meant for the program: it leads, or it may type and nobody else is there. Any other
     /// only watches.
-    pub(super) fn is_in_charge(&self, id: u64) -> bool {
+    pub(in crate::host) fn is_in_charge(&self, id: u64) -> bool {
         let clients = || self.connections.iter().filter_map(|(id, c)| Some((*id, c.client.as_ref().filter(|c| !c.leaving)?)));
         let may_type = clients().any(|(client, c)| client == id && !c.read_only);
         may_type && (self.leader == Some(id) || clients().count() == 1)
     }
 
     /// Takes everything off a client's terminal, and gives what that took. If it got the child's bytes it has seen all of them.
-    pub(super) fn put_away(&mut self, id: u64) -> Vec<u8> {
+    pub(in crate::host) fn put_away(&mut self, id: u64) -> Vec<u8> {
         let client = self.connections.get(&id).and_then(|c| c.client.as_ref());
         if let (Some(client), Some(run)) = (client.filter(|client| client.gets_bytes()), &mut self.run) {
             let total = run.model.look(Screen::history_total);
@@ -118,7 +118,7 @@ impl Host {
     }
 
     /// A client leaves: of those that stay, the one whose person typed last leads.
-    pub(super) fn unlead(&mut self, id: u64) {
+    pub(in crate::host) fn unlead(&mut self, id: u64) {
         if self.leader == Some(id) {
             self.leader = self.next_leader(id);
         }
@@ -132,7 +132,7 @@ impl Host {
     }
 
     /// Gives the session its size, and every client what it is to see.
-    pub(super) fn fit(&mut self) {
+    pub(in crate::host) fn fit(&mut self) {
         if self.exit.is_some() {
             return;
         }
@@ -171,7 +171,7 @@ impl Host {
         let client = self.connections.get(&id).and_then(|c| c.client.as_ref());
         // Without a model there are no pictures: then the leader gets bytes that were written for another terminal.
         let run = self.run.as_ref().filter(|run| !run.model.is_off());
-        let fits = |c: &Client| run.is_none_or(|run| run.size == c.size && c.kind.shown(run.kind) != Shown::Pictures);
+        let fits = |c: &Client| run.is_none_or(|run| run.size == c.size && c.kind.shown(run.kind) != Rendering::Pictures);
         self.leader == Some(id) && client.is_some_and(|c| !c.read_only && fits(c))
     }
 
@@ -179,10 +179,10 @@ impl Host {
     fn adjust(&mut self, id: u64) {
         let bytes = self.may_have_bytes(id);
         let Some(client) = self.client_mut(id) else { return };
-        let right = match &client.sight {
-            Sight::Bytes => bytes,
-            Sight::Picture(follower) => !bytes && follower.fits(client.size),
-            Sight::Apart { .. } => true,
+        let right = match &client.viewport {
+            Viewport::Direct => bytes,
+            Viewport::Mirror(painter) => !bytes && painter.fits(client.size),
+            Viewport::Stale { .. } => true,
         };
         if !right {
             self.redraw(id);
@@ -191,7 +191,7 @@ impl Host {
 
     /// A client that has just handed its terminal over: the leader's gets bytes, so that only what it missed is to be shown
     /// (true); any other gets its picture.
-    pub(super) fn admit(&mut self, id: u64) -> bool {
+    pub(in crate::host) fn admit(&mut self, id: u64) -> bool {
         let led = self.leader.is_some_and(|leader| self.client_mut(leader).is_some_and(|leader| !leader.leaving));
         if !led && self.client_mut(id).is_some_and(|client| !client.read_only) {
             self.leader = Some(id);
@@ -206,7 +206,7 @@ impl Host {
     }
 
     /// Takes everything off a terminal and draws what its client is to see.
-    pub(super) fn redraw(&mut self, id: u64) {
+    pub(in crate::host) fn redraw(&mut self, id: u64) {
         self.put_away(id);
         if !self.may_have_bytes(id) {
             self.draw_first(id);
@@ -216,11 +216,11 @@ impl Host {
     }
 
     /// Draws the whole picture, after which the child's bytes can follow. `former`: how the terminal was before the child.
-    pub(super) fn draw_bytes(&mut self, id: u64, former: Former) {
+    pub(in crate::host) fn draw_bytes(&mut self, id: u64, former: Former) {
         let Some(run) = &mut self.run else { return };
         let client = self.connections.get(&id).and_then(|c| c.client.as_ref());
         let window = client.and_then(|client| client.window.as_ref());
-        let text_only = client.is_some_and(|client| client.kind == Kind::Dumb);
+        let text_only = client.is_some_and(|client| client.kind == Capabilities::Dumb);
         let picture = run.model.change(|screen| {
             screen.set_former(former);
             if text_only {
@@ -239,7 +239,7 @@ impl Host {
             run.muted = Some(run.model.undo_so_far());
         }
         if let Some(client) = self.client_mut(id) {
-            client.sight = Sight::Bytes;
+            client.viewport = Viewport::Direct;
         }
         self.put_picture(id, &picture);
         // The person is shown what there is before the program is asked for more.
@@ -250,20 +250,20 @@ impl Host {
 
     /// Draws on a client's terminal what that can show.
     fn put_picture(&mut self, id: u64, picture: &[u8]) {
-        let kind = self.client_mut(id).map_or(Kind::Full, |client| client.kind);
+        let kind = self.client_mut(id).map_or(Capabilities::Full, |client| client.kind);
         self.put(id, &kind.strip(picture));
     }
 
     fn draw_first(&mut self, id: u64) {
         let Some(client) = self.client_mut(id) else { return };
-        let (follower, start) = Follower::new(client.size);
-        client.sight = Sight::Picture(Box::new(follower));
+        let (painter, start) = DiffPainter::new(client.size);
+        client.viewport = Viewport::Mirror(Box::new(painter));
         self.put_picture(id, &start);
         self.draw(id);
     }
 
     /// Draws what is due for one client.
-    pub(super) fn draw(&mut self, id: u64) {
+    pub(in crate::host) fn draw(&mut self, id: u64) {
         let now = self.clock.now();
         let Some(run) = &mut self.run else { return };
         let Some(connection) = self.connections.get_mut(&id).filter(|c| c.watches()) else { return };
@@ -272,34 +272,34 @@ impl Host {
         if waits || !client.out.is_empty() || client.paused.is_some() {
             return;
         }
-        match &mut client.sight {
-            Sight::Apart { until: Until::CaughtUp, .. } => self.redraw(id),
-            Sight::Picture(follower) => {
-                let due = follower.due((run.number, run.model.revision()));
+        match &mut client.viewport {
+            Viewport::Stale { until: StaleUntil::CaughtUp, .. } => self.redraw(id),
+            Viewport::Mirror(painter) => {
+                let due = painter.due((run.number, run.model.revision()));
                 if due.is_some_and(|at| at <= now) && run.muted.is_none() {
-                    let picture = run.model.look_so_far(|screen| follower.draw(screen, run.number, now)).flatten();
+                    let picture = run.model.look_so_far(|screen| painter.draw(screen, run.number, now)).flatten();
                     let picture = picture.unwrap_or_else(|| {
                         // What the picture cannot be made of is not good for anything else either.
                         run.model.give_up();
-                        follower.tell(NOT_KNOWN, (run.number, run.model.revision()))
+                        painter.tell(NOT_KNOWN, (run.number, run.model.revision()))
                     });
                     self.put_picture(id, &picture);
                 }
             }
-            Sight::Bytes | Sight::Apart { .. } => {}
+            Viewport::Direct | Viewport::Stale { .. } => {}
         }
     }
 
     /// When the next picture is due.
-    pub(super) fn picture_deadline(&self) -> Option<Stamp> {
+    pub(in crate::host) fn picture_deadline(&self) -> Option<Stamp> {
         let run = self.run.as_ref().filter(|run| run.muted.is_none())?;
         let screen = (run.number, run.model.revision());
         let clients = self.connections.values().filter(|c| c.watches() && c.stream.waiting() == 0).filter_map(|c| c.client.as_ref());
         let ready = clients.filter(|client| client.out.is_empty() && client.paused.is_none());
         ready
-            .filter_map(|client| match &client.sight {
-                Sight::Picture(follower) => follower.due(screen),
-                Sight::Apart { until: Until::CaughtUp, .. } => Some(Stamp(0)),
+            .filter_map(|client| match &client.viewport {
+                Viewport::Mirror(painter) => painter.due(screen),
+                Viewport::Stale { until: StaleUntil::CaughtUp, .. } => Some(Stamp(0)),
                 _ => None,
             })
             .min()
@@ -307,7 +307,7 @@ impl Host {
 
     /// Sets a terminal aside that is slower than the child while others watch. What it has got, or waits for it, is all that was
     /// read so far; so this comes before more is read.
-    pub(super) fn set_slow_apart(&mut self) {
+    pub(in crate::host) fn set_slow_apart(&mut self) {
         if self.watchers() < 2 {
             return;
         }
@@ -322,7 +322,7 @@ impl Host {
     }
 
     /// Sets the only terminal aside when it has taken nothing for long, or when its client is stopped and much waits for it.
-    pub(super) fn set_stalled_apart(&mut self) {
+    pub(in crate::host) fn set_stalled_apart(&mut self) {
         let now = self.clock.now();
         let alone = self.exit.is_none() && self.watchers() == 1;
         let mut stuck = None;
@@ -353,15 +353,15 @@ impl Host {
             self.seen.saw(window.as_ref(), total);
         }
         if let Some(client) = self.client_mut(id) {
-            client.sight = Sight::Apart { undo, until: Until::CaughtUp };
+            client.viewport = Viewport::Stale { undo, until: StaleUntil::CaughtUp };
         }
     }
 
     /// Gives the child's bytes to one client. False when there is no terminal that shows them.
-    pub(super) fn show_to(&mut self, id: u64, bytes: &[u8]) -> bool {
-        let child = self.run.as_ref().map_or(Kind::Full, |run| run.kind);
+    pub(in crate::host) fn show_to(&mut self, id: u64, bytes: &[u8]) -> bool {
+        let child = self.run.as_ref().map_or(Capabilities::Full, |run| run.kind);
         let Some(client) = self.client_mut(id).filter(|client| client.gets_bytes()) else { return false };
-        if client.kind.shown(child) == Shown::Text {
+        if client.kind.shown(child) == Rendering::Text {
             let text = client.text.text(bytes);
             return self.put(id, &text);
         }
@@ -369,29 +369,29 @@ impl Host {
     }
 
     /// Sets a client's terminal aside for a text of hopty's own, until its person presses a key.
-    pub(super) fn show_text(&mut self, id: u64, text: &[u8]) {
+    pub(in crate::host) fn show_text(&mut self, id: u64, text: &[u8]) {
         self.put_away(id);
         self.put(id, &[b"\x1b[?1049h\x1b[m\x1b[H\x1b[2J", text].concat());
         if let Some(client) = self.client_mut(id) {
-            client.sight = Sight::Apart { undo: b"\x1b[?1049l".to_vec(), until: Until::Key };
+            client.viewport = Viewport::Stale { undo: b"\x1b[?1049l".to_vec(), until: StaleUntil::Key };
         }
     }
 
     /// What takes everything off a client's terminal again.
     fn undo_for(&mut self, id: u64) -> Vec<u8> {
-        match self.client_mut(id).map(|client| &mut client.sight) {
-            Some(Sight::Picture(follower)) => follower.undo(),
-            Some(Sight::Apart { undo, .. }) => undo.clone(),
-            Some(Sight::Bytes) | None => self.undo(),
+        match self.client_mut(id).map(|client| &mut client.viewport) {
+            Some(Viewport::Mirror(painter)) => painter.undo(),
+            Some(Viewport::Stale { undo, .. }) => undo.clone(),
+            Some(Viewport::Direct) | None => self.undo(),
         }
     }
 
     /// The same for a client that is no longer listed.
-    pub(super) fn undo_of(&mut self, client: &mut Client) -> Vec<u8> {
-        match &mut client.sight {
-            Sight::Picture(follower) => follower.undo(),
-            Sight::Apart { undo, .. } => undo.clone(),
-            Sight::Bytes => {
+    pub(in crate::host) fn undo_of(&mut self, client: &mut Client) -> Vec<u8> {
+        match &mut client.viewport {
+            Viewport::Mirror(painter) => painter.undo(),
+            Viewport::Stale { undo, .. } => undo.clone(),
+            Viewport::Direct => {
                 let undo = self.undo();
                 let below = self.run.as_mut().filter(|run| run.muted.is_none()).and_then(|run| run.model.look(repaint::step_below));
                 match below.filter(|step| !step.is_empty()) {
@@ -403,7 +403,7 @@ impl Host {
     }
 
     /// At the session's end, for a terminal that did not get the child's last bytes: what the screen shows, as lines.
-    pub(super) fn last_picture(&mut self, id: u64) {
+    pub(in crate::host) fn last_picture(&mut self, id: u64) {
         if self.client_mut(id).is_none_or(|client| client.gets_bytes()) {
             return;
         }
@@ -411,7 +411,7 @@ impl Host {
         let lines = self.run.as_mut().and_then(|run| run.model.look(repaint::last_lines)).unwrap_or_default();
         self.put_picture(id, &[undo, lines].concat());
         if let Some(client) = self.client_mut(id) {
-            client.sight = Sight::Bytes;
+            client.viewport = Viewport::Direct;
         }
     }
 }

@@ -7,10 +7,10 @@ use std::io;
 
 use nix::libc;
 
-use super::Host;
-use super::run::Run;
 use crate::core::draft::units;
 use crate::core::input::Class;
+use crate::host::Host;
+use crate::host::run::Run;
 use crate::io::fd::{read_some, set_nonblocking};
 use crate::io::poll::{Interest, wait_for};
 use crate::pty::open::Pty;
@@ -19,7 +19,7 @@ use crate::tty::modes::{self, When};
 
 /// What is known of what a run has not read.
 #[derive(Debug, Default)]
-pub(super) struct Unread {
+pub(in crate::host) struct Unread {
     /// Not only a person's: something else was typed and may still wait.
     mixed: bool,
     /// After the run's end: what a person had typed.
@@ -42,7 +42,7 @@ impl Run {
 
 impl Host {
     /// At the session's end.
-    pub(super) fn take_unread(&mut self) {
+    pub(in crate::host) fn take_unread(&mut self) {
         let Some(run) = self.run.as_mut().filter(|run| run.end.is_some() && !run.unread.mixed) else { return };
         let unread = [take(&run.pty).unwrap_or_default(), run.input.take()].concat();
         // Of more than a terminal holds the middle would be lost: a command that nobody wrote.

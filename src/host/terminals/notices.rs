@@ -9,11 +9,11 @@ use std::collections::VecDeque;
 use serde_json::json;
 use unicode_width::UnicodeWidthStr;
 
-use super::Host;
 use crate::core::handoff::text::{cut_chars, safe_line};
 use crate::core::supervisor::action::DecisionKind;
 use crate::core::terminal::Size;
 use crate::core::time::{Stamp, ago};
+use crate::host::Host;
 use crate::ipc::frame::{Frame, tag};
 
 /// Notices that are kept for the page.
@@ -25,7 +25,7 @@ const TEXT: usize = 1000;
 
 /// The last notices, oldest first.
 #[derive(Debug, Default)]
-pub(super) struct Notices {
+pub(in crate::host) struct Notices {
     last: VecDeque<(Stamp, String)>,
     /// What came while nobody was attached.
     missed: VecDeque<(Stamp, String)>,
@@ -72,7 +72,7 @@ impl Notices {
 
 impl Host {
     /// Tells everybody who is attached, and remembers it for who asks.
-    pub(super) fn notice(&mut self, about: DecisionKind, text: &str) {
+    pub(in crate::host) fn notice(&mut self, about: DecisionKind, text: &str) {
         if self.expects_first_client() && self.watchers() == 0 {
             // The terminal that started the session has not come yet.
             return self.notices.miss(self.clock.now(), text);
@@ -88,7 +88,7 @@ impl Host {
 
 impl Host {
     /// What the program wants a person to be told reaches the terminal with its bytes, and is kept where there is none.
-    pub(super) fn keep_said(&mut self) {
+    pub(in crate::host) fn keep_said(&mut self) {
         let said = self.run.as_mut().map(|run| run.model.take_said()).unwrap_or_default();
         // Who is there may have seen it by now, and looks at something else already.
         if said.is_empty() || self.watchers() > 0 || self.expects_first_client() {
@@ -101,7 +101,7 @@ impl Host {
     }
 
     /// Whoever comes first is told what nobody was.
-    pub(super) fn tell_missed(&mut self, id: u64) {
+    pub(in crate::host) fn tell_missed(&mut self, id: u64) {
         let now = self.clock.now();
         let Some(connection) = self.connections.get_mut(&id) else { return };
         for (at, text) in self.notices.missed.drain(..) {

@@ -9,40 +9,40 @@ const MOST: usize = 64;
 
 /// A terminal: its name, and the process that leads the session in it. Names are used again, together they are not.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(super) struct Window {
+pub(in crate::host) struct TerminalId {
     tty: String,
     leader: i32,
     start: Option<u64>,
 }
 
-impl Window {
+impl TerminalId {
     /// The terminal of a client process; `None` when it does not say, or is gone.
     pub fn of(tty: Option<&str>, client: i32) -> Option<Self> {
         let leader = getsid(Some(Pid::from_raw(client))).ok()?.as_raw();
-        Some(Window { tty: tty?.to_owned(), leader, start: start_time(leader) })
+        Some(TerminalId { tty: tty?.to_owned(), leader, start: start_time(leader) })
     }
 }
 
 /// What they have seen: lines that had left the screen by then ([`crate::screen::Screen::history_total`]).
 #[derive(Debug, Default)]
-pub(super) struct Seen {
-    windows: Vec<(Window, u64)>,
+pub(in crate::host) struct ScrollbackPositions {
+    windows: Vec<(TerminalId, u64)>,
 }
 
-impl Seen {
+impl ScrollbackPositions {
     /// These windows have seen everything, and no other any of it: a new run counts anew.
-    pub fn by(windows: impl Iterator<Item = Window>, total: u64) -> Self {
-        Seen { windows: windows.map(|window| (window, total)).collect() }
+    pub fn by(windows: impl Iterator<Item = TerminalId>, total: u64) -> Self {
+        ScrollbackPositions { windows: windows.map(|window| (window, total)).collect() }
     }
 
     /// How many of `total` lines this one has not seen.
-    pub fn unseen(&self, window: Option<&Window>, total: u64) -> u64 {
+    pub fn unseen(&self, window: Option<&TerminalId>, total: u64) -> u64 {
         let seen = self.windows.iter().find(|(known, _)| Some(known) == window).map_or(0, |(_, seen)| *seen);
         total.saturating_sub(seen)
     }
 
     /// It has seen all of them.
-    pub fn saw(&mut self, window: Option<&Window>, total: u64) {
+    pub fn saw(&mut self, window: Option<&TerminalId>, total: u64) {
         let Some(window) = window else { return };
         self.windows.retain(|(known, _)| known != window);
         self.windows.push((window.clone(), total));
@@ -58,8 +58,8 @@ mod tests {
 
     #[test]
     fn a_line_is_unseen_once() {
-        let window = |n| Window { tty: format!("/dev/pts/{n}"), leader: 5, start: Some(7) };
-        let mut seen = Seen::default();
+        let window = |n| TerminalId { tty: format!("/dev/pts/{n}"), leader: 5, start: Some(7) };
+        let mut seen = ScrollbackPositions::default();
         assert_eq!(seen.unseen(Some(&window(1)), 9), 9);
         seen.saw(Some(&window(1)), 9);
         assert_eq!(

@@ -7,7 +7,7 @@ use std::borrow::Cow;
 
 /// What is left of a picture for a terminal.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Kind {
+pub(in crate::host) enum Capabilities {
     /// A modern terminal, or one of which nothing is known.
     Full,
     /// It draws, but knows no titles, no keyboard protocols and none of their kind, and may print them.
@@ -16,53 +16,53 @@ pub(super) enum Kind {
     Dumb,
 }
 
-impl Kind {
+impl Capabilities {
     /// By terminfo's name.
     pub fn of(term: &str) -> Self {
         let name = term.split(['-', '.', '+']).next().unwrap_or_default();
         match name {
-            "dumb" | "unknown" => Kind::Dumb,
-            "linux" | "ansi" | "cons25" | "vt52" | "vt100" | "vt102" | "vt220" | "vt320" | "vt420" => Kind::Basic,
-            _ => Kind::Full,
+            "dumb" | "unknown" => Capabilities::Dumb,
+            "linux" | "ansi" | "cons25" | "vt52" | "vt100" | "vt102" | "vt220" | "vt320" | "vt420" => Capabilities::Basic,
+            _ => Capabilities::Full,
         }
     }
 
     /// What it is shown of a child that was started for a terminal of kind `child`.
-    pub fn shown(self, child: Kind) -> Shown {
+    pub fn shown(self, child: Capabilities) -> Rendering {
         match self {
-            Kind::Full => Shown::Bytes,
-            kind if kind == child => Shown::Bytes,
+            Capabilities::Full => Rendering::Bytes,
+            kind if kind == child => Rendering::Bytes,
             // What the child is going to turn on is known only from the model.
-            Kind::Basic if child == Kind::Full => Shown::Pictures,
-            Kind::Basic => Shown::Bytes,
+            Capabilities::Basic if child == Capabilities::Full => Rendering::Pictures,
+            Capabilities::Basic => Rendering::Bytes,
             // It cannot draw; what scrolls by is all that it can show.
-            Kind::Dumb => Shown::Text,
+            Capabilities::Dumb => Rendering::Text,
         }
     }
 
     /// The picture without what this terminal cannot do.
     pub fn strip(self, picture: &[u8]) -> Cow<'_, [u8]> {
         match self {
-            Kind::Full => Cow::Borrowed(picture),
-            Kind::Basic => Cow::Owned(filter(picture, |sequence| {
+            Capabilities::Full => Cow::Borrowed(picture),
+            Capabilities::Basic => Cow::Owned(filter(picture, |sequence| {
                 let private = matches!(sequence.get(1..3), Some([b'[', b'>' | b'=' | b'<']));
                 let window = sequence.ends_with(b"t") || sequence.ends_with(b" q");
                 let string = matches!(sequence.get(1), Some(b']' | b'P' | b'_' | b'^'));
                 !(private || window || string)
             })),
-            Kind::Dumb => Cow::Owned(filter(picture, |_| false)),
+            Capabilities::Dumb => Cow::Owned(filter(picture, |_| false)),
         }
     }
 }
 
 /// Whether the terminals of that name take `ESC k` for a window's name: GNU screen, and tmux.
-pub(super) fn takes_names(term: &str) -> bool {
+pub(in crate::host) fn takes_window_names(term: &str) -> bool {
     matches!(term.split(['-', '.', '+']).next(), Some("screen" | "tmux"))
 }
 
 /// What a leader's terminal is shown.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Shown {
+pub(in crate::host) enum Rendering {
     /// The child's bytes.
     Bytes,
     /// Pictures drawn from the model.
@@ -111,34 +111,34 @@ mod tests {
     #[test]
     fn names() {
         for (term, kind) in [
-            ("xterm-256color", Kind::Full),
-            ("tmux-256color", Kind::Full),
-            ("", Kind::Full),
-            ("linux", Kind::Basic),
-            ("vt100-nav", Kind::Basic),
-            ("dumb", Kind::Dumb),
+            ("xterm-256color", Capabilities::Full),
+            ("tmux-256color", Capabilities::Full),
+            ("", Capabilities::Full),
+            ("linux", Capabilities::Basic),
+            ("vt100-nav", Capabilities::Basic),
+            ("dumb", Capabilities::Dumb),
         ] {
-            assert_eq!(Kind::of(term), kind, "{term}");
+            assert_eq!(Capabilities::of(term), kind, "{term}");
         }
         for (term, takes) in
             [("screen-256color", true), ("tmux-256color", true), ("tmux", true), ("xterm-256color", false), ("", false)]
         {
-            assert_eq!(takes_names(term), takes, "{term}");
+            assert_eq!(takes_window_names(term), takes, "{term}");
         }
     }
 
     #[test]
     fn a_child_writes_for_the_terminal_that_it_was_started_for() {
-        use Kind::{Basic, Dumb, Full};
+        use Capabilities::{Basic, Dumb, Full};
         for (kind, child, shown) in [
-            (Full, Full, Shown::Bytes),
-            (Full, Dumb, Shown::Bytes),
-            (Basic, Full, Shown::Pictures),
-            (Basic, Basic, Shown::Bytes),
-            (Basic, Dumb, Shown::Bytes),
-            (Dumb, Full, Shown::Text),
-            (Dumb, Basic, Shown::Text),
-            (Dumb, Dumb, Shown::Bytes),
+            (Full, Full, Rendering::Bytes),
+            (Full, Dumb, Rendering::Bytes),
+            (Basic, Full, Rendering::Pictures),
+            (Basic, Basic, Rendering::Bytes),
+            (Basic, Dumb, Rendering::Bytes),
+            (Dumb, Full, Rendering::Text),
+            (Dumb, Basic, Rendering::Text),
+            (Dumb, Dumb, Rendering::Bytes),
         ] {
             assert_eq!(kind.shown(child), shown, "{kind:?} for a child of {child:?}");
         }
@@ -147,11 +147,11 @@ mod tests {
     #[test]
     fn what_it_cannot_do_is_left_out() {
         let picture = "a\x1b[1;31mb\x1b]2;title\x1b\\c\x1b[>5u\x1b[=1;1u\x1b[>4;2m\x1b[5 q\x1b[22;2t\x1b[?2004h\x1b(0d\x1b7\x1b[2;3H\x1b]8;;x\x07e";
-        let strip = |kind: Kind| String::from_utf8(kind.strip(picture.as_bytes()).into_owned()).unwrap();
-        assert_eq!(strip(Kind::Full), picture);
-        assert_eq!(strip(Kind::Basic), "a\x1b[1;31mbc\x1b[?2004h\x1b(0d\x1b7\x1b[2;3He");
-        assert_eq!(strip(Kind::Dumb), "abcde");
-        assert_eq!(Kind::Basic.strip(b"x\x1b[3").as_ref(), b"x\x1b[3");
-        assert_eq!(Kind::Dumb.strip(b"x\x1b").as_ref(), b"x");
+        let strip = |kind: Capabilities| String::from_utf8(kind.strip(picture.as_bytes()).into_owned()).unwrap();
+        assert_eq!(strip(Capabilities::Full), picture);
+        assert_eq!(strip(Capabilities::Basic), "a\x1b[1;31mbc\x1b[?2004h\x1b(0d\x1b7\x1b[2;3He");
+        assert_eq!(strip(Capabilities::Dumb), "abcde");
+        assert_eq!(Capabilities::Basic.strip(b"x\x1b[3").as_ref(), b"x\x1b[3");
+        assert_eq!(Capabilities::Dumb.strip(b"x\x1b").as_ref(), b"x");
     }
 }

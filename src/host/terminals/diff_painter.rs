@@ -1,12 +1,12 @@
-//! A picture of the session on a terminal that does not get the child's bytes: of another size, or not the leader's.
+//! A mirror: a picture of the session on a terminal that does not get the child's bytes: of another size, or not the leader's.
 //!
 //! It is drawn from the screen model on the terminal's alternate screen, so that nothing of what the person has there is
 //! lost. What the terminal shows is known from a second model that is fed what is sent: only rows that differ are sent, and
 //! what is left on is that model's to undo. Modes that make a terminal report (mouse, focus) stay off: nobody listens.
 
-use super::guard::Guarded;
 use crate::core::terminal::Size;
 use crate::core::time::Stamp;
+use crate::host::guard::Guarded;
 use crate::screen::{Mode, Screen};
 
 /// Modes that change what keys send: a person may type here and becomes the leader.
@@ -14,9 +14,9 @@ const KEYS: [Mode; 4] = [Mode::CursorKeys, Mode::Keypad, Mode::BracketedPaste, M
 /// The least time between two pictures, in ms.
 const FRAME_MS: u64 = 16;
 
-/// What a follower's terminal shows.
+/// Draws a mirror: sends a terminal only the rows that differ from what it shows.
 #[derive(Debug)]
-pub(super) struct Follower {
+pub(in crate::host) struct DiffPainter {
     shadow: Guarded,
     /// The part of the session's screen that is shown: its first column and row.
     origin: (u16, u16),
@@ -25,13 +25,13 @@ pub(super) struct Follower {
     at: Stamp,
 }
 
-impl Follower {
+impl DiffPainter {
     /// For a terminal of this size on which nothing of the program's is on, and what it is sent first.
     pub fn new(size: Size) -> (Self, Vec<u8>) {
         let start = b"\x1b[?1049h\x1b[m\x1b[H\x1b[2J".to_vec();
         let mut shadow = Guarded::new(size.drawn());
         shadow.change(|shadow| shadow.feed(&start));
-        (Follower { shadow, origin: (0, 0), drawn: None, at: Stamp(0) }, start)
+        (DiffPainter { shadow, origin: (0, 0), drawn: None, at: Stamp(0) }, start)
     }
 
     /// Whether it was made for this size.
@@ -145,17 +145,17 @@ fn part(before: u16, room: u16, whole: u16, cursor: u16) -> u16 {
 mod tests {
     use super::*;
 
-    fn shows(bytes: &str, size: (u16, u16)) -> (Screen, Screen, Follower) {
+    fn shows(bytes: &str, size: (u16, u16)) -> (Screen, Screen, DiffPainter) {
         let mut screen = Screen::new(20, 6);
-        let (mut follower, start) = Follower::new(Size::cells(size.0, size.1));
+        let (mut painter, start) = DiffPainter::new(Size::cells(size.0, size.1));
         let mut terminal = Screen::new(size.0, size.1);
         terminal.feed(&start);
         for part in bytes.as_bytes().chunks(5) {
             screen.feed(part);
-            let sent = follower.draw(&screen, 1, Stamp(0)).unwrap();
+            let sent = painter.draw(&screen, 1, Stamp(0)).unwrap();
             terminal.feed(&sent);
         }
-        (screen, terminal, follower)
+        (screen, terminal, painter)
     }
 
     #[test]
@@ -193,11 +193,11 @@ mod tests {
 
     #[test]
     fn nothing_is_sent_when_nothing_changed_and_all_is_undone() {
-        let (screen, mut terminal, mut follower) = shows("text\x1b[?2004h\x1b[>1u\x1b[?1000h\x1b[?1004h", (20, 6));
-        assert_eq!(follower.draw(&screen, 1, Stamp(9)), Some(Vec::new()));
-        assert_eq!((follower.due((1, screen.revision())), follower.due((2, 0))), (None, Some(Stamp(9 + FRAME_MS))));
+        let (screen, mut terminal, mut painter) = shows("text\x1b[?2004h\x1b[>1u\x1b[?1000h\x1b[?1004h", (20, 6));
+        assert_eq!(painter.draw(&screen, 1, Stamp(9)), Some(Vec::new()));
+        assert_eq!((painter.due((1, screen.revision())), painter.due((2, 0))), (None, Some(Stamp(9 + FRAME_MS))));
         assert!(!terminal.is_on(Mode::MouseButtons) && !terminal.is_on(Mode::Focus));
-        terminal.feed(&follower.undo());
+        terminal.feed(&painter.undo());
         assert_eq!((terminal.modes(), terminal.keyboard_flags(), terminal.alternate()), (vec![], 0, false));
     }
 

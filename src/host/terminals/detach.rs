@@ -1,17 +1,18 @@
 //! Clients' terminals: taken by descriptor or reached by frames, shown what the child writes, given back whole.
 //!
 //! The host never touches a terminal whose client is stopped or in the background: then it is the shell's. It never waits
-//! for a slow one either: what has to come after the last byte (a release, a farewell) is a [`Goal`] that is pursued when
+//! for a slow one either: what has to come after the last byte (a release, a farewell) is a [`AfterFlush`] that is pursued when
 //! the terminal has taken everything.
 
-use super::connection::Client;
-use super::run::Run;
-use super::sight::{STALL_MS, Sight};
-use super::{Host, repaint, report};
+use super::repaint;
+use super::viewport::{STALL_MS, Viewport};
 use crate::core::process::Signal;
 use crate::core::supervisor::event::Coming;
 use crate::core::supervisor::phase::Cause;
 use crate::core::time::Stamp;
+use crate::host::connection::Client;
+use crate::host::run::Run;
+use crate::host::{Host, report};
 use crate::io::fd::read_some;
 use crate::io::poll::Ready as Readiness;
 use crate::io::process::StatFile;
@@ -26,7 +27,7 @@ const LOOK_MS: (u64, u64) = (1, 5);
 /// on it says so itself.
 const PAUSED_MS: (u64, u64) = (20, 500);
 /// How long answers that the terminal owes the child are waited for before it is given back, in ms (CONTRACT C12).
-pub(super) const ANSWER_MS: u64 = 100;
+pub(in crate::host) const ANSWER_MS: u64 = 100;
 /// How long a terminal may take nothing before its client is let go without the rest, in ms: at the program's end, when
 /// the last bytes are owed as they would be without hopty; when somebody asked for the session's end, which is sooner than the host
 /// ends; and when it only leaves.
@@ -38,35 +39,35 @@ const BYE_MS: u64 = 60_000;
 
 /// How bytes reach a client's terminal.
 #[derive(Debug)]
-pub(super) enum Via {
+pub(in crate::host) enum Transport {
     /// Not settled yet; output is kept.
-    Waiting,
+    Pending,
     /// The host reads and writes it.
-    Terminal(Handed),
+    Borrowed(Handed),
     /// The client does, frames carry the bytes. The terminal is kept for the case that it dies.
-    Relay(Option<Spare>),
+    Relayed(Option<Spare>),
     /// The client has its terminal back for a while (suspended), or is leaving.
     Released,
 }
 
-impl Via {
+impl Transport {
     /// The word of CONTRACT C3.
     pub fn word(&self) -> &'static str {
         match self {
-            Via::Terminal(_) => "fd",
-            Via::Relay(_) => "relay",
-            Via::Waiting | Via::Released => "none",
+            Transport::Borrowed(_) => "fd",
+            Transport::Relayed(_) => "relay",
+            Transport::Pending | Transport::Released => "none",
         }
     }
 }
 
 /// What happens when a client's terminal has taken everything.
 #[derive(Clone, Debug)]
-pub(super) enum Goal {
+pub(in crate::host) enum AfterFlush {
     /// It is given back for a while.
     Release,
     /// The client leaves: why, what it is told, and how long its terminal may take nothing, in ms.
-    Leave { why: &'static str, message: Option<String>, patience: u64 },
+    Disconnect { why: &'static str, message: Option<String>, patience: u64 },
 }
 
 impl Client {
@@ -79,12 +80,12 @@ impl Client {
 
     /// The program has ended and the last bytes are on their way.
     pub fn is_ending(&self) -> bool {
-        matches!(self.goal, Some(Goal::Leave { why: "ended", .. }))
+        matches!(self.goal, Some(AfterFlush::Disconnect { why: "ended", .. }))
     }
 
     /// Whether its terminal may be touched now; else it is left alone until a later look.
     fn may_use_terminal(&mut self, now: Stamp) -> bool {
-        let Via::Terminal(terminal) = &self.via else { return false };
+        let Transport::Borrowed(terminal) = &self.via else { return false };
         // A client that is gone is met by its connection's end.
         if self.stat.as_ref().and_then(StatFile::now).is_none_or(|stat| stat.may_use(terminal.device())) {
             self.paused = None;
@@ -98,27 +99,27 @@ impl Client {
     }
 }
 
-fn stuck_limit(goal: &Goal) -> u64 {
+fn stuck_limit(goal: &AfterFlush) -> u64 {
     match goal {
-        Goal::Leave { patience, .. } => *patience,
-        Goal::Release => STUCK_LEAVE_MS,
+        AfterFlush::Disconnect { patience, .. } => *patience,
+        AfterFlush::Release => STUCK_LEAVE_MS,
     }
 }
 
 impl Host {
-    pub(super) fn take_terminal(&mut self, id: u64) {
+    pub(in crate::host) fn take_terminal(&mut self, id: u64) {
         self.settle_output();
         let Some(connection) = self.connections.get_mut(&id) else { return };
         let fd = connection.stream.take_fd();
         let Some(client) = &mut connection.client else { return };
-        if !matches!(client.via, Via::Waiting) || client.leaving {
+        if !matches!(client.via, Transport::Pending) || client.leaving {
             return;
         }
         let spare = fd.as_ref().and_then(|fd| fd.try_clone().ok());
         match fd.map(|fd| Handed::take(fd, client.found.clone(), client.raw.clone())) {
-            Some(Ok(terminal)) => client.via = Via::Terminal(terminal),
+            Some(Ok(terminal)) => client.via = Transport::Borrowed(terminal),
             other => {
-                client.via = Via::Relay(spare.and_then(|fd| Spare::keep(fd, client.found.clone())));
+                client.via = Transport::Relayed(spare.and_then(|fd| Spare::keep(fd, client.found.clone())));
                 let why = match other {
                     Some(Err(error)) => error.to_string(),
                     _ => "no descriptor came with the frame".to_owned(),
@@ -176,12 +177,12 @@ impl Host {
     }
 
     /// What puts a terminal back that shows everything which the child has written.
-    pub(super) fn undo(&mut self) -> Vec<u8> {
+    pub(in crate::host) fn undo(&mut self) -> Vec<u8> {
         self.run.as_mut().map(Run::undo).unwrap_or_default()
     }
 
     /// Writes to one client's terminal. False when there is none.
-    pub(super) fn put(&mut self, id: u64, bytes: &[u8]) -> bool {
+    pub(in crate::host) fn put(&mut self, id: u64, bytes: &[u8]) -> bool {
         let now = self.clock.now();
         let bursts = self.run.as_ref().is_some_and(|run| run.model.is_behind());
         let look = if bursts { LOOK_MS.1 } else { LOOK_MS.0 };
@@ -191,10 +192,10 @@ impl Host {
             return false;
         }
         match &client.via {
-            Via::Terminal(_) => {
+            Transport::Borrowed(_) => {
                 let looked = client.paused.is_none() && now.since(client.checked) < look;
                 let usable = looked || (client.paused.is_none() && client.may_use_terminal(now));
-                if let Via::Terminal(terminal) = &client.via
+                if let Transport::Borrowed(terminal) = &client.via
                     && usable
                 {
                     if client.out.send(terminal, bytes).is_err() {
@@ -205,17 +206,17 @@ impl Host {
                 }
                 true
             }
-            Via::Relay(_) => {
+            Transport::Relayed(_) => {
                 for part in bytes.chunks(MAX_PAYLOAD) {
                     connection.frame(tag::OUTPUT, part);
                 }
                 true
             }
-            Via::Waiting | Via::Released => false,
+            Transport::Pending | Transport::Released => false,
         }
     }
 
-    pub(super) fn terminal_ready(&mut self, id: u64, ready: Readiness) {
+    pub(in crate::host) fn terminal_ready(&mut self, id: u64, ready: Readiness) {
         let now = self.clock.now();
         let typing_waits = self.typing_waits();
         let Some(connection) = self.connections.get_mut(&id) else { return };
@@ -223,7 +224,7 @@ impl Host {
         if !client.may_use_terminal(now) {
             return;
         }
-        let Via::Terminal(terminal) = &client.via else { return };
+        let Transport::Borrowed(terminal) = &client.via else { return };
         if ready.write && client.out.flush(terminal).is_err() {
             client.out.clear();
         }
@@ -240,7 +241,7 @@ impl Host {
     }
 
     /// A client that was stopped is looked at again.
-    pub(super) fn look_again(&mut self, id: u64) {
+    pub(in crate::host) fn look_again(&mut self, id: u64) {
         let now = self.clock.now();
         let due = self.client_mut(id).is_some_and(|client| client.paused.is_some_and(|(at, _)| at <= now));
         if due {
@@ -249,16 +250,16 @@ impl Host {
     }
 
     /// The client is about to stop: its terminal is whole again before the answer.
-    pub(super) fn release(&mut self, id: u64) {
+    pub(in crate::host) fn release(&mut self, id: u64) {
         let bytes = self.client_mut(id).is_some_and(|client| client.gets_bytes());
         let undo = self.put_away(id);
         let redo = self.run.as_mut().filter(|_| bytes).and_then(|run| repaint::redo(run, &undo));
         let now = self.clock.now();
         let Some(client) = self.client_mut(id) else { return };
-        client.sight = Sight::Bytes;
+        client.viewport = Viewport::Direct;
         if client.goal.is_none() && !client.leaving {
             client.redo = redo;
-            client.goal = Some(Goal::Release);
+            client.goal = Some(AfterFlush::Release);
             client.progress = (client.out.len(), now);
         }
         self.pursue(id);
@@ -266,25 +267,25 @@ impl Host {
 
     /// The client is raw and in the foreground again. After a release it hands its terminal over anew and the child goes
     /// on; after a stop from outside the shell has written on the screen, which is drawn again.
-    pub(super) fn resume(&mut self, id: u64) {
+    pub(in crate::host) fn resume(&mut self, id: u64) {
         let in_charge = self.is_in_charge(id);
         let Some(client) = self.client_mut(id) else { return };
         if client.leaving {
             return;
         }
         match client.via {
-            Via::Released => {
-                client.via = Via::Waiting;
+            Transport::Released => {
+                client.via = Transport::Pending;
                 client.returns = true;
                 if in_charge {
                     self.signal_child(Signal(nix::libc::SIGCONT), true);
                 }
             }
-            Via::Terminal(_) | Via::Relay(_) if !client.gets_bytes() => {
+            Transport::Borrowed(_) | Transport::Relayed(_) if !client.gets_bytes() => {
                 client.paused = None;
                 self.redraw(id);
             }
-            Via::Terminal(_) | Via::Relay(_) => {
+            Transport::Borrowed(_) | Transport::Relayed(_) => {
                 client.paused = None;
                 let Some(run) = &mut self.run else { return };
                 let draw = |screen: &Screen| if screen.alternate() { repaint::again(screen) } else { repaint::modes(screen) };
@@ -292,11 +293,11 @@ impl Host {
                 let _ = run.pty.signal_foreground(Signal(nix::libc::SIGWINCH));
                 self.put(id, &picture);
             }
-            Via::Waiting => {}
+            Transport::Pending => {}
         }
     }
 
-    pub(super) fn suspend_leader(&mut self) {
+    pub(in crate::host) fn suspend_leader(&mut self) {
         let target = self.leader.filter(|id| self.connections.get(id).is_some_and(|c| c.watches()));
         if let Some(connection) = target.and_then(|id| self.connections.get_mut(&id)) {
             connection.frame(tag::SUSPEND, &[]);
@@ -304,7 +305,7 @@ impl Host {
     }
 
     /// Ends a client: everything is written, its terminal is whole, then the last frame.
-    pub(super) fn say_bye(&mut self, id: u64, why: &'static str, message: Option<&str>) {
+    pub(in crate::host) fn say_bye(&mut self, id: u64, why: &'static str, message: Option<&str>) {
         let ended = why == "ended";
         if ended {
             self.last_picture(id);
@@ -325,12 +326,12 @@ impl Host {
             return;
         }
         // On its way to hand its terminal over: what was written before it came is shown first.
-        if ended && matches!(client.via, Via::Waiting) {
+        if ended && matches!(client.via, Transport::Pending) {
             return;
         }
-        client.goal = Some(Goal::Leave { why, message: message.map(str::to_owned), patience });
+        client.goal = Some(AfterFlush::Disconnect { why, message: message.map(str::to_owned), patience });
         client.progress = (client.out.len(), now);
-        if ended && matches!(client.via, Via::Released) {
+        if ended && matches!(client.via, Transport::Released) {
             self.show_late(id);
         }
         self.pursue(id);
@@ -347,7 +348,7 @@ impl Host {
     }
 
     /// Does what was to be done when everything is written, if it is.
-    pub(super) fn pursue(&mut self, id: u64) {
+    pub(in crate::host) fn pursue(&mut self, id: u64) {
         let now = self.clock.now();
         let exit = self.exit.as_ref().map_or(serde_json::Value::Null, report::Exit::json);
         let leads = self.leader == Some(id);
@@ -360,7 +361,7 @@ impl Host {
         }
         client.asked = None;
         let usable = client.may_use_terminal(now);
-        if let Via::Terminal(terminal) = &client.via {
+        if let Transport::Borrowed(terminal) = &client.via {
             if usable && client.out.flush(terminal).is_err() {
                 client.out.clear();
             }
@@ -381,9 +382,9 @@ impl Host {
         }
         client.goal = None;
         client.paused = None;
-        client.via = Via::Released;
+        client.via = Transport::Released;
         let number = client.number;
-        let Goal::Leave { why, message, .. } = goal else {
+        let AfterFlush::Disconnect { why, message, .. } = goal else {
             connection.frame(tag::RELEASED, &[]);
             return;
         };
@@ -400,7 +401,7 @@ impl Host {
     }
 
     /// A client's terminal went away, or the client was told so by SIGHUP: the session goes on without it.
-    pub(super) fn hung_up(&mut self, id: u64) {
+    pub(in crate::host) fn hung_up(&mut self, id: u64) {
         let (now, in_charge) = (self.clock.now(), self.is_in_charge(id));
         self.put_away(id);
         let Some(connection) = self.connections.get_mut(&id) else { return };
@@ -408,12 +409,12 @@ impl Host {
         if client.leaving {
             return;
         }
-        if let Via::Terminal(terminal) = &client.via {
+        if let Transport::Borrowed(terminal) = &client.via {
             // Perhaps only the client was told so and the terminal is there: one try to leave it whole.
             let _ = client.out.flush(terminal);
         }
         client.out.clear();
-        client.via = Via::Released;
+        client.via = Transport::Released;
         client.goal = None;
         client.leaving = true;
         let number = client.number;
