@@ -15,6 +15,7 @@ use hopty::claude::plugin;
 use hopty::core::claude::environment;
 use hopty::core::config::{Config, KEYS, ProjectMay};
 use hopty::core::journal::Line;
+use hopty::core::status::{ClientStatus, ContextStatus, ExitStatus, HandoverStatus, LimitsStatus, SessionStatus};
 use hopty::core::supervisor::action::{Action, Decision};
 use hopty::core::supervisor::event::Event;
 use hopty::ipc::message::{Answer, ClientHello, Code, HostHello, parse_request};
@@ -181,15 +182,31 @@ impl Drop for Session {
 
 #[test]
 fn the_session_object_is_as_it_is_described() {
+    let keys = |value: &Value| value.as_object().unwrap().keys().cloned().collect::<BTreeSet<_>>();
+    let words = |cell: &str| cell.split("` `").map(str::to_owned).collect::<BTreeSet<_>>();
+    let rows = table("docs/PROTOCOL.md", "field");
+    let written: BTreeSet<String> = rows.iter().flat_map(|row| words(&row[0])).collect();
+    assert_eq!(written, keys(&SessionStatus::default().json()), "the keys of the type");
+    let row = |field: &str| rows.iter().find(|row| row[0].starts_with(field)).unwrap();
+    let context = keys(&serde_json::to_value(ContextStatus::default()).unwrap());
+    assert_eq!(words(&row("context")[1]), context);
+    let parts = [
+        ("limits", serde_json::to_value(LimitsStatus::default()).unwrap()),
+        ("next_handover", serde_json::to_value(HandoverStatus::default()).unwrap()),
+        ("size` `clients", serde_json::to_value(ClientStatus::default()).unwrap()),
+        ("exit` `ended_at", serde_json::to_value(ExitStatus::default()).unwrap()),
+    ];
+    for (field, part) in parts {
+        let described = &row(field)[1];
+        let missing: Vec<String> = keys(&part).into_iter().filter(|key| !described.contains(&format!("{key}`"))).collect();
+        none(&missing, &format!("docs/PROTOCOL.md does not name these keys of {field}"));
+    }
+    // What a host sends is that type, and has nothing more.
     let session = Session(tempfile::tempdir().unwrap());
     session.hopty(&["run", "--detached", "--name", "doc", "--", "sleep", "1000"]);
     let found: Value = serde_json::from_str(&session.hopty(&["status", "--json", "doc"])).unwrap();
-    let keys = |value: &Value| value.as_object().unwrap().keys().cloned().collect::<BTreeSet<_>>();
-    let rows = table("docs/PROTOCOL.md", "field");
-    let written: BTreeSet<String> = rows.iter().flat_map(|row| row[0].split("` `").map(str::to_owned)).collect();
     assert_eq!(written, keys(&found));
-    let context = rows.iter().find(|row| row[0] == "context").unwrap();
-    assert_eq!(context[1].split("` `").map(str::to_owned).collect::<BTreeSet<_>>(), keys(&found["context"]));
+    assert_eq!(SessionStatus::from_json(found.clone()).unwrap().json(), found);
 }
 
 #[test]

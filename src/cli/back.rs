@@ -2,12 +2,13 @@
 
 use std::time::Duration;
 
-use serde_json::{Value, json};
+use serde_json::json;
 
 use super::control::{Control, Rule, last_here, live, paths};
 use super::error::{Failed, say, visible};
 use super::session::ended;
 use crate::core::ids::{ConversationId, SessionName};
+use crate::core::status::SessionStatus;
 use crate::fs::paths::Paths;
 use crate::fs::store::Store;
 use crate::ipc::message::Code;
@@ -22,16 +23,16 @@ pub(super) fn back(given: Option<&str>, now: bool, as_json: bool) -> Result<u8, 
         Err(failed) => {
             let over = given.and_then(|text| text.parse().ok()).or_else(|| last_here(&paths)).filter(|_| failed.finds_none());
             return match over.and_then(|name| Some((ended(&paths, &name)?, name))) {
-                Some((object, name)) => how_to_resume(&paths, &name, &object, as_json),
+                Some((last, name)) => how_to_resume(&paths, &name, &last, as_json),
                 None => Err(failed),
             };
         }
     };
     let mut control = Control::connect(&paths, &name, Some(ANSWER))?;
-    let object = control.ask(json!({"do": "status"}))?;
-    match id_of(&object["before"]) {
-        None => return Err(none_before(&paths, &name, &object)),
-        Some(id) if paths.find_transcript(&id).is_none() => {
+    let status = control.status()?;
+    match &status.before {
+        None => return Err(none_before(&paths, &name, &status)),
+        Some(id) if paths.find_transcript(id).is_none() => {
             let gone = format!("the transcript of conversation {id} is gone, so Claude cannot resume it");
             return Err(Failed::new(1, gone).called(Code::NotFound).about(&name).hint("the session goes on as it is"));
         }
@@ -48,9 +49,9 @@ pub(super) fn back(given: Option<&str>, now: bool, as_json: bool) -> Result<u8, 
 }
 
 /// Of a session that has ended.
-fn how_to_resume(paths: &Paths, name: &SessionName, object: &Value, as_json: bool) -> Result<u8, Failed> {
-    let Some(id) = id_of(&object["before"]).or_else(|| begun_from(paths, object)) else {
-        return Err(none_before(paths, name, object));
+fn how_to_resume(paths: &Paths, name: &SessionName, last: &SessionStatus, as_json: bool) -> Result<u8, Failed> {
+    let Some(id) = last.before.clone().or_else(|| begun_from(paths, last)) else {
+        return Err(none_before(paths, name, last));
     };
     if as_json {
         say(format_args!("{}", json!({"session": name, "conversation": id, "command": ["hopty", "--resume", id]})))?;
@@ -60,8 +61,8 @@ fn how_to_resume(paths: &Paths, name: &SessionName, object: &Value, as_json: boo
     Ok(0)
 }
 
-fn none_before(paths: &Paths, name: &SessionName, object: &Value) -> Failed {
-    let hint = match begun_from(paths, object) {
+fn none_before(paths: &Paths, name: &SessionName, status: &SessionStatus) -> Failed {
+    let hint = match begun_from(paths, status) {
         Some(id) => format!("it began with a handoff of conversation {id}: `hopty --resume {id}` goes on with that"),
         None => "`hopty back` goes back over a hand-over, and there was none; `claude --resume` lists conversations".to_owned(),
     };
@@ -69,12 +70,8 @@ fn none_before(paths: &Paths, name: &SessionName, object: &Value) -> Failed {
 }
 
 /// The conversation that was handed over to the one of a session, by the records.
-fn begun_from(paths: &Paths, object: &Value) -> Option<ConversationId> {
+fn begun_from(paths: &Paths, status: &SessionStatus) -> Option<ConversationId> {
     let store = Store::at(&paths.claude);
-    let handoff = store.begun_from(&id_of(&object["conversation"])?)?;
+    let handoff = store.begun_from(status.conversation.as_ref()?)?;
     store.list(None).ok()?.into_iter().find(|(_, entry)| entry.id == handoff).map(|(_, entry)| entry.session_id)
-}
-
-fn id_of(value: &Value) -> Option<ConversationId> {
-    value.as_str()?.parse().ok()
 }

@@ -13,9 +13,11 @@ use super::error::{Failed, say, visible};
 use super::session::ANSWER;
 use crate::core::claude::facts::Facts;
 use crate::core::config::Levels;
-use crate::core::context::Level;
+use crate::core::context::{Level, WindowFrom};
 use crate::core::figure::{Count, Figure, Sources};
 use crate::core::ids::SessionName;
+use crate::core::status::{ContextStatus, SessionStatus};
+use crate::core::supervisor::Agent;
 use crate::core::time::WallTime;
 use crate::fs::paths::Paths;
 use crate::fs::{session, transcript};
@@ -36,8 +38,8 @@ const OWN_FIGURE: &str = "Claude's screen: counts up to where Claude compacts, w
 
 /// A figure, from wherever it was had.
 pub(super) struct Answer {
-    /// The `context` object of CONTRACT C3.
-    pub context: Value,
+    /// How full it is.
+    pub context: ContextStatus,
     /// Every source that was looked at.
     tried: Value,
     levels: Levels,
@@ -46,23 +48,14 @@ pub(super) struct Answer {
 }
 
 impl Answer {
-    fn number(&self, key: &str) -> u64 {
-        self.context[key].as_u64().unwrap_or(0)
-    }
-
-    /// Tokens that are left of the window.
-    pub fn remaining(&self) -> u64 {
-        self.number("window").saturating_sub(self.number("tokens"))
-    }
-
-    /// The level by its word; what is not known is the lowest.
+    /// The level; one that is not known is the lowest.
     fn level(&self) -> Level {
-        serde_json::from_value(self.context["level"].clone()).unwrap_or_default()
+        self.context.level.known().unwrap_or_default()
     }
 
     /// The sentence of the third source document (checklist 99).
     fn sentence(&self) -> String {
-        let percent = self.number("percent");
+        let percent = self.context.percent;
         match self.level().check_word(&self.levels) {
             "HANDOFF_REQUIRED" => format!("Token limit reached ({percent}%)"),
             "WARNING" => format!("Token usage: {percent}% - approaching limit"),
@@ -89,19 +82,12 @@ impl Answer {
     }
 }
 
-/// The `context` object of CONTRACT C3 in one line.
-pub(super) fn line(context: &Value) -> String {
-    let number = |key: &str| context[key].as_u64().unwrap_or(0);
-    let word = |key: &str| context[key].as_str().map_or_else(|| "none".to_owned(), visible);
-    format!(
-        "{} % of {} tokens ({}), level {}; tokens: {}, window: {}",
-        number("percent"),
-        number("window"),
-        number("tokens"),
-        word("level"),
-        word("tokens_from"),
-        word("window_from"),
-    )
+/// How full the context is, in one line.
+pub(super) fn line(context: &ContextStatus) -> String {
+    let ContextStatus { percent, window, tokens, level, tokens_from, window_from, .. } = context;
+    let words = [level.to_string(), tokens_from.to_string(), window_from.to_string()];
+    let [level, tokens_from, window_from] = words.map(|word| if word.is_empty() { "none".to_owned() } else { visible(&word) });
+    format!("{percent} % of {window} tokens ({tokens}), level {level}; tokens: {tokens_from}, window: {window_from}")
 }
 
 /// A threshold in words.
@@ -121,10 +107,11 @@ pub(super) fn context(given: Option<&str>, wish: Wish) -> Result<u8, Failed> {
     if wish.status {
         let word = answer.level().check_word(&answer.levels);
         if wish.json {
-            let (percent, remaining) = (answer.number("percent"), answer.remaining());
+            let ContextStatus { percent, tokens, window, .. } = answer.context;
+            let remaining = answer.context.remaining();
             say(format_args!(
                 "{}",
-                json!({"status": word, "percent": percent, "remaining": remaining, "tokens": answer.number("tokens"), "window": answer.number("window")})
+                json!({"status": word, "percent": percent, "remaining": remaining, "tokens": tokens, "window": window})
             ))?;
         } else {
             say(format_args!("{word}"))?;
@@ -135,10 +122,10 @@ pub(super) fn context(given: Option<&str>, wish: Wish) -> Result<u8, Failed> {
         return Ok(0);
     }
     match (wish.json, wish.explain) {
-        (true, false) => say(format_args!("{}", answer.context))?,
+        (true, false) => say(format_args!("{}", json!(answer.context)))?,
         (true, true) => {
             let found = answer.transcript.as_ref().map(|found| json!({"path": found.path, "how": found.how}));
-            let mut object = answer.context.clone();
+            let mut object = json!(answer.context);
             object["tried"] = answer.tried;
             object["transcript"] = json!(found);
             object["levels"] = json!(answer.levels);
@@ -163,7 +150,7 @@ pub(super) fn figure(paths: &Paths, given: Option<&str>, rule: Rule) -> Result<A
 }
 
 /// Of a session: by its host, or its last state when there is none.
-fn of_session(paths: &Paths, name: &SessionName, object: Value) -> Result<Answer, Failed> {
+fn of_session(paths: &Paths, name: &SessionName, status: SessionStatus) -> Result<Answer, Failed> {
     let live = session::is_alive(&paths.session(name));
     let asked = if live {
         // A host of before this request answers that it does not know it: its session object has the figure too.
@@ -171,15 +158,15 @@ fn of_session(paths: &Paths, name: &SessionName, object: Value) -> Result<Answer
     } else {
         None
     };
-    let mut answer = Answer { context: object["context"].clone(), tried: Value::Null, levels: levels(paths), transcript: None };
+    let mut answer = Answer { context: status.context, tried: Value::Null, levels: levels(paths), transcript: None };
     let how = if live { "the session follows it" } else { "the session followed it; it has ended" };
-    answer.transcript = object["transcript"].as_str().map(|path| Transcript { path: path.into(), how: how.to_owned() });
+    answer.transcript = status.transcript.map(|path| Transcript { path: path.into(), how: how.to_owned() });
     if let Some(mut asked) = asked {
         answer.levels = serde_json::from_value(asked["levels"].take()).unwrap_or(answer.levels);
         answer.tried = asked["tried"].take();
-        answer.context = asked["context"].take();
+        answer.context = ContextStatus::from_json(asked["context"].take());
     }
-    if object["agent"] != "claude" {
+    if !status.agent.is(Agent::Claude) {
         return Err(Failed::new(1, "it has no context window: it does not run Claude")
             .called(Code::NotFound)
             .about(name)
@@ -212,7 +199,7 @@ fn of_transcript(paths: &Paths, found: Transcript) -> Result<Answer, Failed> {
     };
     let figure = Figure::of(&sources);
     let levels = config.context.levels();
-    let context = figure.json(figure.level(&levels), &now.rfc3339_ms());
+    let context = figure.status(figure.level(&levels), now);
     Ok(Answer { context, tried: json!(figure.tried(&sources)), levels, transcript: Some(found) })
 }
 
@@ -220,10 +207,9 @@ fn of_transcript(paths: &Paths, found: Transcript) -> Result<Answer, Failed> {
 fn known_window(paths: &Paths, transcript: &Path) -> Option<u64> {
     let stem = transcript.file_stem()?.to_str()?;
     session::list(paths).into_iter().find_map(|(name, _)| {
-        let object = session::object(&paths.session(&name)).ok()??;
-        let context = &object["context"];
-        let same = object["conversation"] == stem && context["window_from"] == "statusline";
-        same.then(|| context["window"].as_u64()).flatten()
+        let last = session::status(&paths.session(&name)).ok()??;
+        let same = last.conversation.is_some_and(|conversation| conversation.as_str() == stem);
+        (same && last.context.window_from.is(WindowFrom::Statusline)).then_some(last.context.window)
     })
 }
 

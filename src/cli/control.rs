@@ -10,6 +10,7 @@ use serde_json::{Value, json};
 use super::error::{Failed, visible};
 use crate::core::config::distance;
 use crate::core::ids::SessionName;
+use crate::core::status::SessionStatus;
 use crate::fs::paths::Paths;
 use crate::fs::session;
 use crate::io::process::Stat;
@@ -42,7 +43,7 @@ pub(super) fn paths() -> Result<Paths, Failed> {
 
 /// The directory that a session runs in, from its file.
 pub(super) fn dir_of(paths: &Paths, name: &SessionName) -> Option<PathBuf> {
-    Some(PathBuf::from(session::object(&paths.session(name)).ok()??.get("dir")?.as_str()?))
+    Some(PathBuf::from(session::status(&paths.session(name)).ok()??.dir))
 }
 
 /// The live session that is meant.
@@ -52,7 +53,8 @@ pub(super) fn live(paths: &Paths, given: Option<&str>, rule: Rule) -> Result<Ses
         return if session::is_alive(&paths.session(&name)) {
             Ok(name)
         } else if paths.session(&name).is_dir() {
-            let on = super::session::ended(paths, &name).and_then(|object| super::session::resumable(&object));
+            let last = super::session::ended(paths, &name);
+            let on = last.as_ref().and_then(super::session::resumable);
             let on = on.map(|id| format!("; `hopty --resume {id}` goes on with its conversation")).unwrap_or_default();
             let left = paths.last_screen(&name).exists();
             let left = if left { format!(", `hopty screen {name}` what was on its screen") } else { String::new() };
@@ -248,6 +250,12 @@ impl Control {
         // A host that closes at once has said why before.
         let _ = self.write(&request);
         self.answer()
+    }
+
+    /// Asks for the session's status.
+    pub fn status(&mut self) -> Result<SessionStatus, Failed> {
+        let object = self.ask(json!({"do": "status"}))?;
+        SessionStatus::from_json(object).ok_or_else(|| Failed::new(125, "the answer cannot be read").about(&self.name))
     }
 
     /// Reads until the other side closes.

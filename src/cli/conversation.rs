@@ -4,14 +4,13 @@
 
 use std::path::{Path, PathBuf};
 
-use serde_json::Value;
-
 use super::control::{Rule, any, live};
 use super::error::Failed;
 use super::session;
 use crate::claude::sessions_file;
 use crate::core::claude::place::project_dir_name;
 use crate::core::ids::{ConversationId, SessionName};
+use crate::core::status::SessionStatus;
 use crate::fs::paths::Paths;
 
 /// A transcript, and how it was found.
@@ -25,8 +24,8 @@ pub(super) struct Transcript {
 /// What is meant.
 #[derive(Debug)]
 pub(super) enum Meant {
-    /// A session of hopty's, with its object (CONTRACT C3).
-    Session(SessionName, Box<Value>),
+    /// A session of hopty's.
+    Session(SessionName, Box<SessionStatus>),
     /// A conversation of any Claude.
     Transcript(Transcript),
 }
@@ -76,8 +75,8 @@ fn here(paths: &Paths, rule: Rule) -> Result<Meant, Failed> {
 }
 
 fn of_session(paths: &Paths, name: SessionName) -> Result<Meant, Failed> {
-    let object = session::object(paths, &name)?;
-    Ok(Meant::Session(name, Box::new(object)))
+    let status = session::status_of(paths, &name)?;
+    Ok(Meant::Session(name, Box::new(status)))
 }
 
 fn of_id(paths: &Paths, id: &ConversationId) -> Result<Transcript, Failed> {

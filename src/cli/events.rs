@@ -13,6 +13,7 @@ use super::control::{any, paths};
 use super::error::{Failed, say, stdout, visible};
 use super::prose::fit;
 use crate::core::journal::{decisions, last_explained, last_session, session_begins};
+use crate::core::status::ExitKind;
 use crate::core::time::WallTime;
 use crate::core::visible::escaped;
 use crate::fs::watch::{POLL_MS, Watcher};
@@ -189,8 +190,10 @@ pub(super) fn why(given: Option<&str>, as_json: bool) -> Result<u8, Failed> {
     let (mut sentence, mut because) = (decision.sentence, decision.because);
     // A host that was killed could not write why.
     let gone = !session::is_alive(&paths.session(&name));
-    if let Some(lost) = super::session::ended(&paths, &name).filter(|ended| gone && ended["exit"]["kind"] == "lost") {
-        (sentence, because) = (lost["why"].as_str().unwrap_or_default().to_owned(), vec![seq]);
+    if let Some(lost) = super::session::ended(&paths, &name)
+        .filter(|ended| gone && ended.exit.as_ref().is_some_and(|exit| exit.kind.is(ExitKind::Lost)))
+    {
+        (sentence, because) = (lost.why, vec![seq]);
     }
     // What it stands at is no decision, and what who asks wants to know.
     if let Some(what) = (!gone).then(|| super::session::blocked_on(&paths, &name)).flatten() {

@@ -1,29 +1,28 @@
 //! When the next hand-over comes, in one line for people.
 
-use serde_json::Value;
-
 use super::error::visible;
+use crate::core::status::HandoverStatus;
+use crate::core::supervisor::next::When;
 use crate::core::time::WallTime;
 
-/// The line of `next_handover` in a session object at the time `now`; `None` where the host says nothing of it.
-pub(super) fn line(next: &Value, now: WallTime) -> Option<String> {
-    let (when, why) = (next["when"].as_str()?, visible(next["why"].as_str().unwrap_or_default()));
-    let at = next["at"].as_str().and_then(WallTime::parse).map(|at| short(at.0.saturating_sub(now.0)));
+/// When the next hand-over comes, as it looks at the time `now`.
+pub(super) fn line(next: &HandoverStatus, now: WallTime) -> String {
+    let why = visible(&next.why);
+    let at = next.at.map(|at| short(at.0.0.saturating_sub(now.0)));
     let or_at = |what: &str| at.as_ref().map(|at| format!(", {what} {at}")).unwrap_or_default();
-    Some(match when {
-        "now" => format!("now ({why})"),
-        "tools" => format!("after the tools that run now ({why})"),
-        "turn" => format!("at the end of this turn ({why})"),
-        "prompt" => match &at {
+    match next.when.known() {
+        Some(When::Now) => format!("now ({why})"),
+        Some(When::Tools) => format!("after the tools that run now ({why})"),
+        Some(When::Turn) => format!("at the end of this turn ({why})"),
+        Some(When::Prompt) => match &at {
             Some(at) => format!("with your next prompt, or in {at} if nobody types ({why})"),
             None => format!("with your next prompt after this turn ({why})"),
         },
-        "asked" => format!("Claude asks you first{} ({why})", or_at("and it comes by itself in")),
-        "level" => why,
-        "snoozed" => format!("not yet{} ({why})", or_at("at the earliest in")),
-        "off" => format!("off: {why}"),
-        _ => why,
-    })
+        Some(When::Asked) => format!("Claude asks you first{} ({why})", or_at("and it comes by itself in")),
+        Some(When::Snoozed) => format!("not yet{} ({why})", or_at("at the earliest in")),
+        Some(When::Off) => format!("off: {why}"),
+        Some(When::Level) | None => why,
+    }
 }
 
 /// A time to come in a few letters.
@@ -37,15 +36,16 @@ fn short(ms: i64) -> String {
 
 #[cfg(test)]
 mod tests {
-    use serde_json::json;
+    use serde_json::{Value, json};
 
     use super::*;
 
     #[test]
     fn each_word_is_a_line() {
         let now = WallTime::parse("2026-11-24T10:00:00.000Z").unwrap();
-        let of =
-            |when: &str, at: Value| line(&json!({"when": when, "why": "context 84 %, level handoff 80 %", "at": at}), now).unwrap();
+        let of = |when: &str, at: Value| {
+            line(&serde_json::from_value(json!({"when": when, "why": "context 84 %, level handoff 80 %", "at": at})).unwrap(), now)
+        };
         let soon = || json!("2026-11-24T10:04:10.000Z");
         for (when, at, expected) in [
             ("prompt", soon(), "with your next prompt, or in 4 min if nobody types (context 84 %, level handoff 80 %)"),
@@ -55,9 +55,9 @@ mod tests {
             ("asked", Value::Null, "Claude asks you first (context 84 %, level handoff 80 %)"),
             ("off", Value::Null, "off: context 84 %, level handoff 80 %"),
             ("level", Value::Null, "context 84 %, level handoff 80 %"),
+            ("a word of a newer host", Value::Null, "context 84 %, level handoff 80 %"),
         ] {
             assert_eq!(of(when, at), expected);
         }
-        assert_eq!(line(&Value::Null, now), None, "a host of an older version");
     }
 }

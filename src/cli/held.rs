@@ -3,8 +3,6 @@
 
 use std::path::Path;
 
-use serde_json::{Value, json};
-
 use super::control::Control;
 use super::error::Failed;
 use super::list::PATIENCE;
@@ -39,9 +37,8 @@ pub(super) fn refuse(paths: &Paths, args: &[String]) -> Result<(), Failed> {
 }
 
 fn conversation_of(paths: &Paths, name: &SessionName) -> Option<ConversationId> {
-    let answer = Control::connect(paths, name, Some(PATIENCE)).and_then(|mut host| host.ask(json!({"do": "status"})));
-    let object: Value = answer.ok().or_else(|| unresponsive(paths, name))?;
-    object["conversation"].as_str()?.parse().ok()
+    let answer = Control::connect(paths, name, Some(PATIENCE)).and_then(|mut host| host.status());
+    answer.ok().or_else(|| unresponsive(paths, name))?.conversation
 }
 
 /// What `--continue` goes on with: the newest conversation of this directory.

@@ -4,7 +4,7 @@ use std::io::Write;
 use std::thread;
 use std::time::Duration;
 
-use serde_json::{Value, json};
+use serde_json::json;
 
 use super::control::{Control, none_runs, paths};
 use super::error::{Failed, say, visible};
@@ -12,7 +12,8 @@ use super::handoff::age;
 use super::session;
 use super::table::{self, Look};
 use crate::core::process::Signal;
-use crate::core::time::WallTime;
+use crate::core::status::{ExitKind, Rfc3339, SessionStatus};
+use crate::core::supervisor::state::State;
 use crate::io::clock::Clock;
 
 /// A host that does not answer within this is `unresponsive` (CONTRACT C3).
@@ -34,12 +35,12 @@ pub(super) fn ls(as_json: bool, all: bool) -> Result<u8, Failed> {
                     crate::fs::session::remove_stale_socket(&paths, &name);
                     return session::ended(&paths, &name);
                 }
-                let answer = Control::connect(&paths, &name, Some(PATIENCE)).and_then(|mut c| c.ask(json!({"do": "status"})));
+                let answer = Control::connect(&paths, &name, Some(PATIENCE)).and_then(|mut control| control.status());
                 answer.ok().or_else(|| session::unresponsive(&paths, &name))
             })
         })
         .collect();
-    let sessions: Vec<Value> = asked.into_iter().filter_map(|thread| thread.join().ok().flatten()).collect();
+    let sessions: Vec<SessionStatus> = asked.into_iter().filter_map(|thread| thread.join().ok().flatten()).collect();
     if as_json {
         say(format_args!("{}", json!(sessions)))?;
         return Ok(0);
@@ -57,20 +58,20 @@ pub(super) fn ls(as_json: bool, all: bool) -> Result<u8, Failed> {
     if let Some(cols) = look.cols {
         table::narrow(&mut rows, cols, &["RESTARTS", "RUN", "CLIENTS", "CONTEXT"]);
     }
-    let of_state = |row: usize| row.checked_sub(1).and_then(|at| color(sessions[at]["state"].as_str()?));
+    let of_state = |row: usize| row.checked_sub(1).and_then(|at| color(sessions[at].state.known()?));
     let color = |row, column| (look.colors && column == STATE).then(|| of_state(row)).flatten();
     table::lines(&rows, color).iter().try_for_each(|line| say(format_args!("{line}")))?;
     Ok(0)
 }
 
 /// The SGR number of a state, as on the dashboard: what needs a person stands out.
-fn color(state: &str) -> Option<u8> {
+fn color(state: State) -> Option<u8> {
     match state {
-        "idle" => Some(32),
-        "busy" => Some(33),
-        "blocked" => Some(35),
-        "unresponsive" => Some(31),
-        _ => None,
+        State::Idle => Some(32),
+        State::Busy => Some(33),
+        State::Blocked => Some(35),
+        State::Unresponsive => Some(31),
+        State::Starting | State::Stopped | State::Ended | State::Unknown => None,
     }
 }
 
@@ -84,53 +85,46 @@ pub(super) fn names(all: bool) -> Result<u8, Failed> {
     Ok(0)
 }
 
-/// What stands in one column for a session object.
-type Cell = fn(&Value) -> String;
+/// What stands in one column for a session.
+type Cell = fn(&SessionStatus) -> String;
 
 /// Which of the columns the state's is.
 const STATE: usize = 1;
 
 /// The columns before and behind those of how a session ended.
-const FIRST: &[(&str, Cell)] = &[("NAME", |session| text(&session["name"])), ("STATE", state)];
+const FIRST: &[(&str, Cell)] = &[("NAME", |session| text(&session.name)), ("STATE", state)];
 const REST: &[(&str, Cell)] = &[
-    ("RUN", |session| text(&session["run"])),
+    ("RUN", |session| session.run.to_string()),
     ("CONTEXT", context),
-    ("RESTARTS", |session| text(&session["restarts"])),
-    ("CLIENTS", |session| session["clients"].as_array().map_or(0, Vec::len).to_string()),
-    ("DIRECTORY", |session| text(&session["dir"])),
+    ("RESTARTS", |session| session.restarts.to_string()),
+    ("CLIENTS", |session| session.clients.len().to_string()),
+    ("DIRECTORY", |session| text(&session.dir)),
 ];
 
-fn text(value: &Value) -> String {
-    match value {
-        Value::String(text) => visible(text),
-        Value::Null => "-".to_owned(),
-        // A number, or whatever else a damaged file has in its place.
-        other => visible(&other.to_string()),
-    }
+fn text(text: &str) -> String {
+    if text.is_empty() { "-".to_owned() } else { visible(text) }
 }
 
-fn state(session: &Value) -> String {
-    let on = session["waiting_for"].as_str().map_or_else(String::new, |what| format!(" ({})", visible(what)));
-    text(&session["state"]) + &on
+fn state(session: &SessionStatus) -> String {
+    let on = session.waiting_for.as_ref().map_or_else(String::new, |what| format!(" ({})", visible(what)));
+    text(&session.state.to_string()) + &on
 }
 
-fn context(session: &Value) -> String {
-    let context = &session["context"];
-    if context["tokens_from"] == "none" || context.is_null() { "-".to_owned() } else { format!("{} %", text(&context["percent"])) }
+fn context(session: &SessionStatus) -> String {
+    session.context.known_percent().map_or_else(|| "-".to_owned(), |percent| format!("{percent} %"))
 }
 
 /// The exit code, or the signal's name; `lost` where the host died and nobody knows.
-fn exit(session: &Value) -> String {
-    let exit = &session["exit"];
-    let signal = exit["signal"].as_i64().and_then(|number| i32::try_from(number).ok());
-    match signal {
-        Some(number) => Signal(number).name(),
-        None if exit["kind"] == "lost" => "lost".to_owned(),
-        None => text(&exit["code"]),
+fn exit(session: &SessionStatus) -> String {
+    let Some(exit) = &session.exit else { return "-".to_owned() };
+    match (exit.signal, exit.code) {
+        (Some(number), _) => Signal(number).name(),
+        (None, _) if exit.kind.is(ExitKind::Lost) => "lost".to_owned(),
+        (None, code) => code.map_or_else(|| "-".to_owned(), |code| code.to_string()),
     }
 }
 
-fn ended_ago(session: &Value) -> String {
-    let at = session["ended_at"].as_str().and_then(WallTime::parse);
-    at.map_or_else(|| "-".to_owned(), |at| format!("{} ago", age(Clock::wall().0.saturating_sub(at.0))))
+fn ended_ago(session: &SessionStatus) -> String {
+    let ago = |at: Rfc3339| format!("{} ago", age(Clock::wall().0.saturating_sub(at.0.0)));
+    session.ended_at.map_or_else(|| "-".to_owned(), ago)
 }

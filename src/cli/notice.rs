@@ -3,8 +3,6 @@
 
 use std::path::{Path, PathBuf};
 
-use serde_json::json;
-
 use super::control::{Control, dir_of};
 use super::error::visible;
 use super::handoff::settle;
@@ -14,6 +12,7 @@ use crate::core::handoff::entry::Entry;
 use crate::core::handoff::sections::Section;
 use crate::core::handoff::text::{cut_chars, safe_line};
 use crate::core::ids::{Channel, SessionName};
+use crate::core::supervisor::Agent;
 use crate::fs::paths::Paths;
 use crate::fs::process::is_alive;
 use crate::fs::store::{Scope, Store};
@@ -102,8 +101,8 @@ fn of_elsewhere(entry: &Entry, dir: &Path) -> String {
 pub(super) fn without_terminal(paths: &Paths) -> Option<String> {
     let here = std::env::current_dir().ok()?.canonicalize().ok()?;
     let alone = |name: &SessionName| {
-        let object = Control::connect(paths, name, Some(PATIENCE)).and_then(|mut host| host.ask(json!({"do": "status"})));
-        object.is_ok_and(|object| object["agent"] == "claude" && object["clients"].as_array().is_some_and(Vec::is_empty))
+        let status = Control::connect(paths, name, Some(PATIENCE)).and_then(|mut host| host.status());
+        status.is_ok_and(|status| status.agent.is(Agent::Claude) && status.clients.is_empty())
     };
     let alive = session::list(paths).into_iter().filter(|(_, alive)| *alive).map(|(name, _)| name);
     let here = PathBuf::from(here.to_string_lossy().into_owned());
@@ -114,8 +113,8 @@ pub(super) fn without_terminal(paths: &Paths) -> Option<String> {
 
 /// What waits when a session has ended, of it or of nobody.
 pub(super) fn at_end(paths: &Paths, name: &SessionName) -> Option<String> {
-    let session = ended(paths, name).filter(|session| session["agent"] == "claude")?;
-    let dir = Path::new(session["dir"].as_str()?);
+    let session = ended(paths, name).filter(|session| session.agent.is(Agent::Claude))?;
+    let dir = Path::new(&session.dir);
     let (store, entry) = waiting(paths, dir, Some(name))?;
     let path = store.record_dir(&entry.id).join("handoff.md");
     let of = of_elsewhere(&entry, dir);

@@ -5,7 +5,7 @@ use std::os::unix::net::UnixStream;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::time::Duration;
 
-use serde_json::{Value, json};
+use serde_json::json;
 
 use super::control::{CONNECT, Control, Rule, any, dial, live, paths, unanswered};
 use super::error::{Failed, note, say, visible};
@@ -14,8 +14,12 @@ use super::prose::fit;
 use crate::client::start::Greeting;
 use crate::client::{self, Hold, Left, Options, Stay};
 use crate::core::handoff::redact::redact_words;
-use crate::core::ids::SessionName;
+use crate::core::ids::{ConversationId, SessionName};
 use crate::core::process::Signal;
+use crate::core::status::{ClientStatus, ExitKind, ExitStatus, LimitsStatus, Rfc3339, SessionStatus};
+use crate::core::supervisor::Agent;
+use crate::core::supervisor::phase::Cause;
+use crate::core::supervisor::state::{Evidence, State};
 use crate::core::time::WallTime;
 use crate::fs::paths::Paths;
 use crate::io::clock::{Clock, local};
@@ -118,8 +122,8 @@ pub(super) fn join(
 /// The client panicked. The host makes the terminal whole first, so that the words are not on a screen that goes away.
 fn failed_client(paths: &Paths, name: &SessionName) -> Failed {
     for _ in 0..50 {
-        let status = Control::connect(paths, name, Some(ANSWER)).and_then(|mut control| control.ask(json!({"do": "status"})));
-        if status.map_or(true, |status| status["clients"].as_array().is_none_or(Vec::is_empty)) {
+        let status = Control::connect(paths, name, Some(ANSWER)).and_then(|mut control| control.status());
+        if status.map_or(true, |status| status.clients.is_empty()) {
             break;
         }
         std::thread::sleep(Duration::from_millis(10));
@@ -132,17 +136,17 @@ fn failed_client(paths: &Paths, name: &SessionName) -> Failed {
 
 /// After a host's death nothing is lost that is in the transcript; Claude writes one from the first prompt on.
 fn how_to_go_on(paths: &Paths, name: &SessionName) -> String {
-    let value = crate::fs::session::object(&paths.session(name)).ok().flatten().unwrap_or_default();
-    match resumable(&value) {
+    let last = crate::fs::session::status(&paths.session(name)).ok().flatten().unwrap_or_default();
+    match resumable(&last) {
         Some(id) => format!("nothing is lost: `hopty --resume {id}` goes on; if the terminal looks odd: `stty sane; reset`"),
         None => "if the terminal looks odd: `stty sane; reset`".to_owned(),
     }
 }
 
-/// The conversation of a session object that Claude can go on with.
-pub(super) fn resumable(object: &Value) -> Option<String> {
-    let transcript = object["transcript"].as_str()?;
-    std::path::Path::new(transcript).is_file().then(|| object["conversation"].as_str().map(visible)).flatten()
+/// The conversation of a session that Claude can go on with.
+pub(super) fn resumable(status: &SessionStatus) -> Option<&ConversationId> {
+    let transcript = status.transcript.as_ref()?;
+    status.conversation.as_ref().filter(|_| std::path::Path::new(transcript).is_file())
 }
 
 pub(super) fn restart(given: Option<&str>, now: bool, no_handoff: bool, wait: bool, as_json: bool) -> Result<u8, Failed> {
@@ -151,7 +155,7 @@ pub(super) fn restart(given: Option<&str>, now: bool, no_handoff: bool, wait: bo
     let mut control = Control::connect(&paths, &name, if wait { None } else { Some(ANSWER) })?;
     // For people: to scripts it is neither an answer nor an error, and Claude is not to be led to cut its own turn short.
     let told = !now && !as_json && std::io::stderr().is_terminal();
-    let held = if told { held_up(&control.ask(json!({"do": "status"}))?) } else { None };
+    let held = if told { held_up(&control.status()?) } else { None };
     let accepted = control.ask(json!({"do": "restart", "now": now, "no_handoff": no_handoff, "wait": wait}))?;
     if as_json {
         say(format_args!("{accepted}"))?;
@@ -177,11 +181,11 @@ pub(super) fn restart(given: Option<&str>, now: bool, no_handoff: bool, wait: bo
 }
 
 /// Why a restart that was asked for is not there at once, for people.
-fn held_up(session: &Value) -> Option<String> {
-    match (session["agent"].as_str(), session["state"].as_str(), session["waiting_for"].as_str()) {
-        (Some("plain"), ..) => None,
-        (_, Some("blocked"), Some(what)) => Some(format!("it is blocked on {}", visible(what))),
-        (_, Some("busy"), _) => Some("it is busy".to_owned()),
+fn held_up(session: &SessionStatus) -> Option<String> {
+    match (session.state.known(), &session.waiting_for) {
+        _ if session.agent.is(Agent::Plain) => None,
+        (Some(State::Blocked), Some(what)) => Some(format!("it is blocked on {}", visible(what))),
+        (Some(State::Busy), _) => Some("it is busy".to_owned()),
         _ => None,
     }
 }
@@ -200,83 +204,80 @@ pub(super) fn stop(given: Option<&str>, kill: bool) -> Result<u8, Failed> {
 pub(super) fn status(given: Option<&str>, as_json: bool) -> Result<u8, Failed> {
     let paths = paths()?;
     let name = any(&paths, given)?;
-    let object = object(&paths, &name)?;
+    let status = status_of(&paths, &name)?;
     if as_json {
-        say(format_args!("{object}"))?;
+        say(format_args!("{}", status.json()))?;
         return Ok(0);
     }
-    print(&object)?;
+    print(&status)?;
     Ok(0)
 }
 
 /// A session in full, for people.
-fn print(object: &Value) -> std::io::Result<()> {
-    let text = |value: &Value| value.as_str().map_or_else(|| visible(&value.to_string()), visible);
+fn print(session: &SessionStatus) -> std::io::Result<()> {
     let line = |label: &str, what: &str| say(format_args!("{}", fit(&format!("  {label:<12}  {what}"), 16)));
-    let words: Vec<String> = object["command"].as_array().into_iter().flatten().map(&text).collect();
-    say(format_args!("{}  {}  {}", text(&object["name"]), text(&object["state"]), text(&object["dir"])))?;
-    let restarts = if object["restarts"] == 1 { "1 restart".to_owned() } else { format!("{} restarts", text(&object["restarts"])) };
-    line("command", &format!("{} (run {}, {restarts})", words.join(" "), text(&object["run"])))?;
-    let on = object["waiting_for"].as_str().map_or_else(String::new, |what| format!(" on {}", visible(what)));
-    let from = match object["state_from"].as_str().unwrap_or_default() {
-        "hook" => "; so says a hook",
-        "sessions_file" => "; so says Claude's sessions file",
-        "title" => "; so says the window's title",
-        "screen" => "; so says the screen",
-        _ => "",
+    let words: Vec<String> = session.command.iter().map(|word| visible(word)).collect();
+    let state = visible(&session.state.to_string());
+    say(format_args!("{}  {state}  {}", visible(&session.name), visible(&session.dir)))?;
+    let restarts = if session.restarts == 1 { "1 restart".to_owned() } else { format!("{} restarts", session.restarts) };
+    line("command", &format!("{} (run {}, {restarts})", words.join(" "), session.run))?;
+    let on = session.waiting_for.as_ref().map_or_else(String::new, |what| format!(" on {}", visible(what)));
+    let from = match session.state_from.known() {
+        Some(Evidence::Hook) => "; so says a hook",
+        Some(Evidence::SessionsFile) => "; so says Claude's sessions file",
+        Some(Evidence::Title) => "; so says the window's title",
+        Some(Evidence::Screen) => "; so says the screen",
+        Some(Evidence::None) | None => "",
     };
-    let since = object["state_since"].as_str().and_then(WallTime::parse);
-    let since = since.map_or_else(|| text(&object["state_since"]), when);
-    line("state", &format!("{}{on} since {since}{from}", text(&object["state"])))?;
-    if let Some(how) = exit(&object["exit"]) {
-        line("exit", &how)?;
+    let since = session.state_since.map_or_else(|| "?".to_owned(), |at| when(at.0));
+    line("state", &format!("{state}{on} since {since}{from}"))?;
+    if let Some(how) = &session.exit {
+        line("exit", &exit(how))?;
     }
-    if !object["conversation"].is_null() {
-        line("conversation", &text(&object["conversation"]))?;
-        if let Some(id) = resumable(object).filter(|_| object["state"] == "ended") {
+    if let Some(conversation) = &session.conversation {
+        line("conversation", conversation.as_str())?;
+        if let Some(id) = resumable(session).filter(|_| session.is(State::Ended)) {
             line("goes on by", &format!("hopty --resume {id}"))?;
         }
-        line("context", &super::context::line(&object["context"]))?;
+        line("context", &super::context::line(&session.context))?;
         line("", "of the whole window; Claude's screen counts up to where it compacts (`hopty context --explain`)")?;
     }
-    if let Some(next) = super::handover::line(&object["next_handover"], Clock::wall()) {
-        line("hand-over", &next)?;
+    if let Some(next) = &session.next_handover {
+        line("hand-over", &super::handover::line(next, Clock::wall()))?;
     }
-    if let Some(limits) = limits(&object["limits"]) {
+    if let Some(limits) = limits(&session.limits) {
         line("limits", &limits)?;
     }
-    if !object["handoff"].is_null() {
-        line("handoff", &format!("{} ({})", text(&object["handoff"]["id"]), text(&object["handoff"]["status"])))?;
+    if let Some(handoff) = &session.handoff {
+        line("handoff", &format!("{} ({})", handoff.id, visible(&handoff.status.to_string())))?;
     }
-    let clients: Vec<String> = object["clients"].as_array().into_iter().flatten().map(client).collect();
+    let clients: Vec<String> = session.clients.iter().map(client).collect();
     if !clients.is_empty() {
         line("clients", &clients.join(", "))?;
     }
-    line("phase", &text(&object["phase"]))?;
-    line("why", &text(&object["why"]))
+    line("phase", &visible(&session.phase))?;
+    line("why", &visible(&session.why))
 }
 
-/// How it ended, once it has.
-fn exit(exit: &Value) -> Option<String> {
-    let cause = visible(exit["cause"].as_str()?).replace('_', " ");
-    let signal = exit["signal"].as_i64().and_then(|number| i32::try_from(number).ok());
-    let by = signal.map_or_else(String::new, |number| format!(" by {}", Signal(number).name()));
-    Some(match exit["code"].as_u64() {
+/// How it ended.
+fn exit(exit: &ExitStatus) -> String {
+    let cause = visible(&exit.cause.to_string()).replace('_', " ");
+    let by = exit.signal.map_or_else(String::new, |number| format!(" by {}", Signal(number).name()));
+    match exit.code {
         Some(code) => format!("code {code} ({cause}{by})"),
         None => format!("of no known code ({cause}{by})"),
-    })
+    }
 }
 
 /// An attached terminal in a few words.
-fn client(object: &Value) -> String {
-    let number = |key: &str| object[key].as_u64().unwrap_or(0);
-    let role = match (object["leader"] == true, object["read_only"] == true) {
+fn client(client: &ClientStatus) -> String {
+    let role = match (client.leader, client.read_only) {
         (true, _) => ", leads",
         (_, true) => ", only looks",
         _ => "",
     };
-    let tty = object["tty"].as_str().map_or_else(|| "?".to_owned(), visible);
-    format!("{} ({tty}, {}x{}{role})", number("id"), number("cols"), number("rows"))
+    let tty = client.tty.as_ref().map_or_else(|| "?".to_owned(), |tty| visible(tty));
+    format!("{} ({tty}, {}x{}{role})", client.id, client.cols, client.rows)
 }
 
 /// A moment in the person's own time zone, and how long ago that was.
@@ -286,26 +287,30 @@ fn when(at: WallTime) -> String {
 }
 
 /// The usage limits, where Claude has told of any: how much of each is used up, and which one is waited for.
-fn limits(of: &Value) -> Option<String> {
-    let at = |limit: &Value| limit["resets_at"].as_str().and_then(WallTime::parse).map_or_else(|| "?".to_owned(), local);
-    let used = [("five_hour", "5 hours"), ("seven_day", "7 days")].into_iter().filter_map(|(key, words)| {
-        let percent = of[key]["percent"].as_u64()?;
-        Some(format!("{words} {percent} % (resets {})", at(&of[key])))
+fn limits(of: &LimitsStatus) -> Option<String> {
+    let at = |resets: Option<Rfc3339>| resets.map_or_else(|| "?".to_owned(), |at| local(at.0));
+    let reached = of.reached.as_ref().map(|limit| {
+        let kind = visible(&limit.kind.to_string());
+        format!("{kind} is reached until {}", at(limit.resets_at))
     });
-    let reached = of["reached"]["kind"].as_str().map(|kind| format!("{} is reached until {}", visible(kind), at(&of["reached"])));
+    let used = [(&of.five_hour, "5 hours"), (&of.seven_day, "7 days")];
+    let used = used.into_iter().filter_map(|(limit, words)| {
+        let limit = limit.as_ref()?;
+        Some(format!("{words} {} % (resets {})", limit.percent, at(limit.resets_at)))
+    });
     let all: Vec<String> = reached.into_iter().chain(used).collect();
     (!all.is_empty()).then(|| all.join(", "))
 }
 
-/// The session object of C3: from the host, or of an ended session from its file.
-pub(super) fn object(paths: &Paths, name: &SessionName) -> Result<Value, Failed> {
+/// The status of a session: from its host, or of an ended one from its file.
+pub(super) fn status_of(paths: &Paths, name: &SessionName) -> Result<SessionStatus, Failed> {
     if crate::fs::session::is_alive(&paths.session(name)) {
-        let answer = Control::connect(paths, name, Some(STATUS)).and_then(|mut control| control.ask(json!({"do": "status"})));
+        let answer = Control::connect(paths, name, Some(STATUS)).and_then(|mut control| control.status());
         return answer.or_else(|failed| unresponsive(paths, name).ok_or(failed));
     }
     let unknown =
         |cause: &str, hint: String| Failed::new(3, format!("nothing is known of this session{cause}")).about(name).hint(hint);
-    ended(paths, name).ok_or_else(|| match crate::fs::session::object(&paths.session(name)) {
+    ended(paths, name).ok_or_else(|| match crate::fs::session::status(&paths.session(name)) {
         Err(error) => unknown(&format!(": {error}"), error.hint()),
         Ok(_) => unknown("", "`hopty ls --all` lists ended ones".to_owned()),
     })
@@ -313,40 +318,34 @@ pub(super) fn object(paths: &Paths, name: &SessionName) -> Result<Value, Failed>
 
 /// What the session waits for a person to answer, if it does.
 pub(super) fn blocked_on(paths: &Paths, name: &SessionName) -> Option<String> {
-    let object = object(paths, name).ok().filter(|object| object["state"] == "blocked")?;
-    object["waiting_for"].as_str().map(str::to_owned)
+    status_of(paths, name).ok().filter(|status| status.is(State::Blocked))?.waiting_for
 }
 
 /// What a session's host wrote last. A host of an older version wrote the command line with the secrets in it.
-fn last_written(paths: &Paths, name: &SessionName) -> Option<Value> {
-    let mut value = crate::fs::session::object(&paths.session(name)).ok().flatten().filter(Value::is_object)?;
-    let words = value["command"].as_array().into_iter().flatten().filter_map(Value::as_str).map(str::to_owned);
-    value["command"] = json!(redact_words(&words.collect::<Vec<_>>()));
-    Some(value)
+fn last_written(paths: &Paths, name: &SessionName) -> Option<SessionStatus> {
+    let mut last = crate::fs::session::status(&paths.session(name)).ok().flatten()?;
+    last.command = redact_words(&last.command);
+    Some(last)
 }
 
 /// The last known state of a session whose host lives and does not answer.
-pub(super) fn unresponsive(paths: &Paths, name: &SessionName) -> Option<Value> {
-    let mut value = last_written(paths, name)?;
-    value["state"] = json!("unresponsive");
-    value["state_from"] = json!("none");
-    Some(value)
+pub(super) fn unresponsive(paths: &Paths, name: &SessionName) -> Option<SessionStatus> {
+    let last = last_written(paths, name)?;
+    Some(SessionStatus { state: State::Unresponsive.into(), state_from: Evidence::None.into(), ..last })
 }
 
 /// The last state of a session whose host is gone.
-pub(super) fn ended(paths: &Paths, name: &SessionName) -> Option<Value> {
-    let mut value = last_written(paths, name)?;
-    value["state"] = json!("ended");
-    value["clients"] = json!([]);
+pub(super) fn ended(paths: &Paths, name: &SessionName) -> Option<SessionStatus> {
+    let mut last = last_written(paths, name)?;
+    last.state = State::Ended.into();
+    last.clients.clear();
     // When a host died without a word is not known; one of an older version said it by its last state alone.
-    if value["ended_at"].is_null() {
-        value["ended_at"] = if value["exit"].is_null() { Value::Null } else { value["state_since"].clone() };
+    last.ended_at = last.ended_at.or(last.state_since.filter(|_| last.exit.is_some()));
+    if last.exit.is_none() {
+        last.exit = Some(ExitStatus { kind: ExitKind::Lost.into(), cause: Cause::HostLost.into(), ..ExitStatus::default() });
+        "closed".clone_into(&mut last.phase);
+        let on = resumable(&last).map(|id| format!("; nothing is lost: `hopty --resume {id}` goes on")).unwrap_or_default();
+        last.why = format!("The host died without a word, and the program with it{on}.");
     }
-    if value["exit"].is_null() {
-        value["exit"] = json!({"kind": "lost", "code": null, "signal": null, "cause": "host_lost"});
-        value["phase"] = json!("closed");
-        let on = resumable(&value).map(|id| format!("; nothing is lost: `hopty --resume {id}` goes on")).unwrap_or_default();
-        value["why"] = json!(format!("The host died without a word, and the program with it{on}."));
-    }
-    Some(value)
+    Some(last)
 }

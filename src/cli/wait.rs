@@ -10,9 +10,10 @@ use serde_json::{Value, json};
 
 use super::control::{Control, Rule, any, live, paths, stopped_host};
 use super::error::{Failed, say};
-use super::session::{ANSWER, object};
+use super::session::{ANSWER, status_of};
 use crate::core::config::Span;
 use crate::core::ids::SessionName;
+use crate::core::status::SessionStatus;
 use crate::fs::paths::Paths;
 use crate::fs::session;
 use crate::ipc::message::{Code, Failure, WaitFor};
@@ -92,14 +93,14 @@ pub(super) fn wait(wish: &Wish<'_>) -> Result<u8, Failed> {
             over(&paths, &name, wish.as_json)
         }
         Ok(answer) => {
-            let session = if answer["session"].is_object() { answer["session"].clone() } else { object(&paths, &name)? };
+            let told = SessionStatus::from_json(answer["session"].clone());
+            let session = told.map_or_else(|| status_of(&paths, &name), Ok)?;
             if answer["met"] != true {
-                let state = session["state"].as_str().unwrap_or("unknown");
-                let message = format!("{condition}: not so within {}, it is {state}", wish.timeout);
+                let message = format!("{condition}: not so within {}, it is {}", wish.timeout, session.state);
                 return Err(Failed::from(Failure::new(Code::Busy, message, "`--timeout` sets how long to wait")).about(&name));
             }
             if wish.as_json {
-                say(format_args!("{session}"))?;
+                say(format_args!("{}", session.json()))?;
             }
             Ok(0)
         }
@@ -190,7 +191,7 @@ pub(super) fn is_gone(paths: &Paths, name: &SessionName) -> bool {
 /// The session has ended.
 fn over(paths: &Paths, name: &SessionName, as_json: bool) -> Result<u8, Failed> {
     if as_json {
-        say(format_args!("{}", object(paths, name)?))?;
+        say(format_args!("{}", status_of(paths, name)?.json()))?;
     }
     Ok(0)
 }

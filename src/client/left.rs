@@ -1,9 +1,9 @@
 //! How a client's time with a session ends.
 
 use serde::Deserialize;
-use serde_json::Value;
 
 use super::notices::Notices;
+use crate::core::status::ExitStatus;
 use crate::ipc::message::Failure;
 
 /// How a client's time with a session ended.
@@ -38,7 +38,7 @@ pub(super) struct Bye {
     #[serde(default)]
     pub why: String,
     #[serde(default)]
-    pub exit: Value,
+    pub exit: Option<ExitStatus>,
     #[serde(default)]
     pub message: Option<String>,
     /// What was typed for the program and it had not read when it ended.

@@ -381,7 +381,7 @@ impl Client {
         }
         let until = Instant::now() + GONE;
         while self.wait_for_host(until).unwrap_or(false) && self.stream.fill() == Life::Open {}
-        let code = bye.exit["code"].as_u64().and_then(|code| u8::try_from(code).ok()).unwrap_or(0);
+        let code = bye.exit.and_then(|exit| exit.code).unwrap_or(0);
         Left::Ended(code, bye.message)
     }
 }

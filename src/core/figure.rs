@@ -4,11 +4,11 @@
 //! status line is called (measured), else Claude's status line, else a guess from the size of the transcript. Window: the
 //! configuration, else the status line, else the table of models, else 200,000.
 
-use serde::{Deserialize, Serialize};
-use serde_json::{Value, json};
-
 use super::config::Levels;
 use super::context::{Fill, Level, WindowFrom, window_of_model};
+use super::status::{ContextStatus, Rfc3339};
+use super::time::WallTime;
+use serde::{Deserialize, Serialize};
 
 /// The window in tokens where nothing is known.
 pub const ASSUMED_WINDOW: u64 = 200_000;
@@ -213,13 +213,19 @@ impl Figure {
         self.fill.window.saturating_sub(self.fill.tokens)
     }
 
-    /// The `context` object of CONTRACT C3; `at` is when it was made, RFC 3339.
+    /// The `context` part of the session object, made `at` this moment.
     #[must_use]
-    pub fn json(&self, level: Level, at: &str) -> Value {
-        json!({
-            "tokens": self.fill.tokens, "window": self.fill.window, "percent": self.fill.percent(), "level": level.word(),
-            "tokens_from": self.tokens_from, "window_from": self.window_from, "bytes": self.fill.bytes, "at": at,
-        })
+    pub fn status(&self, level: Level, at: WallTime) -> ContextStatus {
+        ContextStatus {
+            tokens: self.fill.tokens,
+            window: self.fill.window,
+            percent: self.fill.percent(),
+            level: level.into(),
+            tokens_from: self.tokens_from.into(),
+            window_from: self.window_from.into(),
+            bytes: self.fill.bytes,
+            at: Some(Rfc3339(at)),
+        }
     }
 }
 

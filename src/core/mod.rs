@@ -20,6 +20,7 @@ mod journal_tests;
 pub mod process;
 pub mod session_log;
 pub mod signal;
+pub mod status;
 pub mod supervisor;
 pub mod terminal;
 pub mod time;

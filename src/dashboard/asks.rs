@@ -16,6 +16,8 @@ use super::preview::Preview;
 use super::row::Row;
 use super::verb;
 use crate::core::ids::SessionName;
+use crate::core::status::SessionStatus;
+use crate::core::supervisor::state::State;
 use crate::fs::paths::Paths;
 use crate::fs::session;
 use crate::ipc::address;
@@ -141,8 +143,8 @@ fn answer_to(paths: &Paths, asked: &Ask) -> Told {
     match asked {
         Ask::List => Told::Listed(session::list(paths).into_iter().filter(|(_, alive)| *alive).map(|(name, _)| name).collect()),
         Ask::Status(name) => match ask(paths, name, &json!({"do": "status"}), PATIENCE) {
-            Ok(object) => Told::Status(Row::read(name, &object, &home)),
-            Err(_) => last_known(paths, name).map_or(Told::Nothing, |object| Told::Status(Row::read(name, &object, &home))),
+            Ok(object) => Told::Status(Row::of(name, &SessionStatus::from_json(object).unwrap_or_default(), &home)),
+            Err(_) => last_known(paths, name).map_or(Told::Nothing, |status| Told::Status(Row::of(name, &status, &home))),
         },
         Ask::Screen(name) => Told::Screen(name.clone(), screen(paths, name)),
         Ask::Restart(name) => Told::Done(match ask(paths, name, &json!({"do": "restart"}), PATIENCE_OF_A_PERSON) {
@@ -158,15 +160,13 @@ fn answer_to(paths: &Paths, asked: &Ask) -> Told {
 }
 
 /// The session's file, of one whose host lives and does not answer.
-fn last_known(paths: &Paths, name: &SessionName) -> Option<Value> {
+fn last_known(paths: &Paths, name: &SessionName) -> Option<SessionStatus> {
     let dir = paths.session(name);
     if !session::is_alive(&dir) {
         return None;
     }
-    let known = session::object(&dir).ok().flatten();
-    let mut object = known.filter(Value::is_object).unwrap_or_else(|| json!({}));
-    object["state"] = json!("unresponsive");
-    Some(object)
+    let last = session::status(&dir).ok().flatten().unwrap_or_default();
+    Some(SessionStatus { state: State::Unresponsive.into(), ..last })
 }
 
 fn screen(paths: &Paths, name: &SessionName) -> Preview {

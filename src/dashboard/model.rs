@@ -1,11 +1,10 @@
 //! What the dashboard knows and what a key means: state and key in, action out. Pure; it draws nothing and asks nobody.
 
-use serde_json::Value;
-
 use super::keys::Key;
 use super::preview::Preview;
 use super::row::{Row, clean};
 use crate::core::ids::SessionName;
+use crate::core::status::SessionStatus;
 
 /// The longest line that can be written to a session from here, in characters.
 const LINE_MAX: usize = 4000;
@@ -122,7 +121,7 @@ impl Model {
         for name in names {
             // Until its host has answered, it has a name and nothing else.
             if let Err(at) = self.place(name) {
-                self.rows.insert(at, Row::read(name, &Value::Null, ""));
+                self.rows.insert(at, Row::of(name, &SessionStatus::default(), ""));
             }
         }
         self.choose_again(at);

@@ -1,14 +1,20 @@
 //! What the keys make of the dashboard's model.
 
-use serde_json::json;
+use serde_json::{Value, json};
 
 use super::keys::Key;
 use super::model::{Action, Mode, Model};
 use super::row::Row;
 use crate::core::ids::SessionName;
+use crate::core::status::SessionStatus;
 
 pub fn name(text: &str) -> SessionName {
     text.parse().unwrap()
+}
+
+/// The row of a session object.
+pub fn row(name: &SessionName, object: Value, home: &str) -> Row {
+    Row::of(name, &SessionStatus::from_json(object).unwrap(), home)
 }
 
 /// A model with these sessions; those that end in `v` run vim.
@@ -21,7 +27,7 @@ pub fn model(names: &[&str]) -> Model {
         let object = json!({"state": "idle", "agent": if vim { "plain" } else { "claude" }, "dir": format!("/home/u/{name}"),
             "command": [if vim { "vim" } else { "claude" }], "why": "It began.", "restarts": 2, "clients": [{}],
             "context": {"tokens_from": "transcript", "percent": 40, "level": "ok"}});
-        model.told(Row::read(&name, &object, "/home/u"));
+        model.told(row(&name, object, "/home/u"));
     }
     model
 }
@@ -54,7 +60,7 @@ fn tab_goes_round_those_that_wait_for_a_person() {
     let mut model = model(&["a", "b", "c", "d"]);
     assert_eq!((model.key(Key::Tab), chosen(&model), model.notice.as_str()), (None, "a", "no session waits for a person"));
     for waits in ["b", "d"] {
-        model.told(Row::read(&name(waits), &json!({"state": "blocked", "dir": format!("~/{waits}")}), ""));
+        model.told(row(&name(waits), json!({"state": "blocked", "dir": format!("~/{waits}")}), ""));
     }
     assert_eq!(model.blocked(), 2);
     for at in ["b", "d", "b"] {

@@ -1,9 +1,9 @@
-//! One session as the dashboard shows it, from the session object (CONTRACT C3). All of its text is fit to be shown: it
+//! One session as the dashboard shows it, from its status. All of its text is fit to be shown: it
 //! comes from files, programs and peers. Pure.
 
-use serde_json::Value;
-
 use crate::core::ids::SessionName;
+use crate::core::status::SessionStatus;
+use crate::core::supervisor::Agent;
 use crate::core::visible::is_hidden;
 
 /// The longest text that is kept, in characters; no screen is wider.
@@ -23,7 +23,7 @@ pub struct Row {
     /// The level that was reached: `ok`, `ask`, `warn`, `handoff`, `hard`.
     pub level: String,
     /// Restarts so far.
-    pub restarts: u64,
+    pub restarts: u32,
     /// Terminals that are attached.
     pub clients: usize,
     /// The working directory, `~` for the home directory.
@@ -37,26 +37,22 @@ pub struct Row {
 }
 
 impl Row {
-    /// Reads a session object; what is missing is empty. `home` is shown as `~`.
+    /// The row of a session. `home` is shown as `~`.
     #[must_use]
-    pub fn read(name: &SessionName, object: &Value, home: &str) -> Row {
-        let text = |key: &str| clean(object[key].as_str().unwrap_or_default());
-        let context = &object["context"];
-        let known = context["tokens_from"].as_str().is_some_and(|from| from != "none");
-        let percent = context["percent"].as_u64().map(|percent| percent.min(100) as u8);
-        let words: Vec<String> = object["command"].as_array().into_iter().flatten().filter_map(Value::as_str).map(clean).collect();
+    pub fn of(name: &SessionName, status: &SessionStatus, home: &str) -> Row {
+        let words: Vec<String> = status.command.iter().map(|word| clean(word)).collect();
         Row {
             name: name.clone(),
-            state: text("state"),
-            waits_for: text("waiting_for"),
-            percent: percent.filter(|_| known),
-            level: clean(context["level"].as_str().unwrap_or_default()),
-            restarts: object["restarts"].as_u64().unwrap_or(0),
-            clients: object["clients"].as_array().map_or(0, Vec::len),
-            dir: below_home(&text("dir"), home),
-            agent: object["agent"].as_str().map(|agent| agent != "plain"),
+            state: clean(&status.state.to_string()),
+            waits_for: clean(status.waiting_for.as_deref().unwrap_or_default()),
+            percent: status.context.known_percent(),
+            level: clean(&status.context.level.to_string()),
+            restarts: status.restarts,
+            clients: status.clients.len(),
+            dir: below_home(&clean(&status.dir), home),
+            agent: (!status.agent.is_empty()).then(|| !status.agent.is(Agent::Plain)),
             command: clean(&words.join(" ")),
-            last: text("why"),
+            last: clean(&status.why),
         }
     }
 
@@ -90,12 +86,12 @@ pub fn is_harmless(c: char) -> bool {
 
 #[cfg(test)]
 mod tests {
-    use serde_json::json;
+    use serde_json::{Value, json};
 
     use super::*;
 
-    fn name() -> SessionName {
-        "proj".parse().unwrap()
+    fn read(object: Value, home: &str) -> Row {
+        Row::of(&"proj".parse().unwrap(), &SessionStatus::from_json(object).unwrap_or_default(), home)
     }
 
     #[test]
@@ -103,7 +99,7 @@ mod tests {
         let object = json!({"state": "blocked", "waiting_for": "a person", "dir": "/home/u/proj", "agent": "claude",
             "command": ["claude", "--model", "opus"], "restarts": 3, "clients": [{}, {}], "why": "It waits.",
             "context": {"tokens_from": "transcript", "percent": 82, "level": "handoff"}});
-        let row = Row::read(&name(), &object, "/home/u");
+        let row = read(object, "/home/u");
         assert_eq!((row.percent, row.restarts, row.clients, row.agent), (Some(82), 3, 2, Some(true)));
         assert_eq!((row.dir.as_str(), row.command.as_str(), row.last.as_str()), ("~/proj", "claude --model opus", "It waits."));
         assert!(row.matches("BLOCK") && row.matches("~/pro") && row.matches("opus") && !row.matches("vim"));
@@ -112,16 +108,16 @@ mod tests {
     #[test]
     fn a_context_that_nobody_knows_has_no_percent() {
         let object = json!({"context": {"tokens_from": "none", "percent": 0}});
-        assert_eq!(Row::read(&name(), &object, "").percent, None);
+        assert_eq!(read(object, "").percent, None);
     }
 
     #[test]
     fn anything_can_be_read_and_nothing_moves_a_cursor() {
         for object in [json!(null), json!([1]), json!({"command": "x", "clients": 7, "context": [], "restarts": -1, "why": {}})] {
-            assert_eq!(Row::read(&name(), &object, "/").percent, None);
+            assert_eq!(read(object, "/").percent, None);
         }
         let object = json!({"state": "a\u{1b}[2J", "dir": "/x\u{202e}\u{7}\n", "why": "\u{9b}31m", "command": ["\r", "\u{2028}"]});
-        let row = Row::read(&name(), &object, "/home/u");
+        let row = read(object, "/home/u");
         for text in [&row.state, &row.dir, &row.last, &row.command] {
             assert!(text.contains('\u{fffd}') && text.chars().all(is_harmless), "{text:?}");
         }

@@ -6,9 +6,9 @@ use serde_json::json;
 
 use super::keys::Key;
 use super::model::Model;
-use super::model_tests::{model, name};
+use super::model_tests::{model, name, row};
 use super::preview::Preview;
-use super::row::{Row, is_harmless};
+use super::row::is_harmless;
 use super::view;
 
 fn rows(model: &Model, cols: u16, height: u16) -> Vec<String> {
@@ -30,7 +30,7 @@ fn two() -> Model {
     let busy = json!({"state": "blocked", "waiting_for": "a person", "agent": "claude", "dir": "/home/u/proj", "command": ["claude"],
         "why": "Context is at 82 % of 200000 tokens; a hand-over was requested.", "restarts": 3, "clients": [{}, {}],
         "context": {"tokens_from": "transcript", "percent": 82, "level": "handoff"}});
-    model.told(Row::read(&name("proj"), &busy, "/home/u"));
+    model.told(row(&name("proj"), busy, "/home/u"));
     model.preview = Preview::read(&name("proj"), (80, 24), "\x1b]0;My title\x07● Working.\r\n\r\n❯ a draft", false);
     model
 }
@@ -115,7 +115,7 @@ fn a_long_list_shows_the_part_around_the_choice() {
 fn the_directory_is_in_sight_of_a_usual_terminal() {
     let mut model = model(&["a-name-that-is-longer-than-its-column", "proj"]);
     for (state, cols) in [("idle", 80), ("unresponsive", 80), ("unresponsive", 60), ("idle", 45)] {
-        model.told(Row::read(&name("proj"), &json!({"state": state, "dir": "/home/u/proj"}), "/home/u"));
+        model.told(row(&name("proj"), json!({"state": state, "dir": "/home/u/proj"}), "/home/u"));
         let rows = rows(&model, cols, 24);
         assert!(rows[1].contains("DIRECTORY") && rows[3].contains("~/proj"), "{cols}:\n{}", rows.join("\n"));
     }
@@ -187,7 +187,7 @@ fn text_of_sessions_never_reaches_the_terminal_raw() {
     let evil = "\u{1b}[2J\u{1b}]0;x\u{7}\u{9b}31m\r\n\u{202e}\u{7f}";
     let object = json!({"state": evil, "waiting_for": evil, "agent": evil, "dir": evil, "command": [evil], "why": evil,
         "context": {"tokens_from": "transcript", "percent": 900, "level": evil}});
-    model.told(Row::read(&name("proj"), &object, "/"));
+    model.told(row(&name("proj"), object, "/"));
     model.preview = Preview::read(&name("proj"), (80, 24), "\u{1b}]0;a\u{202e}b\u{7}x\u{202e}\u{85}y", false);
     for (cols, height) in [(40, 10), (80, 24), (200, 60)] {
         model.say(evil);

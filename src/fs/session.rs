@@ -9,12 +9,12 @@ use std::sync::{Arc, Mutex, PoisonError};
 use std::time::{Duration, SystemTime};
 
 use nix::libc;
-use serde_json::Value;
 use thiserror::Error;
 
 use super::paths::Paths;
 use super::process;
 use crate::core::ids::SessionName;
+use crate::core::status::SessionStatus;
 use crate::safe_file::{self, FileOwner, FileRule, SafeFileError};
 
 /// How often a lock is tried that no living host holds before its name counts as taken: who only looks whether a host
@@ -26,7 +26,7 @@ const DYING_TRIES: u32 = 50;
 const PAUSE: Duration = Duration::from_millis(4);
 
 /// The longest session file that is read, in bytes: it has the command line, which the kernel takes up to 2 MiB of.
-const OBJECT_CAP: u64 = 16 << 20;
+const STATUS_CAP: u64 = 16 << 20;
 
 /// Bytes of a lock's content: pid and start time of its host, and spaces.
 const LOCK_LENGTH: usize = 48;
@@ -326,9 +326,9 @@ fn open_lock(dir: &Path, owner: FileOwner) -> Option<File> {
 ///
 /// # Errors
 /// When something else stands in the file's place, or it cannot be read.
-pub fn object(dir: &Path) -> Result<Option<Value>, SafeFileError> {
-    let bytes = safe_file::read(&dir.join("session.json"), FileRule::own(OBJECT_CAP))?;
-    Ok(bytes.and_then(|bytes| serde_json::from_slice(&bytes).ok()))
+pub fn status(dir: &Path) -> Result<Option<SessionStatus>, SafeFileError> {
+    let bytes = safe_file::read(&dir.join("session.json"), FileRule::own(STATUS_CAP))?;
+    Ok(bytes.and_then(|bytes| SessionStatus::read(&bytes)))
 }
 
 /// Whether a host holds the session's lock.

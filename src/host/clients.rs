@@ -8,6 +8,7 @@ use super::connection::{Client, HELLO_MS};
 use super::terminals::{Capabilities, TerminalId, Transport, Viewport};
 use super::typing::Typing;
 use crate::core::process::Signal;
+use crate::core::status::ClientStatus;
 use crate::core::supervisor::event::{Coming, Event};
 use crate::core::terminal::Size;
 use crate::core::time::Stamp;
@@ -256,13 +257,18 @@ impl Host {
     }
 
     /// Clients, for listings.
-    pub(super) fn client_list(&self) -> serde_json::Value {
+    pub(super) fn client_list(&self) -> Vec<ClientStatus> {
         let list = self.connections.iter().filter_map(|(id, connection)| {
             let client = connection.client.as_ref().filter(|client| !client.leaving)?;
-            Some(serde_json::json!({
-                "id": client.number, "tty": client.tty, "cols": client.size.cols, "rows": client.size.rows,
-                "leader": self.leader == Some(*id), "read_only": client.read_only, "via": client.via.word(),
-            }))
+            Some(ClientStatus {
+                id: client.number,
+                tty: client.tty.clone(),
+                cols: client.size.cols,
+                rows: client.size.rows,
+                leader: self.leader == Some(*id),
+                read_only: client.read_only,
+                via: client.via.word().to_owned(),
+            })
         });
         list.collect()
     }

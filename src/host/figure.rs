@@ -5,6 +5,7 @@ use serde_json::{Value, json};
 use super::Host;
 use super::watching::{Following, Watching};
 use crate::core::figure::{Count, Figure, Sources};
+use crate::core::status::ContextStatus;
 use crate::core::time::WallTime;
 use crate::io::clock::Clock;
 
@@ -52,10 +53,9 @@ impl Host {
         }
     }
 
-    /// The `context` object of CONTRACT C3.
-    pub(super) fn context(&self) -> Value {
-        let at = WallTime(self.began.0).after(self.clock.now().0).rfc3339_ms();
-        self.figure().json(self.recorder.supervisor.level(), &at)
+    /// The `context` part of the session object.
+    pub(super) fn context(&self) -> ContextStatus {
+        self.figure().status(self.recorder.supervisor.level(), self.wall(self.clock.now()))
     }
 
     /// The same with every source that was looked at.

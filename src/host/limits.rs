@@ -1,11 +1,12 @@
 //! Usage limits, as Claude tells them: the line of its transcript that says when one resets, and the figures of its status
 //! line. Measured on 2.1.329; the hook that ends such a turn names no time.
 
-use serde_json::{Value, json};
+use serde_json::Value;
 
 use super::Host;
 use super::save::Done;
 use crate::core::claude::statusline::Used;
+use crate::core::status::{LimitUse, LimitsStatus, ReachedLimit, Rfc3339};
 use crate::core::supervisor::event::Event;
 use crate::core::supervisor::halt::LimitKind;
 use crate::core::time::WallTime;
@@ -65,15 +66,19 @@ impl Host {
         }
     }
 
-    /// The `limits` part of the session object: which one is waited for, and how much of each is used up.
-    pub(super) fn limits(&self) -> Value {
-        let at = |resets: u64| wall(resets).rfc3339_ms();
+    /// The `limits` part of the session object.
+    pub(super) fn limits(&self) -> LimitsStatus {
+        let resets_at = |seconds: u64| Some(Rfc3339(wall(seconds)));
         let used = |kind| {
             let used = self.used().iter().find(|used| used.kind == kind)?;
-            Some(json!({"percent": used.percent, "resets_at": at(used.resets)}))
+            Some(LimitUse { percent: used.percent, resets_at: resets_at(used.resets) })
         };
-        let reached = self.recorder.supervisor.limit().map(|limit| json!({"kind": limit.kind, "resets_at": at(limit.resets)}));
-        json!({"reached": reached, "five_hour": used(LimitKind::FiveHour), "seven_day": used(LimitKind::SevenDay)})
+        let reached = self.recorder.supervisor.limit();
+        LimitsStatus {
+            reached: reached.map(|limit| ReachedLimit { kind: limit.kind.into(), resets_at: resets_at(limit.resets) }),
+            five_hour: used(LimitKind::FiveHour),
+            seven_day: used(LimitKind::SevenDay),
+        }
     }
 
     /// What waits here must not expire while nobody can load it.

@@ -4,26 +4,21 @@
 use std::os::fd::AsFd;
 use std::time::Duration;
 
-use serde_json::Value;
-
 use crate::core::ids::SessionName;
 use crate::core::process::Signal;
-use crate::fs::atomic;
 use crate::fs::paths::Paths;
+use crate::fs::session;
 use crate::io::poll::{Interest, wait_for};
 use crate::io::process::{Process, environment};
 
 /// How long it may take to end by itself; Claude's own hooks may take 3.4 s.
 const PATIENCE: Duration = Duration::from_secs(5);
-/// The longest `session.json` that is read, in bytes.
-const CAP: u64 = 1 << 20;
 
 /// Sees to it that the program of session `name`, whose host is dead, is gone. `host_is_dead` is asked before anything is
 /// done to it: a connection that closes is no proof, and the name may be a new session's by then.
 pub fn end(paths: &Paths, name: &SessionName, host_is_dead: impl Fn() -> bool) {
-    let Ok(Some(text)) = atomic::read(&paths.session(name).join("session.json"), CAP) else { return };
-    let session: Value = serde_json::from_slice(&text).unwrap_or_default();
-    let pid = session["pid"].as_i64().and_then(|pid| i32::try_from(pid).ok()).filter(|pid| *pid > 1 && session["exit"].is_null());
+    let Ok(Some(last)) = session::status(&paths.session(name)) else { return };
+    let pid = last.pid.filter(|pid| *pid > 1 && last.exit.is_none());
     let Some(process) = pid.and_then(|pid| Process::open(pid).ok()) else { return };
     // Held first, and then looked at: the number may be another process's by now.
     let mark = [b"HOPTY_SOCKET=", paths.socket(name).as_os_str().as_encoded_bytes()].concat();

@@ -1,18 +1,17 @@
-//! The session object of CONTRACT C3, and the file in which a session is found again after its end.
+//! What the host tells of its session, and the file in which that is found again after the session's end.
 
 use std::path::{Path, PathBuf};
-
-use serde_json::{Value, json};
 
 use super::Host;
 use super::log::log;
 use super::observer::{FileId, OwnFiles, file_id};
 use crate::core::handoff::redact::redact_words;
-use crate::core::ids::SessionName;
+use crate::core::ids::{HandoffId, SessionName};
 use crate::core::process::ProcessEnd;
+use crate::core::status::{CellSize, ExitKind, ExitStatus, HandoffStatus, HandoffUse, HandoverStatus, Rfc3339, SessionStatus};
 use crate::core::supervisor::phase::Cause;
 use crate::core::supervisor::state::State;
-use crate::core::time::WallTime;
+use crate::core::time::{Stamp, WallTime};
 use crate::core::visible::escaped;
 use crate::fs::paths::Paths;
 use crate::fs::session::{self, Claim, Keeper};
@@ -42,10 +41,10 @@ impl Exit {
         self.code
     }
 
-    /// As in CONTRACT C3.
-    pub fn json(&self) -> Value {
-        let kind = if self.signal.is_some() { "signaled" } else { "exited" };
-        json!({"kind": kind, "code": self.code, "signal": self.signal, "cause": self.cause})
+    /// The `exit` part of the session object.
+    pub fn status(self) -> ExitStatus {
+        let kind = if self.signal.is_some() { ExitKind::Signaled } else { ExitKind::Exited };
+        ExitStatus { kind: kind.into(), code: Some(self.code), signal: self.signal, cause: self.cause.into() }
     }
 }
 
@@ -86,41 +85,62 @@ impl Restore {
 
 impl Host {
     /// The session object.
-    pub(super) fn status(&self) -> Value {
+    pub(super) fn status(&self) -> SessionStatus {
         let supervisor = &self.recorder.supervisor;
-        let at = |stamp: crate::core::time::Stamp| WallTime(self.began.0).after(stamp.0).rfc3339_ms();
+        let entered = Some(Rfc3339(self.wall(supervisor.entered().0)));
         let standing = supervisor.state();
         let following = self.watching.following.as_ref();
-        let context = self.context();
-        let handoff = supervisor
-            .active_handoff()
-            .map(|id| json!({"id": id, "status": "active"}))
-            .or_else(|| self.lineage.predecessor.as_ref().map(|id| json!({"id": id, "status": "consumed"})));
+        let handoff = |id: &HandoffId, status: HandoffUse| HandoffStatus { id: id.clone(), status: status.into() };
+        let active = supervisor.active_handoff().map(|id| handoff(id, HandoffUse::Active));
+        let consumed = || self.lineage.predecessor.as_ref().map(|id| handoff(id, HandoffUse::Consumed));
         let size = self.run.as_ref().map_or(self.launch.size, |run| run.size);
         let mut command = vec![self.launch.called.clone()];
         command.extend(self.args.iter().map(|a| a.to_string_lossy().into_owned()));
-        let command = redact_words(&command);
-        json!({
-            "name": self.claim.name, "state": standing.state, "state_since": at(supervisor.entered().0), "state_from": standing.from,
-            "waiting_for": standing.waiting_for,
-            "phase": supervisor.phase().word(), "dir": self.dir.to_string_lossy(), "agent": self.launch.agent, "command": command,
-            "run": supervisor.run(), "restarts": supervisor.restarts(), "pid": supervisor.pid(),
-            "host_pid": std::process::id(), "started_at": self.began.rfc3339_ms(),
-            "version": env!("CARGO_PKG_VERSION"), "claude_version": self.launch.version,
-            "conversation": supervisor.conversation(), "before": supervisor.conversation_before(),
-            "transcript": following.and_then(|f| f.path()).map(|path| path.to_string_lossy()), "channel": self.channel,
-            "context": context, "limits": self.limits(),
-            "handoff": handoff, "next_handover": self.next_handover(), "size": {"cols": size.cols, "rows": size.rows}, "clients": self.client_list(),
-            "exit": self.exit.map(|exit| exit.json()), "ended_at": self.exit.map(|_| at(supervisor.entered().0)),
-            "why": self.why, "seq": supervisor.seq(),
-        })
+        SessionStatus {
+            name: self.claim.name.to_string(),
+            dir: self.dir.to_string_lossy().into_owned(),
+            agent: self.launch.agent.into(),
+            command: redact_words(&command),
+            state: standing.state.into(),
+            state_since: entered,
+            state_from: standing.from.into(),
+            waiting_for: standing.waiting_for,
+            phase: supervisor.phase().word().to_owned(),
+            run: supervisor.run(),
+            restarts: supervisor.restarts(),
+            pid: supervisor.pid(),
+            host_pid: std::process::id(),
+            started_at: Some(Rfc3339(self.began)),
+            version: env!("CARGO_PKG_VERSION").to_owned(),
+            claude_version: self.launch.version.clone(),
+            conversation: supervisor.conversation().cloned(),
+            before: supervisor.conversation_before().cloned(),
+            transcript: following.and_then(|f| f.path()).map(|path| path.to_string_lossy().into_owned()),
+            channel: self.channel.to_string(),
+            context: self.context(),
+            limits: self.limits(),
+            handoff: active.or_else(consumed),
+            next_handover: self.next_handover(),
+            size: CellSize { cols: size.cols, rows: size.rows },
+            clients: self.client_list(),
+            exit: self.exit.map(Exit::status),
+            ended_at: entered.filter(|_| self.exit.is_some()),
+            why: self.why.clone(),
+            seq: supervisor.seq(),
+            rest: serde_json::Map::new(),
+        }
+    }
+
+    /// The moment of the wall clock at a stamp of the session.
+    pub(super) fn wall(&self, stamp: Stamp) -> WallTime {
+        WallTime(self.began.0).after(stamp.0)
     }
 
     /// When the next hand-over comes.
-    fn next_handover(&self) -> Option<Value> {
+    fn next_handover(&self) -> Option<HandoverStatus> {
         let next = self.recorder.supervisor.next_handover(self.clock.now())?;
-        let at = next.at.map(|stamp| WallTime(self.began.0).after(stamp.0).rfc3339_ms());
-        Some(json!({"when": next.when, "why": next.why, "at": at}))
+        let at = next.at.map(|stamp| Rfc3339(self.wall(stamp)));
+        Some(HandoverStatus { when: next.when.into(), why: next.why, at })
     }
 
     /// The same in a moment: a terminal waits for the first bytes.
@@ -189,7 +209,7 @@ impl Host {
     /// Writes `session.json`: what is left of a session when its host is gone. The writer does it, so that no disk is waited for.
     pub(super) fn write_session_file(&mut self) {
         self.session_file_at = None;
-        let mut text = format!("{:#}", self.status());
+        let mut text = format!("{:#}", self.status().json());
         text.push('\n');
         self.record.put_file(self.claim.dir.join("session.json"), escaped(&text).into_bytes());
     }
@@ -197,7 +217,7 @@ impl Host {
 
 /// The directory that a session's file names.
 pub(super) fn dir_of(session: &Path) -> Option<PathBuf> {
-    session::object(session).ok()??["dir"].as_str().map(PathBuf::from)
+    session::status(session).ok()?.map(|status| PathBuf::from(status.dir))
 }
 
 #[cfg(test)]
@@ -207,11 +227,11 @@ mod tests {
 
     #[test]
     fn a_code_is_a_signal_only_where_there_was_one() {
-        let exit = |code, end| Exit::new(Cause::Stopped, code, Some(end)).json();
-        assert_eq!(exit(143, ProcessEnd::Signaled(Signal::TERM))["kind"], "signaled");
-        assert_eq!(exit(143, ProcessEnd::Signaled(Signal::TERM))["signal"], 15);
+        let exit = |code, end| Exit::new(Cause::Stopped, code, Some(end)).status();
+        assert!(exit(143, ProcessEnd::Signaled(Signal::TERM)).kind.is(ExitKind::Signaled));
+        assert_eq!(exit(143, ProcessEnd::Signaled(Signal::TERM)).signal, Some(15));
         // Claude turns SIGTERM into a code of its own.
-        assert_eq!(exit(143, ProcessEnd::Exited(143))["signal"], Value::Null);
-        assert_eq!(Exit::new(Cause::CouldNotStart, 127, None).json()["kind"], "exited");
+        assert_eq!(exit(143, ProcessEnd::Exited(143)).signal, None);
+        assert!(Exit::new(Cause::CouldNotStart, 127, None).status().kind.is(ExitKind::Exited));
     }
 }

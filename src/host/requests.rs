@@ -118,7 +118,7 @@ impl Host {
                 }
                 self.look_at_screen();
                 self.settle();
-                let status = self.status();
+                let status = self.status().json();
                 self.send(id, &ok_line(request, &status));
             }
             Request::Context => self.context_asked(id, request),

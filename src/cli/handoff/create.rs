@@ -16,6 +16,7 @@ use crate::core::handoff::capture::{Capture, Lists, Origin};
 use crate::core::handoff::entry::Kind;
 use crate::core::handoff::views::Material;
 use crate::core::ids::{ConversationId, HandoffId, SessionName};
+use crate::core::status::SessionStatus;
 use crate::core::time::WallTime;
 use crate::fs::{transcript, views};
 use crate::git::state::Limits;
@@ -36,7 +37,7 @@ struct Source {
     /// The directory that the conversation went to, where its transcript names another.
     moved_to: Option<String>,
     /// The session whose conversation it is, and its object.
-    session: Option<(SessionName, Value)>,
+    session: Option<(SessionName, SessionStatus)>,
     facts: Facts,
 }
 
@@ -48,11 +49,11 @@ impl Source {
             Some(path) => source.transcript = Some(std::path::absolute(&path).unwrap_or(path)),
             None => match meant(&place.paths, None, Rule::Careful)? {
                 Meant::Transcript(found) => source.transcript = Some(found.path),
-                Meant::Session(name, object) => {
-                    source.transcript = object["transcript"].as_str().map(PathBuf::from);
-                    source.conversation = object["conversation"].as_str().and_then(|id| id.parse().ok());
-                    source.dir = object["dir"].as_str().map(str::to_owned);
-                    source.session = Some((name, *object));
+                Meant::Session(name, status) => {
+                    source.transcript = status.transcript.as_ref().map(PathBuf::from);
+                    source.conversation = status.conversation.clone();
+                    source.dir = Some(status.dir.clone());
+                    source.session = Some((name, *status));
                 }
             },
         }
@@ -97,13 +98,13 @@ pub(super) fn create(place: &Place, options: &CreateOptions) -> Result<u8, Faile
         session: source.session.as_ref().map(|(name, _)| name.clone()),
         pid: std::process::id(),
         predecessor: status
-            .and_then(|status| status["handoff"]["id"].as_str()?.parse().ok())
+            .and_then(|status| Some(status.handoff.as_ref()?.id.clone()))
             .or_else(|| place.store.begun_from(&conversation)),
     };
     let mut capture = Capture::new(origin, &source.facts);
     capture.lists = Lists::of(&place.config.handoff);
     capture.situation.reason = "it was asked for by `hopty handoff create`".to_owned();
-    capture.situation.window = status.and_then(|status| status["context"]["window"].as_u64()).filter(|window| *window > 0);
+    capture.situation.window = status.map(|status| status.context.window).filter(|window| *window > 0);
     capture.situation.moved_to = source.moved_to;
     capture.summary = summary;
     capture.git = crate::git::state::of_work(&dir, capture.situation.moved_to.as_deref(), Limits::of(&place.config.handoff));
@@ -114,7 +115,7 @@ pub(super) fn create(place: &Place, options: &CreateOptions) -> Result<u8, Faile
         project: dir,
         claude: place.paths.claude.clone(),
         channel: capture.origin.channel.clone(),
-        pid: status.and_then(|status| u32::try_from(status["pid"].as_u64()?).ok()).unwrap_or(capture.origin.pid),
+        pid: status.and_then(|status| u32::try_from(status.pid?).ok()).unwrap_or(capture.origin.pid),
         transcript: Some(PathBuf::from(&capture.origin.transcript)).filter(|path| path.is_absolute()),
     };
     let saved = place.store.make().and_then(|()| place.store.save(capture, place.keeping())).map_err(store_failed)?;
@@ -137,8 +138,8 @@ pub(super) fn create(place: &Place, options: &CreateOptions) -> Result<u8, Faile
 }
 
 /// When the usage limit resets that the session waits for: what is made meanwhile cannot be loaded before.
-fn limit(status: &Value) -> Option<WallTime> {
-    WallTime::parse(status["limits"]["reached"]["resets_at"].as_str()?)
+fn limit(status: &SessionStatus) -> Option<WallTime> {
+    Some(status.limits.reached.as_ref()?.resets_at?.0)
 }
 
 /// The transcript that a record names.
@@ -172,7 +173,7 @@ fn summary(from: &Path) -> Result<String, Failed> {
 /// The id that a handoff made now would have (checklist 16, 33).
 pub(super) fn new_id(place: &Place, at: &Where) -> Result<u8, Failed> {
     let conversation = match meant(&place.paths, None, Rule::Careful)? {
-        Meant::Session(_, object) => object["conversation"].as_str().and_then(|id| id.parse().ok()),
+        Meant::Session(_, status) => status.conversation,
         Meant::Transcript(found) => found.path.file_stem().and_then(|stem| stem.to_str()?.parse().ok()),
     };
     let conversation: ConversationId = conversation

@@ -25,10 +25,7 @@ struct Current {
 /// The conversation that is meant; where nothing better leads to one, the one of `.current-session`.
 fn current(place: &Place, which: Option<&str>) -> Result<Current, Failed> {
     let (id, path) = match meant(&place.paths, which, Rule::Careful) {
-        Ok(Meant::Session(_, object)) => {
-            let text = |key: &str| object[key].as_str().map(str::to_owned);
-            (text("conversation").and_then(|id| id.parse().ok()), text("transcript").map(PathBuf::from))
-        }
+        Ok(Meant::Session(_, status)) => (status.conversation, status.transcript.map(PathBuf::from)),
         Ok(Meant::Transcript(found)) => (found.path.file_stem().and_then(|stem| stem.to_str()?.parse().ok()), Some(found.path)),
         Err(failed) if which.is_some() => return Err(failed),
         Err(failed) => return on_file(place).ok_or(failed),

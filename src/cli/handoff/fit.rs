@@ -11,7 +11,7 @@ use crate::core::figure::fits;
 use crate::core::handoff::text::thousands;
 
 pub(super) fn fit(place: &Place, options: &FitOptions) -> Result<u8, Failed> {
-    let remaining = figure(&place.paths, options.of.as_deref(), Rule::Careful)?.remaining();
+    let remaining = figure(&place.paths, options.of.as_deref(), Rule::Careful)?.context.remaining();
     let fits = fits(remaining, options.tokens);
     if options.json {
         let needed = u128::from(options.tokens) * 12 / 10;

@@ -10,7 +10,7 @@ use crate::core::context::{Fill, Level};
 use crate::core::ids::{ConversationId, HandoffId};
 use crate::core::time::Stamp;
 
-/// What a session does, in the words of CONTRACT C3 but for `unresponsive`, which only others can say of it.
+/// What a session does.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum State {
@@ -29,6 +29,8 @@ pub enum State {
     Ended,
     /// It is no agent: what it does is not known.
     Unknown,
+    /// Its host lives and does not answer. Only those who ask it can tell.
+    Unresponsive,
 }
 
 /// How a state is known (`state_from`).

@@ -350,7 +350,7 @@ impl Host {
     /// Does what was to be done when everything is written, if it is.
     pub(in crate::host) fn pursue(&mut self, id: u64) {
         let now = self.clock.now();
-        let exit = self.exit.as_ref().map_or(serde_json::Value::Null, report::Exit::json);
+        let exit = self.exit.map(report::Exit::status);
         let leads = self.leader == Some(id);
         let Some(connection) = self.connections.get_mut(&id) else { return };
         let Some(client) = &mut connection.client else { return };

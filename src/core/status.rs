@@ -1,0 +1,418 @@
+//! The session object: what `hopty status --json` prints, a host answers and writes into `session.json`, and every verb and the
+//! dashboard read. `docs/PROTOCOL.md` describes its keys.
+//!
+//! Host and reader may be of different versions, so reading is tolerant: a missing key, or a value of another kind, leaves the
+//! default; a word that this version does not know is kept as it came; keys that it does not know are kept in `rest`.
+
+use std::fmt;
+
+use serde::de::DeserializeOwned;
+use serde::{Deserialize, Deserializer, Serialize, Serializer};
+use serde_json::{Map, Value, json};
+
+use super::context::{Level, WindowFrom};
+use super::figure::TokensFrom;
+use super::ids::{ConversationId, HandoffId};
+use super::supervisor::Agent;
+use super::supervisor::halt::LimitKind;
+use super::supervisor::next::When;
+use super::supervisor::phase::Cause;
+use super::supervisor::state::{Evidence, State};
+use super::time::WallTime;
+
+/// A session as its host tells it.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[serde(default)]
+pub struct SessionStatus {
+    /// The session's name.
+    pub name: String,
+    /// The working directory.
+    pub dir: String,
+    /// What runs: Claude, or any other program.
+    pub agent: Word<Agent>,
+    /// The program with its arguments, secrets hidden.
+    pub command: Vec<String>,
+    /// What the session does.
+    pub state: Word<State>,
+    /// Since when.
+    pub state_since: Option<Rfc3339>,
+    /// How that is known.
+    pub state_from: Word<Evidence>,
+    /// While it is blocked: on what.
+    pub waiting_for: Option<String>,
+    /// The supervisor's phase ([`Phase::word`](super::supervisor::phase::Phase::word)).
+    pub phase: String,
+    /// Number of the run, 0 before the first.
+    pub run: u32,
+    /// How often the program was replaced.
+    pub restarts: u32,
+    /// The program's process id while it lives.
+    pub pid: Option<i32>,
+    /// The host's process id.
+    pub host_pid: u32,
+    /// When the session began.
+    pub started_at: Option<Rfc3339>,
+    /// hopty's version.
+    pub version: String,
+    /// Claude's version, where a file tells it.
+    pub claude_version: Option<String>,
+    /// The conversation that is followed.
+    pub conversation: Option<ConversationId>,
+    /// The conversation that was handed over to it, to which `hopty back` goes.
+    pub before: Option<ConversationId>,
+    /// The conversation's transcript.
+    pub transcript: Option<String>,
+    /// The channel of its handoffs.
+    pub channel: String,
+    /// How full the context is.
+    pub context: ContextStatus,
+    /// Claude's usage limits.
+    pub limits: LimitsStatus,
+    /// The last handoff.
+    pub handoff: Option<HandoffStatus>,
+    /// When the next hand-over comes.
+    pub next_handover: Option<HandoverStatus>,
+    /// The size of the program's terminal.
+    pub size: CellSize,
+    /// The attached terminals.
+    pub clients: Vec<ClientStatus>,
+    /// How it ended.
+    pub exit: Option<ExitStatus>,
+    /// When it ended; unknown where the host was killed.
+    pub ended_at: Option<Rfc3339>,
+    /// The last decision, in words.
+    pub why: String,
+    /// Number of the last journal line.
+    pub seq: u64,
+    /// Keys that only a newer host knows.
+    #[serde(flatten)]
+    pub rest: Map<String, Value>,
+}
+
+/// How full the context is, and which level that reaches.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[serde(default)]
+pub struct ContextStatus {
+    /// Tokens in the conversation.
+    pub tokens: u64,
+    /// The window in tokens.
+    pub window: u64,
+    /// Percent of the window, 0 to 100.
+    pub percent: u8,
+    /// The level that is reached.
+    pub level: Word<Level>,
+    /// Where the tokens came from.
+    pub tokens_from: Word<TokensFrom>,
+    /// Where the window came from.
+    pub window_from: Word<WindowFrom>,
+    /// Size of the transcript in bytes.
+    pub bytes: u64,
+    /// When the figure was made.
+    pub at: Option<Rfc3339>,
+}
+
+/// Usage limits, as far as Claude tells them.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[serde(default)]
+pub struct LimitsStatus {
+    /// The one that is waited for.
+    pub reached: Option<ReachedLimit>,
+    /// Use of the limit of five hours.
+    pub five_hour: Option<LimitUse>,
+    /// Use of the weekly limit.
+    pub seven_day: Option<LimitUse>,
+}
+
+/// A usage limit that was hit.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[serde(default)]
+pub struct ReachedLimit {
+    /// Which one.
+    pub kind: Word<LimitKind>,
+    /// When it resets.
+    pub resets_at: Option<Rfc3339>,
+}
+
+/// How much of a usage limit is used up.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[serde(default)]
+pub struct LimitUse {
+    /// In percent.
+    pub percent: u64,
+    /// When it resets.
+    pub resets_at: Option<Rfc3339>,
+}
+
+/// The last handoff.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct HandoffStatus {
+    /// Its id.
+    pub id: HandoffId,
+    /// Whether somebody has read it.
+    pub status: Word<HandoffUse>,
+}
+
+/// Whether a handoff was read.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum HandoffUse {
+    /// It waits for its reader.
+    Active,
+    /// A conversation went on from it.
+    Consumed,
+}
+
+/// When the next hand-over comes.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[serde(default)]
+pub struct HandoverStatus {
+    /// When.
+    pub when: Word<When>,
+    /// Why then, in a few words.
+    pub why: String,
+    /// When at the latest, where that is known.
+    pub at: Option<Rfc3339>,
+}
+
+/// A size in cells.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(default)]
+pub struct CellSize {
+    /// Columns.
+    pub cols: u16,
+    /// Rows.
+    pub rows: u16,
+}
+
+/// An attached terminal.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[serde(default)]
+pub struct ClientStatus {
+    /// Its number.
+    pub id: u32,
+    /// Its name, where it is known.
+    pub tty: Option<String>,
+    /// Columns.
+    pub cols: u16,
+    /// Rows.
+    pub rows: u16,
+    /// Whether it sets the session's size.
+    pub leader: bool,
+    /// Whether it only looks.
+    pub read_only: bool,
+    /// How bytes reach it: `fd`, `relay` or `none`.
+    pub via: String,
+}
+
+/// How a session ended.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[serde(default)]
+pub struct ExitStatus {
+    /// By itself, by a signal, or nobody knows.
+    pub kind: Word<ExitKind>,
+    /// The exit code as a shell gives it.
+    pub code: Option<u8>,
+    /// The signal's number, where there was one.
+    pub signal: Option<i32>,
+    /// Why it ended.
+    pub cause: Word<Cause>,
+}
+
+/// How a program ended.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum ExitKind {
+    /// It ended itself.
+    Exited,
+    /// A signal ended it.
+    Signaled,
+    /// The host died before it could tell.
+    Lost,
+}
+
+/// A word of a fixed set, or one that only another version knows.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(untagged)]
+pub enum Word<T> {
+    /// One of the set.
+    Known(T),
+    /// Any other; empty where nothing was said.
+    Other(String),
+}
+
+/// A moment, in JSON as RFC 3339 with milliseconds.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub struct Rfc3339(pub WallTime);
+
+impl SessionStatus {
+    /// Reads a session object; `None` when it is no JSON object.
+    #[must_use]
+    pub fn read(json: &[u8]) -> Option<Self> {
+        serde_json::from_slice(json).ok().and_then(Self::from_json)
+    }
+
+    /// The same of one that is parsed already.
+    #[must_use]
+    pub fn from_json(object: Value) -> Option<Self> {
+        tolerant(object)
+    }
+
+    /// The session object.
+    #[must_use]
+    pub fn json(&self) -> Value {
+        serde_json::to_value(self).unwrap_or_default()
+    }
+
+    /// Whether it does this.
+    #[must_use]
+    pub fn is(&self, state: State) -> bool {
+        self.state.is(state)
+    }
+}
+
+impl ContextStatus {
+    /// Reads the `context` object; what cannot be read is left out.
+    #[must_use]
+    pub fn from_json(object: Value) -> Self {
+        tolerant(object).unwrap_or_default()
+    }
+
+    /// Percent of the window, where anything is known of the tokens.
+    #[must_use]
+    pub fn known_percent(&self) -> Option<u8> {
+        let known = !self.tokens_from.is(TokensFrom::None) && !self.tokens_from.is_empty();
+        known.then(|| self.percent.min(100))
+    }
+
+    /// Tokens that are left of the window.
+    #[must_use]
+    pub fn remaining(&self) -> u64 {
+        self.window.saturating_sub(self.tokens)
+    }
+}
+
+/// Reads an object, and leaves out what is of another kind than this version expects.
+fn tolerant<T: DeserializeOwned>(object: Value) -> Option<T> {
+    // A derived reader takes a list for an object, too.
+    if object.is_object()
+        && let Ok(whole) = T::deserialize(&object)
+    {
+        return Some(whole);
+    }
+    let Value::Object(mut fields) = object else { return None };
+    fields.retain(|key, value| T::deserialize(&json!({key: value})).is_ok());
+    serde_json::from_value(Value::Object(fields)).ok()
+}
+
+impl<T> Default for Word<T> {
+    fn default() -> Self {
+        Word::Other(String::new())
+    }
+}
+
+impl<T> From<T> for Word<T> {
+    fn from(known: T) -> Self {
+        Word::Known(known)
+    }
+}
+
+impl<T: PartialEq> Word<T> {
+    /// Whether it is this one.
+    #[must_use]
+    pub fn is(&self, known: T) -> bool {
+        *self == Word::Known(known)
+    }
+}
+
+impl<T: Copy> Word<T> {
+    /// It, where this version knows it.
+    #[must_use]
+    pub fn known(&self) -> Option<T> {
+        match self {
+            Word::Known(known) => Some(*known),
+            Word::Other(_) => None,
+        }
+    }
+}
+
+impl<T> Word<T> {
+    /// Whether nothing was said.
+    #[must_use]
+    pub fn is_empty(&self) -> bool {
+        matches!(self, Word::Other(word) if word.is_empty())
+    }
+}
+
+/// The word as it is in JSON.
+impl<T: Serialize> fmt::Display for Word<T> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(serde_json::to_value(self).unwrap_or_default().as_str().unwrap_or_default())
+    }
+}
+
+impl Serialize for Rfc3339 {
+    fn serialize<S: Serializer>(&self, to: S) -> Result<S::Ok, S::Error> {
+        to.serialize_str(&self.0.rfc3339_ms())
+    }
+}
+
+impl<'de> Deserialize<'de> for Rfc3339 {
+    fn deserialize<D: Deserializer<'de>>(from: D) -> Result<Self, D::Error> {
+        let text = String::deserialize(from)?;
+        WallTime::parse(&text).map(Rfc3339).ok_or_else(|| serde::de::Error::custom("not a time of RFC 3339"))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn example() -> Value {
+        serde_json::from_str(include_str!("../../fixtures/contract/session.json")).unwrap()
+    }
+
+    #[test]
+    fn a_session_object_reads_and_writes_the_same() {
+        let status = SessionStatus::from_json(example()).unwrap();
+        assert!(status.is(State::Busy) && status.agent.is(Agent::Claude) && status.rest.is_empty());
+        assert_eq!(status.context.known_percent(), Some(82));
+        assert_eq!(status.json(), example());
+        let keys = |value: &Value| value.as_object().unwrap().keys().cloned().collect::<Vec<_>>();
+        assert_eq!(keys(&SessionStatus::default().json()), keys(&example()), "every key is always there");
+    }
+
+    #[test]
+    fn an_older_host_lacks_keys() {
+        let old = SessionStatus::read(include_bytes!("../../fixtures/wire/session.json")).unwrap();
+        assert!(old.is(State::Ended) && old.exit.unwrap().cause.is(Cause::Stopped));
+        assert_eq!((old.limits, old.before, old.next_handover), (LimitsStatus::default(), None, None));
+        assert_eq!(old.context.known_percent(), None);
+    }
+
+    #[test]
+    fn a_newer_host_has_more_keys_and_words() {
+        let mut newer = example();
+        newer["mood"] = json!({"calm": true});
+        newer["state"] = json!("dreaming");
+        newer["next_handover"]["when"] = json!("tomorrow");
+        newer["exit"] = json!({"kind": "vanished", "cause": "magic"});
+        let status = SessionStatus::from_json(newer.clone()).unwrap();
+        assert_eq!((status.state.to_string(), status.state.known()), ("dreaming".to_owned(), None));
+        let written = status.json();
+        assert_eq!((&written["mood"], &written["state"]), (&newer["mood"], &newer["state"]));
+        assert_eq!(status.exit.unwrap().cause.to_string(), "magic");
+    }
+
+    #[test]
+    fn what_is_of_another_kind_costs_only_itself() {
+        let odd = json!({"name": 7, "dir": "/p", "command": "x", "clients": [{}, {}], "restarts": -1, "why": {}, "context": [],
+            "pid": "1", "state_since": "yesterday", "conversation": "no id", "run": 3});
+        let status = SessionStatus::from_json(odd).unwrap();
+        assert_eq!((status.dir.as_str(), status.run, status.clients.len()), ("/p", 3, 2));
+        assert_eq!((status.name.as_str(), status.pid, status.state_since, status.conversation), ("", None, None, None));
+        for none in [json!(null), json!([1]), json!("x")] {
+            assert_eq!(SessionStatus::from_json(none), None);
+        }
+        assert_eq!(SessionStatus::read(b"{"), None);
+    }
+}
