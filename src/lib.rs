@@ -25,14 +25,15 @@
 //! main -> cli -> { host, client, dashboard, standin, demo }    the shell: owns descriptors and loops, performs actions
 //!                      |
 //!                      v
-//!         { pty tty ipc fs git io claude }           edges: one outside thing each, no decisions
+//!           { pty tty ipc fs git claude }            edges: one outside thing each, no decisions
 //!                 |            \
-//!                 v             v
-//!          { core, screen }   { safe_file }          pure: no I/O, no clock, no environment; the one way to open a file
+//!                 |             v
+//!                 |          { sys }                 the operating system, for every edge: processes, files, poll, clocks
+//!                 v             |
+//!          { core, screen } <---+                    pure: no I/O, no clock, no environment
 //! ```
 //!
 //! `core` and `screen` do not know each other: the host reads facts from the screen and gives them to the core as events.
-//! `safe_file` is the one edge that the other edges use too: each of them reads files that somebody else may have put there.
 //! `tests/architecture.rs` reads the `use` lines and holds these arrows.
 //!
 //! | module | what it knows |
@@ -42,8 +43,7 @@
 //! | [`pty`] [`tty`] | the child's terminal; the person's terminal |
 //! | [`ipc`] | the control socket: lines of JSON, frames of bytes |
 //! | [`fs`] [`git`] [`claude`] | files, the work tree, Claude as a program on this machine |
-//! | [`safe_file`] | opening a file that may not be what it should be |
-//! | [`io`] | descriptors, signals, clocks, processes, the worker thread |
+//! | [`sys`] | what the loops and every edge use: processes, safe files, descriptors, signals, clocks, the worker thread |
 //! | [`host`] [`client`] [`cli`] | the two processes, the verbs |
 //! | [`dashboard`] | all sessions on one screen |
 //! | [`standin`] | a stand-in for Claude and for its API, for tests and for people without an account |
@@ -58,10 +58,9 @@ pub mod demo;
 pub mod fs;
 pub mod git;
 pub mod host;
-pub mod io;
 pub mod ipc;
 pub mod pty;
-pub mod safe_file;
 pub mod screen;
 pub mod standin;
+pub mod sys;
 pub mod tty;

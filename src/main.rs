@@ -10,7 +10,7 @@ use std::os::unix::ffi::OsStrExt;
 /// What the C library calls. A panic that nobody caught gives 101, as under Rust's runtime.
 #[unsafe(no_mangle)]
 extern "C" fn main(count: c_int, words: *const *const c_char) -> c_int {
-    hopty::io::inherited::note();
+    hopty::sys::inherited::note();
     let args = (1..usize::try_from(count).unwrap_or(0)).map(|n| {
         // SAFETY: C gives `count` strings, each with its NUL, for as long as the program runs.
         let word = unsafe { CStr::from_ptr(*words.add(n)) };

@@ -12,10 +12,9 @@ use source::{Names, Source, sources, text};
 
 /// The layers, by top folder or file of `src`.
 const PURE: &[&str] = &["core", "screen"];
-const EDGES: &[&str] = &["pty", "tty", "ipc", "fs", "git", "io", "claude", "safe_file"];
-/// The edge that the others may use besides core: each of them reads files that somebody else may have put there, and a second way
-/// to open one would be the way in.
-const COMMON: &str = "safe_file";
+const EDGES: &[&str] = &["pty", "tty", "ipc", "fs", "git", "claude", "sys"];
+/// The edge that the others may use besides core: processes, files and descriptors are looked at in one way.
+const COMMON: &str = "sys";
 /// The shell, each with what of the shell it may use besides itself.
 const SHELL: &[(&str, &[&str])] = &[
     ("host", &[]),
@@ -58,7 +57,7 @@ const HOMES: &[(&str, &[&str])] = &[
     ("portable_pty", &["pty"]),
     ("ratatui", &["dashboard"]),
     // The stand-in agent is a program of its own with a loop of its own.
-    ("signal_hook", &["io", "standin"]),
+    ("signal_hook", &["sys", "standin"]),
     ("vte", &["screen"]),
 ];
 
@@ -68,10 +67,9 @@ const OPENERS: &[(&str, &str)] = &[
     ("src/cli/handoff/load.rs", "/proc"),
     ("src/cli/replay.rs", "a journal that a person names may come through a pipe"),
     ("src/fs/atomic.rs", "a directory that is synced"),
-    ("src/fs/process.rs", "/proc"),
     ("src/host/event_loop.rs", "tests only"),
-    ("src/io/process.rs", "/proc"),
     ("src/pty/spawn.rs", "a program that was just found to be one"),
+    ("src/sys/process.rs", "/proc"),
 ];
 /// Calls that open a file by its name and read whatever it is.
 const OPENS: &[&str] = &["fs::read(", "fs::read_to_string(", "File::open(", "fs::copy("];
@@ -227,8 +225,8 @@ fn the_functions_that_architecture_names_exist() {
 #[test]
 fn the_reader_of_source_sees_what_it_must() {
     let source = Source {
-        file: "src/io/poll.rs".to_owned(),
-        module: vec!["io".to_owned(), "poll".to_owned()],
+        file: "src/sys/poll.rs".to_owned(),
+        module: vec!["sys".to_owned(), "poll".to_owned()],
         lines: 0,
         tokens: source::tokens(
             r##"use crate::{fs::{a, b as c}, git}; // use crate::host;
@@ -238,7 +236,7 @@ fn the_reader_of_source_sees_what_it_must() {
     };
     let paths: Vec<String> = source.paths().into_iter().map(|path| path.join("::")).collect();
     let want =
-        ["crate::fs::a", "crate::fs::b", "crate::git", "crate::io::clock::*", "crate::io::fd::x", "crate::tty", "std::fs::read"];
+        ["crate::fs::a", "crate::fs::b", "crate::git", "crate::sys::clock::*", "crate::sys::fd::x", "crate::tty", "std::fs::read"];
     assert_eq!(paths, want);
 }
 

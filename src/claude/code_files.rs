@@ -9,7 +9,7 @@ use std::path::{Path, PathBuf};
 use serde_json::Value;
 
 use crate::core::claude::scripts::is_script;
-use crate::safe_file::{self, FileRule};
+use crate::sys::safe_file::{self, FileRule};
 
 /// Entries of directories that are looked at for one tree.
 pub(super) const MAX_ENTRIES: usize = 1 << 16;

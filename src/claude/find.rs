@@ -24,7 +24,7 @@ use nix::unistd::{AccessFlags, Pid, access};
 use serde::Deserialize;
 use thiserror::Error;
 
-use crate::safe_file::{self, FileRule};
+use crate::sys::safe_file::{self, FileRule};
 
 /// The name of the program that is looked for.
 const PROGRAM: &str = "claude";

@@ -9,7 +9,7 @@ use serde_json::{Map, Value, json};
 
 use crate::core::claude::offers::HookSet;
 use crate::core::config::{Hooks, Span};
-use crate::safe_file::{self, FileRule};
+use crate::sys::safe_file::{self, FileRule};
 
 /// The plugin's name. Of two plugins of one name Claude loads only the first (measured), so it is one that nobody else has.
 pub const NAME: &str = "hopty-hooks";

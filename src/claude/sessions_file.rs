@@ -7,7 +7,7 @@ use serde::Deserialize;
 use crate::core::ids::ConversationId;
 use crate::core::supervisor::event::AgentStatus;
 use crate::core::visible::is_hidden;
-use crate::safe_file::{self, FileRule};
+use crate::sys::safe_file::{self, FileRule};
 
 /// The largest such file that is read, in bytes.
 const MAX_BYTES: u64 = 1 << 16;

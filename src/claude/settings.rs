@@ -3,7 +3,7 @@
 use std::path::{Path, PathBuf};
 
 use crate::core::claude::settings::{Given, given, hooks_disabled};
-use crate::safe_file::{self, FileRule};
+use crate::sys::safe_file::{self, FileRule};
 
 /// Where an administrator's settings lie; they outrank all others.
 const MANAGED: &str = "/etc/claude-code/managed-settings.json";

@@ -21,8 +21,8 @@ use crate::core::supervisor::Agent;
 use crate::core::time::WallTime;
 use crate::fs::paths::Paths;
 use crate::fs::{session, transcript};
-use crate::io::clock::Clock;
 use crate::ipc::message::Code;
+use crate::sys::clock::Clock;
 
 /// How it is answered.
 #[derive(Clone, Copy, Debug)]

@@ -13,9 +13,9 @@ use crate::core::ids::SessionName;
 use crate::core::status::SessionStatus;
 use crate::fs::paths::Paths;
 use crate::fs::session;
-use crate::io::process::Stat;
 use crate::ipc::address;
 use crate::ipc::message::{Answer, ClientHello, Code, Failure, PROTOCOL};
+use crate::sys::process::Stat;
 
 /// How long a host gets to take a connection.
 pub(super) const CONNECT: Duration = Duration::from_secs(5);

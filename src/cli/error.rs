@@ -7,8 +7,8 @@ use serde_json::{Value, json};
 
 use crate::core::handoff::redact::redact;
 use crate::core::visible;
-use crate::io::inherited;
 use crate::ipc::message::{Code, Failure};
+use crate::sys::inherited;
 
 /// A failure on its way to standard error.
 #[derive(Debug)]

@@ -18,10 +18,10 @@ use crate::core::time::WallTime;
 use crate::core::visible::escaped;
 use crate::fs::watch::{POLL_MS, Watcher};
 use crate::fs::{journal, session};
-use crate::io::clock::local;
-use crate::io::poll::{Interest, PollSet};
-use crate::io::process::Process;
-use crate::safe_file::{self, SafeFileError};
+use crate::sys::clock::local;
+use crate::sys::poll::{Interest, PollSet};
+use crate::sys::process::Process;
+use crate::sys::safe_file::{self, SafeFileError};
 
 /// Bytes of a followed journal that are read at a time.
 const PIECE: u64 = 4 << 20;

@@ -8,10 +8,10 @@ use std::time::{Duration, Instant};
 
 use serde_json::Value;
 
-use crate::io::fd::read_some;
-use crate::io::poll::{Interest, wait_for};
 use crate::ipc::address;
 use crate::ipc::message::hook_lines;
+use crate::sys::fd::read_some;
+use crate::sys::poll::{Interest, wait_for};
 
 /// How long to wait for the host's first word where the command does not say (CONTRACT C13).
 const ACK: Duration = Duration::from_millis(300);

@@ -14,7 +14,7 @@ use super::table::{self, Look};
 use crate::core::process::Signal;
 use crate::core::status::{ExitKind, Rfc3339, SessionStatus};
 use crate::core::supervisor::state::State;
-use crate::io::clock::Clock;
+use crate::sys::clock::Clock;
 
 /// A host that does not answer within this is `unresponsive` (CONTRACT C3).
 pub(super) const PATIENCE: Duration = Duration::from_millis(200);

@@ -14,10 +14,10 @@ use crate::core::handoff::text::{cut_chars, safe_line};
 use crate::core::ids::{Channel, SessionName};
 use crate::core::supervisor::Agent;
 use crate::fs::paths::Paths;
-use crate::fs::process::is_alive;
 use crate::fs::store::{Scope, Store};
 use crate::fs::{registry, room, session};
-use crate::io::clock::Clock;
+use crate::sys::clock::Clock;
+use crate::sys::process::is_alive;
 
 /// How much of the goal is shown, in characters.
 const GOAL_CAP: usize = 60;

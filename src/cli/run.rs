@@ -24,7 +24,7 @@ use crate::core::terminal::{Ahead, Size};
 use crate::fs::paths::Paths;
 use crate::fs::session::prepare_with_room;
 use crate::host::start::{Begin, Launch, Ready};
-use crate::io::inherited;
+use crate::sys::inherited;
 use crate::tty::raw;
 
 /// What a start is asked for besides the program.

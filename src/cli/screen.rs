@@ -13,8 +13,8 @@ use super::session::ANSWER;
 use crate::core::ids::SessionName;
 use crate::core::visible::escaped;
 use crate::fs::paths::Paths;
-use crate::safe_file::{self, FileRule};
 use crate::screen::{Lines, Screen};
+use crate::sys::safe_file::{self, FileRule};
 
 /// The longest picture of an ended session that is read, in bytes.
 const PICTURE_CAP: u64 = 64 << 20;

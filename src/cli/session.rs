@@ -22,7 +22,7 @@ use crate::core::supervisor::phase::Cause;
 use crate::core::supervisor::state::{Evidence, State};
 use crate::core::time::WallTime;
 use crate::fs::paths::Paths;
-use crate::io::clock::{Clock, local};
+use crate::sys::clock::{Clock, local};
 
 /// How long a host gets to answer a simple question.
 pub(super) const ANSWER: Duration = Duration::from_secs(5);

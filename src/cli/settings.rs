@@ -8,7 +8,7 @@ use super::error::{Failed, visible};
 use crate::core::config::{Config, File, FlagValue, Problem, ProblemKind, Resolved, Source, Sources, resolve};
 use crate::fs::paths::Paths;
 use crate::fs::trust;
-use crate::safe_file::{self, FileRule, SafeFileError};
+use crate::sys::safe_file::{self, FileRule, SafeFileError};
 
 /// Bytes of a file that a person writes, at most.
 const MAX_FILE: u64 = 1 << 20;

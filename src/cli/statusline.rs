@@ -7,9 +7,9 @@ use std::path::Path;
 use std::process::{Command, Stdio};
 use std::time::Duration;
 
-use crate::io::inherited;
 use crate::ipc::address;
 use crate::ipc::message::hook_lines;
+use crate::sys::inherited;
 
 /// How long the host may take to accept the payload; it is not waited for beyond that.
 const PATIENCE: Duration = Duration::from_millis(300);

@@ -8,8 +8,8 @@ use std::os::fd::AsFd;
 
 use nix::libc;
 
-use crate::io::fd::read_some;
-use crate::io::poll::{Interest, PollSet};
+use crate::sys::fd::read_some;
+use crate::sys::poll::{Interest, PollSet};
 use crate::tty::modes;
 
 /// A terminal holds at most this, in bytes (Linux: 4096).

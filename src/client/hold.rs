@@ -7,7 +7,7 @@ use nix::libc;
 use super::ahead;
 use super::pause::CAUGHT;
 use crate::core::terminal::{Ahead, Modes};
-use crate::io::signals::{self, Signals};
+use crate::sys::signals::{self, Signals};
 use crate::tty::{back, raw};
 
 /// The terminal on standard input; it is put back when this goes.

@@ -23,13 +23,13 @@ use output::Output;
 use serde::Serialize;
 use serde_json::json;
 
-use crate::io::fd::{is_terminal, read_some};
-use crate::io::poll::{Interest, PollSet};
-use crate::io::process::{self, Stat};
-use crate::io::signals::Signals;
 use crate::ipc::frame::{Frame, tag};
 use crate::ipc::message::{Answer, Attach, ClientHello, PROTOCOL};
 use crate::ipc::stream::{Life, Stream};
+use crate::sys::fd::{is_terminal, read_some};
+use crate::sys::poll::{Interest, PollSet};
+use crate::sys::process::{self, Stat};
+use crate::sys::signals::Signals;
 use crate::tty::back;
 use crate::tty::raw::{self, RawMode};
 use start::Greeting;

@@ -11,8 +11,8 @@ use std::os::unix::fs::OpenOptionsExt;
 
 use nix::libc;
 
-use crate::io::outbuf::OutBuf;
-use crate::io::poll::{Interest, wait_for};
+use crate::sys::outbuf::OutBuf;
+use crate::sys::poll::{Interest, wait_for};
 use crate::tty::raw;
 
 /// Bytes waiting for the terminal above which the host is not listened to: the program's turn to wait.

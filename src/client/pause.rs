@@ -6,9 +6,9 @@ use std::time::{Duration, Instant};
 use nix::libc;
 
 use super::{Client, Relay};
-use crate::io::signals::stop_group;
 use crate::ipc::frame::{Frame, tag};
 use crate::ipc::stream::Life;
+use crate::sys::signals::stop_group;
 use crate::tty::raw;
 
 /// What a client hears.

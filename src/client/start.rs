@@ -15,8 +15,8 @@ use nix::unistd::{ForkResult, Pid, fork};
 
 use super::Hold;
 use crate::host::start::{self, Launch, Ready};
-use crate::io::poll::{Interest, PollSet};
-use crate::io::signals::Signals;
+use crate::sys::poll::{Interest, PollSet};
+use crate::sys::signals::Signals;
 
 /// Whether client and host know each other already.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -264,11 +264,11 @@ mod tests {
         let mut asks = Asks::new(&paths).unwrap();
         (0..3).for_each(|_| asks.begin(Ask::List));
         let bell = asks.bell.try_clone().unwrap();
-        assert!(crate::io::poll::wait_for(&bell, crate::io::poll::Interest::Read, 5000).unwrap());
+        assert!(crate::sys::poll::wait_for(&bell, crate::sys::poll::Interest::Read, 5000).unwrap());
         let told = asks.take();
         assert!(matches!(told.as_slice(), [Told::Listed(names)] if names.is_empty()), "{told:?}");
         asks.begin(Ask::List);
-        assert!(crate::io::poll::wait_for(&bell, crate::io::poll::Interest::Read, 5000).unwrap());
+        assert!(crate::sys::poll::wait_for(&bell, crate::sys::poll::Interest::Read, 5000).unwrap());
         assert_eq!(asks.take().len(), 1);
     }
 }

@@ -10,8 +10,8 @@ use std::process::{Child, Command, Stdio};
 use nix::libc;
 
 use crate::core::ids::SessionName;
-use crate::io::poll::{Interest, PollSet};
-use crate::io::signals::Signals;
+use crate::sys::poll::{Interest, PollSet};
+use crate::sys::signals::Signals;
 
 /// How much of a verb's last words is read, in bytes.
 const WORDS_MAX: u64 = 16 * 1024;

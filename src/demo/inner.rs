@@ -13,11 +13,11 @@ use nix::sys::wait::{WaitPidFlag, waitpid};
 use super::place::Place;
 use crate::core::process::Signal;
 use crate::core::terminal::{Modes, Size};
-use crate::io::fd::{read_some, write_some};
-use crate::io::process;
 use crate::pty::open::Pty;
 use crate::pty::spawn::spawn_leader;
 use crate::screen::{Identity, Screen, reply};
+use crate::sys::fd::{read_some, write_some};
+use crate::sys::process;
 use crate::tty::modes;
 
 /// Bytes read at a time.

@@ -34,10 +34,10 @@ use self::show::{End, Show, View};
 use self::stage::Stage;
 use self::story::Story;
 use crate::core::ids::SessionName;
-use crate::io::process;
-use crate::io::signals::{self, Signals};
 use crate::standin::api::Api;
 use crate::standin::script::Script;
+use crate::sys::process;
+use crate::sys::signals::{self, Signals};
 
 /// The inner terminal where nobody watches, columns and rows.
 const UNSEEN: (u16, u16) = (100, 30);

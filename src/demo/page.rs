@@ -12,7 +12,7 @@ use super::paint::{Palette, bold, dim, visible, wrap};
 use super::place::Place;
 use super::proof::Facts;
 use super::{Entry, Who, told};
-use crate::io::fd::is_terminal;
+use crate::sys::fd::is_terminal;
 use crate::tty::raw;
 
 /// Lines of the handoff that are shown.

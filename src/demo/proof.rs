@@ -12,9 +12,9 @@ use super::model::WORDS;
 use super::place::Place;
 use crate::core::ids::ConversationId;
 use crate::core::time::WallTime;
-use crate::io::clock::Clock;
 use crate::standin::api::Api;
 use crate::standin::request::{Kind, Request};
+use crate::sys::clock::Clock;
 
 /// Most bytes of a file that are read.
 const MAX_FILE: u64 = 16 << 20;

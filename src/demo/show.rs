@@ -16,9 +16,9 @@ use super::stage::{Key, Picture, Stage};
 use super::story::{self, Beat, Step, Story};
 use super::{Clock, Entry, Pace, Who, model, told};
 use crate::core::time::WallTime;
-use crate::io::poll::{Interest, PollSet};
-use crate::io::signals::Signals;
 use crate::standin::api::Api;
+use crate::sys::poll::{Interest, PollSet};
+use crate::sys::signals::Signals;
 
 /// How often the person, the journal and the API's log are looked at, in ms.
 const TICK_MS: u64 = 25;
@@ -216,7 +216,7 @@ impl Show {
     /// What agent and hopty did meanwhile, in the order in which it happened.
     fn listen(&mut self, api: &Api) {
         let requests = api.main_requests();
-        let (now, wall) = (self.clock.now(), crate::io::clock::Clock::wall());
+        let (now, wall) = (self.clock.now(), crate::sys::clock::Clock::wall());
         let ago = |at: WallTime| Duration::from_millis(u64::try_from(wall.0 - at.0).unwrap_or(0));
         let entry = |ago: Duration, who: Who, text: &str| Entry { at: now.saturating_sub(ago), who, text: visible(text) };
         let answers = requests.iter().skip(self.told.requests);

@@ -14,9 +14,9 @@ use super::journal::{Usage, grouped};
 use super::paint::{Palette, bold, clip, dim, runs, wrap};
 use super::{Entry, Who, told};
 use crate::core::input::{Class, Classifier};
-use crate::io::fd::{is_terminal, read_some, write_some};
-use crate::io::poll::{Interest, wait_for};
 use crate::screen::Screen;
+use crate::sys::fd::{is_terminal, read_some, write_some};
+use crate::sys::poll::{Interest, wait_for};
 use crate::tty::raw::{self, RawMode};
 
 /// The smallest terminal on which this is worth looking at, columns and rows.

@@ -15,7 +15,7 @@ use tempfile::NamedTempFile;
 
 use super::error::FsError;
 use super::trace;
-use crate::safe_file::{self, FileOwner, FileRule};
+use crate::sys::safe_file::{self, FileOwner, FileRule};
 
 /// How the names of temporary files begin; what is left of a crash is known by it.
 pub const TEMP_PREFIX: &str = ".hopty-tmp-";

@@ -8,7 +8,7 @@ use nix::libc;
 use super::atomic;
 use super::error::FsError;
 use crate::core::time::WallTime;
-use crate::safe_file::{self, FileRule};
+use crate::sys::safe_file::{self, FileRule};
 
 /// The file in a record.
 const FILE: &str = "boot";

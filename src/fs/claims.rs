@@ -5,7 +5,6 @@
 use std::path::Path;
 
 use super::manifests::Locked;
-use super::process;
 use super::project::project_of;
 use super::store::{Loaded, Scope, Store, StoreError};
 use crate::core::handoff::entry::{Claim, Entry};
@@ -13,6 +12,7 @@ use crate::core::handoff::manifest::{Manifest, NotClaimed, NotMoved};
 use crate::core::handoff::text::safe_line;
 use crate::core::ids::{Channel, ConversationId, HandoffId, SessionName};
 use crate::core::time::WallTime;
+use crate::sys::process;
 
 impl Store {
     /// The handoff that would be loaded now in `dir`: the newest that waits of `session` or of no session, any session's when it is

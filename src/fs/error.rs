@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 
 use thiserror::Error;
 
-use crate::safe_file::SafeFileError;
+use crate::sys::safe_file::SafeFileError;
 
 /// A file operation that failed.
 #[derive(Debug, Error)]

@@ -8,7 +8,7 @@ use std::path::{Path, PathBuf};
 
 use nix::libc;
 
-use crate::safe_file::{self, FileRule, SafeFileError};
+use crate::sys::safe_file::{self, FileRule, SafeFileError};
 
 /// Bytes of a journal that are read, the newest ones.
 const READ_MOST: u64 = 256 << 20;

@@ -15,7 +15,7 @@ use nix::fcntl::OFlag;
 
 use super::atomic;
 use super::error::FsError;
-use super::process;
+use crate::sys::process;
 
 /// How long to wait between two tries.
 const PAUSE: Duration = Duration::from_millis(1);

@@ -12,7 +12,6 @@ pub mod own_files;
 pub mod paths;
 #[cfg(test)]
 mod power_tests;
-pub mod process;
 pub mod project;
 mod records;
 pub mod registry;

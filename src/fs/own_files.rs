@@ -9,7 +9,7 @@ use std::time::UNIX_EPOCH;
 use crate::core::handoff::views::pid;
 use crate::core::ids::Channel;
 use crate::core::time::WallTime;
-use crate::safe_file::{self, FileRule};
+use crate::sys::safe_file::{self, FileRule};
 
 /// The longest that is read, in bytes.
 const CAP: u64 = 64 << 10;

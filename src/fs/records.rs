@@ -25,7 +25,7 @@ use crate::core::handoff::state::{Git, State, TranscriptCopy};
 use crate::core::handoff::views::Phases;
 use crate::core::handoff::words::Words;
 use crate::core::ids::{Channel, HandoffId};
-use crate::safe_file::{self, FileRule};
+use crate::sys::safe_file::{self, FileRule};
 
 /// The longest document that is read, in bytes.
 pub(super) const DOCUMENT_CAP: u64 = 16 << 20;

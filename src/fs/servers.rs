@@ -6,7 +6,7 @@ use super::paths::Paths;
 use crate::core::claude::code::Role;
 use crate::core::claude::servers::has_memory_keeper;
 use crate::core::handoff::capture::MemoryKeeper;
-use crate::safe_file::{self, FileRule};
+use crate::sys::safe_file::{self, FileRule};
 
 /// The largest such file that is read, in bytes; Claude's own state grows to some megabytes.
 const MAX_BYTES: u64 = 64 << 20;

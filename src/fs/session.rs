@@ -12,10 +12,10 @@ use nix::libc;
 use thiserror::Error;
 
 use super::paths::Paths;
-use super::process;
 use crate::core::ids::SessionName;
 use crate::core::status::SessionStatus;
-use crate::safe_file::{self, FileOwner, FileRule, SafeFileError};
+use crate::sys::process;
+use crate::sys::safe_file::{self, FileOwner, FileRule, SafeFileError};
 
 /// How often a lock is tried that no living host holds before its name counts as taken: who only looks whether a host
 /// lives holds it for a moment.

@@ -351,7 +351,7 @@ pub(super) mod tests {
     use crate::core::handoff::capture::Origin;
     use crate::core::handoff::entry::{Claim, Kind};
     use crate::core::time::WallTime;
-    use crate::fs::process;
+    use crate::sys::process;
     use std::io::Read;
 
     pub(crate) fn at(second: i64) -> WallTime {

@@ -8,7 +8,7 @@ use std::io::{self, Read, Seek, SeekFrom};
 use std::os::unix::fs::{FileExt, MetadataExt};
 use std::path::{Path, PathBuf};
 
-use crate::safe_file::{self, FileRule, SafeFileError};
+use crate::sys::safe_file::{self, FileRule, SafeFileError};
 
 /// What a read found.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

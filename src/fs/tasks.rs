@@ -7,7 +7,7 @@ use std::os::unix::fs::{DirBuilderExt, OpenOptionsExt};
 
 use super::paths::Paths;
 use crate::core::ids::ConversationId;
-use crate::safe_file::{self, FileRule};
+use crate::sys::safe_file::{self, FileRule};
 
 /// Files of a list that are copied.
 const MAX_FILES: usize = 2000;

@@ -6,7 +6,7 @@ use std::time::SystemTime;
 
 use super::error::FsError;
 use crate::core::claude::lines::LineSplitter;
-use crate::safe_file::{self, FileRule};
+use crate::sys::safe_file::{self, FileRule};
 
 /// What was read.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

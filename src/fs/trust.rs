@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 
 use super::paths::Paths;
 use crate::core::claude::trust::is_accepted;
-use crate::safe_file::{self, FileRule};
+use crate::sys::safe_file::{self, FileRule};
 
 /// The largest `.claude.json` that is read, in bytes; it grows to some megabytes.
 const MAX_STATE: u64 = 64 << 20;

@@ -19,7 +19,7 @@ use crate::core::handoff::views::orchestrator::Before;
 use crate::core::handoff::views::{Material, acm, checkpoint, orchestrator, pid};
 use crate::core::ids::{Channel, HandoffId};
 use crate::core::time::WallTime;
-use crate::safe_file::{self, FileRule};
+use crate::sys::safe_file::{self, FileRule};
 
 /// The longest file of somebody else's that is changed, in bytes.
 const CHANGED_CAP: u64 = 1 << 20;

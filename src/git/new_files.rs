@@ -15,7 +15,7 @@ use std::time::Instant;
 use super::private::Git;
 use super::run::Cut;
 use crate::core::handoff::capture::GitState;
-use crate::safe_file::{self, FileRule, SafeFileError};
+use crate::sys::safe_file::{self, FileRule, SafeFileError};
 
 /// The longest file, in bytes.
 const FILE_CAP: u64 = 256 << 10;

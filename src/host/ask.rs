@@ -13,8 +13,8 @@ use crate::core::supervisor::ask::AskAnswer;
 use crate::core::supervisor::event::{Asker, Event};
 use crate::core::time::WallTime;
 use crate::fs::atomic;
-use crate::io::clock::Clock;
 use crate::ipc::message::{Code, Failure, error_line, ok_line};
+use crate::sys::clock::Clock;
 
 /// The file in the session's directory.
 const FILE: &str = "ask.json";

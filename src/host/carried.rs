@@ -15,7 +15,7 @@ use crate::core::supervisor::action::HookAnswer;
 use crate::core::supervisor::event::{Event, HookEvent, PromptOf};
 use crate::core::supervisor::phase::Phase;
 use crate::core::time::Stamp;
-use crate::io::clock::Clock;
+use crate::sys::clock::Clock;
 
 /// How much earlier than now a prompt's line may say that it was written, in ms: Claude takes the time of the Enter.
 const EARLIER_MS: i64 = 10_000;

@@ -1,6 +1,6 @@
 //! Where what the child writes is read into: it is written to the terminals from there, and waits there for the screen model.
 
-use crate::io::large_page::{LARGE_PAGE, LargePage};
+use crate::sys::large_page::{LARGE_PAGE, LargePage};
 
 /// The size of a chunk in bytes. A master gives some 4 KiB a read, so a chunk serves many.
 pub(super) const CHUNK: usize = 1 << 16;

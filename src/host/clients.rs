@@ -12,13 +12,13 @@ use crate::core::status::ClientStatus;
 use crate::core::supervisor::event::{Coming, Event};
 use crate::core::terminal::Size;
 use crate::core::time::Stamp;
-use crate::io::outbuf::OutBuf;
-use crate::io::poll::Ready as Readiness;
-use crate::io::process::StatFile;
 use crate::ipc::frame::{Frame, tag};
 use crate::ipc::message::{Attach, Code, Failure, error_line};
 use crate::ipc::stream::Life;
 use crate::screen::Open;
+use crate::sys::outbuf::OutBuf;
+use crate::sys::poll::Ready as Readiness;
+use crate::sys::process::StatFile;
 
 /// Lines or frames of one connection that are taken before others have their turn.
 const TURN: u32 = 64;

@@ -12,12 +12,12 @@ use super::typing::Typing;
 use crate::core::supervisor::event::Coming;
 use crate::core::terminal::{Modes, Size};
 use crate::core::time::Stamp;
-use crate::io::outbuf::OutBuf;
-use crate::io::poll::{Interest, PollSet, is_readable};
-use crate::io::process::StatFile;
 use crate::ipc::frame::{Frame, tag};
 use crate::ipc::stream::Stream;
 use crate::screen::Open;
+use crate::sys::outbuf::OutBuf;
+use crate::sys::poll::{Interest, PollSet, is_readable};
+use crate::sys::process::StatFile;
 
 /// Bytes waiting for a relay, or for a client that is stopped, above which the child is not read: it is throttled, not the
 /// keyboard.

@@ -13,7 +13,7 @@ use crate::core::supervisor::Agent;
 use crate::core::supervisor::phase::{Cause, Phase, StartKind};
 use crate::core::supervisor::shown::PromptBox;
 use crate::fs::atomic;
-use crate::io::worker::within;
+use crate::sys::worker::within;
 
 /// How long the file of an unsent draft may take at the end of a session.
 const WRITE_LIMIT: Duration = Duration::from_secs(1);

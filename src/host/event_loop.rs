@@ -9,9 +9,9 @@ use crate::core::supervisor::event::Event;
 use crate::core::supervisor::phase::Cause;
 use crate::core::time::Stamp;
 use crate::fs::watch::Watcher;
-use crate::io::memory;
-use crate::io::poll::{Interest, PollSet, Ready as Readiness};
-use crate::io::worker::Worker;
+use crate::sys::memory;
+use crate::sys::poll::{Interest, PollSet, Ready as Readiness};
+use crate::sys::worker::Worker;
 
 /// How long the host stays to hand out the last bytes after the session is over, in ms.
 const FAREWELL_MS: u64 = 2000;

@@ -7,7 +7,7 @@ use super::watching::{Following, Watching};
 use crate::core::figure::{Count, Figure, Sources};
 use crate::core::status::ContextStatus;
 use crate::core::time::WallTime;
-use crate::io::clock::Clock;
+use crate::sys::clock::Clock;
 
 impl Watching {
     /// Names of the model, the best first.

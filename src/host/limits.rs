@@ -11,7 +11,7 @@ use crate::core::supervisor::event::Event;
 use crate::core::supervisor::halt::LimitKind;
 use crate::core::time::WallTime;
 use crate::fs::store::Store;
-use crate::io::clock::Clock;
+use crate::sys::clock::Clock;
 
 /// How much earlier than the loop's clock thinks a limit must reset to be told again, in ms: that clock stands still while the
 /// machine sleeps.

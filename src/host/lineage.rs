@@ -18,7 +18,7 @@ use crate::core::time::WallTime;
 use crate::fs::own_files::{self, OwnFile};
 use crate::fs::project::project_of;
 use crate::fs::store::{Loaded, Scope, Store, StoreError};
-use crate::io::clock::Clock;
+use crate::sys::clock::Clock;
 
 /// Where the conversation that runs comes from.
 #[derive(Debug, Default)]

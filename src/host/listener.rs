@@ -9,10 +9,10 @@ use super::peer::Peer;
 use super::report::Restored;
 use super::save::Done;
 use crate::fs::session;
-use crate::io::poll::Ready as Readiness;
 use crate::ipc::address;
 use crate::ipc::message::{Code, Failure, error_line};
 use crate::ipc::stream::Stream;
+use crate::sys::poll::Ready as Readiness;
 
 /// How long after its socket vanished a host binds it again unasked, in ms.
 const REBIND_MS: u64 = 1000;

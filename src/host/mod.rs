@@ -111,7 +111,7 @@ use crate::core::supervisor::{Agent, Policy, RULES};
 use crate::core::time::{Stamp, WallTime};
 use crate::fs::paths::Paths;
 use crate::fs::{registry, session, session::Claim};
-use crate::io::{clock::Clock, signals::Signals, worker::Worker, worker::within};
+use crate::sys::{clock::Clock, signals::Signals, worker::Worker, worker::within};
 use connection::Connection;
 use keys::Kept;
 use log::log;

@@ -10,8 +10,8 @@ use super::chunk::{CHUNK, Chunk};
 use super::guard::Guarded;
 use crate::core::terminal::Size;
 use crate::core::time::Stamp;
-use crate::io::clock::Clock;
 use crate::screen::{Dump, Identity, Query, Screen, reply};
+use crate::sys::clock::Clock;
 use crate::tty::raw::END_OF_ANYTHING;
 
 /// Bytes that may wait before the child is slowed down to the model's speed: a burst of 4 MiB passes as if there were no

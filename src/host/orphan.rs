@@ -8,8 +8,8 @@ use crate::core::ids::SessionName;
 use crate::core::process::Signal;
 use crate::fs::paths::Paths;
 use crate::fs::session;
-use crate::io::poll::{Interest, wait_for};
-use crate::io::process::{Process, environment};
+use crate::sys::poll::{Interest, wait_for};
+use crate::sys::process::{Process, environment};
 
 /// How long it may take to end by itself; Claude's own hooks may take 3.4 s.
 const PATIENCE: Duration = Duration::from_secs(5);

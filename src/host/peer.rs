@@ -9,9 +9,9 @@ use super::Host;
 use crate::core::ids::SessionName;
 use crate::core::supervisor::event::Asker;
 use crate::fs::session;
-use crate::io::process::{Named, Process, environment, lineage, start_time};
-use crate::io::worker::within;
 use crate::ipc::message::{Code, Failure, Request};
+use crate::sys::process::{Named, Process, environment, lineage, start_ticks};
+use crate::sys::worker::within;
 
 /// What a host that runs Claude is called (`comm`), and one that runs any other program. A host of an older version has the first
 /// name, whatever it runs.
@@ -43,7 +43,7 @@ impl Host {
         let (peer, began) = (self.of_chain(pid, &chain), chain[0].stat.start);
         let same = match held {
             Some(fd) => !Process::held(pid, fd).is_gone(),
-            None => start_time(pid) == Some(began),
+            None => start_ticks(pid) == Some(began),
         };
         if same { (peer, began) } else { (Peer::Inside, 0) }
     }

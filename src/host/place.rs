@@ -14,7 +14,7 @@ use super::start::{Begin, Launch, Ready};
 use crate::fs::paths::Paths;
 use crate::fs::session::{self, Claim, SessionError};
 use crate::ipc::address::{self, Unsafe};
-use crate::safe_file;
+use crate::sys::safe_file;
 
 /// A session's name, directory and socket.
 #[derive(Debug)]

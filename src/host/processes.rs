@@ -5,10 +5,10 @@ use std::io;
 
 use crate::core::process::{ProcessEnd, Signal};
 use crate::core::terminal::Size;
-use crate::io::process::{Process, Stat, descendants, ignores, own_children};
 use crate::pty::child;
 use crate::pty::open::Pty;
 use crate::pty::spawn::{Program, SpawnError, spawn};
+use crate::sys::process::{Process, Stat, descendants, ignores, own_children};
 
 /// What a host does with processes.
 pub(super) trait Processes: std::fmt::Debug {

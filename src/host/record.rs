@@ -11,7 +11,7 @@ use crate::core::supervisor::action::DecisionKind;
 use crate::core::supervisor::event::Event;
 use crate::core::time::Stamp;
 use crate::fs::journal::Journal;
-use crate::io::clock::Clock;
+use crate::sys::clock::Clock;
 
 /// How long after it failed the journal is tried again, in ms; then twice as long each time.
 const AGAIN_MS: u64 = 1000;

@@ -6,8 +6,8 @@ use super::connection::Client;
 use super::Host;
 use super::terminals::{Transport, Viewport, repaint};
 
-use crate::io::poll::{Interest, PollSet};
 use crate::ipc::frame::{Frame, tag};
+use crate::sys::poll::{Interest, PollSet};
 use crate::tty::raw;
 
 /// How long the terminal of a client that died may take to be mended, in ms.

@@ -30,9 +30,9 @@ use crate::fs::paths::Paths;
 use crate::fs::store::{Keeping, Store};
 use crate::fs::{atomic, registry};
 use crate::git::state::Limits;
-use crate::io::clock::Clock;
-use crate::io::process::start_time;
-use crate::io::worker::Worker;
+use crate::sys::clock::Clock;
+use crate::sys::process::start_ticks;
+use crate::sys::worker::Worker;
 
 /// The name of the thread that copies transcripts.
 pub(super) const COPIER: &str = "hopty-copier";
@@ -171,7 +171,7 @@ impl Host {
         let pid = std::process::id();
         Claim {
             by_pid: pid,
-            by_start: i32::try_from(pid).ok().and_then(start_time).unwrap_or(0),
+            by_start: start_ticks(pid).unwrap_or(0),
             session_id: conversation.clone(),
             at: Clock::wall(),
             other: Default::default(),
@@ -308,7 +308,7 @@ impl Host {
         let (store, id) = (self.paths.claude.clone(), frame.id.clone());
         let job = move || {
             #[cfg(debug_assertions)]
-            crate::safe_file::hangs::wait_while("HOPTY_TEST_SLOW_COPY");
+            crate::sys::safe_file::hangs::wait_while("HOPTY_TEST_SLOW_COPY");
             let done = Store::open(&store).and_then(|store| store.compress_transcript(&id, &source));
             done.map_or_else(|e| Done::Failed(format!("the transcript of {id} could not be copied: {e}")), |_| Done::Quiet)
         };

@@ -17,9 +17,9 @@ use crate::core::input::{Classifier, Piece};
 use crate::core::supervisor::Agent;
 use crate::core::supervisor::event::Event;
 use crate::core::time::Stamp;
-use crate::io::clock::Clock;
 use crate::ipc::message::{Code, Failure, SEND_MAX, Send, error_line, ok_line};
 use crate::screen::Mode;
+use crate::sys::clock::Clock;
 
 /// The most that waits, of all requests, in bytes.
 const WAITING_MAX: usize = 4 << 20;

@@ -10,7 +10,7 @@ use crate::core::session_log::{About, lines};
 use crate::core::supervisor::Agent;
 use crate::core::supervisor::action::{Decision, DecisionKind};
 use crate::fs::views::append;
-use crate::io::clock::{Clock, local};
+use crate::sys::clock::{Clock, local};
 
 /// What the log says of the runs.
 #[derive(Debug, Default)]

@@ -12,8 +12,8 @@ use crate::core::supervisor::event::Event;
 use crate::core::time::WallTime;
 use crate::fs::paths::Paths;
 use crate::fs::{atomic, session, trust};
-use crate::io::clock::Clock;
-use crate::safe_file::{self, FileRule, SafeFileError};
+use crate::sys::clock::Clock;
+use crate::sys::safe_file::{self, FileRule, SafeFileError};
 
 /// The longest `state.yaml` that is looked at, in bytes.
 const MAX_STATE: u64 = 64 << 10;

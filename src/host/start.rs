@@ -24,9 +24,9 @@ use crate::core::supervisor::Agent;
 use crate::core::supervisor::event::Event;
 use crate::core::terminal::{Ahead, Modes, Size};
 use crate::fs::paths::Paths;
-use crate::io::{fd, inherited, process, signals};
 use crate::ipc::stream::Stream;
 use crate::pty::spawn::{Errors, Program};
+use crate::sys::{fd, inherited, process, signals};
 
 /// How long a session without a terminal waits for its file to be there.
 const FIRST_WRITES: Duration = Duration::from_millis(500);
@@ -206,7 +206,7 @@ pub fn main(socket: UnixStream) -> i32 {
 #[inline(never)]
 fn up(socket: UnixStream) -> Result<Box<Host>, i32> {
     #[cfg(debug_assertions)]
-    crate::safe_file::hangs::arm();
+    crate::sys::safe_file::hangs::arm();
     process::call_oneself(HOST_NAMES.0);
     // It will hold the terminal that Claude reads from, and people's terminals.
     process::close_to_others();

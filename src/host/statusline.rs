@@ -15,7 +15,7 @@ use crate::core::claude::settings::{Given, given, merge};
 use crate::core::claude::statusline::StatusLine;
 use crate::core::time::Stamp;
 use crate::fs::paths::Paths;
-use crate::io::clock::Clock;
+use crate::sys::clock::Clock;
 
 /// The `--settings` of a launch: the person's own, with `hopty statusline` in front of the status line that they have. `None`:
 /// nothing is added, because a project brings a status line of its own, which Claude runs only when it is trusted.

@@ -14,7 +14,7 @@ use crate::core::supervisor::action::HookAnswer;
 use crate::core::supervisor::event::{Event, HookEvent};
 use crate::core::supervisor::phase::{Phase, StopFor};
 use crate::fs::views::{self, Place};
-use crate::io::clock::Clock;
+use crate::sys::clock::Clock;
 
 /// Copies of view `memory`.
 #[derive(Debug, Default)]

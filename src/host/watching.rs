@@ -30,7 +30,7 @@ use crate::core::time::Stamp;
 use crate::fs::paths::Paths;
 use crate::fs::watch::pause;
 use crate::ipc::message::ok_line;
-use crate::safe_file::{self, FileRule};
+use crate::sys::safe_file::{self, FileRule};
 
 /// How long a call or a request waits for a look at what Claude wrote before it, in ms: a disk that hangs holds nobody.
 const LOOK_MS: u64 = 150;

@@ -10,6 +10,7 @@ use nix::sys::socket::{ControlMessage, ControlMessageOwned, MsgFlags, recvmsg, s
 
 use super::frame::{Frame, TooLarge};
 use super::message::MAX_LINE;
+use crate::sys::outbuf::OutBuf;
 
 /// Whether a connection is still of use.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -28,8 +29,7 @@ pub struct Stream {
     /// How much of `input` has been taken.
     taken: usize,
     fds: VecDeque<OwnedFd>,
-    output: VecDeque<u8>,
-    written: u64,
+    output: OutBuf,
 }
 
 impl Stream {
@@ -39,7 +39,7 @@ impl Stream {
     /// When that fails.
     pub fn new(socket: UnixStream) -> io::Result<Self> {
         socket.set_nonblocking(true)?;
-        Ok(Stream { socket, input: Vec::new(), taken: 0, fds: VecDeque::new(), output: VecDeque::new(), written: 0 })
+        Ok(Stream { socket, input: Vec::new(), taken: 0, fds: VecDeque::new(), output: OutBuf::default() })
     }
 
     /// The peer's process id and user id, as the kernel knows them.
@@ -174,7 +174,7 @@ impl Stream {
 
     /// Writes, at once where possible.
     pub fn send(&mut self, bytes: &[u8]) -> Life {
-        self.output.extend(bytes);
+        self.output.push(bytes);
         self.flush()
     }
 
@@ -187,9 +187,7 @@ impl Stream {
         let sent = self.send_waiting_with_fd(bytes, fd);
         // Also after an error: who goes on with the connection must never wait in it.
         self.socket.set_nonblocking(true)?;
-        let n = sent?;
-        self.written += n as u64;
-        self.output.extend(&bytes[n..]);
+        self.output.push_rest(bytes, sent?);
         self.flush();
         Ok(())
     }
@@ -207,25 +205,13 @@ impl Stream {
 
     /// Writes what waits, as far as it fits.
     pub fn flush(&mut self) -> Life {
-        while !self.output.is_empty() {
-            let (front, _) = self.output.as_slices();
-            match nix::sys::socket::send(self.socket.as_raw_fd(), front, MsgFlags::MSG_NOSIGNAL) {
-                Ok(n) => {
-                    self.output.drain(..n);
-                    self.written += n as u64;
-                }
-                Err(nix::errno::Errno::EINTR) => {}
-                Err(nix::errno::Errno::EAGAIN) => return Life::Open,
-                Err(_) => return Life::Closed,
-            }
-        }
-        Life::Open
+        if self.output.flush(&self.socket).is_ok() { Life::Open } else { Life::Closed }
     }
 
     /// Bytes that the peer's end of the socket has taken.
     #[must_use]
     pub fn written(&self) -> u64 {
-        self.written
+        self.output.written()
     }
 
     /// Bytes that wait to be written.
@@ -268,7 +254,7 @@ mod tests {
         drop(far);
         // A process that another test starts just now has the far end, too, until it executes its program.
         while near.fill() == Life::Open {
-            assert!(crate::io::poll::wait_for(&near.as_fd(), crate::io::poll::Interest::Read, 10_000).unwrap(), "no end");
+            assert!(crate::sys::poll::wait_for(&near.as_fd(), crate::sys::poll::Interest::Read, 10_000).unwrap(), "no end");
         }
     }
 

@@ -95,7 +95,7 @@ fn crowd(way: &str, socket: &Path, ready: &Path) {
             _ => {}
         }
         // One that the host has closed makes room for a new one.
-        open.retain(|stream| !hopty::io::poll::wait_for(stream, hopty::io::poll::Interest::Gone, 0).unwrap_or(true));
+        open.retain(|stream| !hopty::sys::poll::wait_for(stream, hopty::sys::poll::Interest::Gone, 0).unwrap_or(true));
         if way != "storm" {
             std::thread::sleep(Duration::from_millis(50));
         }
@@ -112,7 +112,7 @@ fn idle(socket: &Path, out: &Path) {
     let mut lines = BufReader::new(waits.try_clone().unwrap());
     lines.read_line(&mut String::new()).unwrap();
     idle.read_to_string(&mut String::new()).unwrap();
-    let first = !hopty::io::poll::wait_for(&waits, hopty::io::poll::Interest::Read, 0).unwrap();
+    let first = !hopty::sys::poll::wait_for(&waits, hopty::sys::poll::Interest::Read, 0).unwrap();
     let mut answer = String::new();
     lines.read_line(&mut answer).unwrap();
     let order = if first { "closed before the answer" } else { "closed after the answer" };

@@ -191,7 +191,7 @@ fn a_watcher_that_is_suspended_and_continued_leaves_a_stopped_program_stopped() 
         forged.frame(tag, &[]);
     }
     forged.rest();
-    assert!(hopty::io::process::Stat::of(pid).unwrap().is_stopped());
+    assert!(hopty::sys::process::Stat::of(pid).unwrap().is_stopped());
     assert_eq!(world.status()["state"], "stopped");
     end(&world);
 }

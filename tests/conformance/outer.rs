@@ -11,9 +11,9 @@ use std::thread::JoinHandle;
 use std::time::{Duration, Instant};
 
 use hopty::core::terminal::{Modes, Size};
-use hopty::io::poll::{Interest, wait_for};
 use hopty::pty::open::Pty;
 use hopty::pty::spawn::spawn_leader;
+use hopty::sys::poll::{Interest, wait_for};
 use hopty::tty::modes;
 
 use super::emulator::{Emulator, View};
@@ -87,7 +87,7 @@ impl Outer {
         let until = Instant::now() + LIMIT;
         while !rest.is_empty() {
             assert!(Instant::now() < until, "the terminal takes no more keys");
-            let n = hopty::io::fd::write_some(&*self.pty, rest).unwrap();
+            let n = hopty::sys::fd::write_some(&*self.pty, rest).unwrap();
             rest = &rest[n..];
             if n == 0 {
                 wait_for(&self.pty.as_fd(), Interest::Write, 100).unwrap();
@@ -204,7 +204,7 @@ fn read(pty: &Pty, seen: &(Mutex<Seen>, Condvar), answers: Answers) {
     let lock = || seen.0.lock().unwrap_or_else(PoisonError::into_inner);
     loop {
         let _ = wait_for(&pty.as_fd(), Interest::Read, 200);
-        let n = match hopty::io::fd::read_some(pty, &mut buf) {
+        let n = match hopty::sys::fd::read_some(pty, &mut buf) {
             Ok(Some(0)) | Err(_) => break,
             Ok(None) if lock().over => return,
             Ok(None) => continue,
@@ -222,7 +222,7 @@ fn read(pty: &Pty, seen: &(Mutex<Seen>, Condvar), answers: Answers) {
         drop(now);
         seen.1.notify_all();
         let mut rest = &say[..];
-        while let Ok(n) = hopty::io::fd::write_some(pty, rest)
+        while let Ok(n) = hopty::sys::fd::write_some(pty, rest)
             && n < rest.len()
         {
             rest = &rest[n..];

@@ -12,7 +12,7 @@ fn item_008_one_consumer_at_a_time_and_the_manifest_says_who() {
     world.ask(&["handoff", "load", &id, "--session", OTHER]);
     let claim = &manifest(&world)["current"]["claim"];
     assert_eq!(claim["session_id"], OTHER);
-    assert!(hopty::fs::process::is_alive(claim["by_pid"].as_u64().unwrap() as u32, claim["by_start"].as_u64().unwrap()));
+    assert!(hopty::sys::process::is_alive(claim["by_pid"].as_u64().unwrap() as u32, claim["by_start"].as_u64().unwrap()));
     assert!(fails(&world, &["handoff", "load", &id], 4).contains("is being loaded by pid"));
     assert!(fails(&world, &["handoff", "load"], 1).contains("no handoff waits"));
     let listed = world.ask(&["handoff", "list"]);
@@ -142,7 +142,7 @@ fn a_script_s_handoff_is_consumed_when_its_conversation_has_answered() {
         transcript(&world, OTHER, &lines);
         json_of(&world, &["handoff", "list", "--all", "--json"])[0]["status"].clone()
     };
-    let now = hopty::io::clock::Clock::wall();
+    let now = hopty::sys::clock::Clock::wall();
     assert_eq!(answered_at(hopty::core::time::WallTime(now.0 - 60_000), false), "active", "an answer of before");
     assert_eq!(answered_at(now.after(60_000), true), "active", "a sub-agent's");
     assert_eq!(answered_at(now.after(60_000), false), "consumed");

@@ -7,7 +7,7 @@ use std::process::{Child, ChildStdout, Command, ExitStatus, Stdio};
 use std::time::Duration;
 
 use hopty::fs::journal::Journal;
-use hopty::io::poll::{self, Interest};
+use hopty::sys::poll::{self, Interest};
 use serde_json::{Value, json};
 
 use super::support::LIMIT;
@@ -30,7 +30,7 @@ impl Written {
         let mut lock = File::create(dir.join("lock")).unwrap();
         lock.lock().unwrap();
         let own = std::process::id();
-        let start = hopty::io::process::start_time(i32::try_from(own).unwrap()).unwrap();
+        let start = hopty::sys::process::start_ticks(i32::try_from(own).unwrap()).unwrap();
         write!(lock, "{own} {start}").unwrap();
         let journal = Journal::begin(&dir.join("journal.jsonl"), bytes, 5).unwrap();
         let mut written = Written { lock, journal, seq: 0 };

@@ -7,7 +7,7 @@ use hopty::core::handoff::capture::{Capture, Origin};
 use hopty::core::handoff::entry::{Claim, Kind};
 use hopty::core::ids::Channel;
 use hopty::core::time::WallTime;
-use hopty::fs::process;
+use hopty::sys::process;
 
 /// A moment, so many seconds after the first.
 pub fn at(second: i64) -> WallTime {

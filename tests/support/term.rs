@@ -59,10 +59,10 @@ impl Term {
     pub fn send(&self, bytes: impl AsRef<[u8]>) {
         let mut rest = bytes.as_ref();
         while !rest.is_empty() {
-            let n = hopty::io::fd::write_some(&*self.pty, rest).unwrap();
+            let n = hopty::sys::fd::write_some(&*self.pty, rest).unwrap();
             rest = &rest[n..];
             if n == 0 {
-                hopty::io::poll::wait_for(&self.pty.as_fd(), hopty::io::poll::Interest::Write, 1000).unwrap();
+                hopty::sys::poll::wait_for(&self.pty.as_fd(), hopty::sys::poll::Interest::Write, 1000).unwrap();
             }
         }
     }
@@ -76,10 +76,10 @@ impl Term {
 
     /// Types until nothing more is taken for a while, and gives how many bytes that was.
     pub fn fill(&self, most: usize) -> usize {
-        use hopty::io::poll::{Interest, wait_for};
+        use hopty::sys::poll::{Interest, wait_for};
         let (mut taken, mut refused) = (0, 0);
         while taken < most && refused < 20 {
-            let n = hopty::io::fd::write_some(&*self.pty, &[b'x'; 1000]).unwrap();
+            let n = hopty::sys::fd::write_some(&*self.pty, &[b'x'; 1000]).unwrap();
             taken += n;
             refused = if n == 0 && !wait_for(&self.pty.as_fd(), Interest::Write, 20).unwrap() { refused + 1 } else { 0 };
         }
@@ -249,7 +249,7 @@ fn read(pty: &Pty, seen: &(Mutex<Seen>, Condvar)) {
         now.parked = false;
         left -= u32::from(!now.open);
         drop(now);
-        let ready = hopty::io::poll::wait_for(&file, hopty::io::poll::Interest::Read, 200);
+        let ready = hopty::sys::poll::wait_for(&file, hopty::sys::poll::Interest::Read, 200);
         let n = match file.read(&mut buf) {
             Ok(0) => break,
             Ok(n) => n,
@@ -267,7 +267,7 @@ fn read(pty: &Pty, seen: &(Mutex<Seen>, Condvar)) {
         // A terminal answers what it is asked.
         let answers: Vec<u8> = now.screen.take_queries().iter().flat_map(|q| reply(q, &Identity::new("test"))).collect();
         drop(now);
-        let _ = hopty::io::fd::write_some(&file, &answers);
+        let _ = hopty::sys::fd::write_some(&file, &answers);
         seen.1.notify_all();
     }
 }

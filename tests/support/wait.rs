@@ -6,8 +6,8 @@ use std::process::{Child, ExitStatus};
 use std::time::{Duration, Instant};
 
 use hopty::fs::watch::Watcher;
-use hopty::io::poll::{self, Interest};
-use hopty::io::process::Process;
+use hopty::sys::poll::{self, Interest};
+use hopty::sys::process::Process;
 
 /// How long anything may take before a test fails.
 pub const LIMIT: Duration = Duration::from_secs(60);

@@ -280,7 +280,7 @@ fn a_client_that_is_stopped_from_outside_leaves_the_keys_to_the_shell() {
             let pid = client(&world);
             support::kill(pid, signal);
             // The word may still stand there from the last time.
-            let stopped = || hopty::io::process::Stat::of(pid).is_some_and(|stat| stat.is_stopped()).then_some(());
+            let stopped = || hopty::sys::process::Stat::of(pid).is_some_and(|stat| stat.is_stopped()).then_some(());
             support::wait_for("the client's stop", stopped);
             wait_prompt(&term);
             for k in 0..5 {

@@ -23,8 +23,8 @@ fn begin(world: &mut World, way: (&str, &str), script: &str) -> Term {
     term
 }
 
-fn stat(pid: i32) -> hopty::io::process::Stat {
-    hopty::io::process::Stat::of(pid).unwrap()
+fn stat(pid: i32) -> hopty::sys::process::Stat {
+    hopty::sys::process::Stat::of(pid).unwrap()
 }
 
 fn wait_state(pid: i32, stopped: bool) {
@@ -303,7 +303,7 @@ fn a_start_in_the_background_waits_for_fg() {
         term.send("stty -a >wanted\r");
         ask(&term, 1);
         let waits = |(pid, line): &(i32, String)| {
-            line.contains("/hopty run") && hopty::io::process::Stat::of(*pid).is_some_and(|stat| stat.is_stopped())
+            line.contains("/hopty run") && hopty::sys::process::Stat::of(*pid).is_some_and(|stat| stat.is_stopped())
         };
         support::wait_for("the job to wait", || world.processes().iter().any(waits).then_some(()));
         assert!(!world.project.join("modes").exists(), "nothing runs yet");

@@ -226,12 +226,12 @@ fn is_full(term: &Term) -> bool {
     /// What a reader finds at most, of all that waits (`N_TTY_BUF_SIZE` less one).
     const READER: nix::libc::c_int = 4095;
     let mut slave = term.pty.open_slave().unwrap();
-    hopty::io::fd::set_nonblocking(&slave).unwrap();
+    hopty::sys::fd::set_nonblocking(&slave).unwrap();
     while slave.write(b"\0").is_ok() {}
     let mut waits = 0;
     // SAFETY: FIONREAD writes one int.
     unsafe { nix::libc::ioctl(term.pty.as_fd().as_raw_fd(), nix::libc::FIONREAD, &mut waits) };
-    waits == READER && !hopty::io::poll::wait_for(&slave, hopty::io::poll::Interest::Write, 0).unwrap()
+    waits == READER && !hopty::sys::poll::wait_for(&slave, hopty::sys::poll::Interest::Write, 0).unwrap()
 }
 
 /// A prompt box with lines below the cursor, as an agent draws one that is not on a screen of its own.

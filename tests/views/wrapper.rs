@@ -275,7 +275,7 @@ fn item_070_the_log_has_the_lines_of_a_session_from_start_to_finish() {
     world.set("HOPTY_COMPAT_SESSION_LOG", "true");
     // A zone without a name has no file either: 5:45 h east of Greenwich.
     world.set("TZ", "TST-05:45");
-    let now = || hopty::io::clock::Clock::wall().after(5 * 3_600_000 + 45 * 60_000).plain();
+    let now = || hopty::sys::clock::Clock::wall().after(5 * 3_600_000 + 45 * 60_000).plain();
     let before = now();
     let (term, _) = talk(&world);
     hand_over(&world, 1);

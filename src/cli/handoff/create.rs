@@ -20,8 +20,8 @@ use crate::core::status::SessionStatus;
 use crate::core::time::WallTime;
 use crate::fs::{transcript, views};
 use crate::git::state::Limits;
-use crate::io::clock::Clock;
-use crate::safe_file::{self, FileRule};
+use crate::sys::clock::Clock;
+use crate::sys::safe_file::{self, FileRule};
 
 /// The longest summary that is taken, in bytes.
 const SUMMARY_CAP: u64 = 32 << 10;

@@ -10,10 +10,10 @@ use crate::core::handoff::drift::ADVICE;
 use crate::core::handoff::entry::Claim;
 use crate::core::handoff::manifest::NotClaimed;
 use crate::core::ids::ConversationId;
-use crate::fs::{process, session};
+use crate::fs::session;
 use crate::host::drift;
-use crate::io::clock::Clock;
-use crate::io::process::Stat;
+use crate::sys::clock::Clock;
+use crate::sys::process::{self, Stat};
 
 /// How many processes above this one are looked at.
 const GENERATIONS: usize = 16;

@@ -10,7 +10,7 @@ use crate::core::time::WallTime;
 use crate::fs::paths::Paths;
 use crate::fs::store::Store;
 use crate::fs::{session, transcript};
-use crate::io::clock::Clock;
+use crate::sys::clock::Clock;
 
 /// How much of the end of a transcript is looked at, in bytes.
 const LOOKED_AT: u64 = 8 << 20;

@@ -12,7 +12,7 @@ use crate::core::handoff::text::safe;
 use crate::core::ids::{Channel, HandoffId};
 use crate::fs::project::project_of;
 use crate::fs::store::Scope;
-use crate::io::clock::Clock;
+use crate::sys::clock::Clock;
 
 /// The handoff that `show` is about: by its id, the one that waits here, else the last one of here that is over.
 fn meant(place: &Place, which: &Which) -> Result<HandoffId, Failed> {
@@ -75,7 +75,7 @@ pub(super) fn list(place: &Place, at: &Where, all: bool) -> Result<u8, Failed> {
         vec![["ID", "STATUS", "TYPE", "AGE", "SESSION", "CHANNEL", if all { "PROJECT" } else { "DIRECTORY" }].map(str::to_owned)];
     for (channel, entry) in &found {
         let object = object(entry);
-        let held = entry.held(now, crate::fs::process::is_alive).is_some() && entry.is_pending(now);
+        let held = entry.held(now, crate::sys::process::is_alive).is_some() && entry.is_pending(now);
         let status = if held { "loading".to_owned() } else { visible(object["status"].as_str().unwrap_or_default()) };
         rows.push([
             entry.id.to_string(),

@@ -11,9 +11,9 @@ use crate::core::input::{Class, Classifier};
 use crate::core::process::{ProcessEnd, Signal};
 use crate::core::terminal::Size;
 use crate::host::processes::Processes;
-use crate::io::process::Process;
 use crate::pty::open::Pty;
 use crate::pty::spawn::{Program, SpawnError};
+use crate::sys::process::Process;
 
 /// The first process id: none that the system has.
 const FIRST_PID: i32 = 1_000_000_000;

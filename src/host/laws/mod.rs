@@ -41,9 +41,9 @@ use crate::core::terminal::Size;
 use crate::core::time::Stamp;
 use crate::fs::paths::Paths;
 use crate::fs::session;
-use crate::io::clock::Clock;
 use crate::ipc::stream::Stream;
 use crate::pty::spawn::Errors;
+use crate::sys::clock::Clock;
 use claude::{Claude, Stage};
 use peers::{Asked, Caller, Client, Key};
 
@@ -119,7 +119,7 @@ impl World {
         host.clock = Clock::manual(now);
         host.processes = Box::new(stage.clone());
         host.dir.clone_from(&project);
-        host.workers_mut().into_iter().for_each(crate::io::worker::Worker::work_by_hand);
+        host.workers_mut().into_iter().for_each(crate::sys::worker::Worker::work_by_hand);
         let host = host.first_step().unwrap();
         let pid = stage.last(|child| child.pid).unwrap();
         World {

@@ -13,11 +13,11 @@ use crate::core::time::Stamp;
 use crate::host::connection::Client;
 use crate::host::run::Run;
 use crate::host::{Host, report};
-use crate::io::fd::read_some;
-use crate::io::poll::Ready as Readiness;
-use crate::io::process::StatFile;
 use crate::ipc::frame::{Frame, MAX_PAYLOAD, tag};
 use crate::screen::Screen;
+use crate::sys::fd::read_some;
+use crate::sys::poll::Ready as Readiness;
+use crate::sys::process::StatFile;
 use crate::tty::handed::{Handed, Spare};
 
 /// While writing, a client's state is looked at at most this often, in ms: when output begins, and in a burst. CONTRACT C12 allows

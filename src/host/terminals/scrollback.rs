@@ -2,7 +2,7 @@
 
 use nix::unistd::{Pid, getsid};
 
-use crate::io::process::start_time;
+use crate::sys::process::start_ticks;
 
 /// Terminals that are remembered; of more, the oldest is shown the history again.
 const MOST: usize = 64;
@@ -19,7 +19,7 @@ impl TerminalId {
     /// The terminal of a client process; `None` when it does not say, or is gone.
     pub fn of(tty: Option<&str>, client: i32) -> Option<Self> {
         let leader = getsid(Some(Pid::from_raw(client))).ok()?.as_raw();
-        Some(TerminalId { tty: tty?.to_owned(), leader, start: start_time(leader) })
+        Some(TerminalId { tty: tty?.to_owned(), leader, start: start_ticks(leader) })
     }
 }
 

@@ -11,9 +11,9 @@ use crate::core::draft::units;
 use crate::core::input::Class;
 use crate::host::Host;
 use crate::host::run::Run;
-use crate::io::fd::{read_some, set_nonblocking};
-use crate::io::poll::{Interest, wait_for};
 use crate::pty::open::Pty;
+use crate::sys::fd::{read_some, set_nonblocking};
+use crate::sys::poll::{Interest, wait_for};
 use crate::tty::back::HELD;
 use crate::tty::modes::{self, When};
 

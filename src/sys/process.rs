@@ -6,7 +6,10 @@ use std::io;
 use std::os::fd::{AsFd, AsRawFd, BorrowedFd, FromRawFd, OwnedFd};
 use std::os::unix::fs::FileExt;
 
+use nix::errno::Errno;
 use nix::libc;
+use nix::sys::signal::kill;
+use nix::unistd::Pid;
 
 use crate::core::process::Signal;
 
@@ -97,10 +100,42 @@ impl StatFile {
     }
 }
 
-/// The start time of a process in clock ticks since boot, `None` when it is gone.
+/// When the process began, in clock ticks since boot; `None` when it has ended, and where there is no `/proc` (macOS). A process is known
+/// by its pid and this, since a pid alone can be used again.
 #[must_use]
-pub fn start_time(pid: i32) -> Option<u64> {
-    Stat::of(pid).filter(|s| s.state != b'Z').map(|s| s.start)
+pub fn start_ticks(pid: impl TryInto<i32>) -> Option<u64> {
+    let stat = Stat::of(pid.try_into().ok()?)?;
+    (!matches!(stat.state, b'Z' | b'X' | b'x')).then_some(stat.start)
+}
+
+/// Whether the process with this pid and start time lives. Where there is no `/proc` every start time is 0, and the pid alone is asked
+/// for.
+#[must_use]
+pub fn is_alive(pid: u32, start: u64) -> bool {
+    match start_ticks(pid) {
+        Some(ticks) => ticks == start,
+        None => start == 0 && exists(pid),
+    }
+}
+
+/// When the process began, in seconds since 1970, to about a second; `None` as for [`start_ticks`].
+#[must_use]
+pub fn began_at(pid: u32) -> Option<u64> {
+    let ticks = start_ticks(pid)?;
+    let stat = std::fs::read_to_string("/proc/stat").ok()?;
+    let boot: u64 = stat.lines().find_map(|line| line.strip_prefix("btime "))?.trim().parse().ok()?;
+    let per_second = nix::unistd::sysconf(nix::unistd::SysconfVar::CLK_TCK).ok()??;
+    Some(boot + ticks / u64::try_from(per_second).ok().filter(|n| *n > 0)?)
+}
+
+/// Whether any process has this pid. On a system with `/proc` a zombie does not count.
+#[must_use]
+pub fn exists(pid: u32) -> bool {
+    if std::fs::exists("/proc/self/stat").unwrap_or(false) {
+        return start_ticks(pid).is_some();
+    }
+    let Ok(pid) = i32::try_from(pid) else { return false };
+    pid > 0 && !matches!(kill(Pid::from_raw(pid), None), Err(Errno::ESRCH))
 }
 
 /// A process held by a descriptor: signals reach it or nobody.
@@ -327,5 +362,25 @@ mod tests {
         shell.wait().unwrap();
         assert!(found[0].is_gone());
         assert!(found[0].signal(Signal::KILL).is_err());
+    }
+
+    #[test]
+    fn a_process_is_known_by_pid_and_start() {
+        let me = std::process::id();
+        let start = start_ticks(me).unwrap();
+        assert!(is_alive(me, start));
+        assert!(!is_alive(me, start + 1) && !is_alive(me, 0));
+        let mut child = std::process::Command::new("true").spawn().unwrap();
+        let pid = child.id();
+        child.wait().unwrap();
+        assert!(!exists(pid) && !is_alive(pid, 0) && start_ticks(pid).is_none());
+        assert!(!exists(0) && !exists(u32::MAX));
+    }
+
+    #[test]
+    fn a_start_time_is_a_time_of_day() {
+        let now = std::time::SystemTime::now().duration_since(std::time::UNIX_EPOCH).unwrap().as_secs();
+        let began = began_at(std::process::id()).unwrap();
+        assert!(began <= now + 2 && began + 86_400 > now);
     }
 }

@@ -19,6 +19,12 @@ impl OutBuf {
         self.bytes.extend(bytes);
     }
 
+    /// Appends what is left of `bytes`, the first `written` of which the descriptor has taken outside of the queue.
+    pub fn push_rest(&mut self, bytes: &[u8], written: usize) {
+        self.written += written as u64;
+        self.push(&bytes[written..]);
+    }
+
     /// Bytes waiting.
     #[must_use]
     pub fn len(&self) -> usize {
@@ -73,9 +79,8 @@ impl OutBuf {
         let mut done = 0;
         if self.bytes.is_empty() {
             done = write_some(fd, bytes)?;
-            self.written += done as u64;
         }
-        self.push(&bytes[done..]);
+        self.push_rest(bytes, done);
         if done == 0 { self.flush(fd) } else { Ok(()) }
     }
 }

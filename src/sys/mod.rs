@@ -1,0 +1,14 @@
+//! The operating system as every edge and every loop uses it: processes, safe files, descriptors and queues for them, `poll`,
+//! signals, clocks, the worker thread. One way to do each.
+
+pub mod clock;
+pub mod fd;
+pub mod inherited;
+pub mod large_page;
+pub mod memory;
+pub mod outbuf;
+pub mod poll;
+pub mod process;
+pub mod safe_file;
+pub mod signals;
+pub mod worker;
