@@ -113,7 +113,7 @@ pub(super) fn join(
                 let hint = format!("the session goes on: hopty attach {name}");
                 return Err(Failed::new(1, "the session's host closed the connection").about(name).hint(hint));
             }
-            crate::host::orphan::end(paths, name, host_is_dead);
+            crate::host::start::orphan::end(paths, name, host_is_dead);
             Err(Failed::new(125, "the session's host died, and the program with it").about(name).hint(how_to_go_on(paths, name)))
         }
     }

@@ -5,8 +5,8 @@
 use super::Host;
 use super::connection::{Client, HELLO_MS};
 
+use super::keyboard::ClientInput;
 use super::terminals::{Capabilities, TerminalId, Transport, Viewport};
-use super::typing::Typing;
 use crate::core::process::Signal;
 use crate::core::status::ClientStatus;
 use crate::core::supervisor::event::{Coming, Event};
@@ -86,7 +86,7 @@ impl Host {
 
     /// Whether the child has enough to read, or enough is kept for it, so that the keyboard waits.
     pub(super) fn typing_waits(&self) -> bool {
-        self.kept.is_full() || self.run.as_ref().is_some_and(|run| run.input.len() > super::run::INPUT_HIGH)
+        self.kept.is_full() || self.run.as_ref().is_some_and(|run| run.input.len() > super::child::INPUT_HIGH)
     }
 
     /// A last word to a peer whose line was too long. Frames have no room for one.
@@ -144,7 +144,7 @@ impl Host {
                 }),
                 size: attach.size,
                 read_only: attach.read_only,
-                typing: Typing::new(self.launch.config.terminal.prefix.byte()),
+                typing: ClientInput::new(self.launch.config.terminal.prefix.byte()),
                 tty: attach.tty.clone(),
                 kind: Capabilities::of(&attach.term),
                 text: Open::default(),

@@ -7,8 +7,8 @@ use super::event_loop::Token;
 
 use super::peer::Peer;
 
+use super::keyboard::ClientInput;
 use super::terminals::{AfterFlush, Capabilities, TerminalId, Transport, Viewport};
-use super::typing::Typing;
 use crate::core::supervisor::event::Coming;
 use crate::core::terminal::{Modes, Size};
 use crate::core::time::Stamp;
@@ -44,7 +44,7 @@ pub(super) struct Client {
     pub stat: Option<StatFile>,
     pub size: Size,
     pub read_only: bool,
-    pub typing: Typing,
+    pub typing: ClientInput,
     pub tty: Option<String>,
     pub window: Option<TerminalId>,
     /// What its terminal cannot do.

@@ -5,29 +5,22 @@
 //!
 //! | file | holds |
 //! |---|---|
-//! | `start` | from the client's pipe to the first run |
-//! | `place` | where the session lives, and where it lives when that place cannot be used |
+//! | `start` | from the client's pipe to the first run: name, directory and socket; the program of a host that died |
+//! | `child` | the program: pseudo-terminal, screen model, end, next run |
+//! | `keyboard` | what people, scripts and hopty type: held, queued, carried to the next run |
 //! | `event_loop` | one turn: wait, take what is ready, do what is due |
 //! | `figure` | how full the window is, with reasons |
-//! | `run` | one life of the child: PTY, end |
-//! | `model` | the screen beside the byte stream, fed afterwards |
 //! | `listener`, `peer` | the control socket: who is let in, and who that is |
 //! | `connection` | one connection, and the client that it may be |
 //! | `clients` | who is there, what arrives, and when they are closed |
 //! | `terminals` | people's terminals: attach, leader and size, mirrors, repaint, notices, what was not read |
-//! | `keys` | what was typed: where it goes, what is kept, what is typed again |
-//! | `rescue`, `orphan` | what makes a terminal whole whose host or client dies; the program of a host that died |
-//! | `typing` | one client's input: labels, what went nowhere yet |
 //! | `requests` | the control socket's lines |
 //! | `shown` | what is on the screen, as facts; the line between two runs |
-//! | `launching` | from the order to start a run to its start |
 //! | `start_code` | what runs code when Claude starts |
 //! | `statusline`, `turn`, `limits` | window, turns and usage limits, as Claude's files and its status line tell them |
 //! | `log` | `host.log`: what failed and nobody waits for |
 //! | `laws` | tests: the loop itself, driven with a fake child, fake clients and a fake clock |
-//! | `processes` | the child and what hangs on it, started, signalled and asked about |
 //! | `watching`, `looks`, `observer`, `signal_file`, `polling` | what Claude's files and signals say, read by a thread |
-//! | `send` | what scripts type |
 //! | `waits` | those who wait for a state, an end or a change of the screen |
 //! | `perform` | every action of the supervisor |
 //! | `save` | the workers' jobs: handoffs and their transcripts |
@@ -40,18 +33,13 @@
 #![deny(clippy::print_stderr, reason = "it panics where the disk of `host.log` is full")]
 
 mod ask;
-mod carried;
-mod chunk;
+mod child;
 mod clients;
-mod command;
 mod connection;
-mod drafts;
 pub mod drift;
 mod event_loop;
 mod figure;
-mod guard;
-mod keys;
-mod launching;
+mod keyboard;
 #[cfg(test)]
 mod laws;
 mod limits;
@@ -59,23 +47,16 @@ mod lineage;
 mod listener;
 mod log;
 mod looks;
-mod model;
 mod observer;
 mod orders;
-pub mod orphan;
 mod peer;
 mod perform;
 mod picture;
-mod place;
 mod polling;
-mod processes;
 mod record;
 mod report;
 mod requests;
-mod rescue;
-mod run;
 mod save;
-mod send;
 mod session_log;
 mod shown;
 mod signal_file;
@@ -84,7 +65,6 @@ mod start_code;
 mod statusline;
 mod terminals;
 mod turn;
-mod typing;
 mod views;
 mod waits;
 mod watching;
@@ -112,16 +92,14 @@ use crate::core::time::{Stamp, WallTime};
 use crate::fs::paths::Paths;
 use crate::fs::{registry, session, session::Claim};
 use crate::sys::{clock::Clock, signals::Signals, worker::Worker, worker::within};
+use child::{ChildRun, Launching, Processes, System};
 use connection::Connection;
-use keys::Kept;
+use keyboard::{CarriedPrompts, HeldInput, SendQueue};
 use log::log;
 use observer::Observer;
-use place::Place;
-use processes::{Processes, System};
 use requests::HookCall;
-use run::Run;
 use save::{Done, Frame};
-use send::Sends;
+use start::place::{Private, SessionPlace};
 use start::{Launch, Lent, Ready};
 use waits::Waits;
 use watching::Watching;
@@ -142,7 +120,7 @@ pub struct Host {
     paths: Paths,
     claim: Claim,
     /// The directory that goes with the session, where the person's own cannot be used.
-    private: Option<place::Private>,
+    private: Option<Private>,
     channel: Channel,
     listener: UnixListener,
     socket: PathBuf,
@@ -161,7 +139,7 @@ pub struct Host {
     events: VecDeque<Event>,
     /// How to read Claude's screens, from the first look on.
     rules: OnceCell<Option<Rules>>,
-    run: Option<Run>,
+    run: Option<ChildRun>,
     /// By itself each: a map keeps room for eleven of what it holds, also when nobody is there.
     connections: BTreeMap<u64, Box<Connection>>,
     next_id: u64,
@@ -172,14 +150,14 @@ pub struct Host {
     seen: terminals::ScrollbackPositions,
     /// What the next run takes from the clients' environment (`program.update_env`).
     lent_env: BTreeMap<String, String>,
-    kept: Kept,
+    kept: HeldInput,
     hooks: BTreeMap<u64, HookCall>,
     /// Requests that the supervisor has not answered: connection and id there.
     asked: BTreeMap<u64, (u64, u64)>,
     /// A restart that was asked for by a key.
     by_key: Option<u64>,
     waits: Waits,
-    sends: Sends,
+    sends: SendQueue,
     watching: Watching,
     backups: views::Backups,
     runs: session_log::Runs,
@@ -193,13 +171,13 @@ pub struct Host {
     /// The handoff whose prompt is on its way, with the text that the new conversation is given.
     frame: Option<Frame>,
     /// The person's prompts that go from one run to the next.
-    prompts: carried::Prompts,
+    prompts: CarriedPrompts,
     /// Where that lies which a person typed and no run has got.
     unsent: Option<String>,
     lineage: lineage::Lineage,
     accepted: start_code::Accepted,
     check: Option<start_code::Check>,
-    launching: launching::Launching,
+    launching: Launching,
     full_screen: Option<bool>,
     why: String,
     /// Why the last restart was wanted: what its handoff gives as its reason.
@@ -228,7 +206,7 @@ pub struct Host {
 }
 
 impl Host {
-    fn begin(launch: Launch, args: Vec<OsString>, lent: Lent, place: Place) -> Result<Box<Host>, Ready> {
+    fn begin(launch: Launch, args: Vec<OsString>, lent: Lent, place: SessionPlace) -> Result<Box<Host>, Ready> {
         let socket = place.socket.clone();
         // A host that cannot be made leaves no socket behind.
         let host = Host::new(launch, args, lent, place).inspect_err(|_| drop(std::fs::remove_file(socket)))?;
@@ -236,9 +214,9 @@ impl Host {
     }
 
     /// A host that has its socket, and has started nothing.
-    fn new(launch: Launch, args: Vec<OsString>, lent: Lent, place: Place) -> Result<Box<Host>, Ready> {
+    fn new(launch: Launch, args: Vec<OsString>, lent: Lent, place: SessionPlace) -> Result<Box<Host>, Ready> {
         let internal = |what: &str, e: &dyn std::fmt::Display| Ready::failed(125, format!("{what}: {e}"), "");
-        let Place { paths, claim, listener, socket, private } = place;
+        let SessionPlace { paths, claim, listener, socket, private } = place;
         let signals = Signals::catch(&[libc::SIGCHLD, libc::SIGTERM, libc::SIGUSR1]).map_err(|e| internal("signals", &e))?;
         // One that is gone has no path, and is this process's all the same.
         let dir = std::env::current_dir().unwrap_or_else(|_| PathBuf::from("."));
@@ -296,12 +274,12 @@ impl Host {
             leader: None,
             seen: terminals::ScrollbackPositions::default(),
             lent_env: BTreeMap::new(),
-            kept: Kept::default(),
+            kept: HeldInput::default(),
             hooks: BTreeMap::new(),
             asked: BTreeMap::new(),
             by_key: None,
             waits: Waits::default(),
-            sends: Sends::default(),
+            sends: SendQueue::default(),
             backups: views::Backups::default(),
             runs: session_log::Runs::default(),
             watching,
@@ -310,12 +288,12 @@ impl Host {
             resuming: None,
             notices: terminals::Notices::default(),
             words: words::Words::default(),
-            prompts: carried::Prompts::default(),
+            prompts: CarriedPrompts::default(),
             unsent: None,
             lineage: lineage::Lineage::default(),
             accepted: start_code::Accepted::default(),
             check: None,
-            launching: launching::Launching::default(),
+            launching: Launching::default(),
             full_screen: None,
             why: String::new(),
             wish: String::new(),

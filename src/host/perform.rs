@@ -2,8 +2,8 @@
 
 use serde_json::json;
 
-use super::drafts::paste;
-use super::launching::NextRun;
+use super::child::NextRun;
+use super::keyboard::paste;
 use super::{Host, LAST_WRITES, report};
 use crate::core::claude::tasks::Tasks;
 use crate::core::claude::view::Press;

@@ -7,7 +7,7 @@ use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::path::{Path, PathBuf};
 
 use super::Host;
-use super::launching::{LaunchFiles, Site};
+use super::child::{LaunchFiles, Site};
 use super::log::log;
 use super::observer::{Observer, Seen};
 use super::report::Restored;

@@ -4,7 +4,7 @@ use std::cell::OnceCell;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 
 use super::Host;
-use super::run::Run;
+use super::child::ChildRun;
 use super::terminals::{ANSWER_MS, repaint};
 use crate::core::claude::view::{BoxMode, Rules, ScreenText, TitleState, View};
 use crate::core::ids::{ConversationId, HandoffId};
@@ -19,7 +19,7 @@ use crate::screen::{Attr, Identity, Mode, Screen};
 /// How often the prompt box is looked at while a hand-over is under way, in ms.
 pub(super) const LOOK_MS: u64 = 10;
 
-impl Run {
+impl ChildRun {
     /// The screen as the rules read it, if there is one.
     pub fn text(&mut self) -> Option<ScreenText> {
         self.model.look(text)

@@ -8,7 +8,7 @@ use std::panic::{AssertUnwindSafe, catch_unwind};
 use serde_json::Value;
 
 use super::Host;
-use super::carried::queued_way;
+use super::keyboard::queued_way;
 use super::looks::{Asked, Asking, Looks};
 use super::observer::{Follow, Here, Observer, Piece, Seen, TranscriptSeen};
 use super::save::Done;

@@ -10,7 +10,7 @@ use crate::core::draft::units;
 use crate::core::input::{Class, Classifier};
 use crate::core::process::{ProcessEnd, Signal};
 use crate::core::terminal::Size;
-use crate::host::processes::Processes;
+use crate::host::child::Processes;
 use crate::pty::open::Pty;
 use crate::pty::spawn::{Program, SpawnError};
 use crate::sys::process::Process;

@@ -110,7 +110,7 @@ impl World {
             errors: crate::core::inherited::ErrorOutput::Terminal,
             unplaced: None,
         };
-        let place = super::place::find(&paths, &launch).unwrap();
+        let place = super::start::place::find(&paths, &launch).unwrap();
         let lent = Lent { descriptors: Vec::new(), errors: Errors::Terminal };
         let mut host = Host::new(launch, Vec::new(), lent, place).unwrap();
         // For as long as the tests run: a clock is copied.

@@ -10,8 +10,8 @@ use crate::core::process::Signal;
 use crate::core::supervisor::event::Coming;
 use crate::core::supervisor::phase::Cause;
 use crate::core::time::Stamp;
+use crate::host::child::ChildRun;
 use crate::host::connection::Client;
-use crate::host::run::Run;
 use crate::host::{Host, report};
 use crate::ipc::frame::{Frame, MAX_PAYLOAD, tag};
 use crate::screen::Screen;
@@ -178,7 +178,7 @@ impl Host {
 
     /// What puts a terminal back that shows everything which the child has written.
     pub(in crate::host) fn undo(&mut self) -> Vec<u8> {
-        self.run.as_mut().map(Run::undo).unwrap_or_default()
+        self.run.as_mut().map(ChildRun::undo).unwrap_or_default()
     }
 
     /// Writes to one client's terminal. False when there is none.

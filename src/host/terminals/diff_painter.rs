@@ -6,7 +6,7 @@
 
 use crate::core::terminal::Size;
 use crate::core::time::Stamp;
-use crate::host::guard::Guarded;
+use crate::host::child::GuardedScreen;
 use crate::screen::{Mode, Screen};
 
 /// Modes that change what keys send: a person may type here and becomes the leader.
@@ -17,7 +17,7 @@ const FRAME_MS: u64 = 16;
 /// Draws a mirror: sends a terminal only the rows that differ from what it shows.
 #[derive(Debug)]
 pub(in crate::host) struct DiffPainter {
-    shadow: Guarded,
+    shadow: GuardedScreen,
     /// The part of the session's screen that is shown: its first column and row.
     origin: (u16, u16),
     /// Run and revision of the screen that was drawn last.
@@ -29,7 +29,7 @@ impl DiffPainter {
     /// For a terminal of this size on which nothing of the program's is on, and what it is sent first.
     pub fn new(size: Size) -> (Self, Vec<u8>) {
         let start = b"\x1b[?1049h\x1b[m\x1b[H\x1b[2J".to_vec();
-        let mut shadow = Guarded::new(size.drawn());
+        let mut shadow = GuardedScreen::new(size.drawn());
         shadow.change(|shadow| shadow.feed(&start));
         (DiffPainter { shadow, origin: (0, 0), drawn: None, at: Stamp(0) }, start)
     }

@@ -7,6 +7,7 @@
 //! | `diff_painter` | a mirror: pictures of the session, drawn by difference |
 //! | `repaint` | the whole picture, for a terminal that comes late |
 //! | `capabilities` | what a terminal cannot do |
+//! | `rescue` | a terminal is put back whose host or client has died |
 //! | `scrollback` | how much of the history each terminal has been shown |
 //! | `notices` | what people are told while a program has the screen |
 //! | `undelivered` | what was typed and the program did not read |
@@ -16,6 +17,7 @@ mod detach;
 mod diff_painter;
 mod notices;
 pub(super) mod repaint;
+mod rescue;
 mod scrollback;
 mod undelivered;
 mod viewport;

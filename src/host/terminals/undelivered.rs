@@ -10,7 +10,7 @@ use nix::libc;
 use crate::core::draft::units;
 use crate::core::input::Class;
 use crate::host::Host;
-use crate::host::run::Run;
+use crate::host::child::ChildRun;
 use crate::pty::open::Pty;
 use crate::sys::fd::{read_some, set_nonblocking};
 use crate::sys::poll::{Interest, wait_for};
@@ -26,7 +26,7 @@ pub(in crate::host) struct Unread {
     pub typed: Vec<u8>,
 }
 
-impl Run {
+impl ChildRun {
     /// Somebody else than a person types.
     pub fn mix_unread(&mut self) {
         self.unread.mixed = true;

@@ -3,9 +3,9 @@
 use crate::sys::large_page::{LARGE_PAGE, LargePage};
 
 /// The size of a chunk in bytes. A master gives some 4 KiB a read, so a chunk serves many.
-pub(super) const CHUNK: usize = 1 << 16;
+pub(in crate::host) const CHUNK: usize = 1 << 16;
 /// The same in the middle of a flood, of which the screen lays out the less the more of it there is at once.
-pub(super) const FLOOD_CHUNK: usize = LARGE_PAGE;
+pub(in crate::host) const FLOOD_CHUNK: usize = LARGE_PAGE;
 /// Room in a chunk, in bytes, below which the next read gets a new one.
 const ROOM_MIN: usize = 1 << 13;
 
@@ -18,25 +18,25 @@ enum Room {
 
 /// Bytes as they were read.
 #[derive(Debug)]
-pub(super) struct Chunk {
+pub(in crate::host) struct OutputChunk {
     room: Room,
     pub filled: usize,
 }
 
-impl Chunk {
+impl OutputChunk {
     /// An empty one.
     pub fn new() -> Self {
-        Chunk { room: Room::Small(vec![0; CHUNK].into()), filled: 0 }
+        OutputChunk { room: Room::Small(vec![0; CHUNK].into()), filled: 0 }
     }
 
     /// The same for a flood, where there is memory for it.
     pub fn of_flood() -> Self {
-        LargePage::new().map_or_else(|_| Self::new(), |page| Chunk { room: Room::Large(page), filled: 0 })
+        LargePage::new().map_or_else(|_| Self::new(), |page| OutputChunk { room: Room::Large(page), filled: 0 })
     }
 
     /// The same without what was read.
     pub fn emptied(self) -> Self {
-        Chunk { filled: 0, ..self }
+        OutputChunk { filled: 0, ..self }
     }
 
     /// Whether it is one for a flood.

@@ -10,7 +10,7 @@ use std::path::{Path, PathBuf};
 use nix::libc;
 
 use super::orphan;
-use super::start::{Begin, Launch, Ready};
+use super::{Begin, Launch, Ready};
 use crate::fs::paths::Paths;
 use crate::fs::session::{self, Claim, SessionError};
 use crate::ipc::address::{self, Unsafe};
@@ -18,7 +18,7 @@ use crate::sys::safe_file;
 
 /// A session's name, directory and socket.
 #[derive(Debug)]
-pub(super) struct Place {
+pub(in crate::host) struct SessionPlace {
     pub paths: Paths,
     pub claim: Claim,
     pub listener: UnixListener,
@@ -29,7 +29,7 @@ pub(super) struct Place {
 
 /// A directory that goes with the session.
 #[derive(Debug)]
-pub(super) struct Private {
+pub(in crate::host) struct Private {
     dir: PathBuf,
     /// Why the person's state directory is not used.
     pub reason: String,
@@ -78,7 +78,7 @@ fn parents() -> Vec<PathBuf> {
 ///
 /// # Errors
 /// When no directory takes it; the error is of the last one.
-pub(super) fn write_outside(bytes: &[u8]) -> io::Result<PathBuf> {
+pub(in crate::host) fn write_outside(bytes: &[u8]) -> io::Result<PathBuf> {
     write_in(&parents(), bytes)
 }
 
@@ -129,7 +129,7 @@ impl Refused {
 ///
 /// # Errors
 /// When the name is taken, or there is no place at all.
-pub(super) fn find(paths: &Paths, launch: &Launch) -> Result<Place, Ready> {
+pub(in crate::host) fn find(paths: &Paths, launch: &Launch) -> Result<SessionPlace, Ready> {
     let refused = match take(paths, launch, None) {
         Ok(place) => return Ok(place),
         Err(refused) => refused,
@@ -147,14 +147,14 @@ pub(super) fn find(paths: &Paths, launch: &Launch) -> Result<Place, Ready> {
     somewhere.ok_or_else(|| refused.ready(launch))
 }
 
-fn take(paths: &Paths, launch: &Launch, private: Option<Private>) -> Result<Place, Refused> {
+fn take(paths: &Paths, launch: &Launch, private: Option<Private>) -> Result<SessionPlace, Refused> {
     session::prepare_with_room(paths).map_err(Refused::Session)?;
     let claim = session::claim(paths, &launch.name, launch.numbered).map_err(Refused::Session)?;
     // Its lock is ours.
     orphan::end(paths, &claim.name, || true);
     let socket = paths.socket(&claim.name);
     let listener = address::bind(&socket).map_err(Refused::Socket)?;
-    Ok(Place { paths: paths.clone(), claim, listener, socket, private })
+    Ok(SessionPlace { paths: paths.clone(), claim, listener, socket, private })
 }
 
 #[cfg(test)]

@@ -1,9 +1,9 @@
 //! What waits for the screen model, and when it is fed.
 
-use super::super::chunk::FLOOD_CHUNK;
+use super::super::output_chunk::FLOOD_CHUNK;
 use super::*;
 
-fn write(model: &mut Model, bytes: &[u8], now: Stamp) {
+fn write(model: &mut ScreenModel, bytes: &[u8], now: Stamp) {
     let mut chunk = model.chunk();
     chunk.room()[..bytes.len()].copy_from_slice(bytes);
     assert_eq!(chunk.took(bytes.len()), bytes);
@@ -12,7 +12,7 @@ fn write(model: &mut Model, bytes: &[u8], now: Stamp) {
 
 #[test]
 fn who_looks_sees_everything() {
-    let mut model = Model::new(Size::cells(10, 2));
+    let mut model = ScreenModel::new(Size::cells(10, 2));
     write(&mut model, b"ab", Stamp(5));
     write(&mut model, b"c\x1b[5n", Stamp(5));
     assert_eq!(model.look_so_far(|screen| screen.lines()[0].clone()).as_deref(), Some(""));
@@ -23,7 +23,7 @@ fn who_looks_sees_everything() {
 
 #[test]
 fn an_answer_is_heard_behind_its_question() {
-    let mut model = Model::new(Size::cells(10, 2));
+    let mut model = ScreenModel::new(Size::cells(10, 2));
     write(&mut model, b"\x1b[?2004$p", Stamp(5));
     model.learn(b"\x1b[?2004;1$y");
     write(&mut model, b"\x1b[?2004l\x1b[?25", Stamp(5));
@@ -34,7 +34,7 @@ fn an_answer_is_heard_behind_its_question() {
 
 #[test]
 fn a_model_that_failed_knows_what_was_on() {
-    let mut model = Model::new(Size::cells(10, 2));
+    let mut model = ScreenModel::new(Size::cells(10, 2));
     write(&mut model, b"\x1b[?2004h", Stamp(5));
     assert_eq!(model.look(|_| -> u8 { panic!("wanted") }), None);
     write(&mut model, b"\x1b[?1049h", Stamp(5));
@@ -47,7 +47,7 @@ fn a_model_that_failed_knows_what_was_on() {
 #[test]
 fn quiet_comes_first_but_not_for_ever() {
     let clock = Clock::start();
-    let mut model = Model::new(Size::cells(10, 2));
+    let mut model = ScreenModel::new(Size::cells(10, 2));
     assert_eq!(model.due(), None);
     write(&mut model, b"a", Stamp(5));
     assert_eq!(model.due(), Some(Stamp(5 + QUIET_MS)));
@@ -76,7 +76,7 @@ fn steps_grow_slowly_and_shrink_at_once() {
 
 #[test]
 fn a_flood_is_passed_over() {
-    let mut model = Model::new(Size::cells(20, 4));
+    let mut model = ScreenModel::new(Size::cells(20, 4));
     model.change(|screen| screen.set_history_limit(10));
     write(&mut model, b"\n\n\n\n", Stamp(5));
     model.look(|_| ());
@@ -88,7 +88,7 @@ fn a_flood_is_passed_over() {
 #[test]
 fn too_much_is_fed_at_once_in_slices() {
     let clock = Clock::start();
-    let mut model = Model::new(Size::cells(10, 2));
+    let mut model = ScreenModel::new(Size::cells(10, 2));
     let mut written = 0;
     while model.due() != Some(Stamp(0)) {
         write(&mut model, &[b'x'; 4096], Stamp(5));
@@ -97,18 +97,18 @@ fn too_much_is_fed_at_once_in_slices() {
     assert!((WAITING_MAX..WAITING_MAX + 8192).contains(&written));
     model.feed_when_due(&clock);
     assert!(model.waiting < written && model.waiting > 0, "a slice, not all");
-    let room: usize = model.chunks.iter().map(Chunk::size).sum();
+    let room: usize = model.chunks.iter().map(OutputChunk::size).sum();
     assert!(room <= model.waiting + 2 * FLOOD_CHUNK, "chunks are filled");
     assert!(!model.take_relief(Stamp(5 + KEPT_MS)), "more waits");
     model.look(|_| ());
     assert!(model.chunks.is_empty());
     // The next flood goes through the same memory.
-    let kept: usize = model.spares.iter().map(Chunk::size).sum();
+    let kept: usize = model.spares.iter().map(OutputChunk::size).sum();
     for _ in 0..written / 4096 {
         write(&mut model, &[b'x'; 4096], Stamp(7));
     }
     model.look(|_| ());
-    assert_eq!(model.spares.iter().map(Chunk::size).sum::<usize>(), kept);
+    assert_eq!(model.spares.iter().map(OutputChunk::size).sum::<usize>(), kept);
     // And nobody's after a while.
     assert_eq!(model.due(), Some(Stamp(7 + KEPT_MS)));
     assert!(!model.take_relief(Stamp(6 + KEPT_MS)) && model.take_relief(Stamp(7 + KEPT_MS)));
@@ -118,7 +118,7 @@ fn too_much_is_fed_at_once_in_slices() {
 
 #[test]
 fn little_is_read_into_the_same_memory_again() {
-    let mut model = Model::new(Size::cells(10, 2));
+    let mut model = ScreenModel::new(Size::cells(10, 2));
     for rounds in [1, 40] {
         for _ in 0..rounds {
             write(&mut model, &[b'x'; 4096], Stamp(5));
@@ -133,9 +133,9 @@ fn little_is_read_into_the_same_memory_again() {
 /// Where there is no memory for large ones.
 #[test]
 fn a_flood_in_small_chunks_is_not_kept_whole() {
-    let mut model = Model::new(Size::cells(10, 2));
+    let mut model = ScreenModel::new(Size::cells(10, 2));
     for _ in 0..100 {
-        let mut chunk = Chunk::new();
+        let mut chunk = OutputChunk::new();
         chunk.room()[..4096].fill(b'x');
         chunk.took(4096);
         model.put(chunk, 4096, Stamp(5));

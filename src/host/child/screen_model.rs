@@ -2,12 +2,12 @@
 //!
 //! Bytes are read into its chunks, written to the terminals from there, and wait until the child is quiet, until too many
 //! wait, or until somebody looks at the screen, which then is up to date. What waits is bounded and nothing is dropped
-//! (DESIGN 3.1). A model that panics is switched off ([`super::guard`]); the bytes go on (DESIGN 3.2).
+//! (DESIGN 3.1). A model that panics is switched off ([`super::guarded_screen`]); the bytes go on (DESIGN 3.2).
 
 use std::collections::VecDeque;
 
-use super::chunk::{CHUNK, Chunk};
-use super::guard::Guarded;
+use super::guarded_screen::GuardedScreen;
+use super::output_chunk::{CHUNK, OutputChunk};
 use crate::core::terminal::Size;
 use crate::core::time::Stamp;
 use crate::screen::{Dump, Identity, Query, Screen, reply};
@@ -50,11 +50,11 @@ fn next_step(step: usize, fed: usize, took: u64, whole: bool) -> usize {
 
 /// A screen, and what it has not seen yet.
 #[derive(Debug)]
-pub(super) struct Model {
-    screen: Guarded,
-    chunks: VecDeque<Chunk>,
+pub(in crate::host) struct ScreenModel {
+    screen: GuardedScreen,
+    chunks: VecDeque<OutputChunk>,
     /// Those that were fed, to be read into again.
-    spares: Vec<Chunk>,
+    spares: Vec<OutputChunk>,
     /// How much of the first chunk the screen has seen.
     fed: usize,
     /// Bytes that take about half a slice, as far as is known.
@@ -76,10 +76,10 @@ pub(super) struct Model {
     told: bool,
 }
 
-impl Model {
+impl ScreenModel {
     pub fn new(size: Size) -> Self {
-        Model {
-            screen: Guarded::new(size.drawn()),
+        ScreenModel {
+            screen: GuardedScreen::new(size.drawn()),
             chunks: VecDeque::new(),
             spares: Vec::new(),
             fed: 0,
@@ -116,17 +116,18 @@ impl Model {
         });
     }
 
-    /// The chunk that the next read goes into, behind what it holds; it is to be put back with [`Model::put`] before anybody looks.
-    pub fn chunk(&mut self) -> Chunk {
+    /// The chunk that the next read goes into, behind what it holds; it is to be put back with [`ScreenModel::put`] before anybody looks.
+    pub fn chunk(&mut self) -> OutputChunk {
         self.lent = true;
-        let last = if self.chunks.back().is_some_and(Chunk::has_room) { self.chunks.pop_back() } else { None };
+        let last = if self.chunks.back().is_some_and(OutputChunk::has_room) { self.chunks.pop_back() } else { None };
         let flood = self.waiting >= FLOOD;
-        let spare = |spares: &mut Vec<Chunk>| spares.iter().position(|chunk| chunk.is_of_flood() == flood).map(|at| spares.remove(at));
-        last.or_else(|| spare(&mut self.spares)).unwrap_or_else(if flood { Chunk::of_flood } else { Chunk::new })
+        let spare =
+            |spares: &mut Vec<OutputChunk>| spares.iter().position(|chunk| chunk.is_of_flood() == flood).map(|at| spares.remove(at));
+        last.or_else(|| spare(&mut self.spares)).unwrap_or_else(if flood { OutputChunk::of_flood } else { OutputChunk::new })
     }
 
     /// Takes a chunk back with `new` more bytes at its end.
-    pub fn put(&mut self, chunk: Chunk, new: usize, now: Stamp) {
+    pub fn put(&mut self, chunk: OutputChunk, new: usize, now: Stamp) {
         self.lent = false;
         if self.screen.is_off() {
             self.forget();
@@ -215,7 +216,7 @@ impl Model {
         self.fed += length;
         self.waiting -= length;
         if self.fed == first.filled {
-            self.spares.extend(self.chunks.pop_front().map(Chunk::emptied));
+            self.spares.extend(self.chunks.pop_front().map(OutputChunk::emptied));
             self.fed = 0;
             self.spares.truncate(if self.waiting == 0 && self.flooded.is_none() { 1 } else { SPARES_MAX });
         }
@@ -290,11 +291,11 @@ impl Model {
         self.screen.undo_revision()
     }
 
-    /// The whole state for another terminal, with up to so many lines of history; `None` as in [`Model::look`].
+    /// The whole state for another terminal, with up to so many lines of history; `None` as in [`ScreenModel::look`].
     pub fn dump(&mut self, lines: usize) -> Option<Dump> {
         self.look(|screen| {
             #[cfg(debug_assertions)]
-            super::event_loop::panic_when_asked("dump");
+            crate::host::event_loop::panic_when_asked("dump");
             screen.dump_with(lines)
         })
     }
@@ -319,7 +320,7 @@ impl Model {
     pub fn answer(&mut self, queries: &[Query], identity: &Identity<'_>) -> Vec<Vec<u8>> {
         let answer = |screen: &mut Screen| {
             #[cfg(debug_assertions)]
-            super::event_loop::panic_when_asked("answer");
+            crate::host::event_loop::panic_when_asked("answer");
             screen.answered();
             let identity = Identity { described: screen.described_colors(), ..*identity };
             queries.iter().map(|query| reply(query, &identity)).collect()
@@ -356,5 +357,4 @@ impl Model {
 }
 
 #[cfg(test)]
-#[path = "model_tests.rs"]
 mod tests;

@@ -1,11 +1,10 @@
 //! One life of the child: its pseudo-terminal, the screen that listens beside it, and its end.
 
 use super::launching::NextRun;
-use super::model::Model;
+use super::screen_model::ScreenModel;
 
-use super::terminals::{Capabilities, ScrollbackPositions, Transport, Unread, repaint, takes_window_names};
+use crate::host::terminals::{Capabilities, ScrollbackPositions, Transport, Unread, repaint, takes_window_names};
 
-use super::Host;
 use crate::core::ids::ConversationId;
 use crate::core::process::{ProcessEnd, Signal};
 use crate::core::supervisor::Agent;
@@ -14,6 +13,7 @@ use crate::core::supervisor::phase::{Phase, StartKind, StopFor};
 use crate::core::supervisor::shown::ScreenFacts;
 use crate::core::terminal::Size;
 use crate::core::time::Stamp;
+use crate::host::Host;
 use crate::pty::ahead;
 use crate::pty::open::Pty;
 use crate::pty::spawn::SpawnError;
@@ -27,7 +27,7 @@ use crate::tty::modes::{self, When};
 use crate::tty::raw::END_OF_ANYTHING;
 
 /// Bytes waiting for the child above which keys are no longer read: it is the keyboard's turn to wait.
-pub(super) const INPUT_HIGH: usize = 1 << 18;
+pub(in crate::host) const INPUT_HIGH: usize = 1 << 18;
 /// How long after its death a child's output is still waited for while somebody else holds the terminal, in ms.
 const DRAIN_MS: u64 = 100;
 /// Most reads of a master in a turn, of some 30 us each: everybody but who types waits as long.
@@ -41,12 +41,12 @@ const LEFTOVER_MS: u64 = 2000;
 
 /// A run.
 #[derive(Debug)]
-pub(super) struct Run {
+pub(in crate::host) struct ChildRun {
     pub number: u32,
     pub pid: i32,
     pub pty: Pty,
     pub input: OutBuf,
-    pub model: Model,
+    pub model: ScreenModel,
     pub size: Size,
     /// The terminal that the child was started for.
     pub kind: Capabilities,
@@ -77,12 +77,12 @@ pub(super) struct Run {
     pub lost: bool,
 }
 
-impl Run {
+impl ChildRun {
     pub fn deadline(&self, now: Stamp) -> Option<Stamp> {
         let drain = self.ended.map(|(at, _)| at.after(DRAIN_MS));
         let leftover = self.leftovers.iter().map(|(_, at)| *at).min();
-        let look = (self.model.revision() != self.seen && self.looked.after(super::shown::LOOK_MS) > now)
-            .then(|| self.looked.after(super::shown::LOOK_MS));
+        let look = (self.model.revision() != self.seen && self.looked.after(crate::host::shown::LOOK_MS) > now)
+            .then(|| self.looked.after(crate::host::shown::LOOK_MS));
         [drain, leftover, look, self.away, self.model.due()].into_iter().flatten().min()
     }
 
@@ -110,7 +110,7 @@ impl Run {
 }
 
 impl Host {
-    pub(super) fn spawn_now(&mut self, next: NextRun) {
+    pub(in crate::host) fn spawn_now(&mut self, next: NextRun) {
         let NextRun { number, start, conversation, prompt, .. } = next;
         let conversation = conversation.as_ref();
         let size = self.run.as_ref().map_or(self.launch.size, |run| run.size);
@@ -118,14 +118,14 @@ impl Host {
         let mut old = self.run.take();
         // It is the same terminal, and the old run has been undone.
         let former = old.as_mut().and_then(|old| old.model.look_so_far(|screen| screen.former().clone())).unwrap_or_default();
-        let left = |old: &mut Run| old.above.take().or_else(|| old.model.look_so_far(repaint::above));
+        let left = |old: &mut ChildRun| old.above.take().or_else(|| old.model.look_so_far(repaint::above));
         let above = old.as_mut().and_then(left).unwrap_or_default();
         let blind = old.as_ref().is_some_and(|old| old.model.is_off());
         let leftovers = old.map(|old| old.leftovers).unwrap_or_default();
         match self.try_spawn(number, (start, prompt), conversation, size) {
             Ok((pty, pid)) => {
                 let lines = self.launch.config.terminal.scrollback_lines as usize;
-                let mut model = Model::of_run(size, lines, takes_window_names(&self.child_term()));
+                let mut model = ScreenModel::of_run(size, lines, takes_window_names(&self.child_term()));
                 model.begin_below(&above);
                 model.change(|screen| {
                     screen.set_former(former);
@@ -134,7 +134,7 @@ impl Host {
                 let total = model.look(Screen::history_total).unwrap_or_default();
                 let shown = self.connections.values().filter_map(|c| c.client.as_ref()).filter(|client| client.gets_bytes());
                 self.seen = ScrollbackPositions::by(shown.filter_map(|client| client.window.clone()), total);
-                self.run = Some(Run {
+                self.run = Some(ChildRun {
                     number,
                     pid,
                     pty,
@@ -163,7 +163,7 @@ impl Host {
                     self.fit();
                 }
                 self.watching.child(&self.paths, pid);
-                self.events.push_back(Event::Started { run: number, pid, next: Some(super::start::fresh_id()) });
+                self.events.push_back(Event::Started { run: number, pid, next: Some(crate::host::start::fresh_id()) });
             }
             Err(error) => {
                 self.watching.failure = Some(format!("{}: {error}", self.launch.program.display()));
@@ -196,7 +196,7 @@ impl Host {
     }
 
     /// The master is ready: output forward first, then to the screen; waiting input into it.
-    pub(super) fn master_ready(&mut self, ready: Readiness) {
+    pub(in crate::host) fn master_ready(&mut self, ready: Readiness) {
         let Some(run) = &mut self.run else { return };
         if ready.write && run.input.flush(&run.pty).is_err() {
             run.input.clear();
@@ -205,7 +205,7 @@ impl Host {
         let _ = (0..reads).all(|_| self.read_output() && self.goes_on());
     }
 
-    pub(super) fn read_output(&mut self) -> bool {
+    pub(in crate::host) fn read_output(&mut self) -> bool {
         self.set_slow_apart();
         let Some(run) = &mut self.run else { return false };
         if run.at_end {
@@ -235,7 +235,7 @@ impl Host {
     }
 
     /// Feeds the screen model if it is time to, and looks at what came of it.
-    pub(super) fn feed_model(&mut self) {
+    pub(in crate::host) fn feed_model(&mut self) {
         let Some(run) = &mut self.run else { return };
         if !run.model.feed_when_due(&self.clock) && run.model.is_bursting() {
             return;
@@ -264,18 +264,18 @@ impl Host {
     }
 
     /// Whether the client that started this session is still on its way: it gets every byte.
-    pub(super) fn expects_first_client(&self) -> bool {
+    pub(in crate::host) fn expects_first_client(&self) -> bool {
         let mut clients = self.connections.values().filter_map(|connection| connection.client.as_ref());
         self.launcher.is_some() || clients.any(|client| matches!(client.via, Transport::Pending) && client.how == Coming::Starts)
     }
 
     /// Whether the child must wait until that client has come.
-    pub(super) fn is_kept_full(&self) -> bool {
+    pub(in crate::host) fn is_kept_full(&self) -> bool {
         self.run.as_ref().is_some_and(|run| run.buffered.len() >= INPUT_HIGH) && self.expects_first_client()
     }
 
     /// Sends bytes to every client; while there is none they are kept.
-    pub(super) fn show(&mut self, bytes: &[u8]) {
+    pub(in crate::host) fn show(&mut self, bytes: &[u8]) {
         let watchers = self.watchers();
         let mut shown = false;
         let mut from = 0;
@@ -293,11 +293,11 @@ impl Host {
     }
 
     /// What was written while no terminal was there.
-    pub(super) fn take_buffered(&mut self) -> Vec<u8> {
+    pub(in crate::host) fn take_buffered(&mut self) -> Vec<u8> {
         self.run.as_mut().map(|run| std::mem::take(&mut run.buffered)).unwrap_or_default()
     }
 
-    pub(super) fn child_changed(&mut self) {
+    pub(in crate::host) fn child_changed(&mut self) {
         let now = self.clock.now();
         while let Some(run) = &mut self.run
             && run.ended.is_none()
@@ -314,7 +314,7 @@ impl Host {
     }
 
     /// Whether somebody has opened the terminal again that the child had closed.
-    pub(super) fn look_for_opened(&mut self) {
+    pub(in crate::host) fn look_for_opened(&mut self) {
         let now = self.clock.now();
         if self.run.as_ref().is_some_and(|run| run.away.is_some_and(|at| at <= now)) {
             self.read_output();
@@ -322,7 +322,7 @@ impl Host {
     }
 
     /// Output comes before the exit: the end is reported when the terminal is drained.
-    pub(super) fn finish_run(&mut self) {
+    pub(in crate::host) fn finish_run(&mut self) {
         let Some((at, end)) = self.run.as_ref().and_then(|run| run.ended) else { return };
         // What is left is little; more comes only from somebody else who keeps the terminal open.
         let mut left = DRAIN_READS;
@@ -356,7 +356,7 @@ impl Host {
         self.events.push_back(Event::Child { run: number, end });
     }
 
-    pub(super) fn signal_child(&mut self, signal: Signal, group: bool) {
+    pub(in crate::host) fn signal_child(&mut self, signal: Signal, group: bool) {
         if signal == Signal::TERM && matches!(self.phase(), Phase::Stopping { why: StopFor::Restart { .. }, .. }) {
             self.mute();
         }
@@ -385,7 +385,7 @@ impl Host {
         }
     }
 
-    pub(super) fn collect_tree(&mut self) {
+    pub(in crate::host) fn collect_tree(&mut self) {
         if let Some(run) = &mut self.run
             && self.launch.config.restart.reap == crate::core::config::Reap::Tree
         {
@@ -397,7 +397,7 @@ impl Host {
         }
     }
 
-    pub(super) fn reap_tree(&mut self) {
+    pub(in crate::host) fn reap_tree(&mut self) {
         let until = self.clock.now().after(LEFTOVER_MS);
         if let Some(run) = &mut self.run {
             let before = run.leftovers.len();
@@ -411,7 +411,7 @@ impl Host {
         }
     }
 
-    pub(super) fn end_leftovers(&mut self) {
+    pub(in crate::host) fn end_leftovers(&mut self) {
         let now = self.clock.now();
         if let Some(run) = &mut self.run {
             run.leftovers.retain(|(process, until)| {
@@ -423,7 +423,7 @@ impl Host {
         }
     }
 
-    pub(super) fn resize(&mut self, size: Size) {
+    pub(in crate::host) fn resize(&mut self, size: Size) {
         if let Some(run) = &mut self.run
             && run.size != size
         {

@@ -10,7 +10,7 @@ use crate::screen::Screen;
 
 /// A screen as long as it works.
 #[derive(Debug)]
-pub(super) struct Guarded(Result<Screen, Remains>);
+pub(in crate::host) struct GuardedScreen(Result<Screen, Remains>);
 
 /// What is known of a screen that failed.
 #[derive(Debug)]
@@ -20,17 +20,17 @@ struct Remains {
     undo: Vec<u8>,
 }
 
-impl Guarded {
+impl GuardedScreen {
     /// A fresh screen of so many columns and rows.
     pub fn new((cols, rows): (u16, u16)) -> Self {
-        Guarded(Ok(Screen::new(cols, rows)))
+        GuardedScreen(Ok(Screen::new(cols, rows)))
     }
 
     /// What `look` makes of the screen; `None` when it is switched off, or fails at this and is switched off now.
     pub fn look<T>(&mut self, look: impl FnOnce(&Screen) -> T) -> Option<T> {
         self.change(|screen| {
             #[cfg(debug_assertions)]
-            super::event_loop::panic_when_asked("look");
+            crate::host::event_loop::panic_when_asked("look");
             look(screen)
         })
     }
@@ -67,7 +67,7 @@ impl Guarded {
     pub fn resize(&mut self, (cols, rows): (u16, u16)) {
         self.change(|screen| {
             #[cfg(debug_assertions)]
-            super::event_loop::panic_when_asked("resize");
+            crate::host::event_loop::panic_when_asked("resize");
             screen.resize(cols, rows);
         });
         if let Err(remains) = &mut self.0 {
@@ -95,8 +95,8 @@ impl Guarded {
 mod tests {
     use super::*;
 
-    fn guarded(bytes: &[u8]) -> Guarded {
-        let mut guarded = Guarded::new((10, 2));
+    fn guarded(bytes: &[u8]) -> GuardedScreen {
+        let mut guarded = GuardedScreen::new((10, 2));
         guarded.change(|screen| screen.feed(bytes));
         guarded
     }

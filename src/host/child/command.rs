@@ -2,16 +2,16 @@
 
 use std::ffi::OsString;
 
-use super::Host;
 use crate::core::claude::args::{NextRun, for_launch, for_next_run, for_resume, with_settings};
 use crate::core::claude::environment::{Additions, of_child};
 use crate::core::ids::ConversationId;
 use crate::core::supervisor::Agent;
 use crate::core::supervisor::phase::StartKind;
+use crate::host::Host;
 
 impl Host {
     /// The arguments and the environment of the run that is started now.
-    pub(super) fn command(
+    pub(in crate::host) fn command(
         &mut self,
         number: u32,
         start: StartKind,
@@ -57,7 +57,7 @@ impl Host {
     }
 
     /// The terminal that a run is started for: its `TERM`.
-    pub(super) fn child_term(&self) -> String {
+    pub(in crate::host) fn child_term(&self) -> String {
         self.lent_env.get("TERM").cloned().unwrap_or_else(|| std::env::var("TERM").unwrap_or_default())
     }
 

@@ -2,10 +2,7 @@
 //! that were queued behind it. None is lost and none is given twice: each has one owner at a time, and what no run gets is kept in
 //! a file at the end.
 
-use super::Host;
 use super::drafts::paste;
-use super::requests::HookCall;
-use super::words::Words;
 use crate::core::claude::carried::{Carried, Way, way};
 use crate::core::claude::facts::Facts;
 use crate::core::claude::sent::{Sent, Taken as Found};
@@ -15,6 +12,9 @@ use crate::core::supervisor::action::HookAnswer;
 use crate::core::supervisor::event::{Event, HookEvent, PromptOf};
 use crate::core::supervisor::phase::Phase;
 use crate::core::time::Stamp;
+use crate::host::Host;
+use crate::host::requests::HookCall;
+use crate::host::words::Words;
 use crate::sys::clock::Clock;
 
 /// How much earlier than now a prompt's line may say that it was written, in ms: Claude takes the time of the Enter.
@@ -25,7 +25,7 @@ const QUEUED_MAX: usize = 60_000;
 
 /// The prompts that a next run may get.
 #[derive(Debug, Default)]
-pub(super) struct Prompts {
+pub(in crate::host) struct CarriedPrompts {
     /// Those in Claude's queue, by its transcript: a run that goes on has them.
     queued: Vec<String>,
     /// Those that Claude was told to leave: nobody but hopty has them.
@@ -38,7 +38,7 @@ pub(super) struct Prompts {
     given_to: Option<ConversationId>,
 }
 
-impl Prompts {
+impl CarriedPrompts {
     /// A handoff is being saved, and these are queued in Claude. What was stopped may not have left its queue for the transcript yet.
     pub fn found_queued(&mut self, queued: Vec<&str>) {
         let known = |prompt: &str| self.taken.iter().any(|(taken, _)| taken.is(prompt)) || has(&self.stopped, prompt);
@@ -90,7 +90,7 @@ fn has(prompts: &[String], prompt: &str) -> bool {
 }
 
 /// How the first prompt of Claude's queue can be given to a fresh conversation. What is kept of a long one may be cut.
-pub(super) fn queued_way(first: Option<&str>) -> Option<Way> {
+pub(in crate::host) fn queued_way(first: Option<&str>) -> Option<Way> {
     way(first.filter(|prompt| prompt.len() < QUEUED_MAX)?)
 }
 
@@ -105,7 +105,7 @@ fn to_be_found(prompt: &Carried) -> Option<Sent> {
 
 impl Host {
     /// The hook of a prompt is about to be answered.
-    pub(super) fn prompt_answered(&mut self, call: &HookCall, with: &HookAnswer) {
+    pub(in crate::host) fn prompt_answered(&mut self, call: &HookCall, with: &HookAnswer) {
         let hook = &call.call.hook;
         let of_this = !hook.agent && hook.conversation.as_ref() == self.recorder.supervisor.conversation();
         let persons = matches!(hook.prompt, Some(PromptOf::Person | PromptOf::Sent));
@@ -129,7 +129,7 @@ impl Host {
     }
 
     /// A prompt that comes while its run is being stopped is not answered any more.
-    pub(super) fn keep_late_prompt(&mut self, id: u64) {
+    pub(in crate::host) fn keep_late_prompt(&mut self, id: u64) {
         let Some(call) = self.hooks.get(&id) else { return };
         let persons = matches!(call.call.hook.prompt, Some(PromptOf::Person | PromptOf::Sent));
         let prompt = call.call.prompt.clone().filter(|_| persons && call.call.hook.event == HookEvent::UserPromptSubmit);
@@ -138,12 +138,12 @@ impl Host {
         }
     }
 
-    pub(super) fn await_prompt(&mut self, id: u64, until: Stamp) {
+    pub(in crate::host) fn await_prompt(&mut self, id: u64, until: Stamp) {
         self.prompts.awaits = Some((id, until));
     }
 
     /// Whether the line of the prompt that was stopped is there, or was waited for long enough.
-    pub(super) fn tell_prompt_line(&mut self, now: Stamp) {
+    pub(in crate::host) fn tell_prompt_line(&mut self, now: Stamp) {
         let Some((id, until)) = self.prompts.awaits else { return };
         let following = self.watching.following.as_mut().filter(|following| !following.more);
         let found = following.is_some_and(|following| following.facts.take_found().is_some());
@@ -154,7 +154,7 @@ impl Host {
     }
 
     /// A fresh conversation begins: the prompt is looked for in its transcript.
-    pub(super) fn seek_carried(&mut self) {
+    pub(in crate::host) fn seek_carried(&mut self) {
         let run = self.recorder.supervisor.run();
         if let Some((taken, _)) = self.prompts.taken.as_ref().filter(|(_, of)| run > *of)
             && let (Some(sent), Some(following)) = (to_be_found(taken), &mut self.watching.following)
@@ -164,7 +164,7 @@ impl Host {
     }
 
     /// What the transcript says of the prompt that began the conversation.
-    pub(super) fn tell_carried(&mut self) {
+    pub(in crate::host) fn tell_carried(&mut self) {
         let run = self.recorder.supervisor.run();
         let Some(following) = &mut self.watching.following else { return };
         let conversation = following.conversation.clone();
@@ -178,12 +178,12 @@ impl Host {
     }
 
     /// The prompt that begins the fresh conversation.
-    pub(super) fn carried_text(&self) -> Option<&str> {
+    pub(in crate::host) fn carried_text(&self) -> Option<&str> {
         self.prompts.taken.as_ref().map(|(taken, _)| taken.text())
     }
 
     /// Types it. Where nobody has it any more, the prompt that names the handoff takes its place.
-    pub(super) fn type_carried(&mut self) {
+    pub(in crate::host) fn type_carried(&mut self) {
         let text = self.carried_text().map(str::to_owned).or_else(|| self.frame.as_ref().map(|frame| frame.prompt(true)));
         let Some(text) = text else { return };
         if let Some(frame) = &mut self.frame {
@@ -193,14 +193,14 @@ impl Host {
     }
 
     /// It is proven that the fresh conversation has it.
-    pub(super) fn carried_submitted(&mut self, conversation: Option<&ConversationId>) {
+    pub(in crate::host) fn carried_submitted(&mut self, conversation: Option<&ConversationId>) {
         if self.prompts.taken.take().is_some() {
             self.prompts.given_to = conversation.cloned();
         }
         self.tell_carried();
     }
 
-    pub(super) fn return_prompt(&mut self, submit: bool) {
+    pub(in crate::host) fn return_prompt(&mut self, submit: bool) {
         let Some((taken, _)) = self.prompts.taken.take() else { return };
         if submit {
             self.prompts.stopped.insert(0, taken.text().to_owned());
@@ -210,14 +210,14 @@ impl Host {
     }
 
     /// The first of the queue, which the record that was just saved has seen, begins the fresh conversation.
-    pub(super) fn take_queued(&mut self) {
+    pub(in crate::host) fn take_queued(&mut self) {
         if self.prompts.taken.is_none() && !self.prompts.queued.is_empty() {
             let first = self.prompts.queued.remove(0);
             self.prompts.taken = Some((Carried::new(&first), self.recorder.supervisor.run()));
         }
     }
 
-    pub(super) fn drop_prompt(&mut self) {
+    pub(in crate::host) fn drop_prompt(&mut self) {
         self.prompts.taken = None;
     }
 }

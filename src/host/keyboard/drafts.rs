@@ -3,8 +3,6 @@
 use std::path::PathBuf;
 use std::time::Duration;
 
-use super::log::log;
-use super::{Host, place};
 use crate::core::claude::view::BoxMode;
 use crate::core::draft::Draft;
 use crate::core::handoff::redact::redact;
@@ -13,6 +11,9 @@ use crate::core::supervisor::Agent;
 use crate::core::supervisor::phase::{Cause, Phase, StartKind};
 use crate::core::supervisor::shown::PromptBox;
 use crate::fs::atomic;
+use crate::host::Host;
+use crate::host::log::log;
+use crate::host::start::place;
 use crate::sys::worker::within;
 
 /// How long the file of an unsent draft may take at the end of a session.
@@ -22,7 +23,7 @@ const SHOWN_MOST: usize = 500;
 
 impl Host {
     /// Before the old run ends: what stands in its prompt box, as bytes that make the same again.
-    pub(super) fn save_draft(&mut self) {
+    pub(in crate::host) fn save_draft(&mut self) {
         // The first half of a sequence is no text: the whole of it is typed when the rest has come.
         let shown = self.view().and_then(|view| view.prompt_box);
         let typed = self.kept.draft.bytes().to_vec();
@@ -38,7 +39,7 @@ impl Host {
     }
 
     /// The same after the end of a run that nobody had stopped: its box is on the screen as it was at the last moment.
-    pub(super) fn save_lost_draft(&mut self) {
+    pub(in crate::host) fn save_lost_draft(&mut self) {
         let lost = match self.phase() {
             Phase::Cooling { plan, .. } => plan.start == StartKind::Resume,
             Phase::Closed { cause, .. } => matches!(cause, Cause::Killed | Cause::CrashLoop | Cause::RestartLimit),
@@ -53,7 +54,7 @@ impl Host {
 
     /// At the end of a session: what a person wrote and no run has got is put into a file, so that nothing is lost in
     /// silence. Gives the sentence that names the file, or shows the text where no file can be written.
-    pub(super) fn keep_unsent(&self) -> Option<String> {
+    pub(in crate::host) fn keep_unsent(&self) -> Option<String> {
         let mut unsent: Vec<u8> = self.prompts.unsent().flat_map(|prompt| format!("{prompt}\n").into_bytes()).collect();
         unsent.extend(self.kept.unsent());
         let text: String = String::from_utf8_lossy(&unsent).replace("\x1b[200~", "").replace("\x1b[201~", "");
@@ -69,7 +70,7 @@ impl Host {
     }
 
     /// The text of the draft in the prompt box, for the handoff.
-    pub(super) fn draft_text(&mut self) -> Option<String> {
+    pub(in crate::host) fn draft_text(&mut self) -> Option<String> {
         self.view()?.prompt_box.map(|shown| shown.text).filter(|text| !text.is_empty())
     }
 
@@ -108,7 +109,7 @@ fn short(text: &str) -> String {
 }
 
 /// A bracketed paste; nothing in the text can end it early.
-pub(super) fn paste(text: &str) -> Vec<u8> {
+pub(in crate::host) fn paste(text: &str) -> Vec<u8> {
     let clean: String = text.chars().filter(|c| !c.is_control() || matches!(c, '\n' | '\t')).collect();
     format!("\x1b[200~{clean}\x1b[201~").into_bytes()
 }

@@ -4,12 +4,7 @@
 use std::io;
 use std::path::{Path, PathBuf};
 
-use super::log::log;
-use super::report::Restored;
-use super::run::Run;
-use super::save::Done;
-use super::start_code::{Found, READ_MS, UNREADABLE};
-use super::{Host, statusline};
+use super::run::ChildRun;
 use crate::claude::plugin;
 use crate::core::claude::offers::HookSet;
 use crate::core::config::Span;
@@ -20,6 +15,11 @@ use crate::core::supervisor::phase::StartKind;
 use crate::core::time::Stamp;
 use crate::fs::paths::Paths;
 use crate::fs::{atomic, registry, tasks};
+use crate::host::log::log;
+use crate::host::report::Restored;
+use crate::host::save::Done;
+use crate::host::start_code::{Found, READ_MS, UNREADABLE};
+use crate::host::{Host, statusline};
 
 /// How often it is looked whether what a run left has ended, in ms, while the next one waits for it.
 const CLEAR_LOOK_MS: u64 = 5;
@@ -28,7 +28,7 @@ const WRITE_MS: u64 = 2000;
 
 /// A run that is to start.
 #[derive(Clone, Debug)]
-pub(super) struct NextRun {
+pub(in crate::host) struct NextRun {
     pub number: u32,
     pub start: StartKind,
     pub conversation: Option<ConversationId>,
@@ -39,7 +39,7 @@ pub(super) struct NextRun {
 
 /// The run that is to start, and what the one at hand was given.
 #[derive(Debug, Default)]
-pub(super) struct Launching {
+pub(in crate::host) struct Launching {
     next: Option<(NextRun, Step)>,
     pub given: LaunchFiles,
 }
@@ -57,7 +57,7 @@ enum Step {
 
 /// What a launch is given: the plugin with hopty's hooks, and the file of its `--settings`.
 #[derive(Debug, Default)]
-pub(super) struct LaunchFiles {
+pub(in crate::host) struct LaunchFiles {
     pub plugin: Option<PathBuf>,
     pub settings: Option<String>,
 }
@@ -76,7 +76,7 @@ impl LaunchFiles {
 
 /// Where a run starts, and what it starts with.
 #[derive(Debug)]
-pub(super) struct Site {
+pub(in crate::host) struct Site {
     /// Another directory than the session's, and its channel.
     moved: Option<(PathBuf, Option<Channel>)>,
     found: Found,
@@ -117,13 +117,13 @@ impl Order {
 }
 
 impl Host {
-    pub(super) fn spawn(&mut self, next: NextRun) {
+    pub(in crate::host) fn spawn(&mut self, next: NextRun) {
         self.launching.next = Some((next, Step::Clears));
         self.go_on_launching();
     }
 
     /// When a start goes on although nothing tells.
-    pub(super) fn launch_deadline(&self, now: Stamp) -> Option<Stamp> {
+    pub(in crate::host) fn launch_deadline(&self, now: Stamp) -> Option<Stamp> {
         match &self.launching.next.as_ref()?.1 {
             Step::Clears => Some(now.after(CLEAR_LOOK_MS)),
             Step::Reads { until } | Step::Writes { until } => Some(*until),
@@ -131,11 +131,11 @@ impl Host {
     }
 
     /// Takes a start a step further, when it is time.
-    pub(super) fn go_on_launching(&mut self) {
+    pub(in crate::host) fn go_on_launching(&mut self) {
         let now = self.clock.now();
         let Some((next, step)) = &self.launching.next else { return };
         match step {
-            Step::Clears if !self.run.as_ref().is_none_or(Run::is_clear) => {}
+            Step::Clears if !self.run.as_ref().is_none_or(ChildRun::is_clear) => {}
             Step::Clears if self.launch.agent != Agent::Claude => self.start_next(LaunchFiles::default()),
             Step::Clears => {
                 let number = next.number;
@@ -179,7 +179,7 @@ impl Host {
     }
 
     /// What the next run starts with was read: it must be what a person accepted.
-    pub(super) fn site_read(&mut self, number: u32, site: Site) {
+    pub(in crate::host) fn site_read(&mut self, number: u32, site: Site) {
         if !matches!(&self.launching.next, Some((next, Step::Reads { .. })) if next.number == number) {
             return;
         }
@@ -214,7 +214,7 @@ impl Host {
     }
 
     /// The directory is there, and what the next run is given was written, or could not be. That it is late changes nothing of the former.
-    pub(super) fn restored_and_written(&mut self, number: u32, restored: Restored, given: io::Result<LaunchFiles>) {
+    pub(in crate::host) fn restored_and_written(&mut self, number: u32, restored: Restored, given: io::Result<LaunchFiles>) {
         self.restored(restored);
         self.written(number, given);
     }

@@ -1,6 +1,9 @@
 //! How a host comes into being: forked by the client before that has read anything, it makes itself independent of the
 //! terminal, is told the resolved configuration, takes its name and its socket, starts the program and says how that went.
 
+pub mod orphan;
+pub(super) mod place;
+
 use std::ffi::OsString;
 use std::io::{self, BufRead, BufReader, Write};
 use std::os::fd::{AsFd, AsRawFd, RawFd};
@@ -13,9 +16,9 @@ use std::time::Duration;
 use nix::libc;
 use serde::{Deserialize, Serialize};
 
+use super::Host;
 use super::connection::Connection;
 use super::peer::{HOST_NAMES, Peer};
-use super::{Host, place};
 use crate::core::claude::offers::Offers;
 use crate::core::config::Config;
 use crate::core::ids::SessionName;
@@ -87,7 +90,7 @@ pub struct Launch {
 /// What every run gets that the host itself was only lent. Whoever asked for a session without a terminal may wait for the
 /// end of what it left open, so nothing is kept then.
 #[derive(Debug)]
-pub(super) struct Lent {
+pub(in crate::host) struct Lent {
     pub descriptors: Vec<RawFd>,
     pub errors: Errors,
 }
@@ -279,7 +282,7 @@ fn begin(launch: Launch, args: Vec<OsString>, lent: Lent) -> Result<Box<Host>, R
 }
 
 /// What to do about an exit code of a start that failed.
-pub(super) fn start_hint(code: u8) -> &'static str {
+pub(in crate::host) fn start_hint(code: u8) -> &'static str {
     match code {
         127 => "check the name and PATH",
         126 => "check that the file is a program, is executable (chmod +x) and that its interpreter exists",
@@ -302,7 +305,7 @@ impl Host {
     }
 
     /// What the session begins with, as the first event.
-    pub(super) fn first_event(&mut self) -> Result<(), Ready> {
+    pub(in crate::host) fn first_event(&mut self) -> Result<(), Ready> {
         let claude = self.launch.agent == Agent::Claude;
         let named = self.own.session_id.as_deref().and_then(|id| id.parse().ok());
         let resumed = self.own.resume.clone().flatten().and_then(|id| id.parse().ok());
@@ -336,7 +339,7 @@ impl Host {
 }
 
 /// A new conversation id.
-pub(super) fn fresh_id() -> crate::core::ids::ConversationId {
+pub(in crate::host) fn fresh_id() -> crate::core::ids::ConversationId {
     let text = uuid::Uuid::new_v4().to_string();
     text.parse().unwrap_or_else(|_| unreachable!("a version 4 UUID is a conversation id"))
 }

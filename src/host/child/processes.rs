@@ -11,7 +11,7 @@ use crate::pty::spawn::{Program, SpawnError, spawn};
 use crate::sys::process::{Process, Stat, descendants, ignores, own_children};
 
 /// What a host does with processes.
-pub(super) trait Processes: std::fmt::Debug {
+pub(in crate::host) trait Processes: std::fmt::Debug {
     /// Opens a pseudo-terminal.
     fn open(&mut self, size: Size) -> io::Result<Pty>;
     /// Starts a program in a pseudo-terminal and gives its process id.
@@ -32,7 +32,7 @@ pub(super) trait Processes: std::fmt::Debug {
 
 /// The system's.
 #[derive(Debug)]
-pub(super) struct System;
+pub(in crate::host) struct System;
 
 impl Processes for System {
     fn open(&mut self, size: Size) -> io::Result<Pty> {

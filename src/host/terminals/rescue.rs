@@ -1,10 +1,10 @@
 //! Making a terminal whole whose host or client dies: the client is told beforehand what to write, and the host does it where
 //! a client is gone without a word.
 
-use super::connection::Client;
+use crate::host::connection::Client;
 
-use super::Host;
-use super::terminals::{Transport, Viewport, repaint};
+use crate::host::Host;
+use crate::host::terminals::{Transport, Viewport, repaint};
 
 use crate::ipc::frame::{Frame, tag};
 use crate::sys::poll::{Interest, PollSet};
@@ -19,7 +19,7 @@ const DRAWS_MS: u64 = 100;
 impl Host {
     /// The sequences that a client writes when the host dies, whenever they change. What it says next stands below what the
     /// program has drawn.
-    pub(super) fn tell_undo(&mut self, id: u64) {
+    pub(in crate::host) fn tell_undo(&mut self, id: u64) {
         let now = self.clock.now();
         let Some(connection) = self.connections.get_mut(&id) else { return };
         let Some(client) = &mut connection.client else { return };
@@ -53,7 +53,7 @@ impl Host {
     }
 
     /// The terminal of a client that died without a word.
-    pub(super) fn mend(&mut self, client: &mut Client) {
+    pub(in crate::host) fn mend(&mut self, client: &mut Client) {
         let undo = self.undo_of(client);
         if let Transport::Relayed(spare) = &mut client.via
             && let Some(spare) = spare.take()

@@ -2,15 +2,15 @@
 
 use std::collections::VecDeque;
 
-use super::Host;
 use super::drafts::paste;
-use super::terminals::{StaleUntil, Viewport};
 use crate::core::draft::{Draft, Unit, units};
 use crate::core::input::{Class, Classifier, Piece};
 use crate::core::supervisor::Agent;
 use crate::core::supervisor::event::{Event, KeyClass};
 use crate::core::supervisor::state::State;
 use crate::core::time::Stamp;
+use crate::host::Host;
+use crate::host::terminals::{StaleUntil, Viewport};
 
 /// After how long without input a lone ESC counts as the Escape key, in ms.
 const FLUSH_MS: u64 = 100;
@@ -34,7 +34,7 @@ enum Item {
 
 /// Keys that wait, and the draft of the prompt box.
 #[derive(Debug, Default)]
-pub(super) struct Kept {
+pub(in crate::host) struct HeldInput {
     pub holding: bool,
     /// While keys are kept: new ones go to the child all the same, because a dialog needs a person.
     passing: bool,
@@ -45,16 +45,16 @@ pub(super) struct Kept {
     bytes: Vec<u8>,
     /// What the child was given of a person's keys: labelled, and since the last submit.
     sent: Classifier,
-    pub(super) draft: Draft,
+    pub(in crate::host) draft: Draft,
     /// The draft of the old run, to be typed into the new one.
-    pub(super) saved: Vec<u8>,
+    pub(in crate::host) saved: Vec<u8>,
     items: VecDeque<Item>,
     /// The run that hopty wants to interrupt, once nobody is in the middle of a sequence.
     interrupt: Option<u32>,
     due: Stamp,
 }
 
-impl Kept {
+impl HeldInput {
     pub fn deadline(&self) -> Option<Stamp> {
         (self.interrupt.is_some() || !self.holding && !self.items.is_empty()).then_some(self.due)
     }
@@ -88,7 +88,7 @@ impl Kept {
     }
 
     /// What a person wrote and no run has got: the old draft, what is still to be typed, what was kept.
-    pub(super) fn unsent(&self) -> Vec<u8> {
+    pub(in crate::host) fn unsent(&self) -> Vec<u8> {
         let mut unsent = self.saved.clone();
         for item in &self.items {
             match item {
@@ -109,7 +109,7 @@ impl Kept {
 
 impl Host {
     /// Bytes from a client's terminal.
-    pub(super) fn typed(&mut self, id: u64, bytes: &[u8]) {
+    pub(in crate::host) fn typed(&mut self, id: u64, bytes: &[u8]) {
         let now = self.clock.now();
         let waits_behind = self.waits_behind(id);
         let Some(client) = self.client_mut(id) else { return };
@@ -134,7 +134,7 @@ impl Host {
 
     /// Whether a client other than `but` has typed the first half of a sequence that the child has: whatever else was typed now
     /// would land in the middle of it. It lasts for [`FLUSH_MS`] at most.
-    pub(super) fn is_in_a_sequence(&self, but: Option<u64>) -> bool {
+    pub(in crate::host) fn is_in_a_sequence(&self, but: Option<u64>) -> bool {
         let mut others = self.connections.iter().filter(|(id, _)| Some(**id) != but).filter_map(|(_, c)| c.client.as_ref());
         others.any(|client| !client.leaving && client.typing.unflushed.is_some() && client.typing.head.is_some())
     }
@@ -145,7 +145,7 @@ impl Host {
     }
 
     /// What was typed behind another client's sequence, once that is whole or keys are kept.
-    pub(super) fn type_behind(&mut self) {
+    pub(in crate::host) fn type_behind(&mut self) {
         let waiting =
             self.connections.iter().filter(|(_, c)| c.client.as_ref().is_some_and(|client| !client.typing.behind.is_empty()));
         let waiting: Vec<u64> = waiting.map(|(id, _)| *id).collect();
@@ -205,7 +205,7 @@ impl Host {
     }
 
     /// The supervisor hears what a person types for the child, and nothing of what was for hopty.
-    pub(super) fn tell_keys(&mut self, id: u64, class: Class, length: u64) {
+    pub(in crate::host) fn tell_keys(&mut self, id: u64, class: Class, length: u64) {
         let now = self.clock.now();
         let Some(client) = self.connections.get_mut(&id).and_then(|c| c.client.as_mut()) else { return };
         let class = KeyClass::from(class);
@@ -219,7 +219,7 @@ impl Host {
     }
 
     /// A lone ESC has waited long enough: it was a key.
-    pub(super) fn flush_typing(&mut self, id: u64) {
+    pub(in crate::host) fn flush_typing(&mut self, id: u64) {
         let (now, waits_behind) = (self.clock.now(), self.waits_behind(id));
         let Some(client) = self.connections.get_mut(&id).and_then(|c| c.client.as_mut()) else { return };
         if client.typing.unflushed.is_some_and(|at| at <= now) {
@@ -254,7 +254,7 @@ impl Host {
     }
 
     /// The same for a part with a label.
-    pub(super) fn give_part(&mut self, id: u64, class: Class, part: Vec<u8>) {
+    pub(in crate::host) fn give_part(&mut self, id: u64, class: Class, part: Vec<u8>) {
         let waits = self.kept.must_wait();
         let heard = self.leader == Some(id) && self.client_mut(id).is_some_and(|client| client.gets_bytes());
         match class {
@@ -279,7 +279,7 @@ impl Host {
     }
 
     /// Types a person's keys.
-    pub(super) fn type_persons(&mut self, bytes: &[u8]) {
+    pub(in crate::host) fn type_persons(&mut self, bytes: &[u8]) {
         self.note_typed(bytes);
         if let Some(run) = &mut self.run {
             run.begin_unread();
@@ -288,7 +288,7 @@ impl Host {
     }
 
     /// A person's keys are on their way to the child: what they are in its prompt box.
-    pub(super) fn note_typed(&mut self, bytes: &[u8]) {
+    pub(in crate::host) fn note_typed(&mut self, bytes: &[u8]) {
         // Only Claude has a prompt box whose draft outlives it.
         if self.launch.agent == Agent::Claude {
             let mut pieces = Vec::new();
@@ -304,13 +304,13 @@ impl Host {
     }
 
     /// Types Ctrl+C for hopty itself.
-    pub(super) fn interrupt(&mut self) {
+    pub(in crate::host) fn interrupt(&mut self) {
         self.kept.interrupt = self.run.as_ref().map(|run| run.number);
         self.pump_typing();
     }
 
     /// Types what no person has typed.
-    pub(super) fn type_in(&mut self, bytes: &[u8]) {
+    pub(in crate::host) fn type_in(&mut self, bytes: &[u8]) {
         if let Some(run) = &mut self.run {
             run.mix_unread();
         }
@@ -326,16 +326,16 @@ impl Host {
         }
     }
 
-    pub(super) fn hold_keys(&mut self) {
+    pub(in crate::host) fn hold_keys(&mut self) {
         self.kept.holding = true;
         self.kept.passing = false;
     }
 
-    pub(super) fn pass_keys(&mut self) {
+    pub(in crate::host) fn pass_keys(&mut self) {
         self.kept.passing = true;
     }
 
-    pub(super) fn release_keys(&mut self, with_draft: bool) {
+    pub(in crate::host) fn release_keys(&mut self, with_draft: bool) {
         self.kept.holding = false;
         self.kept.passing = false;
         self.kept.boxless = None;
@@ -362,7 +362,7 @@ impl Host {
     }
 
     /// Types what is due.
-    pub(super) fn pump_typing(&mut self) {
+    pub(in crate::host) fn pump_typing(&mut self) {
         let now = self.clock.now();
         if self.kept.due <= now && self.kept.interrupt.is_some() {
             if self.is_in_a_sequence(None) {
@@ -424,7 +424,7 @@ impl Host {
         !enter || self.run.as_ref().is_none_or(|run| run.input.is_empty() && !run.pty.unread())
     }
 
-    /// Kept keys are typed into a prompt box, and never into a dialog: they were typed before it was there, and one Enter
+    /// HeldInput keys are typed into a prompt box, and never into a dialog: they were typed before it was there, and one Enter
     /// among them would approve whatever is asked. While there is none, says whether new keys wait behind them.
     fn box_is_there(&mut self) -> bool {
         if self.launch.agent != Agent::Claude {

@@ -8,7 +8,6 @@ use std::collections::VecDeque;
 
 use serde_json::json;
 
-use super::Host;
 use super::drafts::paste;
 use crate::core::base64;
 use crate::core::claude::sent::{Sent, Unfit};
@@ -17,6 +16,7 @@ use crate::core::input::{Classifier, Piece};
 use crate::core::supervisor::Agent;
 use crate::core::supervisor::event::Event;
 use crate::core::time::Stamp;
+use crate::host::Host;
 use crate::ipc::message::{Code, Failure, SEND_MAX, Send, error_line, ok_line};
 use crate::screen::Mode;
 use crate::sys::clock::Clock;
@@ -31,7 +31,7 @@ const READS: u32 = 16;
 
 /// A request to type that is not done.
 #[derive(Debug)]
-struct Typing {
+struct QueuedSend {
     connection: u64,
     request: u64,
     parts: VecDeque<Vec<u8>>,
@@ -50,14 +50,14 @@ struct Submitting {
 
 /// All that is to be typed for scripts.
 #[derive(Debug, Default)]
-pub(super) struct Sends {
-    waiting: VecDeque<Typing>,
+pub(in crate::host) struct SendQueue {
+    waiting: VecDeque<QueuedSend>,
     /// When the next piece may be typed.
     due: Stamp,
     submitting: Option<Submitting>,
 }
 
-impl Sends {
+impl SendQueue {
     /// Whether something is still to be typed for this connection.
     pub fn has(&self, connection: u64) -> bool {
         self.waiting.iter().any(|typing| typing.connection == connection)
@@ -80,7 +80,7 @@ impl Sends {
 
 impl Host {
     /// A `send` request.
-    pub(super) fn send_request(&mut self, connection: u64, request: u64, wanted: &Send) {
+    pub(in crate::host) fn send_request(&mut self, connection: u64, request: u64, wanted: &Send) {
         if let Err(failure) = self.try_send(connection, request, wanted) {
             self.send(connection, &error_line(request, &failure));
         }
@@ -106,7 +106,7 @@ impl Host {
             let what = format!("{waiting} bytes wait to be typed already");
             return Err(Failure::new(Code::Busy, what, "the program does not read them: `hopty screen` shows what it does"));
         }
-        self.sends.waiting.push_back(Typing { connection, request, parts, bytes, submit: wanted.submit });
+        self.sends.waiting.push_back(QueuedSend { connection, request, parts, bytes, submit: wanted.submit });
         self.pump_sends();
         Ok(())
     }
@@ -168,7 +168,7 @@ impl Host {
     }
 
     /// Types a prompt of hopty's own, without Enter; one that a person has sent meanwhile goes first.
-    pub(super) fn paste_own(&mut self, text: &str) {
+    pub(in crate::host) fn paste_own(&mut self, text: &str) {
         if self.sends.is_submitting() {
             return;
         }
@@ -188,7 +188,7 @@ impl Host {
     }
 
     /// Types the prompt, without Enter.
-    pub(super) fn paste_sent(&mut self) {
+    pub(in crate::host) fn paste_sent(&mut self) {
         if let Some(text) = self.sends.text() {
             let bytes = paste(text);
             self.type_in(&bytes);
@@ -197,7 +197,7 @@ impl Host {
 
     /// Presses Enter if, at this very moment, the prompt still stands alone in the box: Claude may be at work, and a dialog
     /// may have come since the supervisor looked.
-    pub(super) fn enter_sent(&mut self) {
+    pub(in crate::host) fn enter_sent(&mut self) {
         for _ in 0..READS {
             if !self.read_output() {
                 break;
@@ -218,7 +218,7 @@ impl Host {
     }
 
     /// Whether the transcript has it. Where only the transcript tells of turns, this one has begun.
-    pub(super) fn tell_sent(&mut self) {
+    pub(in crate::host) fn tell_sent(&mut self) {
         let Some(following) = self.watching.following.as_mut().filter(|_| self.sends.is_submitting()) else { return };
         if let Some(taken) = following.facts.take_found() {
             let queued = taken == crate::core::claude::sent::Taken::Queued;
@@ -230,7 +230,7 @@ impl Host {
     }
 
     /// The supervisor has answered request `number`.
-    pub(super) fn sent_settled(&mut self, number: u64) {
+    pub(in crate::host) fn sent_settled(&mut self, number: u64) {
         if self.sends.submitting.take_if(|submitting| submitting.number == number).is_some()
             && let Some(following) = &mut self.watching.following
         {
@@ -239,7 +239,7 @@ impl Host {
     }
 
     /// Types what is due.
-    pub(super) fn pump_sends(&mut self) {
+    pub(in crate::host) fn pump_sends(&mut self) {
         let now = self.clock.now();
         let in_a_sequence = self.is_in_a_sequence(None);
         while let Some(typing) = self.sends.waiting.front_mut() {
@@ -254,7 +254,7 @@ impl Host {
                 self.send(connection, &error_line(request, &Failure::new(Code::Ended, "the session has ended", "")));
                 continue;
             }
-            let reads = self.run.as_ref().is_some_and(|run| !run.at_end && run.input.len() <= super::run::INPUT_HIGH);
+            let reads = self.run.as_ref().is_some_and(|run| !run.at_end && run.input.len() <= crate::host::child::INPUT_HIGH);
             if !reads || self.kept.must_wait() || self.sends.due > now || in_a_sequence {
                 return;
             }
@@ -287,7 +287,7 @@ impl Host {
     }
 
     /// When the next piece is due.
-    pub(super) fn sends_deadline(&self, now: Stamp) -> Option<Stamp> {
+    pub(in crate::host) fn sends_deadline(&self, now: Stamp) -> Option<Stamp> {
         let waits = !self.sends.waiting.is_empty() && !self.kept.must_wait();
         (waits && self.sends.due > now).then_some(self.sends.due)
     }

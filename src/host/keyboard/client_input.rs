@@ -9,7 +9,7 @@ const REPORT_MS: u64 = 250;
 
 /// What is known of one client's input.
 #[derive(Debug)]
-pub(super) struct Typing {
+pub(in crate::host) struct ClientInput {
     pub classifier: Classifier,
     /// When bytes that have no label yet are labelled all the same.
     pub unflushed: Option<Stamp>,
@@ -25,10 +25,10 @@ pub(super) struct Typing {
     pub armed: bool,
 }
 
-impl Typing {
+impl ClientInput {
     pub fn new(prefix: Option<u8>) -> Self {
         let classifier = Classifier::with_prefix(prefix);
-        Typing {
+        ClientInput {
             classifier,
             unflushed: None,
             reported: None,
