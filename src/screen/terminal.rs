@@ -3,33 +3,22 @@
 //! This file has the state and the movements that everything else is made of. Sequences are read in `perform.rs`,
 //! `csi.rs`, `sgr.rs` and `osc.rs`; text is written in `print.rs`; `edit.rs` erases and shifts.
 
-use super::alternate::Alternate;
-use super::colors::Colors;
-use super::cursor::{Caret, CursorShape};
-use super::extras::Extras;
-use super::former::Former;
-use super::grid::Grid;
-use super::history::History;
-use super::keyboard::{KeyOption, KeyOptions, Keyboard};
-use super::links::Links;
-use super::look::Look;
-use super::margins::Region;
-use super::modes::{Mode, Modes};
-use super::pens::Pens;
-use super::reply::Query;
-use super::said::Said;
-use super::tabs::Tabs;
-use super::title::Titles;
+use crate::screen::cursor::{Caret, CursorShape, Pens, Region, Tabs};
+use crate::screen::grid::{Grid, History, Links, Look};
+use crate::screen::modes::{Alternate, KeyOption, KeyOptions, Keyboard, Mode, Modes};
+use crate::screen::reply::Query;
+use crate::screen::restore::Former;
+use crate::screen::window::{Colors, Extras, Said, Titles};
 
 /// One of the two screens, with what belongs to it alone.
 #[derive(Clone, Debug, Default)]
-pub(super) struct Page {
+pub struct Page {
     /// The rows.
-    pub(super) grid: Grid,
+    pub grid: Grid,
     /// What DECSC saved.
-    pub(super) saved: Caret,
+    pub saved: Caret,
     /// The kitty keyboard flags.
-    pub(super) keyboard: Keyboard,
+    pub keyboard: Keyboard,
 }
 
 /// A screen that was never shown is like one that is blank.
@@ -46,72 +35,72 @@ impl PartialEq for Page {
 
 /// The whole state.
 #[derive(Clone, Debug, PartialEq)]
-pub(super) struct Terminal {
+pub struct Terminal {
     /// Columns, at least 1.
-    pub(super) cols: usize,
+    pub cols: usize,
     /// Rows, at least 1.
-    pub(super) rows: usize,
+    pub rows: usize,
     /// The page that is shown.
-    pub(super) page: Page,
+    pub page: Page,
     /// The other one.
-    pub(super) hidden: Page,
+    pub hidden: Page,
     /// What has left the primary screen at the top.
-    pub(super) history: History,
+    pub history: History,
     /// How the alternate screen was entered; `None` while the primary one is shown.
-    pub(super) alternate: Option<Alternate>,
+    pub alternate: Option<Alternate>,
     /// The cursor.
-    pub(super) caret: Caret,
+    pub caret: Caret,
     /// The margins. One pair for both pages, as in xterm.
-    pub(super) region: Region,
+    pub region: Region,
     /// The tab stops.
-    pub(super) tabs: Tabs,
+    pub tabs: Tabs,
     /// The mode latch, without origin mode, which the caret has.
-    pub(super) modes: Modes,
+    pub modes: Modes,
     /// The pens that were put aside.
-    pub(super) pens: Pens,
+    pub pens: Pens,
     /// xterm's key options.
-    pub(super) keys: KeyOptions,
+    pub keys: KeyOptions,
     /// The terminal's own colours, as far as the child changed them.
-    pub(super) colors: Colors,
+    pub colors: Colors,
     /// What else outlives the child.
-    pub(super) extras: Extras,
+    pub extras: Extras,
     /// What the terminal was like before, as far as that is known.
-    pub(super) former: Former,
+    pub former: Former,
     /// The setting that the child is asking for (DECRQSS).
-    pub(super) request: Option<Vec<u8>>,
+    pub request: Option<Vec<u8>>,
     /// The parser is in a device control string.
-    pub(super) hooked: bool,
+    pub hooked: bool,
     /// `ESC k` begins a name for the window, as in GNU screen and tmux.
-    pub(super) takes_names: bool,
+    pub takes_names: bool,
     /// One has just begun.
-    pub(super) names: bool,
+    pub names: bool,
     /// The cursor's form, where the child has set one.
-    pub(super) shape: Option<CursorShape>,
+    pub shape: Option<CursorShape>,
     /// Title and saved titles.
-    pub(super) titles: Titles,
+    pub titles: Titles,
     /// The working directory (OSC 7); empty if it is not known.
-    pub(super) directory: String,
+    pub directory: String,
     /// What text leads to.
-    pub(super) links: Links,
+    pub links: Links,
     /// The character that was just written, for REP: as in xterm and tmux, anything that is no text makes it forgotten.
-    pub(super) last: Option<char>,
+    pub last: Option<char>,
     /// What the child asked and nobody has taken yet.
-    pub(super) queries: Vec<Query>,
+    pub queries: Vec<Query>,
     /// What it wants a person to be told, and nobody has taken yet.
-    pub(super) said: Said,
+    pub said: Said,
     /// The parser had something to say since this was cleared.
-    pub(super) heard: bool,
+    pub heard: bool,
     /// The parser has come back to text since this was cleared.
-    pub(super) grounded: bool,
+    pub grounded: bool,
     /// Something visible changed since this was cleared.
-    pub(super) changed: bool,
+    pub changed: bool,
     /// What the undo needs and the latch does not hold may have changed since this was cleared.
-    pub(super) touched: bool,
+    pub touched: bool,
 }
 
 impl Terminal {
     /// A fresh terminal. Both sizes are at least 1.
-    pub(super) fn new(cols: usize, rows: usize) -> Self {
+    pub fn new(cols: usize, rows: usize) -> Self {
         Self::with_grid(cols, rows, Grid::new(cols, rows))
     }
 
@@ -151,7 +140,7 @@ impl Terminal {
     }
 
     /// Changes the size. Margins are reset, as terminals do.
-    pub(super) fn resize(&mut self, cols: usize, rows: usize) {
+    pub fn resize(&mut self, cols: usize, rows: usize) {
         if (cols, rows) == (self.cols, self.rows) {
             return;
         }
@@ -181,7 +170,7 @@ impl Terminal {
 
     /// Whether `mode` is on.
     #[inline]
-    pub(super) fn is_on(&self, mode: Mode) -> bool {
+    pub fn is_on(&self, mode: Mode) -> bool {
         match mode {
             Mode::Origin => self.caret.origin,
             _ => self.modes.is_on(mode),
@@ -190,12 +179,12 @@ impl Terminal {
 
     /// The look that erased cells get.
     #[inline]
-    pub(super) fn blank(&self) -> Look {
+    pub fn blank(&self) -> Look {
         self.caret.look.erased()
     }
 
     /// Moves the caret to a place on the screen, cut to it.
-    pub(super) fn go(&mut self, col: usize, row: usize) {
+    pub fn go(&mut self, col: usize, row: usize) {
         self.caret.col = col.min(self.cols - 1);
         self.caret.row = row.min(self.rows - 1);
         self.caret.pending = false;
@@ -203,20 +192,20 @@ impl Terminal {
 
     /// Other rows stand where the caret waits to wrap: the one under it goes on in the next row when the next character comes, and not
     /// before.
-    pub(super) fn wait_anew(&mut self) {
+    pub fn wait_anew(&mut self) {
         if self.caret.pending {
             self.page.grid.row_mut(self.caret.row).into_iter().for_each(|row| row.wrapped = false);
         }
     }
 
     /// DECSC. A wait at a margin is not saved: the margin may be gone. Nor is a shift for the next character alone.
-    pub(super) fn save_caret(&mut self) {
+    pub fn save_caret(&mut self) {
         let pending = self.caret.pending && self.caret.col + 1 == self.cols;
         self.page.saved = Caret { pending, charsets: self.caret.charsets.unshifted(), ..self.caret };
     }
 
     /// DECRC. Without a DECSC before it this is home, with a plain pen. In origin mode it is inside the margins.
-    pub(super) fn restore_caret(&mut self) {
+    pub fn restore_caret(&mut self) {
         self.caret = self.page.saved;
         if self.caret.origin {
             self.caret.row = self.caret.row.clamp(self.region.top, self.region.bottom);
@@ -228,7 +217,7 @@ impl Terminal {
 
     /// RIS: all as new, but for titles, which terminals keep; the history is emptied, as in xterm. The rows are used again: two bytes must not cost an
     /// allocation of the whole screen.
-    pub(super) fn reset(&mut self) {
+    pub fn reset(&mut self) {
         let mut grid = std::mem::take(&mut self.page.grid);
         grid.erase_rows(0, self.rows, Look::default());
         let fresh = Self::with_grid(self.cols, self.rows, grid);
@@ -267,7 +256,7 @@ impl Terminal {
     }
 
     /// DECSTR: what a program may have left behind that garbles the next one's text. The picture stays.
-    pub(super) fn soft_reset(&mut self) {
+    pub fn soft_reset(&mut self) {
         for mode in [Mode::Insert, Mode::CursorKeys, Mode::Keypad] {
             self.modes.set(mode, false);
         }
@@ -284,7 +273,7 @@ impl Terminal {
 
 #[cfg(test)]
 mod tests {
-    use super::super::Screen;
+    use crate::screen::Screen;
 
     fn screen(cols: u16, rows: u16, bytes: &str) -> Screen {
         let mut screen = Screen::new(cols, rows);

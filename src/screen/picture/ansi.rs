@@ -1,7 +1,7 @@
 //! The picture as lines with the sequences for their looks: to be printed in a terminal. It moves no cursor and sets no mode.
 
-use super::super::{Screen, Style};
 use super::Lines;
+use crate::screen::{Screen, Style};
 
 impl Screen {
     /// The rows as lines, each of which ends with a plain pen. Empty rows at the end of all are left out.

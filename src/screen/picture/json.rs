@@ -2,9 +2,8 @@
 
 use serde_json::{Value, json};
 
-use super::super::text::Run;
-use super::super::{Link, Screen};
 use super::Lines;
+use crate::screen::{Link, Run, Screen};
 
 impl Screen {
     /// Size, cursor, title, modes and rows, 0-based. With the history there is one key more, `history`: the lines above.

@@ -6,8 +6,7 @@ mod json;
 mod svg;
 mod text;
 
-use super::Screen;
-use super::text::Run;
+use crate::screen::{Run, Screen};
 
 /// Which lines a picture has.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

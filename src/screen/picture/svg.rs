@@ -4,8 +4,8 @@ use std::fmt::Write;
 
 use unicode_width::UnicodeWidthStr;
 
-use super::super::{Attr, Color, CursorShape, Link, Screen, Style, Underline};
 use super::Lines;
+use crate::screen::{Attr, Color, CursorShape, Link, Screen, Style, Underline};
 
 /// A cell's width and height, in pixels.
 const CELL: (usize, usize) = (9, 18);

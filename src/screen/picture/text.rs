@@ -1,7 +1,7 @@
 //! The picture as plain text.
 
-use super::super::Screen;
 use super::Lines;
+use crate::screen::Screen;
 
 impl Screen {
     /// The rows as lines, without blanks at their ends and without empty rows at the end of all.

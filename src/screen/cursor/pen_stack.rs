@@ -1,0 +1,98 @@
+//! The stack of pens that a child puts aside and takes back (XTPUSHSGR, XTPOPSGR).
+
+use crate::screen::grid::Look;
+
+/// Most pushes that are kept: as many as in xterm.
+const DEPTH: usize = 10;
+
+/// A pen that was put aside.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+struct Pen {
+    look: Look,
+    /// Bit n: what SGR number n switches is taken back. None: all of it.
+    parts: u32,
+}
+
+/// The pens, the last one on top.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Pens {
+    pushed: Vec<Pen>,
+}
+
+impl Pens {
+    /// Puts a pen aside, of which the parts that the numbers name will be taken back; all if none does. A link and protection
+    /// are no parts.
+    pub fn push(&mut self, look: Look, numbers: impl Iterator<Item = u16>) {
+        if self.pushed.len() < DEPTH {
+            let parts = numbers.filter_map(|number| 1u32.checked_shl(number.into())).fold(0, |parts, part| parts | part) & !1;
+            let mut look = look.unlinked();
+            look.protect(false);
+            self.pushed.push(Pen { look, parts });
+        }
+    }
+
+    /// Takes the last one back into `look`.
+    pub fn pop(&mut self, look: &mut Look) {
+        if let Some(pen) = self.pushed.pop() {
+            look.take(pen.look, pen.parts);
+        }
+    }
+
+    /// The pens from the lowest, each with the sequence that puts it aside.
+    pub fn redo(&self) -> impl Iterator<Item = (Look, String)> {
+        self.pushed.iter().map(|pen| {
+            let numbers = (1..u32::BITS).filter(|number| pen.parts & 1 << number != 0).map(|number| number.to_string());
+            (pen.look, format!("\x1b[{}#{{", numbers.collect::<Vec<_>>().join(";")))
+        })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::screen::{Color, Screen};
+
+    /// The pen after these bytes, by its sequence.
+    fn pen(bytes: &str) -> String {
+        let mut screen = Screen::new(4, 1);
+        screen.feed(format!("{bytes}x").as_bytes());
+        screen.row_runs(0)[0].style.sgr().replace('\x1b', "")
+    }
+
+    #[test]
+    fn a_pen_comes_back_as_it_was_put_aside() {
+        assert_eq!(pen("\x1b[1;31;4:3;58:5:9m\x1b[#{\x1b[0;7m\x1b[#}"), "[0;1;4:3;31;58:5:9m");
+        assert_eq!(pen("\x1b[1m\x1b[#{\x1b[3m\x1b[#{\x1b[m\x1b[#}\x1b[#}\x1b[#}"), "[0;1m");
+        assert_eq!(pen("\x1b[1m\x1b[#p\x1b[m\x1b[#q"), "[0;1m");
+        assert_eq!(pen("\x1b[#}\x1b[1m"), "[0;1m");
+    }
+
+    #[test]
+    fn only_the_parts_that_were_named_come_back() {
+        assert_eq!(pen("\x1b[1;3;31;42m\x1b[1;30#{\x1b[0;32;43m\x1b[#}"), "[0;1;31;43m");
+        assert_eq!(pen("\x1b[1;3m\x1b[3;99#{\x1b[0;4;48;5;200m\x1b[#}"), "[0;3;4;48;5;200m");
+        assert_eq!(pen("\x1b[21;53;41m\x1b[21;31#{\x1b[m\x1b[#}"), "[0;4:2;41m");
+    }
+
+    #[test]
+    fn links_and_protection_stay_as_they_are() {
+        let mut look = Look::default();
+        look.set_link(3);
+        look.protect(true);
+        let mut pens = Pens::default();
+        pens.push(look, std::iter::empty());
+        let mut other = Look::default();
+        other.set_link(4);
+        other.set_background(Color::Indexed(1));
+        pens.pop(&mut other);
+        assert_eq!((other.link(), other.is_protected(), other.is_plain()), (4, false, true));
+    }
+
+    #[test]
+    fn no_more_are_kept_than_xterm_keeps() {
+        let mut pens = Pens::default();
+        (0..1000).for_each(|_| pens.push(Look::default(), std::iter::once(1)));
+        assert_eq!(pens.redo().count(), DEPTH);
+        assert_eq!(pens.redo().next(), Some((Look::default(), "\x1b[1#{".to_owned())));
+    }
+}

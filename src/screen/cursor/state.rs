@@ -1,0 +1,294 @@
+//! The cursor: what a caller sees of it, and the caret that moves, with all that DECSC saves of it.
+//!
+//! Moving is `terminal.rs` and `csi.rs`: a caret alone does not know how large the screen is.
+
+use crate::screen::grid::Look;
+
+/// The cursor as a person sees it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Cursor {
+    /// Column, 0-based. A cursor that waits to wrap stands in the last one.
+    pub col: u16,
+    /// Row, 0-based.
+    pub row: u16,
+    /// Whether it is shown (DECTCEM, mode 25).
+    pub visible: bool,
+    /// Its form.
+    pub shape: CursorShape,
+}
+
+/// The cursor's form (DECSCUSR, `CSI n SP q`).
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum CursorShape {
+    /// 0: as the terminal is configured.
+    #[default]
+    Default,
+    /// 1.
+    BlinkingBlock,
+    /// 2.
+    SteadyBlock,
+    /// 3.
+    BlinkingUnderline,
+    /// 4.
+    SteadyUnderline,
+    /// 5.
+    BlinkingBar,
+    /// 6.
+    SteadyBar,
+}
+
+impl CursorShape {
+    /// The shape of a DECSCUSR number, `None` for an unknown one.
+    pub(in crate::screen) fn from_number(number: u16) -> Option<Self> {
+        Some(match number {
+            0 => Self::Default,
+            1 => Self::BlinkingBlock,
+            2 => Self::SteadyBlock,
+            3 => Self::BlinkingUnderline,
+            4 => Self::SteadyUnderline,
+            5 => Self::BlinkingBar,
+            6 => Self::SteadyBar,
+            _ => return None,
+        })
+    }
+
+    /// The number that sets it (DECSCUSR).
+    #[must_use]
+    pub fn number(self) -> u8 {
+        self as u8
+    }
+
+    /// `block`, `underline` or `bar` (CONTRACT C4, `shape`); the default counts as a block.
+    #[must_use]
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::Default | Self::BlinkingBlock | Self::SteadyBlock => "block",
+            Self::BlinkingUnderline | Self::SteadyUnderline => "underline",
+            Self::BlinkingBar | Self::SteadyBar => "bar",
+        }
+    }
+}
+
+/// A character set that `ESC (` and the like designate.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Charset {
+    /// US ASCII, and whatever else the text holds.
+    #[default]
+    Ascii,
+    /// British: `#` is a pound sign.
+    British,
+    /// DEC special graphics: lines and boxes in the place of small letters.
+    Graphics,
+    /// One that is not drawn here but must be undone and found again: national and supplemental sets. What designated it: two
+    /// bytes, the second 0 if there was but one, and the last byte.
+    Other([u8; 3]),
+}
+
+/// What DEC graphics shows for 0x5f to 0x7e (VT100 user guide, table 3-9).
+const GRAPHICS: [char; 32] = [
+    ' ', '◆', '▒', '␉', '␌', '␍', '␊', '°', '±', '␤', '␋', '┘', '┐', '┌', '└', '┼', '⎺', '⎻', '─', '⎼', '⎽', '├', '┤', '┴', '┬', '│',
+    '≤', '≥', 'π', '≠', '£', '·',
+];
+
+impl Charset {
+    /// The set that `ESC`, these bytes and the last one name. For the second family (`-`, `.`, `/`) the sets have other names.
+    fn designated(first: u8, rest: &[u8], last: u8) -> Self {
+        match (rest.first(), last) {
+            (None, b'B') if first <= b'+' => Self::Ascii,
+            (None, b'0') if first <= b'+' => Self::Graphics,
+            (None, b'A') if first <= b'+' => Self::British,
+            (second, _) => Self::Other([first, second.copied().unwrap_or(0), last]),
+        }
+    }
+
+    /// The sequence that designates it as G0 to G3: `which` is the byte for that.
+    fn designation(self, which: char) -> String {
+        match self {
+            Self::Ascii => format!("\x1b{which}B"),
+            Self::British => format!("\x1b{which}A"),
+            Self::Graphics => format!("\x1b{which}0"),
+            Self::Other(bytes) => {
+                let bytes = bytes.into_iter().filter(|byte| *byte != 0).map(char::from);
+                std::iter::once('\x1b').chain(bytes).collect()
+            }
+        }
+    }
+
+    #[inline]
+    fn map(self, ch: char) -> char {
+        match (self, ch) {
+            (Self::British, '#') => '£',
+            (Self::Graphics, '_'..='~') => GRAPHICS[ch as usize - '_' as usize],
+            _ => ch,
+        }
+    }
+}
+
+/// G0 to G3, and which of them text is read in.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Charsets {
+    sets: [Charset; 4],
+    /// The set that text is read in; above two bits, the one that the next character alone is read in, if there is one.
+    shown: u8,
+}
+
+impl Charsets {
+    /// Whether text is shown as it is received.
+    #[inline]
+    pub fn is_ascii(self) -> bool {
+        self.sets.get(usize::from(self.shown)).is_some_and(|set| *set == Charset::Ascii)
+    }
+
+    /// The character that is shown for one that was received, and ends a shift that was for it alone.
+    #[inline]
+    pub fn read(&mut self, ch: char) -> char {
+        match self.sets.get(usize::from(self.shown)) {
+            Some(set) => set.map(ch),
+            None if matches!(ch, ' '..='~') => {
+                let set = self.sets[usize::from(self.shown >> 2 & 3)];
+                *self = self.unshifted();
+                set.map(ch)
+            }
+            None => ch,
+        }
+    }
+
+    /// `ESC (`, `)`, `*`, `+` and the like: the set of G0 to G3. False when `intermediates` are no designation.
+    pub fn designate(&mut self, intermediates: &[u8], last: u8) -> bool {
+        let Some((first, rest)) = intermediates.split_first() else { return false };
+        let at = match first {
+            b'(' => 0,
+            b')' | b'-' => 1,
+            b'*' | b'.' => 2,
+            b'+' | b'/' => 3,
+            _ => return false,
+        };
+        self.sets[at] = Charset::designated(*first, rest, last);
+        true
+    }
+
+    /// SI, SO, LS2, LS3: text is read in G0 to G3 from here on.
+    pub fn shift(&mut self, to: u8) {
+        self.shown = to & 3;
+    }
+
+    /// SS2, SS3: the next character is read in G2 or G3.
+    pub fn shift_once(&mut self, to: u8) {
+        self.shown = self.shown & 3 | to << 2;
+    }
+
+    /// The same without a shift for the next character alone.
+    pub fn unshifted(self) -> Self {
+        Self { shown: self.shown & 3, ..self }
+    }
+
+    /// The sequences that bring a fresh terminal to these sets.
+    pub fn redo(self) -> String {
+        let changed = "()*+".chars().zip(self.sets).filter(|(_, set)| *set != Charset::Ascii);
+        let mut bytes: String = changed.map(|(which, set)| set.designation(which)).collect();
+        bytes.push_str(["", "\x0e", "\x1bn", "\x1bo"][usize::from(self.shown & 3)]);
+        bytes.push_str(["", "", "\x1bN", "\x1bO"][usize::from(self.shown >> 2 & 3)]);
+        bytes
+    }
+
+    /// What has to come before a character that was shown last, for it to be read as itself again: a single shift where it was read in
+    /// one, and the set that text is read in would make another of it.
+    pub fn again(self, ch: char) -> &'static str {
+        let is_itself = |at: usize| self.sets.get(at).is_some_and(|set| set.map(ch) == ch);
+        let shifts = [(usize::from(self.shown & 3), ""), (2, "\x1bN"), (3, "\x1bO")];
+        shifts.into_iter().find(|(at, _)| is_itself(*at)).map_or("", |(_, shift)| shift)
+    }
+
+    /// The sequences that bring ASCII back everywhere.
+    pub fn undo(self) -> String {
+        let changed = "()*+".chars().zip(self.sets).filter(|(_, set)| *set != Charset::Ascii);
+        let mut bytes: String = changed.map(|(which, _)| Charset::Ascii.designation(which)).collect();
+        if self.shown != 0 {
+            bytes.push('\x0f');
+        }
+        bytes
+    }
+}
+
+/// The cursor with everything that DECSC saves.
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
+pub struct Caret {
+    /// Column, below the width.
+    pub col: usize,
+    /// Row, below the height.
+    pub row: usize,
+    /// A character was written in the last column; the next one goes to the next row first.
+    pub pending: bool,
+    /// Rows are counted from the top margin, and the caret stays inside the margins (DECOM, mode 6).
+    pub origin: bool,
+    /// The pen.
+    pub look: Look,
+    /// The character sets.
+    pub charsets: Charsets,
+}
+
+impl Caret {
+    /// The same caret in a screen of another size. Where it stood at the edge there may be none now: it waits no more.
+    pub fn cropped(mut self, cols: usize, rows: usize) -> Self {
+        self.pending = false;
+        self.col = self.col.min(cols.saturating_sub(1));
+        self.row = self.row.min(rows.saturating_sub(1));
+        self
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn graphics_cover_exactly_their_range() {
+        let shown: String = "^_`aqx~\u{7f}é".chars().map(|ch| Charset::Graphics.map(ch)).collect();
+        assert_eq!(shown, "^ ◆▒─│·\u{7f}é");
+        assert_eq!(Charset::British.map('#'), '£');
+        assert_eq!(Charset::Ascii.map('q'), 'q');
+        assert_eq!(Charset::Other(*b"(\0K").map('q'), 'q');
+    }
+
+    #[test]
+    fn four_sets_are_designated_and_shifted_to() {
+        let mut sets = Charsets::default();
+        for (n, first) in b"()*+".iter().enumerate() {
+            assert!(sets.designate(&[*first], b'0'));
+            sets.shift(n as u8);
+            assert_eq!(sets.read('q'), '─');
+        }
+        assert_eq!(sets.undo(), "\x1b(B\x1b)B\x1b*B\x1b+B\x0f");
+        assert!(sets.designate(b"-", b'A') && sets.designate(b"(%", b'5') && !sets.designate(b"#", b'8'));
+        assert_eq!((sets.sets[1], sets.sets[0]), (Charset::Other(*b"-\0A"), Charset::Other(*b"(%5")));
+        assert_eq!(sets.redo(), "\x1b(%5\x1b-A\x1b*0\x1b+0\x1bo");
+    }
+
+    #[test]
+    fn a_single_shift_is_for_the_next_character_alone() {
+        let mut sets = Charsets::default();
+        assert!(sets.designate(b"*", b'0') && sets.designate(b"+", b'A'));
+        sets.shift_once(2);
+        assert!(!sets.is_ascii());
+        assert_eq!((sets.redo(), sets.undo()), ("\x1b*0\x1b+A\x1bN".to_owned(), "\x1b*B\x1b+B\x0f".to_owned()));
+        assert_eq!("éqq".chars().map(|ch| sets.read(ch)).collect::<String>(), "é─q");
+        sets.shift_once(2);
+        sets.shift_once(3);
+        assert_eq!((sets.read('#'), sets.read('#'), sets.is_ascii()), ('£', '#', true));
+    }
+
+    #[test]
+    fn a_caret_outside_is_moved_in_and_waits_no_more() {
+        let caret = Caret { col: 9, row: 9, pending: true, ..Caret::default() };
+        let moved = caret.cropped(5, 3);
+        assert_eq!((moved.col, moved.row, moved.pending), (4, 2, false));
+    }
+
+    #[test]
+    fn shapes_have_numbers_and_names() {
+        let names: Vec<_> = (0..8).map(|n| CursorShape::from_number(n).map(CursorShape::name)).collect();
+        assert_eq!(names[4], Some("underline"));
+        assert_eq!(names[6], Some("bar"));
+        assert_eq!(names[7], None);
+    }
+}

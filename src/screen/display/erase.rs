@@ -1,0 +1,256 @@
+//! Erasing and shifting at the caret: ED, EL, DECSED, DECSEL, ECH, ICH, DCH, IL, DL, DECALN.
+//!
+//! Margins at the sides hold back what is shifted, not what is erased. What is erased takes the pen's background (as in xterm), and a caret that waits to wrap waits no more.
+
+use std::ops::Range;
+
+use crate::screen::cursor::Region;
+use crate::screen::grid::Look;
+use crate::screen::terminal::Terminal;
+
+/// Which part ED and EL erase.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Extent {
+    /// 0: from the caret to the end, the caret's cell included.
+    ToEnd,
+    /// 1: from the start to the caret, the caret's cell included.
+    ToStart,
+    /// 2: all of it.
+    All,
+}
+
+impl Extent {
+    /// The extent of a parameter; `None` for others, such as ED 3, which empties the history.
+    pub fn from_number(number: u16) -> Option<Self> {
+        match number {
+            0 => Some(Self::ToEnd),
+            1 => Some(Self::ToStart),
+            2 => Some(Self::All),
+            _ => None,
+        }
+    }
+}
+
+impl Terminal {
+    /// DECSCA: what is written is protected from being erased selectively, or no more.
+    pub fn protect(&mut self, protected: bool) {
+        self.caret.look.protect(protected);
+        self.extras.iso_protection = false;
+    }
+
+    /// SPA: what is written is protected from being erased in any way. Which of the two holds is no matter of the cell but of what
+    /// the child said last, as in xterm.
+    pub fn protect_always(&mut self) {
+        self.caret.look.protect(true);
+        self.extras.iso_protection = true;
+    }
+
+    /// ED.
+    pub fn erase_screen(&mut self, extent: Extent) {
+        if self.extras.iso_protection {
+            return self.erase_screen_selectively(extent);
+        }
+        let (row, blank) = (self.caret.row, self.blank());
+        match extent {
+            Extent::ToEnd => self.page.grid.erase_rows(row + 1, self.rows, blank),
+            Extent::ToStart => self.page.grid.erase_rows(0, row, blank),
+            Extent::All => self.page.grid.erase_rows(0, self.rows, blank),
+        }
+        self.erase_line(extent);
+    }
+
+    /// EL.
+    pub fn erase_line(&mut self, extent: Extent) {
+        self.erase_columns(self.columns(extent));
+    }
+
+    fn columns(&self, extent: Extent) -> Range<usize> {
+        match extent {
+            Extent::ToEnd => self.caret.col..self.cols,
+            Extent::ToStart => 0..self.caret.col + 1,
+            Extent::All => 0..self.cols,
+        }
+    }
+
+    /// DECSED: what is protected stays.
+    pub fn erase_screen_selectively(&mut self, extent: Extent) {
+        let (caret, blank) = (self.caret.row, self.blank());
+        let rows = match extent {
+            Extent::ToEnd => caret + 1..self.rows,
+            Extent::ToStart => 0..caret,
+            Extent::All => 0..self.rows,
+        };
+        for at in rows {
+            let cols = self.cols;
+            self.page.grid.row_mut(at).into_iter().for_each(|row| row.erase_unprotected(0, cols, blank));
+        }
+        self.erase_line_selectively(extent);
+    }
+
+    /// DECSEL.
+    pub fn erase_line_selectively(&mut self, extent: Extent) {
+        self.erase_columns_selectively(self.columns(extent));
+    }
+
+    fn erase_columns_selectively(&mut self, cols: Range<usize>) {
+        let blank = self.blank();
+        self.caret.pending = false;
+        if let Some(row) = self.page.grid.row_mut(self.caret.row) {
+            row.erase_unprotected(cols.start, cols.end, blank);
+        }
+        self.changed = true;
+    }
+
+    /// ECH.
+    pub fn erase_chars(&mut self, count: usize) {
+        self.erase_columns(self.caret.col..self.caret.col + count);
+    }
+
+    fn erase_columns(&mut self, cols: Range<usize>) {
+        if self.extras.iso_protection {
+            return self.erase_columns_selectively(cols);
+        }
+        let blank = self.blank();
+        self.caret.pending = false;
+        if let Some(row) = self.page.grid.row_mut(self.caret.row) {
+            row.erase(cols.start, cols.end, blank);
+        }
+        self.changed = true;
+    }
+
+    /// ICH.
+    pub fn insert_chars(&mut self, count: usize) {
+        let (col, edge, blank) = (self.caret.col, self.region.right + 1, self.blank());
+        self.caret.pending = false;
+        if let Some(row) = self.page.grid.row_mut(self.caret.row).filter(|_| self.region.has_col(col)) {
+            row.insert_within(col..edge, count, blank);
+        }
+        self.changed = true;
+    }
+
+    /// DCH.
+    pub fn delete_chars(&mut self, count: usize) {
+        let (col, edge, blank) = (self.caret.col, self.region.right + 1, self.blank());
+        self.caret.pending = false;
+        if let Some(row) = self.page.grid.row_mut(self.caret.row).filter(|_| self.region.has_col(col)) {
+            row.delete_within(col..edge, count, blank);
+        }
+        self.changed = true;
+    }
+
+    /// IL. Nothing outside the margins.
+    pub fn insert_lines(&mut self, count: usize) {
+        if let Some(region) = self.region_from_caret() {
+            self.scroll_down(region, count);
+            self.go(self.region.left, self.caret.row);
+        }
+    }
+
+    /// DL. Nothing outside the margins.
+    pub fn delete_lines(&mut self, count: usize) {
+        if let Some(region) = self.region_from_caret() {
+            self.scroll_up(region, count);
+            self.go(self.region.left, self.caret.row);
+        }
+    }
+
+    fn region_from_caret(&self) -> Option<Region> {
+        let (col, row) = (self.caret.col, self.caret.row);
+        (self.region.has_col(col) && self.region.has_row(row)).then_some(Region { top: row, ..self.region })
+    }
+
+    /// DECALN: the screen full of `E`, margins and caret at home.
+    pub fn align(&mut self) {
+        self.region = self.whole();
+        self.caret.origin = false;
+        for at in 0..self.rows {
+            if let Some(row) = self.page.grid.row_mut(at) {
+                row.clear(Look::default());
+                (0..self.cols).for_each(|col| row.put_narrow(col, 'E', Look::default()));
+            }
+        }
+        self.go(0, 0);
+        self.changed = true;
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use crate::screen::{Color, Screen};
+
+    fn lines(bytes: &str) -> Vec<String> {
+        let mut screen = Screen::new(5, 3);
+        screen.feed(b"abcde\r\nfghij\r\nklmno\x1b[2;3H");
+        screen.feed(bytes.as_bytes());
+        screen.lines()
+    }
+
+    #[test]
+    fn erasing_the_screen() {
+        assert_eq!(lines("\x1b[J"), ["abcde", "fg", ""]);
+        assert_eq!(lines("\x1b[1J"), ["", "   ij", "klmno"]);
+        assert_eq!(lines("\x1b[2J"), ["", "", ""]);
+        assert_eq!(lines("\x1b[3J"), ["abcde", "fghij", "klmno"]);
+    }
+
+    #[test]
+    fn erasing_in_the_line() {
+        assert_eq!(lines("\x1b[K")[1], "fg");
+        assert_eq!(lines("\x1b[1K")[1], "   ij");
+        assert_eq!(lines("\x1b[2K")[1], "");
+        assert_eq!(lines("\x1b[2X")[1], "fg  j");
+        assert_eq!(lines("\x1b[999X")[1], "fg");
+    }
+
+    #[test]
+    fn shifting_in_the_line() {
+        assert_eq!(lines("\x1b[2@")[1], "fg  h");
+        assert_eq!(lines("\x1b[2P")[1], "fgj");
+    }
+
+    #[test]
+    fn lines_are_inserted_and_deleted_inside_the_margins_only() {
+        assert_eq!(lines("\x1b[L"), ["abcde", "", "fghij"]);
+        assert_eq!(lines("\x1b[Mx"), ["abcde", "xlmno", ""]);
+        assert_eq!(lines("\x1b[1;2r\x1b[1;1H\x1b[9M"), ["", "", "klmno"]);
+        assert_eq!(lines("\x1b[1;2r\x1b[3;1H\x1b[9L"), ["abcde", "fghij", "klmno"]);
+    }
+
+    #[test]
+    fn erasing_ends_the_wait_to_wrap() {
+        assert_eq!(lines("\x1b[1;5Hx\x1b[Ky")[0], "abcdy");
+    }
+
+    #[test]
+    fn erased_cells_take_the_background_of_the_pen() {
+        let mut screen = Screen::new(4, 1);
+        screen.feed(b"ab\x1b[1;41m\x1b[K");
+        let runs = screen.row_runs(0);
+        assert_eq!((runs[1].text.as_str(), runs[1].style.bg), ("  ", Color::Indexed(1)));
+        assert!(runs[1].style.attr_names().is_empty());
+    }
+
+    #[test]
+    fn what_spa_protects_is_left_by_whatever_erases() {
+        let after = |bytes: &str| {
+            let mut screen = Screen::new(5, 2);
+            screen.feed(format!("a\x1bVb漢\x1bWe\r\nf\x1bVg\x1bWh\x1b[1;1H{bytes}").as_bytes());
+            screen.lines()
+        };
+        assert_eq!(after("\x1b[J"), [" b漢", " g"]);
+        assert_eq!(after("\x1b[2J"), [" b漢", " g"]);
+        assert_eq!(after("\x1b[5G\x1b[1K"), [" b漢", "fgh"]);
+        assert_eq!(after("\x1b[4X"), [" b漢e", "fgh"]);
+        assert_eq!(after("\x1b[?2J"), [" b漢", " g"]);
+        assert_eq!(after("\x1b[2;2;2;2$z\x1b[P"), ["b漢e", "f h"]);
+        // The last to protect says from what, also for what the other has protected.
+        assert_eq!(after("\x1b[\"q\x1b[2J"), ["", ""]);
+        assert_eq!(after("\x1b[\"q\x1b[?2J"), [" b漢", " g"]);
+        assert_eq!(after("\x1b[!p\x1b[2J"), ["", ""]);
+    }
+
+    #[test]
+    fn alignment_fills_the_screen() {
+        assert_eq!(lines("\x1b[2;3r\x1b#8x"), ["xEEEE", "EEEEE", "EEEEE"]);
+    }
+}

@@ -1,0 +1,149 @@
+//! One cell of the grid: a character, its width and its look, in 16 bytes that are copied like a number.
+//!
+//! Marks that combine with the character are too rare to have room here: the row keeps them (`marks.rs`), and the cell only
+//! says that there are some.
+
+use super::packed_style::Look;
+
+const CHAR_MASK: u64 = 0x1f_ffff;
+const WIDE: u64 = 1 << 21;
+const SPACER: u64 = 1 << 22;
+const MARKED: u64 = 1 << 23;
+const TEXT_MASK: u64 = CHAR_MASK | WIDE | SPACER | MARKED;
+
+/// One cell.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Cell {
+    /// 21 bits of character, width, whether marks combine with it; above them the first word of the look.
+    first: u64,
+    second: u64,
+}
+
+impl Cell {
+    /// An empty cell that looks like nothing.
+    pub const BLANK: Self = Self { first: ' ' as u64, second: 0 };
+
+    /// An empty cell of this look.
+    #[inline]
+    pub fn blank(look: Look) -> Self {
+        Self::ascii(b' ', look)
+    }
+
+    /// A cell with a character of ASCII.
+    #[inline]
+    pub fn ascii(byte: u8, look: Look) -> Self {
+        Self { first: look.first | u64::from(byte), second: look.second }
+    }
+
+    /// A cell with a character of one column.
+    #[inline]
+    pub fn narrow(ch: char, look: Look) -> Self {
+        Self { first: look.first | ch as u64, second: look.second }
+    }
+
+    /// The two cells of a character of two columns.
+    #[inline]
+    pub fn wide(ch: char, look: Look) -> [Self; 2] {
+        [
+            Self { first: look.first | ch as u64 | WIDE, second: look.second },
+            Self { first: look.first | ' ' as u64 | SPACER, second: look.second },
+        ]
+    }
+
+    /// Its character; a spacer's is a blank.
+    pub fn ch(self) -> char {
+        char::from_u32((self.first & CHAR_MASK) as u32).unwrap_or(char::REPLACEMENT_CHARACTER)
+    }
+
+    /// Whether it is the left half of a wide character.
+    #[inline]
+    pub fn is_wide(self) -> bool {
+        self.first & WIDE != 0
+    }
+
+    /// Whether it is the right half of a wide character: it has no text of its own.
+    #[inline]
+    pub fn is_spacer(self) -> bool {
+        self.first & SPACER != 0
+    }
+
+    /// Whether it is one of the two halves of a wide character.
+    #[inline]
+    pub fn is_half(self) -> bool {
+        self.first & (WIDE | SPACER) != 0
+    }
+
+    /// Whether it is a character of ASCII and of this look, without marks.
+    #[inline]
+    pub fn is_ascii(self, look: Look) -> bool {
+        ((self.first ^ look.first) < 0x80) & (self.second == look.second)
+    }
+
+    /// Its character, if that is of ASCII.
+    #[inline]
+    pub fn byte(self) -> u8 {
+        self.first as u8
+    }
+
+    /// Its look.
+    pub fn look(self) -> Look {
+        Look { first: self.first & !TEXT_MASK, second: self.second }
+    }
+
+    /// Whether erasing selectively leaves it.
+    pub fn is_protected(self) -> bool {
+        self.look().is_protected()
+    }
+
+    /// Gives it another look.
+    pub fn change_look(&mut self, change: impl FnOnce(&mut Look)) {
+        let mut look = self.look();
+        change(&mut look);
+        *self = Self { first: self.first & TEXT_MASK | look.first, second: look.second };
+    }
+
+    /// Whether marks combine with its character.
+    #[inline]
+    pub fn is_marked(self) -> bool {
+        self.first & MARKED != 0
+    }
+
+    /// From now on marks combine with its character.
+    pub fn mark(&mut self) {
+        self.first |= MARKED;
+    }
+
+    /// Takes the text away and keeps the look, for a wide character of which half was overwritten.
+    pub fn hollow(&mut self) {
+        *self = Self::blank(self.look());
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::style::{Attr, Color};
+    use super::*;
+
+    #[test]
+    fn a_cell_stays_small() {
+        assert_eq!(size_of::<Cell>(), 16);
+    }
+
+    #[test]
+    fn text_and_look_are_kept_apart() {
+        let mut look = Look::default();
+        look.add(Attr::Strike);
+        look.set_foreground(Color::Rgb(255, 255, 255));
+        for ch in [' ', 'x', '漢', char::MAX] {
+            let [mut left, right] = Cell::wide(ch, look);
+            left.mark();
+            assert_eq!((left.ch(), left.is_wide(), left.look(), left.is_marked()), (ch, true, look, true));
+            assert_eq!((right.ch(), right.is_spacer(), right.look(), right.is_marked()), (' ', true, look, false));
+            left.hollow();
+            assert_eq!(left, Cell::blank(look));
+            let narrow = Cell::narrow(ch, look);
+            assert_eq!((narrow.ch(), narrow.is_wide() || narrow.is_spacer(), narrow.look()), (ch, false, look));
+        }
+        assert_eq!(Cell::BLANK, Cell::blank(Look::default()));
+    }
+}

@@ -1,0 +1,154 @@
+//! The visible rows of one screen: scrolling inside margins, erasing, resizing.
+//!
+//! Rows are moved, never copied: a scroll of the whole screen turns a ring, one inside margins rotates the row headers. Cursor, margins and modes
+//! are the terminal's. Lines that leave at the top are lost here; the history has been given them before.
+
+use std::collections::VecDeque;
+
+use super::packed_style::Look;
+use super::row::Row;
+
+/// Rows of cells, all of the same length.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct Grid {
+    rows: VecDeque<Row>,
+}
+
+impl Grid {
+    /// An empty grid.
+    pub fn new(cols: usize, rows: usize) -> Self {
+        Self { rows: (0..rows).map(|_| Row::new(cols)).collect() }
+    }
+
+    /// Whether it has no rows yet: the alternate screen costs nothing until it is shown.
+    pub fn is_unused(&self) -> bool {
+        self.rows.is_empty()
+    }
+
+    /// Whether nothing stands on it.
+    pub fn is_blank(&self) -> bool {
+        self.rows.iter().all(|row| row.written().is_empty() && !row.wrapped)
+    }
+
+    /// The rows from the top.
+    pub fn rows(&self) -> &VecDeque<Row> {
+        &self.rows
+    }
+
+    /// One row to edit.
+    #[inline]
+    pub fn row_mut(&mut self, row: usize) -> Option<&mut Row> {
+        self.rows.get_mut(row)
+    }
+
+    /// One row to edit, and another one to read.
+    pub fn two(&mut self, row: usize, other: usize) -> Option<(&mut Row, &Row)> {
+        let [row, other] = self.rows.make_contiguous().get_disjoint_mut([row, other]).ok()?;
+        Some((row, other))
+    }
+
+    /// Cuts or extends at the right and at the bottom; the content stays where it is.
+    pub fn resize(&mut self, cols: usize, rows: usize) {
+        self.rows.truncate(rows);
+        for row in &mut self.rows {
+            row.resize(cols);
+        }
+        self.rows.resize_with(rows, || Row::new(cols));
+    }
+
+    /// Puts other rows in the place of all; where there are fewer than `rows`, empty ones follow.
+    pub fn replace(&mut self, cols: usize, rows: usize, with: impl Iterator<Item = Row>) {
+        self.rows = with.collect();
+        self.rows.resize_with(rows, || Row::new(cols));
+    }
+
+    /// Blanks whole rows `from..to`, cut to the grid.
+    pub fn erase_rows(&mut self, from: usize, to: usize, look: Look) {
+        let to = to.min(self.rows.len());
+        if from < to {
+            self.rows.range_mut(from..to).for_each(|row| row.clear(look));
+        }
+    }
+
+    /// Moves the rows `top..=bottom` up by `count`; blank rows come in at the bottom.
+    #[inline]
+    pub fn scroll_up(&mut self, top: usize, bottom: usize, count: usize, look: Look) {
+        if top > bottom || bottom >= self.rows.len() {
+            return;
+        }
+        let count = count.min(bottom + 1 - top);
+        if top == 0 && bottom + 1 == self.rows.len() {
+            // The usual case: the ring turns, and nothing is moved.
+            self.rows.rotate_left(count);
+        } else if let Some(rows) = self.rows.make_contiguous().get_mut(top..=bottom) {
+            rows.rotate_left(count);
+        }
+        self.erase_rows(bottom + 1 - count, bottom + 1, look);
+    }
+
+    /// Moves the rows `top..=bottom` down by `count`; blank rows come in at the top.
+    pub fn scroll_down(&mut self, top: usize, bottom: usize, count: usize, look: Look) {
+        if top > bottom || bottom >= self.rows.len() {
+            return;
+        }
+        let count = count.min(bottom + 1 - top);
+        if top == 0 && bottom + 1 == self.rows.len() {
+            self.rows.rotate_right(count);
+        } else if let Some(rows) = self.rows.make_contiguous().get_mut(top..=bottom) {
+            rows.rotate_right(count);
+        }
+        self.erase_rows(top, top + count, look);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn grid(text: &str) -> Grid {
+        let mut grid = Grid::new(2, text.len());
+        for (at, ch) in text.chars().enumerate() {
+            grid.rows[at].put_narrow(0, ch, Look::default());
+        }
+        grid
+    }
+
+    fn text(grid: &Grid) -> String {
+        let mut text = String::new();
+        for row in grid.rows() {
+            match row.written().first() {
+                Some(cell) => text.push(cell.ch()),
+                None => text.push('.'),
+            }
+        }
+        text
+    }
+
+    #[test]
+    fn scrolling_stays_inside_the_margins() {
+        let mut up = grid("abcde");
+        up.scroll_up(1, 3, 1, Look::default());
+        assert_eq!(text(&up), "acd.e");
+        let mut down = grid("abcde");
+        down.scroll_down(1, 3, 2, Look::default());
+        assert_eq!(text(&down), "a..be");
+    }
+
+    #[test]
+    fn a_scroll_larger_than_the_region_empties_it() {
+        let mut grid = grid("abcde");
+        grid.scroll_up(0, 2, 9999, Look::default());
+        assert_eq!(text(&grid), "...de");
+        grid.scroll_down(4, 2, 1, Look::default());
+        assert_eq!(text(&grid), "...de");
+    }
+
+    #[test]
+    fn resizing_keeps_the_top_left() {
+        let mut grid = grid("abc");
+        grid.resize(1, 2);
+        assert_eq!(text(&grid), "ab");
+        grid.resize(5, 4);
+        assert_eq!(text(&grid), "ab..");
+    }
+}

@@ -1,0 +1,125 @@
+//! Parts of rows that move between columns: what margins at the sides and rectangles need beside whole rows.
+
+use std::ops::Range;
+
+use super::cell_grid::Grid;
+use super::combining::Had;
+use super::packed_style::Look;
+use super::row::Row;
+use crate::screen::cursor::Region;
+
+impl Row {
+    /// Puts the cells `part` of another row in the place of those from `at` on, with their marks. A wide character of which only half
+    /// lies in the part becomes a blank.
+    pub fn paste(&mut self, other: &Row, part: Range<usize>, at: usize) {
+        let len = part.len().min(self.cols().saturating_sub(at));
+        if len == 0 {
+            return;
+        }
+        self.part(at);
+        self.part(at + len);
+        self.reach(at + len);
+        if at + len == self.cols() {
+            self.wrapped = false;
+        }
+        for n in 0..len {
+            let from = part.start + n;
+            let mut cell = other.cell(from);
+            if (cell.is_spacer() && n == 0) || (cell.is_wide() && n + 1 == len) {
+                cell.hollow();
+            }
+            if cell.is_marked() {
+                let had = std::iter::once(Had::None).chain(std::iter::repeat(Had::Some));
+                other.marks.get(from).chars().zip(had).for_each(|(mark, had)| self.marks.add(at + n, mark, had));
+            }
+            if let Some(place) = self.cells.get_mut(at + n) {
+                *place = cell;
+            }
+        }
+    }
+
+    /// Blanks the columns `from..to`, but for what is protected.
+    pub fn erase_unprotected(&mut self, from: usize, to: usize, look: Look) {
+        let mut from = from;
+        while let Some(guarded) =
+            self.cells.get(from..to.min(self.cells.len())).and_then(|cells| cells.iter().position(|cell| cell.is_protected()))
+        {
+            self.erase(from, from + guarded, look);
+            from += guarded + 1;
+        }
+        self.erase(from, to, look);
+    }
+
+    /// Gives the cells of `cols` other looks; a wide character of which one half lies there is changed whole.
+    pub fn change_looks(&mut self, cols: Range<usize>, change: impl Fn(&mut Look)) {
+        let to = cols.end.min(self.cols());
+        self.reach(to);
+        let first = self.cell(cols.start).is_spacer();
+        let last = self.cell(to).is_spacer();
+        let (from, to) = (cols.start - usize::from(first), to + usize::from(last));
+        // Mostly all have the same look, and a change of it may take long.
+        let mut made: Option<(Look, Look)> = None;
+        for cell in self.cells.get_mut(from..to).unwrap_or_default() {
+            cell.change_look(|look| {
+                let (_, new) = made.filter(|(old, _)| old == look).unwrap_or_else(|| {
+                    let mut new = *look;
+                    change(&mut new);
+                    (*look, new)
+                });
+                made = Some((*look, new));
+                *look = new;
+            });
+        }
+    }
+
+    /// Inserts blanks at the first of `cols`; what leaves them at the right is lost.
+    pub fn insert_within(&mut self, cols: Range<usize>, count: usize, look: Look) {
+        if cols.end >= self.cols() {
+            return self.insert(cols.start, count, look);
+        }
+        let (from, count) = (self.clone(), count.min(cols.len()));
+        self.paste(&from, cols.start..cols.end - count, cols.start + count);
+        self.erase(cols.start, cols.start + count, look);
+    }
+
+    /// Deletes at the first of `cols`; blanks come in at the right of them.
+    pub fn delete_within(&mut self, cols: Range<usize>, count: usize, look: Look) {
+        if cols.end >= self.cols() {
+            return self.delete(cols.start, count, look);
+        }
+        let (from, count) = (self.clone(), count.min(cols.len()));
+        self.paste(&from, cols.start + count..cols.end, cols.start);
+        self.erase(cols.end - count, cols.end, look);
+    }
+}
+
+impl Grid {
+    /// Moves what lies in `region` up by `count`; blanks come in at the bottom.
+    pub fn scroll_part_up(&mut self, region: Region, count: usize, look: Look) {
+        let count = count.min(region.bottom + 1 - region.top);
+        for to in region.top..=region.bottom {
+            self.fill_part(to, Some(to + count).filter(|from| *from <= region.bottom), region, look);
+        }
+    }
+
+    /// Moves what lies in `region` down by `count`; blanks come in at the top.
+    pub fn scroll_part_down(&mut self, region: Region, count: usize, look: Look) {
+        let count = count.min(region.bottom + 1 - region.top);
+        for to in (region.top..=region.bottom).rev() {
+            self.fill_part(to, to.checked_sub(count).filter(|from| *from >= region.top), region, look);
+        }
+    }
+
+    /// Gives a row the part of another one, or blanks.
+    fn fill_part(&mut self, to: usize, from: Option<usize>, region: Region, look: Look) {
+        let cols = region.left..region.right + 1;
+        match from.filter(|from| *from != to) {
+            Some(from) => {
+                if let Some((row, other)) = self.two(to, from) {
+                    row.paste(other, cols.clone(), cols.start);
+                }
+            }
+            None => self.row_mut(to).into_iter().for_each(|row| row.erase(cols.start, cols.end, look)),
+        }
+    }
+}

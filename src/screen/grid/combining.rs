@@ -1,0 +1,124 @@
+//! The combining marks of one row, by column.
+//!
+//! A cell says that it has marks; what stands here for another column is left over from a character that is gone, and means
+//! nothing. So overwriting text need not look here.
+
+/// Most bytes of combining marks that one cell keeps; what comes after is dropped. Screen's CVE-2021-26937 was a crash on
+/// an endless pile of marks.
+const BYTES_MAX: usize = 16;
+
+/// The marks of one column, as UTF-8.
+#[derive(Clone, Debug)]
+struct Pile {
+    col: u16,
+    len: u8,
+    bytes: [u8; BYTES_MAX],
+}
+
+impl Pile {
+    fn push(&mut self, mark: char) {
+        let start = usize::from(self.len);
+        if let Some(room) = self.bytes.get_mut(start..start + mark.len_utf8()) {
+            mark.encode_utf8(room);
+            self.len += mark.len_utf8() as u8;
+        }
+    }
+}
+
+/// Piles by column, at most one for each; no allocation while there are none.
+#[derive(Clone, Debug, Default)]
+#[allow(clippy::box_collection, reason = "a row that has none must be small, and nearly none has any")]
+pub struct Marks {
+    piles: Option<Box<Vec<Pile>>>,
+}
+
+impl Marks {
+    /// Adds a mark. When the column's character had none, what is left over there goes away.
+    pub fn add(&mut self, col: usize, mark: char, had: Had) {
+        let Ok(col) = u16::try_from(col) else { return };
+        let piles = self.piles.get_or_insert_default();
+        let at = match piles.binary_search_by_key(&col, |pile| pile.col) {
+            Ok(at) => at,
+            Err(at) => {
+                piles.insert(at, Pile { col, len: 0, bytes: [0; BYTES_MAX] });
+                at
+            }
+        };
+        if let Some(pile) = piles.get_mut(at) {
+            if had == Had::None {
+                pile.len = 0;
+            }
+            pile.push(mark);
+        }
+    }
+
+    /// The marks of a column whose cell says that it has some.
+    pub fn get(&self, col: usize) -> &str {
+        let find = |piles: &'_ Vec<Pile>| piles.binary_search_by_key(&col, |pile| usize::from(pile.col)).ok();
+        self.piles
+            .as_deref()
+            .and_then(|piles| piles.get(find(piles)?))
+            .and_then(|pile| pile.bytes.get(..usize::from(pile.len)))
+            .and_then(|bytes| std::str::from_utf8(bytes).ok())
+            .unwrap_or_default()
+    }
+
+    /// Follows cells that move: `to` says where a column's cell is now, or that it is gone. It keeps the order.
+    pub fn shift(&mut self, to: impl Fn(usize) -> Option<usize>) {
+        let Some(piles) = &mut self.piles else { return };
+        piles.retain_mut(|pile| match to(usize::from(pile.col)).map(u16::try_from) {
+            Some(Ok(col)) => {
+                pile.col = col;
+                true
+            }
+            _ => false,
+        });
+    }
+
+    /// Forgets them all.
+    #[inline]
+    pub fn clear(&mut self) {
+        if self.piles.is_some() {
+            self.piles = None;
+        }
+    }
+}
+
+/// Whether a cell had marks before.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Had {
+    /// Its character stood alone.
+    None,
+    /// There are some.
+    Some,
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn marks_pile_up_to_a_whole_character() {
+        let mut marks = Marks::default();
+        marks.add(3, '\u{301}', Had::None);
+        (0..1000).for_each(|_| marks.add(3, '\u{20dd}', Had::Some));
+        assert_eq!(marks.get(3).len(), 14);
+        assert_eq!((marks.get(2), marks.get(4)), ("", ""));
+        marks.add(3, '\u{302}', Had::None);
+        assert_eq!(marks.get(3), "\u{302}");
+    }
+
+    #[test]
+    fn marks_follow_their_cells() {
+        let mut marks = Marks::default();
+        for col in [5, 1, 3] {
+            marks.add(col, '\u{301}', Had::None);
+        }
+        marks.shift(|col| match col {
+            0..=2 => Some(col),
+            3 => None,
+            _ => Some(col - 1),
+        });
+        assert_eq!([1, 3, 4, 5].map(|col| marks.get(col).len()), [2, 0, 2, 0]);
+    }
+}

@@ -1,0 +1,26 @@
+//! What is stored: cells in rows, rows in a grid, lines that have left it, and how all of them look.
+
+mod area;
+mod cell;
+mod cell_grid;
+mod columns;
+mod combining;
+mod history;
+mod history_line;
+mod hyperlinks;
+mod packed_style;
+mod reflow;
+mod row;
+mod runs;
+mod style;
+mod width;
+
+pub use cell_grid::Grid;
+pub use history::History;
+pub use history_line::{End, Line};
+pub use hyperlinks::{CLOSING, Link, Links, PARTS_MAX, printable};
+pub use packed_style::Look;
+pub use row::Row;
+pub use runs::Run;
+pub use style::{Attr, Color, Style, Underline};
+pub use width::width;

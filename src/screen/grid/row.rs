@@ -1,0 +1,450 @@
+//! One row of cells, and the edits inside it. It knows nothing of cursors, margins or modes.
+//!
+//! The law of a row: every wide cell is followed by its spacer and every spacer follows a wide cell. Each edit first
+//! hollows out the wide characters that its ends would cut in two.
+//!
+//! Cells behind the last one that was written are blank and are not stored: clearing a row is forgetting it, an empty row
+//! has no memory of its own, and text is mostly appended.
+
+use super::cell::Cell;
+use super::combining::{Had, Marks};
+use super::packed_style::Look;
+use super::width::width;
+use crate::screen::parser::{Decoded, decode};
+
+/// How far [`Row::put_text`] came.
+pub struct Written {
+    /// Bytes.
+    pub len: usize,
+    /// The column behind the last character.
+    pub col: usize,
+    /// The last character; `None` when there was not one.
+    pub last: Option<char>,
+}
+
+/// A row of the grid.
+#[derive(Clone, Debug)]
+pub struct Row {
+    /// At most `cols`; the rest of the row is blank.
+    pub cells: Vec<Cell>,
+    pub marks: Marks,
+    cols: u16,
+    /// Whether the text goes on in the next row because it did not fit (autowrap), not because of a line feed.
+    pub wrapped: bool,
+    /// It goes on because a wide character did not fit, for which the last column was left empty.
+    pub gap: bool,
+}
+
+/// Stored blanks at the end, and marks without a cell, take no part.
+impl PartialEq for Row {
+    fn eq(&self, other: &Self) -> bool {
+        let marks = |row: &Self, at: usize| row.marks.get(at).to_owned();
+        self.cols == other.cols
+            && self.end() == other.end()
+            && self.written() == other.written()
+            && (0..).zip(self.written()).all(|(at, cell)| !cell.is_marked() || marks(self, at) == marks(other, at))
+    }
+}
+
+impl Row {
+    /// An empty row of `cols` cells.
+    pub fn new(cols: usize) -> Self {
+        let cols = u16::try_from(cols).unwrap_or(u16::MAX);
+        Self { cells: Vec::new(), marks: Marks::default(), cols, wrapped: false, gap: false }
+    }
+
+    /// The cells that are stored; all behind them are blank.
+    #[inline]
+    pub fn stored(&self) -> &[Cell] {
+        &self.cells
+    }
+
+    pub fn cols(&self) -> usize {
+        usize::from(self.cols)
+    }
+
+    /// The cell at `col`; a blank beyond the row.
+    pub fn cell(&self, col: usize) -> Cell {
+        self.cells.get(col).copied().unwrap_or(Cell::BLANK)
+    }
+
+    /// The cells up to the last one that holds something or looks like something.
+    pub fn written(&self) -> &[Cell] {
+        let end = self.cells.iter().rposition(|cell| *cell != Cell::BLANK).map_or(0, |last| last + 1);
+        &self.cells[..end]
+    }
+
+    /// Appends the text of the cell at `col`; a spacer has none.
+    pub fn push_text(&self, col: usize, text: &mut String) {
+        match self.cells.get(col) {
+            None => text.push(' '),
+            Some(cell) if cell.is_spacer() => {}
+            Some(cell) => {
+                text.push(cell.ch());
+                if cell.is_marked() {
+                    text.push_str(self.marks.get(col));
+                }
+            }
+        }
+    }
+
+    /// Makes the row `cols` cells long, from the left.
+    pub fn resize(&mut self, cols: usize) {
+        if cols == self.cols() {
+            return;
+        }
+        self.part(cols);
+        self.cells.truncate(cols);
+        self.cells.shrink_to(cols);
+        self.cols = u16::try_from(cols).unwrap_or(u16::MAX);
+        self.wrapped = false;
+    }
+
+    /// Writes a character of one column. `col` beyond the row is ignored.
+    #[inline]
+    pub fn put_narrow(&mut self, col: usize, ch: char, look: Look) {
+        let cell = Cell::narrow(ch, look);
+        if col == self.cells.len() && col < self.cols() {
+            self.cells.push(cell);
+        } else {
+            self.overwrite(col, &[cell]);
+        }
+    }
+
+    /// Writes a character of two columns. Ignored unless both fit.
+    #[inline]
+    pub fn put_wide(&mut self, col: usize, ch: char, look: Look) {
+        let cells = Cell::wide(ch, look);
+        if col == self.cells.len() && col + 2 <= self.cols() {
+            self.cells.extend_from_slice(&cells);
+        } else if col + 2 <= self.cols() {
+            self.overwrite(col, &cells);
+        }
+    }
+
+    /// Writes printable ASCII, all of which must fit: what does not is dropped.
+    #[inline]
+    pub fn put_ascii(&mut self, col: usize, bytes: &[u8], look: Look) {
+        if col < self.cells.len() {
+            return self.overwrite_ascii(col, bytes, look);
+        }
+        self.reach(col);
+        let bytes = &bytes[..bytes.len().min(self.cols() - self.cells.len())];
+        self.cells.extend(bytes.iter().map(|byte| Cell::ascii(*byte, look)));
+    }
+
+    fn overwrite_ascii(&mut self, col: usize, bytes: &[u8], look: Look) {
+        let (over, behind) = bytes.split_at(bytes.len().min(self.cells.len() - col));
+        self.part(col);
+        self.part(col + over.len());
+        for (cell, byte) in self.cells[col..].iter_mut().zip(over) {
+            *cell = Cell::ascii(*byte, look);
+        }
+        if !behind.is_empty() {
+            self.put_ascii(self.cells.len(), behind, look);
+        }
+    }
+
+    /// Writes the characters beyond ASCII that `bytes` begin with, as many as fit and need no more care than their width.
+    #[inline]
+    pub fn put_text(&mut self, mut col: usize, bytes: &[u8], look: Look) -> Written {
+        let (mut len, mut last) = (0, None);
+        self.reach(col);
+        while let Some(rest) = bytes.get(len..).filter(|rest| rest.first().is_some_and(|byte| *byte >= 0x80)) {
+            let Decoded::Char(ch, read) = decode(rest) else { break };
+            match width(ch) {
+                Some(1) if col < self.cols() => {
+                    match self.cells.get_mut(col) {
+                        None => self.cells.push(Cell::narrow(ch, look)),
+                        Some(cell) if !cell.is_half() => *cell = Cell::narrow(ch, look),
+                        Some(_) => break,
+                    }
+                    col += 1;
+                }
+                Some(2) if col + 2 <= self.cols() => {
+                    match self.cells.get_mut(col..) {
+                        Some([]) => self.cells.extend_from_slice(&Cell::wide(ch, look)),
+                        Some([left, right, ..]) if !left.is_half() && !right.is_half() => [*left, *right] = Cell::wide(ch, look),
+                        _ => break,
+                    }
+                    col += 2;
+                }
+                _ => break,
+            }
+            len += read;
+            last = Some(ch);
+        }
+        Written { len, col, last }
+    }
+
+    /// Puts cells in the place of others, as far as the row goes.
+    fn overwrite(&mut self, col: usize, cells: &[Cell]) {
+        if col >= self.cols() {
+            return;
+        }
+        self.reach(col);
+        self.part(col);
+        self.part(col + cells.len());
+        for (at, cell) in (col..self.cols()).zip(cells) {
+            match self.cells.get_mut(at) {
+                Some(place) => *place = *cell,
+                None => self.cells.push(*cell),
+            }
+        }
+    }
+
+    /// Stores blanks up to `col`, cut to the row.
+    #[inline]
+    pub fn reach(&mut self, col: usize) {
+        let col = col.min(self.cols());
+        if self.cells.len() < col {
+            self.cells.resize(col, Cell::BLANK);
+        }
+    }
+
+    /// Adds a combining mark to the character at `col`, or to the wide one whose right half that is.
+    pub fn combine(&mut self, col: usize, mark: char) {
+        if col >= self.cols() {
+            return;
+        }
+        self.reach(col + 1);
+        let spacer = self.cells.get(col).is_some_and(|cell| cell.is_spacer());
+        let col = if spacer { col.saturating_sub(1) } else { col };
+        if let Some(cell) = self.cells.get_mut(col) {
+            let had = if cell.is_marked() { Had::Some } else { Had::None };
+            cell.mark();
+            self.marks.add(col, mark, had);
+        }
+    }
+
+    /// Blanks the columns `from..to`, cut to the row.
+    pub fn erase(&mut self, from: usize, to: usize, look: Look) {
+        let to = to.min(self.cols());
+        if from >= to {
+            return;
+        }
+        self.part(from);
+        self.part(to);
+        if to == self.cols() {
+            self.wrapped = false;
+        }
+        self.fill(from, to, look);
+    }
+
+    /// Blanks the whole row.
+    #[inline]
+    pub fn clear(&mut self, look: Look) {
+        self.wrapped = false;
+        self.cells.clear();
+        self.marks.clear();
+        if look != Look::default() {
+            self.cells.resize(self.cols(), Cell::blank(look));
+        }
+    }
+
+    /// Moves the cells from `col` on to the right by `count`; what leaves the row is lost.
+    pub fn insert(&mut self, col: usize, count: usize, look: Look) {
+        let cols = self.cols();
+        if col >= cols || count == 0 {
+            return;
+        }
+        let count = count.min(cols - col);
+        self.part(col);
+        self.part(cols - count);
+        self.wrapped = false;
+        if col < self.cells.len() {
+            self.forget_unmarked();
+            self.cells.truncate(cols - count);
+            let len = self.cells.len();
+            self.cells.resize(len + count, Cell::BLANK);
+            self.cells[col..].rotate_right(count);
+            self.marks.shift(|at| if at < col { Some(at) } else { Some(at + count).filter(|to| *to < cols) });
+        }
+        self.fill(col, col + count, look);
+    }
+
+    /// Removes `count` cells at `col`; blanks come in at the right.
+    pub fn delete(&mut self, col: usize, count: usize, look: Look) {
+        let cols = self.cols();
+        if col >= cols || count == 0 {
+            return;
+        }
+        let count = count.min(cols - col);
+        self.part(col);
+        self.part(col + count);
+        self.wrapped = false;
+        if col < self.cells.len() {
+            self.forget_unmarked();
+            self.cells.drain(col..(col + count).min(self.cells.len()));
+            self.marks.shift(|at| if at < col { Some(at) } else { at.checked_sub(count).filter(|to| *to >= col) });
+        }
+        self.fill(cols - count, cols, look);
+    }
+
+    /// Blanks `from..to`, which lies in the row.
+    fn fill(&mut self, from: usize, to: usize, look: Look) {
+        if look != Look::default() {
+            self.reach(to);
+            self.cells[from..to].fill(Cell::blank(look));
+        } else if to >= self.cells.len() {
+            self.cells.truncate(from);
+        } else {
+            self.cells[from..to].fill(Cell::BLANK);
+        }
+    }
+
+    /// Drops marks that were left over, before cells move and would come to stand over them.
+    fn forget_unmarked(&mut self) {
+        let cells = &self.cells;
+        self.marks.shift(|at| cells.get(at).is_some_and(|cell| cell.is_marked()).then_some(at));
+    }
+
+    /// The laws of a row, for tests.
+    #[cfg(test)]
+    pub fn check(&self, cols: usize) {
+        assert_eq!(self.cols(), cols);
+        assert!(self.cells.len() <= cols);
+        for (at, cell) in self.cells.iter().enumerate() {
+            let next = self.cells.get(at + 1).is_some_and(|next| next.is_spacer());
+            assert_eq!(cell.is_wide(), next, "{:?}", self.cells);
+            assert!(!cell.is_marked() || !self.marks.get(at).is_empty());
+        }
+        assert!(self.cells.first().is_none_or(|cell| !cell.is_spacer()));
+    }
+
+    /// Hollows out the wide character that a cut to the left of `col` would split.
+    #[inline]
+    pub fn part(&mut self, col: usize) {
+        if col == 0 || self.cells.get(col).is_none_or(|cell| !cell.is_spacer()) {
+            return;
+        }
+        self.cells[col - 1].hollow();
+        self.cells[col].hollow();
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn row(text: &str) -> Row {
+        let mut row = Row::new(8);
+        let mut col = 0;
+        for ch in text.chars() {
+            if ch.is_ascii() {
+                row.put_narrow(col, ch, Look::default());
+                col += 1;
+            } else {
+                row.put_wide(col, ch, Look::default());
+                col += 2;
+            }
+        }
+        row
+    }
+
+    fn text(row: &Row) -> String {
+        let mut text = String::new();
+        (0..row.written().len()).for_each(|at| row.push_text(at, &mut text));
+        text
+    }
+
+    #[test]
+    fn overwriting_half_of_a_wide_character_blanks_the_other_half() {
+        let mut left = row("a漢b");
+        left.put_narrow(1, 'x', Look::default());
+        assert_eq!(text(&left), "ax b");
+        let mut right = row("a漢b");
+        right.put_narrow(2, 'x', Look::default());
+        assert_eq!(text(&right), "a xb");
+        let mut both = row("漢字");
+        both.put_wide(1, '本', Look::default());
+        assert_eq!(text(&both), " 本");
+    }
+
+    #[test]
+    fn erasing_half_of_a_wide_character_blanks_it_whole() {
+        let mut row = row("a漢b");
+        row.erase(2, 3, Look::default());
+        assert_eq!(text(&row), "a  b");
+        row.put_wide(1, '字', Look::default());
+        row.erase(1, 2, Look::default());
+        assert_eq!(text(&row), "a  b");
+        row.check(8);
+    }
+
+    #[test]
+    fn insert_and_delete_shift_the_rest() {
+        let mut row = row("abcdefgh");
+        row.insert(2, 3, Look::default());
+        assert_eq!(text(&row), "ab   cde");
+        row.delete(0, 5, Look::default());
+        assert_eq!(text(&row), "cde");
+        row.delete(1, 1000, Look::default());
+        assert_eq!(text(&row), "c");
+    }
+
+    #[test]
+    fn insert_pushes_no_half_character_over_the_edge() {
+        let mut row = row("abcdef漢");
+        row.insert(0, 1, Look::default());
+        assert_eq!(text(&row), " abcdef");
+    }
+
+    #[test]
+    fn resizing_cuts_no_wide_character_in_two() {
+        let mut row = row("a漢b");
+        row.resize(2);
+        assert_eq!(text(&row), "a");
+        row.resize(4);
+        assert_eq!(text(&row), "a");
+    }
+
+    #[test]
+    fn a_cleared_row_equals_a_new_one() {
+        let mut row = row("ab漢");
+        row.clear(Look::default());
+        assert_eq!(row, Row::new(8));
+    }
+
+    #[test]
+    fn a_run_overwrites_and_goes_on_behind_what_there_was() {
+        let mut row = row("ab漢");
+        row.put_ascii(3, b"xyz", Look::default());
+        assert_eq!(text(&row), "ab xyz");
+        row.put_ascii(0, b"123456789", Look::default());
+        assert_eq!(text(&row), "12345678");
+        let mut row = Row::new(8);
+        row.put_ascii(3, b"x", Look::default());
+        row.put_ascii(7, b"yz", Look::default());
+        assert_eq!(text(&row), "   x   y");
+        row.check(8);
+    }
+
+    #[test]
+    fn marks_move_with_their_character_and_go_with_it() {
+        let mut row = row("abc");
+        row.combine(1, '\u{301}');
+        row.insert(0, 2, Look::default());
+        assert_eq!(text(&row), "  ab\u{301}c");
+        row.delete(1, 1, Look::default());
+        assert_eq!(text(&row), " ab\u{301}c");
+        row.put_ascii(2, b"x", Look::default());
+        assert_eq!(text(&row), " axc");
+        row.insert(0, 1, Look::default());
+        row.combine(2, '\u{302}');
+        assert_eq!(text(&row), "  a\u{302}xc");
+        row.check(8);
+    }
+
+    #[test]
+    fn rows_are_equal_by_what_they_show() {
+        let mut marked = row("abc");
+        marked.combine(1, '\u{301}');
+        assert_ne!(marked, row("abc"));
+        marked.put_ascii(1, b"b", Look::default());
+        assert_eq!(marked, row("abc"));
+        let mut blanks = row("abc");
+        blanks.put_ascii(3, b"  ", Look::default());
+        assert_eq!(blanks, row("abc"));
+    }
+}

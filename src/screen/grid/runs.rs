@@ -1,0 +1,168 @@
+//! Reading the picture: rows as text, and as runs of one style.
+
+use std::borrow::Cow;
+use std::ops::Range;
+
+use super::cell::Cell;
+use super::hyperlinks::{CLOSING, Link, Links};
+use super::packed_style::Look;
+use super::row::Row;
+use super::style::Style;
+use crate::screen::Screen;
+
+/// Neighbouring cells of one look and one link.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Run {
+    /// The text, blanks included.
+    pub text: String,
+    /// The look of all of it.
+    pub style: Style,
+    /// What all of it leads to. The links of a row have 16 KiB; what stands behind them in the row has none.
+    pub link: Option<Link>,
+}
+
+/// Most bytes of links in a row: a long one for every cell would make a picture much larger than the screen.
+const ROW_LINKS_MAX: usize = 16 * 1024;
+
+/// Runs that are put together.
+pub struct Runs<'a> {
+    runs: Vec<Run>,
+    links: &'a Links,
+    look: Option<Look>,
+    /// Bytes that links may still have.
+    left: usize,
+}
+
+impl<'a> Runs<'a> {
+    /// No runs.
+    pub fn new(links: &'a Links) -> Self {
+        Self { runs: Vec::new(), links, look: None, left: ROW_LINKS_MAX }
+    }
+
+    /// Where text of this look is appended.
+    pub fn text(&mut self, look: Look) -> &mut String {
+        if self.look != Some(look) || self.runs.is_empty() {
+            self.look = Some(look);
+            let link = self.links.get(look.link());
+            let kept = link.filter(|link| link.len() <= self.left).cloned();
+            self.left = match (&kept, link) {
+                (Some(link), _) => self.left - link.len(),
+                (None, Some(_)) => 0,
+                (None, None) => self.left,
+            };
+            let run = Run { text: String::new(), style: look.style(), link: kept };
+            if self.runs.last().is_none_or(|last| last.style != run.style || last.link != run.link) {
+                self.runs.push(run);
+            }
+        }
+        let last = self.runs.len() - 1;
+        &mut self.runs[last].text
+    }
+
+    /// All of them.
+    pub fn finish(self) -> Vec<Run> {
+        self.runs
+    }
+}
+
+impl Run {
+    /// The text as it is written in a terminal with this pen: where it is a link, between the sequences for that.
+    #[must_use]
+    pub fn linked_text(&self) -> Cow<'_, str> {
+        match &self.link {
+            Some(link) => Cow::Owned(format!("{}{}{CLOSING}", link.opening(), self.text)),
+            None => Cow::Borrowed(&self.text),
+        }
+    }
+}
+
+impl Screen {
+    /// The visible rows as text, blanks at their ends left out. Always as many as the screen has rows.
+    #[must_use]
+    pub fn lines(&self) -> Vec<String> {
+        self.terminal.page.grid.rows().iter().map(line).collect()
+    }
+
+    /// One visible row, 0-based, as runs from the left. Unstyled blanks at the end are left out; a row that does not exist
+    /// has no runs.
+    #[must_use]
+    pub fn row_runs(&self, row: u16) -> Vec<Run> {
+        self.row_part(row, 0..u16::MAX)
+    }
+
+    /// The part of a visible row that stands in these columns, 0-based, in the same form. A wide character that is cut at
+    /// either side is a blank.
+    #[must_use]
+    pub fn row_part(&self, row: u16, cols: Range<u16>) -> Vec<Run> {
+        let mut runs = Runs::new(&self.terminal.links);
+        let Some(row) = self.terminal.page.grid.rows().get(usize::from(row)) else {
+            return Vec::new();
+        };
+        let (from, to) = (usize::from(cols.start), usize::from(cols.end));
+        let written = row.written();
+        let part = &written[from.min(written.len())..to.min(written.len())];
+        let blank_end = part.iter().rposition(|cell| *cell != Cell::BLANK).map_or(0, |last| last + 1);
+        for (col, cell) in part[..blank_end].iter().enumerate().map(|(n, cell)| (from + n, cell)) {
+            let cut = (cell.is_spacer() && col == from) || (cell.is_wide() && col + 1 == to);
+            if cell.is_spacer() && !cut {
+                continue;
+            }
+            let text = runs.text(cell.look());
+            if cut {
+                text.push(' ');
+            } else {
+                row.push_text(col, text);
+            }
+        }
+        runs.finish()
+    }
+}
+
+fn line(row: &Row) -> String {
+    let cells = row.written().len();
+    let mut text = String::with_capacity(cells);
+    (0..cells).for_each(|col| row.push_text(col, &mut text));
+    text.truncate(text.trim_end_matches(' ').len());
+    text
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::screen::{Attr, Color};
+
+    #[test]
+    fn rows_become_runs_of_one_style() {
+        let mut screen = Screen::new(12, 2);
+        screen.feed("ab \x1b[1;31mc漢\x1b[m d".as_bytes());
+        let runs = screen.row_runs(0);
+        let texts: Vec<_> = runs.iter().map(|run| run.text.as_str()).collect();
+        assert_eq!(texts, ["ab ", "c漢", " d"]);
+        assert_eq!(runs[1].style.fg, Color::Indexed(1));
+        assert!(runs[1].style.has(Attr::Bold));
+        assert_eq!(runs[2].style, Style::default());
+        assert!(screen.row_runs(1).is_empty() && screen.row_runs(9).is_empty());
+    }
+
+    #[test]
+    fn a_part_of_a_row_cuts_wide_characters() {
+        let mut screen = Screen::new(12, 1);
+        screen.feed("a漢b\x1b[1m字\x1b[mc  ".as_bytes());
+        let part = |cols| screen.row_part(0, cols).into_iter().map(|run| run.text).collect::<Vec<_>>();
+        assert_eq!(part(0..3), ["a漢"]);
+        assert_eq!(part(0..2), ["a "]);
+        assert_eq!(part(2..6), [" b", "字"]);
+        assert_eq!(part(3..5), ["b", " "]);
+        assert_eq!(part(6..12), ["c"]);
+        assert!(part(7..12).is_empty() && part(20..30).is_empty());
+        assert_eq!(screen.row_part(0, 0..12), screen.row_runs(0));
+    }
+
+    #[test]
+    fn only_blanks_at_the_end_are_left_out() {
+        let mut screen = Screen::new(8, 2);
+        screen.feed("  a\u{a0}  \r\n\x1b[7m  ".as_bytes());
+        assert_eq!(screen.lines(), ["  a\u{a0}", ""]);
+        assert_eq!(screen.row_runs(1)[0].text, "  ");
+    }
+}

@@ -1,0 +1,335 @@
+//! [`Screen`]: a terminal without a window, as everything outside of this folder sees it.
+
+use std::fmt;
+
+use crate::screen::SIDE_MAX;
+use crate::screen::cursor::Cursor;
+use crate::screen::modes::Mode;
+use crate::screen::parser::{Begun, Input, Open};
+use crate::screen::reply::Query;
+use crate::screen::restore::{Former, Latch, Listener};
+use crate::screen::terminal::Terminal;
+use crate::screen::window::ColorId;
+
+/// A terminal without a window.
+pub struct Screen {
+    pub(super) terminal: Terminal,
+    pub(super) input: Input,
+    pub(super) open: Open,
+    pub(super) begun: Begun,
+    listener: Listener,
+    revision: u64,
+    undo_revision: u64,
+    latch: Latch,
+}
+
+/// Equal in everything that later bytes could show. The revision is not compared: it counts how often, not what.
+impl PartialEq for Screen {
+    fn eq(&self, other: &Self) -> bool {
+        self.terminal.is_same(&other.terminal) && self.input == other.input && self.open == other.open
+    }
+}
+
+impl fmt::Debug for Screen {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Screen")
+            .field("size", &self.size())
+            .field("cursor", &self.cursor())
+            .field("modes", &self.modes())
+            .field("lines", &self.lines())
+            .finish_non_exhaustive()
+    }
+}
+
+impl Screen {
+    /// A fresh screen. Each side is cut to 1..=[`SIDE_MAX`].
+    #[must_use]
+    pub fn new(cols: u16, rows: u16) -> Self {
+        let terminal = Terminal::new(side(cols), side(rows));
+        Self {
+            latch: terminal.latch(),
+            terminal,
+            input: Input::default(),
+            open: Open::default(),
+            begun: Begun::default(),
+            listener: Listener::default(),
+            revision: 0,
+            undo_revision: 0,
+        }
+    }
+
+    /// Takes what the child wrote. Sequences and characters may be cut anywhere between two calls.
+    pub fn feed(&mut self, bytes: &[u8]) {
+        let before = self.cursor();
+        let mut rest = bytes;
+        while let Some(at) = memchr::memchr2(0x18, 0x1a, rest) {
+            let (before, after) = rest.split_at(at);
+            self.take(before);
+            // The parser would carry out the half of a command, and of a request, that is cancelled here.
+            self.terminal.request = None;
+            if self.open == Open::Command {
+                (self.input, self.open, self.begun) = (Input::default(), Open::default(), Begun::default());
+            } else {
+                self.take(&after[..1]);
+            }
+            rest = &after[1..];
+        }
+        self.take(rest);
+        if self.terminal.changed || self.cursor() != before {
+            self.terminal.changed = false;
+            self.revision += 1;
+        }
+        self.look_at_latch();
+    }
+
+    /// Passes over those of `bytes` that write only what is gone when all of them are written, and says how many they are. The rest
+    /// is to be fed then; until it is, rows may stand there that came before.
+    pub fn skip(&mut self, bytes: &[u8]) -> usize {
+        if self.input.is_inside() {
+            return 0;
+        }
+        let skipped = self.terminal.skip(bytes);
+        if skipped > 0 {
+            // What was skipped ends with a line feed, behind which nothing is open.
+            (self.input, self.open, self.begun) = (Input::default(), Open::default(), Begun::default());
+            self.terminal.changed = false;
+            self.revision += 1;
+            self.look_at_latch();
+        }
+        skipped
+    }
+
+    fn take(&mut self, bytes: &[u8]) {
+        self.input.feed(&mut self.terminal, bytes);
+        self.open.feed(bytes);
+        self.begun.feed(bytes, if self.input.is_inside() { self.open } else { Open::Nothing });
+    }
+
+    /// Whether `ESC k NAME ESC \` names the window, as in GNU screen and tmux; elsewhere the name is text.
+    pub fn set_takes_names(&mut self, takes: bool) {
+        self.terminal.takes_names = takes;
+    }
+
+    /// Changes the size of both screens, cut as in [`Screen::new`]. Lines of the primary screen and of the history that ran over
+    /// are joined and cut anew, and lines go to the history or come back from it; the alternate screen is cropped or extended.
+    pub fn resize(&mut self, cols: u16, rows: u16) {
+        self.terminal.resize(side(cols), side(rows));
+        if self.terminal.changed {
+            self.terminal.changed = false;
+            self.revision += 1;
+        }
+        self.look_at_latch();
+    }
+
+    fn look_at_latch(&mut self) {
+        let latch = self.terminal.latch();
+        if latch != self.latch || self.terminal.touched {
+            self.terminal.touched = false;
+            self.latch = latch;
+            self.undo_revision += 1;
+        }
+    }
+
+    /// Columns and rows.
+    #[must_use]
+    pub fn size(&self) -> (u16, u16) {
+        (self.terminal.cols as u16, self.terminal.rows as u16)
+    }
+
+    /// The cursor.
+    #[must_use]
+    pub fn cursor(&self) -> Cursor {
+        Cursor {
+            col: self.terminal.caret.col as u16,
+            row: self.terminal.caret.row as u16,
+            visible: self.terminal.is_on(Mode::CursorVisible),
+            shape: self.terminal.shape.unwrap_or_default(),
+        }
+    }
+
+    /// The window title, at most 1 KiB and without control characters; empty when none was set.
+    #[must_use]
+    pub fn title(&self) -> &str {
+        self.terminal.titles.window()
+    }
+
+    /// The working directory that the child told (OSC 7), an address as it was told: at most 4 KiB and without control
+    /// characters. Empty when none was.
+    #[must_use]
+    pub fn directory(&self) -> &str {
+        &self.terminal.directory
+    }
+
+    /// Whether the alternate screen is shown.
+    #[must_use]
+    pub fn alternate(&self) -> bool {
+        self.terminal.alternate.is_some()
+    }
+
+    /// The modes that are not as in a fresh terminal (CONTRACT C4): `2004` = private mode 2004 is on, `-7` = private mode 7
+    /// is off though a fresh terminal has it on, `ansi:4` = ANSI mode 4 is on.
+    #[must_use]
+    pub fn modes(&self) -> Vec<String> {
+        self.terminal.mode_names()
+    }
+
+    /// Whether one mode is on.
+    #[must_use]
+    pub fn is_on(&self, mode: Mode) -> bool {
+        self.terminal.is_on(mode)
+    }
+
+    /// The kitty keyboard flags in force on the screen that is shown; 0 = the plain keyboard.
+    #[must_use]
+    pub fn keyboard_flags(&self) -> u8 {
+        self.terminal.page.keyboard.flags()
+    }
+
+    /// The level of xterm's modifyOtherKeys; 0 = off.
+    #[must_use]
+    pub fn modify_other_keys(&self) -> u16 {
+        self.terminal.keys.other_keys().unwrap_or(0)
+    }
+
+    /// Rises when a `feed` or a `resize` may have changed what is seen: cells, cursor, title, screen. A redraw of the same
+    /// picture counts too.
+    #[must_use]
+    pub fn revision(&self) -> u64 {
+        self.revision
+    }
+
+    /// Rises when what [`Screen::undo`] returns may have changed since the last `feed` or `resize`. What is on only while a
+    /// frame is drawn does not count when the frame came in one piece. Costs nothing, unlike the undo itself.
+    #[must_use]
+    pub fn undo_revision(&self) -> u64 {
+        self.undo_revision
+    }
+
+    /// The sequences that put a terminal back when the child has died and left things on: exactly those that are on, in
+    /// the order in which they must go out. Empty when nothing is on. Fed to this screen, they leave nothing to undo.
+    #[must_use]
+    pub fn undo(&self) -> Vec<u8> {
+        self.terminal.undo().into_bytes()
+    }
+
+    /// What has to go out before anything else when the child has died in the middle of a sequence, a string or a
+    /// character: a terminal would take what follows for the rest of it. Empty when nothing is open.
+    #[must_use]
+    pub fn ending(&self) -> &'static [u8] {
+        self.open.ending()
+    }
+
+    /// Takes what the person's terminal sends, in which there may be answers to what the child asked: they tell how the
+    /// terminal was before the child, and [`Screen::undo`] brings it back to that.
+    pub fn learn(&mut self, bytes: &[u8]) {
+        if self.terminal.former.is_waiting() {
+            self.listener.hear(&mut self.terminal.former, bytes);
+            self.terminal.touched = true;
+            self.look_at_latch();
+        }
+    }
+
+    /// What is known of the terminal as it was before the child, for the next child in the same one.
+    #[must_use]
+    pub fn former(&self) -> &Former {
+        &self.terminal.former
+    }
+
+    /// Sets what is known of the terminal as it was; the default forgets it, because it is another terminal from here on.
+    pub fn set_former(&mut self, mut former: Former) {
+        former.follow(&self.terminal.former);
+        self.terminal.former = former;
+        self.terminal.touched = true;
+        self.look_at_latch();
+    }
+
+    /// Text, background and cursor (OSC 10 to 12), as the child set them or a person's terminal described them, in the words of an
+    /// answer; `None` where that is not known.
+    #[must_use]
+    pub fn described_colors(&self) -> [Option<&str>; 3] {
+        [10, 11, 12].map(ColorId::Dynamic).map(|color| {
+            let now = self.terminal.colors.value(color).or_else(|| self.terminal.former.described(color));
+            // The child gets it as if it were typed: nothing that it or a terminal wrote may come back but a colour.
+            let part = |part: &str| matches!(part.len(), 1..=4) && part.bytes().all(|byte| byte.is_ascii_hexdigit());
+            let plain = |parts: &str| parts.split('/').count() == 3 && parts.split('/').all(part);
+            now.filter(|value| value.strip_prefix("rgb:").is_some_and(plain))
+        })
+    }
+
+    /// Somebody else than the terminal has answered what the child asked so far: nothing will be learnt from that.
+    pub fn answered(&mut self) {
+        self.terminal.former.forget_questions();
+    }
+
+    /// The sequences that bring another terminal's keyboard to the child's: as many pushes as the undo has pops. For the
+    /// primary screen, to be sent before the alternate one is entered, and for that one, to be sent behind it.
+    #[must_use]
+    pub fn keyboard_redo(&self) -> [String; 2] {
+        let (shown, hidden) = (self.terminal.page.keyboard.redo(), self.terminal.hidden.keyboard.redo());
+        if self.alternate() { [hidden, shown] } else { [shown, String::new()] }
+    }
+
+    /// What the child asked its terminal since the last call, oldest first. At most 64 are kept, more are dropped.
+    #[must_use]
+    pub fn take_queries(&mut self) -> Vec<Query> {
+        std::mem::take(&mut self.terminal.queries)
+    }
+}
+
+fn side(length: u16) -> usize {
+    usize::from(length.clamp(1, SIDE_MAX))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn sizes_are_cut_to_what_is_possible() {
+        assert_eq!(Screen::new(0, 0).size(), (1, 1));
+        assert_eq!(Screen::new(u16::MAX, 5).size(), (1000, 5));
+        let mut screen = Screen::new(80, 24);
+        screen.resize(0, 2000);
+        assert_eq!(screen.size(), (1, 1000));
+    }
+
+    #[test]
+    fn the_revision_rises_only_with_what_is_seen() {
+        let mut screen = Screen::new(10, 3);
+        let mut last = screen.revision();
+        let mut rises = |screen: &Screen| {
+            let rose = screen.revision() > last;
+            last = screen.revision();
+            rose
+        };
+        for visible in ["a", "\x1b[2;2H", "\x1b[?25l", "\x1b[5 q", "\x1b]0;t\x07", "\x1b[J", "\x1b[?1049h", "\x1b[?5h"] {
+            screen.feed(visible.as_bytes());
+            assert!(rises(&screen), "{visible:?}");
+        }
+        for silent in ["", "\x1b[1m", "\x1b[?2004h", "\x1b[c", "\x07", "\x1b[?5h", "\x1b[1"] {
+            screen.feed(silent.as_bytes());
+            assert!(!rises(&screen), "{silent:?}");
+        }
+        screen.resize(11, 3);
+        assert!(rises(&screen));
+        screen.resize(11, 3);
+        assert!(!rises(&screen));
+    }
+
+    #[test]
+    fn a_screen_that_shows_nothing_is_small() {
+        let screen = Screen::new(80, 24);
+        let rows = screen.terminal.page.grid.rows();
+        let bytes = size_of::<Screen>() + rows.capacity() * size_of::<crate::screen::grid::Row>() + 80;
+        assert!(bytes < 3584, "{bytes}");
+        assert!(rows.iter().all(|row| row.written().is_empty()));
+    }
+
+    #[test]
+    fn the_cursor_is_told_with_its_shape() {
+        let mut screen = Screen::new(10, 3);
+        screen.feed(b"ab\x1b[6 q\x1b[?25l");
+        let cursor = screen.cursor();
+        assert_eq!((cursor.col, cursor.row, cursor.visible, cursor.shape.name()), (2, 0, false, "bar"));
+    }
+}

@@ -1,0 +1,97 @@
+//! Operating system commands: titles, colours, links, the working directory, and whether a progress is left open. The clipboard
+//! and the rest are not kept.
+
+use super::reader::STRING_MAX;
+use crate::screen::grid::{PARTS_MAX, printable};
+use crate::screen::reply::{DynamicColor, Query, StringEnd};
+use crate::screen::restore::Topic;
+use crate::screen::terminal::Terminal;
+use crate::screen::window::Part;
+
+/// Most bytes of a working directory. One that cannot be kept is forgotten: the one before it holds no longer.
+const DIRECTORY_MAX: usize = 4096;
+
+impl Terminal {
+    /// One command, as the parser split it at semicolons.
+    pub fn osc(&mut self, params: &[&[u8]], bell_terminated: bool) {
+        // The feeder throws away longer ones, but sees their length only roughly: here it is exact.
+        if params.iter().map(|param| param.len() + 1).sum::<usize>() > STRING_MAX {
+            return;
+        }
+        let Some((number, rest)) = params.split_first() else {
+            return;
+        };
+        self.extras.osc(params, self.alternate.is_some());
+        self.say(params);
+        for color in self.colors.osc(params, self.former.colors()) {
+            self.former.ask(Topic::Color(color), !self.colors.is_touched(color));
+        }
+        match *number {
+            b"0" => self.set_title(Part::Both, rest),
+            b"1" => self.set_title(Part::Icon, rest),
+            b"2" => self.set_title(Part::Window, rest),
+            b"7" if rest.len() < PARTS_MAX => self.directory = printable(rest, DIRECTORY_MAX).unwrap_or_default(),
+            b"7" => self.directory.clear(),
+            b"8" => self.set_link(rest),
+            b"10" | b"11" | b"12" => {
+                let end = if bell_terminated { StringEnd::Bell } else { StringEnd::Terminator };
+                let all = [DynamicColor::Foreground, DynamicColor::Background, DynamicColor::Cursor];
+                // Further values are about the colours that follow: `10;?;?` asks for 10 and 11.
+                let first = usize::from(number[1] - b'0');
+                for (which, value) in all.into_iter().skip(first).zip(rest) {
+                    if *value == b"?" {
+                        self.ask(Query::Color { which, end });
+                    }
+                }
+            }
+            _ => {}
+        }
+    }
+
+    fn set_title(&mut self, part: Part, rest: &[&[u8]]) {
+        let text = rest.join(&b';');
+        self.titles.set(part, &String::from_utf8_lossy(&text));
+        self.changed = true;
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::screen::{Query, Screen};
+
+    fn screen(bytes: &str) -> Screen {
+        let mut screen = Screen::new(8, 2);
+        screen.feed(bytes.as_bytes());
+        screen
+    }
+
+    #[test]
+    fn titles_are_set_by_0_and_2_with_either_end() {
+        assert_eq!(screen("\x1b]0;✳ Claude Code\x07").title(), "✳ Claude Code");
+        assert_eq!(screen("\x1b]2;a;b;c\x1b\\").title(), "a;b;c");
+        assert_eq!(screen("\x1b]0;a\x07\x1b]1;icon\x07").title(), "a");
+        assert_eq!(screen("\x1b]0;a\x07\x1b]0;\x07").title(), "");
+        assert_eq!(screen("\x1b]2\x07").title(), "");
+    }
+
+    #[test]
+    fn links_and_the_clipboard_leave_only_the_text() {
+        let screen = screen("\x1b]8;;https://example.org\x1b\\link\x1b]8;;\x1b\\\x1b]52;c;aGk=\x07!");
+        assert_eq!(screen.lines()[0], "link!");
+    }
+
+    #[test]
+    fn colour_queries_are_kept_with_their_end() {
+        let mut screen = screen("\x1b]11;?\x07\x1b]10;?;?\x1b\\\x1b]12;red\x07");
+        let color = |which, end| Query::Color { which, end };
+        assert_eq!(
+            screen.take_queries(),
+            [
+                color(DynamicColor::Background, StringEnd::Bell),
+                color(DynamicColor::Foreground, StringEnd::Terminator),
+                color(DynamicColor::Background, StringEnd::Terminator),
+            ]
+        );
+    }
+}

@@ -1,0 +1,327 @@
+//! Between the raw bytes and what carries them out: text and the usual sequences go the short way, the rest to `vte`.
+//!
+//! `vte` 0.15 is given a sequence from its escape on, and stops when that is over; then text is read here again. Three
+//! things it leaves to its caller:
+//!
+//! * It keeps a whole OSC string in memory, however long: after 64 KiB of one the rest is skipped here. Everything else it keeps a
+//!   bounded part of, or nothing, and knows itself where that ends.
+//! * It ends a device control string at a byte 0x9c, which many characters have in them (✓, ✳): it gets only the ASCII of one.
+//! * It loses characters when a UTF-8 character is cut over two reads and others follow close behind (its
+//!   `advance_partial_utf8` takes all of up to four bytes, and prints one character). So it is given whole ones only:
+//!   the first bytes wait here for the rest, and what is none is replaced by U+FFFD.
+
+use vte::Parser;
+
+use super::control_sequence::Sequence;
+use super::params::Params;
+use super::unfinished::Open;
+use super::utf8::{Decoded, decode};
+use crate::screen::terminal::Terminal;
+
+/// Longest string sequence in bytes that is looked at.
+pub const STRING_MAX: usize = 64 * 1024;
+
+/// Bytes given to the parser at a time. Bounds how far a string can run over.
+const CHUNK: usize = 4096;
+
+/// The parser and what waits before it.
+#[derive(Default)]
+pub struct Input {
+    parser: Parser,
+    /// Room for the numbers of the sequence at hand.
+    params: Params,
+    /// The first bytes of a character, `len` of them.
+    partial: [u8; 4],
+    len: usize,
+    /// The parser is inside a sequence, or may be: it gets the next bytes.
+    inside: bool,
+    /// Bytes since the parser last reported anything.
+    silent: usize,
+    /// What the parser is inside of.
+    open: Open,
+    /// The string was too long, or is a name that nobody shows; its end is awaited.
+    skipping: bool,
+}
+
+impl PartialEq for Input {
+    /// The parser cannot be compared, and `silent` depends on how the input was cut.
+    fn eq(&self, other: &Self) -> bool {
+        self.waiting() == other.waiting() && self.skipping == other.skipping
+    }
+}
+
+impl Input {
+    /// Reads `bytes` and has the terminal carry them out.
+    pub fn feed(&mut self, terminal: &mut Terminal, mut bytes: &[u8]) {
+        while !bytes.is_empty() {
+            bytes = if self.skipping {
+                self.skip(bytes)
+            } else if self.len > 0 {
+                self.join(terminal, bytes)
+            } else if self.inside {
+                self.parse(terminal, bytes)
+            } else {
+                self.read(terminal, bytes)
+            };
+        }
+        terminal.heard = false;
+        terminal.grounded = false;
+    }
+
+    /// Whether the last byte left a sequence or a string open. It may also be over already.
+    pub fn is_inside(&self) -> bool {
+        self.inside || self.skipping
+    }
+
+    /// The beginning of a character.
+    pub fn waiting(&self) -> &[u8] {
+        self.partial.get(..self.len).unwrap_or_default()
+    }
+
+    /// Text and usual sequences. Returns what follows: nothing, or the beginning of a sequence for the parser.
+    fn read<'a>(&mut self, terminal: &mut Terminal, mut bytes: &'a [u8]) -> &'a [u8] {
+        loop {
+            let done = terminal.plain(bytes);
+            bytes = &bytes[done..];
+            match bytes.first() {
+                None => return bytes,
+                Some(0x1b) => {}
+                Some(_) => {
+                    self.keep(bytes);
+                    return &[];
+                }
+            }
+            let Some(sequence) = Sequence::read(bytes, &mut self.params) else {
+                self.inside = true;
+                self.open = Open::default();
+                return bytes;
+            };
+            terminal.carry_out(sequence, &self.params);
+            bytes = &bytes[sequence.len..];
+        }
+    }
+
+    /// Gives the parser a part of `bytes`, and returns what follows.
+    fn parse<'a>(&mut self, terminal: &mut Terminal, bytes: &'a [u8]) -> &'a [u8] {
+        let part = match decode(bytes) {
+            Decoded::Char(_, len) | Decoded::Broken(len) if terminal.hooked && bytes[0] >= 0x80 => return &bytes[len..],
+            Decoded::Char(_, len) => part_length(bytes, len),
+            // One of the old C1 range can end a string.
+            Decoded::Broken(1) if bytes[0] <= 0x9f => 1,
+            Decoded::Broken(len) => {
+                self.give(terminal, char::REPLACEMENT_CHARACTER.encode_utf8(&mut [0; 4]).as_bytes());
+                return &bytes[len..];
+            }
+            Decoded::Cut => {
+                self.keep(bytes);
+                return &[];
+            }
+        };
+        let done = self.give(terminal, &bytes[..part]);
+        &bytes[done..]
+    }
+
+    /// Lets the parser read up to the end of its sequence, says how far that was, and looks at what it has reported.
+    fn give(&mut self, terminal: &mut Terminal, bytes: &[u8]) -> usize {
+        terminal.heard = false;
+        terminal.grounded = false;
+        let done = self.parser.advance_until_terminated(terminal, bytes);
+        let long = self.silent > CHUNK;
+        self.silent = if terminal.heard { 0 } else { self.silent + done };
+        self.open.feed(&bytes[..done]);
+        if terminal.grounded {
+            self.inside = false;
+            if std::mem::take(&mut terminal.names) {
+                // To the parser it is text.
+                self.skipping = true;
+            }
+            if long {
+                // The room that a long string took is given back.
+                self.parser = Parser::default();
+            }
+        } else if self.silent > STRING_MAX && self.open == Open::Command {
+            *self = Self { skipping: true, ..Self::default() };
+        }
+        done
+    }
+
+    /// Drops bytes up to the end of the string, and returns what follows.
+    fn skip<'a>(&mut self, bytes: &'a [u8]) -> &'a [u8] {
+        let Some(end) = bytes.iter().position(|byte| matches!(byte, 0x07 | 0x18 | 0x1a | 0x1b)) else {
+            return &[];
+        };
+        self.skipping = false;
+        // The escape may begin the next sequence: it is for the parser.
+        let next = if bytes[end] == 0x1b { end } else { end + 1 };
+        &bytes[next..]
+    }
+
+    /// Has the beginning of a character wait for the rest.
+    fn keep(&mut self, cut: &[u8]) {
+        for (place, byte) in self.partial.iter_mut().zip(cut) {
+            *place = *byte;
+        }
+        self.len = cut.len().min(self.partial.len() - 1);
+    }
+
+    /// Adds a byte to the character that waits, and returns what follows.
+    fn join<'a>(&mut self, terminal: &mut Terminal, bytes: &'a [u8]) -> &'a [u8] {
+        let Some((byte, rest)) = bytes.split_first() else { return bytes };
+        let mut joined = self.partial;
+        joined[self.len] = *byte;
+        let joined = &joined[..=self.len];
+        let (ch, rest) = match decode(joined) {
+            Decoded::Cut => {
+                self.keep(joined);
+                return rest;
+            }
+            Decoded::Char(ch, _) => (ch, rest),
+            // It will never be a character: it is shown as one that is not, and `byte` is looked at anew.
+            Decoded::Broken(_) => (char::REPLACEMENT_CHARACTER, bytes),
+        };
+        self.len = 0;
+        if self.inside && terminal.hooked {
+            // Not for the parser.
+        } else if self.inside {
+            self.give(terminal, ch.encode_utf8(&mut [0; 4]).as_bytes());
+        } else {
+            terminal.put(ch);
+        }
+        rest
+    }
+}
+
+/// How far the parser may read at a time: whole characters, of ASCII or beyond it, and no escape but the first byte. Only an escape
+/// leads away from text, so when it reports text, all to the end of the part was text.
+fn part_length(bytes: &[u8], first: usize) -> usize {
+    let mut len = first;
+    while len < CHUNK && bytes.get(len).is_some_and(|byte| *byte != 0x1b && byte.is_ascii() == bytes[0].is_ascii()) {
+        match decode(&bytes[len..]) {
+            Decoded::Char(_, more) => len += more,
+            Decoded::Broken(_) | Decoded::Cut => break,
+        }
+    }
+    len
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::screen::Screen;
+
+    #[test]
+    fn a_name_for_the_window_is_no_text_where_terminals_take_names() {
+        let bytes = b"\x1bk~/proj\x1b\\$ \x1bk\xe2\x9c\x93";
+        for cut in 0..=bytes.len() {
+            for (names, shown) in [(true, "$"), (false, "~/proj$ \u{2713}")] {
+                let mut screen = Screen::new(20, 1);
+                screen.set_takes_names(names);
+                let (one, other) = bytes.split_at(cut);
+                screen.feed(b"\x1bc");
+                screen.feed(one);
+                screen.feed(other);
+                assert_eq!(screen.lines(), [shown], "cut at {cut}");
+            }
+        }
+    }
+
+    #[test]
+    fn a_control_string_ends_where_terminals_end_it() {
+        for string in ["\u{2713} x", "\u{d55c}\u{d71c}"] {
+            let bytes = format!("\x1bPtmux;{string}\x1b\\after");
+            for cut in 0..bytes.len() {
+                let mut screen = Screen::new(20, 1);
+                let (one, other) = bytes.as_bytes().split_at(cut);
+                screen.feed(one);
+                screen.feed(other);
+                assert_eq!(screen.lines(), ["after"], "{string} cut at {cut}");
+            }
+        }
+        let mut screen = Screen::new(20, 1);
+        screen.feed(b"\x1bP$q\xed\x95\x9c");
+        assert!(screen.take_queries().is_empty(), "it is not over");
+        screen.feed(b"m\x1b\\");
+        assert_eq!(screen.take_queries().len(), 1);
+    }
+
+    #[test]
+    fn nothing_is_lost_behind_a_cut_character() {
+        let mut screen = Screen::new(20, 1);
+        screen.feed(b"\xc3");
+        screen.feed(b"\xa9A\xe2\x82\xacB");
+        assert_eq!(screen.lines()[0], "éA€B");
+        screen.feed(b"\r\xe2\x82");
+        screen.feed(b"x\xe2");
+        screen.feed(b"\xe2\x82\xac");
+        assert_eq!(screen.lines()[0], "\u{fffd}x\u{fffd}€");
+    }
+
+    #[test]
+    fn a_string_without_end_is_not_kept() {
+        let mut screen = Screen::new(20, 1);
+        screen.feed(b"\x1b]0;old\x07\x1b]0;");
+        for _ in 0..64 {
+            screen.feed(&[b'x'; 64 * 1024]);
+        }
+        assert!(screen.input.skipping);
+        screen.feed(b"\x07after");
+        assert_eq!((screen.title(), screen.lines()[0].as_str()), ("old", "after"));
+    }
+
+    #[test]
+    fn a_long_string_ends_in_every_way() {
+        for end in ["\x07", "\x1b\\", "\x18", "\x1a", "\x1b[m"] {
+            let mut screen = Screen::new(20, 1);
+            screen.feed(format!("\x1b]52;c;{}{end}after", "A".repeat(3 * STRING_MAX)).as_bytes());
+            assert_eq!(screen.lines()[0], "after", "{end:?}");
+        }
+    }
+
+    /// Whatever is longer than any terminal's patience ends where terminals end it, and what follows is text.
+    #[test]
+    fn what_follows_a_long_sequence_is_shown() {
+        let long = |text: &str| text.repeat((STRING_MAX + 6000) / text.len());
+        for (begin, middle, end) in [
+            ("\x1b[", long("1;"), "m"),
+            ("\x1b[", long(":"), "h"),
+            ("\x1b[?", long("9"), "l"),
+            ("\x1b[", long(" "), "q"),
+            ("\x1b(", long("("), "B"),
+            ("\x1bP", long("1;"), "q\x1b\\"),
+            ("\x1bP$q", long("m"), "\x1b\\"),
+            ("\x1b_G", long("A\x07"), "\x1b\\"),
+            ("\x1b^", long("\x07"), "\x1b\\"),
+            ("\x1bX", long("\u{2713}"), "\x1b\\"),
+            ("\x1b]52;c;", long("A"), "\x07"),
+            ("\x1b]0;", long("\u{2713}"), "\x1b\\"),
+            ("\x1b]0;", long("x"), "\x18"),
+        ] {
+            let bytes = [begin, &middle, end, "after"].concat().into_bytes();
+            for size in [bytes.len(), 1, 4095] {
+                let mut screen = Screen::new(20, 1);
+                bytes.chunks(size).for_each(|piece| screen.feed(piece));
+                assert_eq!(screen.lines()[0], "after", "{begin:?} {end:?} {size}");
+            }
+            // Cut anywhere near its end.
+            for cut in bytes.len() - 8..bytes.len() {
+                let mut screen = Screen::new(20, 1);
+                screen.feed(&bytes[..cut]);
+                screen.feed(&bytes[cut..]);
+                assert_eq!(screen.lines()[0], "after", "{begin:?} {end:?} cut at {cut}");
+            }
+        }
+    }
+
+    #[test]
+    fn the_limit_of_a_string_does_not_depend_on_how_it_is_cut() {
+        for length in [STRING_MAX - 100, STRING_MAX - 3, STRING_MAX, STRING_MAX + 1, STRING_MAX + 9000] {
+            let bytes = format!("\x1b]0;{}\x07ok", "t".repeat(length));
+            let mut whole = Screen::new(20, 1);
+            whole.feed(bytes.as_bytes());
+            let mut cut = Screen::new(20, 1);
+            bytes.as_bytes().chunks(7).for_each(|piece| cut.feed(piece));
+            assert!(whole == cut, "{length}");
+            assert_eq!(whole.title().is_empty(), length > STRING_MAX - 3, "{length}");
+        }
+    }
+}

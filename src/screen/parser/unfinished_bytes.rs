@@ -1,0 +1,99 @@
+//! The beginning of what the child is in the middle of: a sequence or a string that was cut by a read. (Of a character, the
+//! reader has it, see `input.rs`.)
+//!
+//! A terminal that is given the picture now gets the child's next bytes as they come, and needs these before them.
+
+use super::unfinished::Open;
+
+/// Most bytes that are kept.
+const BYTES_MAX: usize = 4096;
+
+const ESC: u8 = 0x1b;
+
+/// The bytes from where it began; none while nothing is open.
+#[derive(Default)]
+pub struct Begun {
+    bytes: Vec<u8>,
+}
+
+impl Begun {
+    /// Follows what was written; `open` is how that left a terminal.
+    pub fn feed(&mut self, bytes: &[u8], open: Open) {
+        let start = match open {
+            Open::Nothing | Open::Character(_) => return self.bytes.clear(),
+            _ => memchr::memrchr(ESC, bytes),
+        };
+        if start.is_some() {
+            self.bytes.clear();
+        }
+        let string = matches!(open, Open::Command | Open::Text);
+        // Control characters inside a sequence were carried out at once, and other text is none there. A string has them as text,
+        // but not before it has begun.
+        let begins = |byte: u8| string && matches!(byte, 0x30..=0x7e);
+        let mut inside = self.bytes.iter().any(|byte| begins(*byte));
+        let more = bytes[start.unwrap_or(0)..].iter().filter(|byte| {
+            let kept = inside || matches!(**byte, ESC | b' '..=b'~');
+            inside |= begins(**byte);
+            kept
+        });
+        // A sequence that is longer is none for any terminal, and that much of it is enough to say so.
+        self.bytes.extend(more.take(BYTES_MAX.saturating_sub(self.bytes.len())));
+        if self.bytes.len() == BYTES_MAX && string {
+            // The rest of a string means nothing without its beginning: it is to be read over.
+            let other: &[u8] = if open == Open::Command { b"\x1b]9999;" } else { b"\x1b^" };
+            self.bytes.splice(..other.len(), other.iter().copied());
+        }
+    }
+
+    /// The bytes that bring another terminal into the same middle.
+    pub fn bytes(&self) -> &[u8] {
+        &self.bytes
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn begun(bytes: &[u8]) -> Vec<u8> {
+        let mut all = (Begun::default(), Open::default());
+        all.1.feed(bytes);
+        all.0.feed(bytes, all.1);
+        let mut single = (Begun::default(), Open::default());
+        for byte in bytes {
+            single.1.feed(std::slice::from_ref(byte));
+            single.0.feed(std::slice::from_ref(byte), single.1);
+        }
+        assert_eq!(all.0.bytes, single.0.bytes, "{:?}", String::from_utf8_lossy(bytes));
+        all.0.bytes
+    }
+
+    #[test]
+    fn what_is_open_is_kept_from_its_beginning() {
+        let table: [(&[u8], &[u8]); 12] = [
+            (b"", b""),
+            (b"text\x1b[1m", b""),
+            (b"text\x1b[1;3", b"\x1b[1;3"),
+            (b"text\x1b", b"\x1b"),
+            (b"\x1b[1\n2", b"\x1b[12"),
+            (b"\x1b]0;ti\ttle", b"\x1b]0;ti\ttle"),
+            (b"\x1b\t]0;a\tb", b"\x1b]0;a\tb"),
+            (b"\x1b\xee\r_a\r", b"\x1b_a\r"),
+            (b"\x1b]0;title\x1b", b"\x1b"),
+            (b"\x1b]0;title\x07", b""),
+            (b"\x1b[1\xe2\x82;", b"\x1b[1;"),
+            (b"\x1b(\x1b)", b"\x1b)"),
+        ];
+        for (bytes, expected) in table {
+            assert_eq!(begun(bytes), expected, "{:?}", String::from_utf8_lossy(bytes));
+        }
+    }
+
+    #[test]
+    fn it_is_bounded_and_a_cut_string_shows_nothing() {
+        let long = begun(&[b"\x1b]0;".to_vec(), vec![b'x'; 9000]].concat());
+        assert!(long.len() == BYTES_MAX && long.starts_with(b"\x1b]9999;"));
+        assert!(begun(&[b"\x1b_G".to_vec(), vec![b'x'; 9000]].concat()).starts_with(b"\x1b^"));
+        assert_eq!(begun(&[b"\x1b[".to_vec(), vec![b'1'; 9000]].concat()).len(), BYTES_MAX);
+    }
+}

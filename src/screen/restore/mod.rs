@@ -1,0 +1,11 @@
+//! Bringing a terminal to this state (dump), and back to the state before the program ran (undo).
+
+mod dump;
+mod terminal_before;
+mod undo;
+mod undo_state;
+
+pub use dump::Dump;
+pub use terminal_before::{Former, Listener, Topic};
+pub use undo::{UNDONE, Undone};
+pub use undo_state::Latch;

@@ -1,0 +1,333 @@
+//! What the terminal was like before the child changed it, as far as the child itself asked.
+//!
+//! hopty asks no terminal anything. But most programs ask about what they are going to change, and the answers pass
+//! through hopty's hands. An answer tells how things were before, if the child had not touched them when it asked; a
+//! question is kept with that, and matched with the first answer of its kind, because a terminal answers in order.
+
+use std::collections::{BTreeMap, VecDeque};
+
+use vte::{Params, Parser, Perform};
+
+use crate::screen::cursor::CursorShape;
+use crate::screen::modes::{Mode, ModeSpace};
+use crate::screen::window::ColorId;
+
+/// Most questions that wait for their answers; the oldest is forgotten.
+const ASKED_MAX: usize = 64;
+/// Longest description of a colour that is kept, in bytes.
+const COLOR_MAX: usize = 64;
+/// Longest answer that is read, in bytes. What is longer is none.
+const ANSWER_MAX: usize = 4096;
+
+/// What a question is about.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Topic {
+    /// DECRQM.
+    Mode(Mode),
+    /// `CSI ? u`: the kitty flags of the screen that is shown.
+    Keyboard {
+        /// It is the alternate screen's.
+        alternate: bool,
+    },
+    /// `CSI ? 4 m`: modifyOtherKeys.
+    OtherKeys,
+    /// DECRQSS of DECSCUSR.
+    Shape,
+    /// OSC 4, 5, 10 to 19 with `?`.
+    Color(ColorId),
+}
+
+#[derive(Clone, Copy, Debug, PartialEq)]
+struct Asked {
+    topic: Topic,
+    /// The child had not touched it by then.
+    untouched: bool,
+}
+
+/// How the terminal was, where that is known, and what is still to be heard of it. It belongs to one terminal.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct Former {
+    /// Which modes are known, and which of them are on.
+    modes: (u64, u64),
+    keyboard: [Option<u8>; 2],
+    other_keys: Option<u16>,
+    shape: Option<CursorShape>,
+    colors: BTreeMap<ColorId, String>,
+    /// Text, background and cursor (OSC 10 to 12), as this terminal or one before it described them.
+    described: BTreeMap<ColorId, String>,
+    asked: VecDeque<Asked>,
+}
+
+impl Former {
+    /// Whether a mode was on.
+    pub(in crate::screen) fn mode(&self, mode: Mode) -> Option<bool> {
+        let (known, on) = self.modes;
+        (known & mode.bit() != 0).then_some(on & mode.bit() != 0)
+    }
+
+    /// The kitty flags of one screen.
+    pub(in crate::screen) fn keyboard(&self, alternate: bool) -> Option<u8> {
+        self.keyboard[usize::from(alternate)]
+    }
+
+    /// The level of modifyOtherKeys.
+    pub(in crate::screen) fn other_keys(&self) -> Option<u16> {
+        self.other_keys
+    }
+
+    /// The cursor's form.
+    pub(in crate::screen) fn shape(&self) -> Option<CursorShape> {
+        self.shape
+    }
+
+    /// Colours, as the terminal described them.
+    pub(in crate::screen) fn colors(&self) -> &BTreeMap<ColorId, String> {
+        &self.colors
+    }
+
+    /// How the last terminal that was asked described text, background or cursor.
+    pub(in crate::screen) fn described(&self, color: ColorId) -> Option<&str> {
+        self.described.get(&color).map(String::as_str)
+    }
+
+    /// It is another terminal from here on, of which this is known: what `other` had described holds until it describes that anew.
+    pub(in crate::screen) fn follow(&mut self, other: &Self) {
+        for (color, value) in &other.described {
+            self.described.entry(*color).or_insert_with(|| value.clone());
+        }
+    }
+
+    /// The child asks.
+    pub(in crate::screen) fn ask(&mut self, topic: Topic, untouched: bool) {
+        if self.asked.len() == ASKED_MAX {
+            self.asked.pop_front();
+        }
+        self.asked.push_back(Asked { topic, untouched });
+    }
+
+    /// Whether an answer is due.
+    pub(in crate::screen) fn is_waiting(&self) -> bool {
+        !self.asked.is_empty()
+    }
+
+    /// The questions were answered by somebody else.
+    pub(in crate::screen) fn forget_questions(&mut self) {
+        self.asked.clear();
+    }
+
+    /// Finds the question and takes it out. True when the answer tells how things were before.
+    fn answers(&mut self, matches: impl Fn(Topic) -> bool) -> Option<Topic> {
+        let at = self.asked.iter().position(|asked| matches(asked.topic))?;
+        let asked = self.asked.remove(at)?;
+        asked.untouched.then_some(asked.topic)
+    }
+
+    fn hear_mode(&mut self, space: ModeSpace, number: u16, state: u16) {
+        let Some(mode) = Mode::from_number(space, number) else { return };
+        if self.answers(|topic| topic == Topic::Mode(mode)).is_none() {
+            return;
+        }
+        // 1 set, 2 reset, 3 and 4 the same for ever, 0 not known.
+        let (known, on) = &mut self.modes;
+        match state {
+            1 | 3 => (*known, *on) = (*known | mode.bit(), *on | mode.bit()),
+            2 | 4 => (*known, *on) = (*known | mode.bit(), *on & !mode.bit()),
+            _ => {}
+        }
+    }
+
+    fn hear_color(&mut self, color: ColorId, value: &[u8]) {
+        let Some(value) = std::str::from_utf8(value).ok().filter(|value| value.len() <= COLOR_MAX && !value.is_empty()) else {
+            return;
+        };
+        let plain = value.bytes().all(|byte| byte.is_ascii_alphanumeric() || b":/#.,".contains(&byte));
+        if self.answers(|topic| topic == Topic::Color(color)).is_some() && plain {
+            self.colors.insert(color, value.to_owned());
+            if matches!(color, ColorId::Dynamic(10..=12)) {
+                self.described.insert(color, value.to_owned());
+            }
+        }
+    }
+}
+
+/// Reads answers out of what the terminal sends. Keys between them mean nothing here.
+#[derive(Default)]
+pub struct Listener {
+    parser: Parser,
+    /// What came of the report of a setting (DECRPSS).
+    setting: Option<Vec<u8>>,
+    /// Bytes since the parser last found anything.
+    silent: usize,
+}
+
+impl Listener {
+    /// Takes what the terminal sent and has `former` learn from it.
+    pub fn hear(&mut self, former: &mut Former, bytes: &[u8]) {
+        for chunk in bytes.chunks(ANSWER_MAX) {
+            let mut ear = Ear { former, setting: &mut self.setting, heard: false };
+            self.parser.advance(&mut ear, chunk);
+            let heard = ear.heard;
+            self.silent = if heard { 0 } else { self.silent + chunk.len() };
+            if self.silent > ANSWER_MAX {
+                *self = Self::default();
+            }
+        }
+    }
+}
+
+struct Ear<'a> {
+    former: &'a mut Former,
+    setting: &'a mut Option<Vec<u8>>,
+    heard: bool,
+}
+
+/// A number of a sequence, 0 when absent.
+fn value(params: &Params, at: usize) -> u16 {
+    params.iter().nth(at).and_then(|param| param.first()).copied().unwrap_or(0)
+}
+
+impl Perform for Ear<'_> {
+    fn print(&mut self, _ch: char) {
+        self.heard = true;
+    }
+
+    fn execute(&mut self, _byte: u8) {
+        self.heard = true;
+    }
+
+    fn esc_dispatch(&mut self, _intermediates: &[u8], _ignore: bool, _byte: u8) {
+        self.heard = true;
+    }
+
+    fn csi_dispatch(&mut self, params: &Params, intermediates: &[u8], ignore: bool, action: char) {
+        self.heard = true;
+        let (first, second) = (value(params, 0), value(params, 1));
+        match (intermediates, action) {
+            _ if ignore => {}
+            ([b'?', b'$'], 'y') => self.former.hear_mode(ModeSpace::Private, first, second),
+            ([b'$'], 'y') => self.former.hear_mode(ModeSpace::Ansi, first, second),
+            ([b'?'], 'u') => {
+                if let Some(Topic::Keyboard { alternate }) = self.former.answers(|topic| matches!(topic, Topic::Keyboard { .. })) {
+                    self.former.keyboard[usize::from(alternate)] = Some((first & 0x1f) as u8);
+                }
+            }
+            ([b'>'], 'm') if first == 4 && self.former.answers(|topic| topic == Topic::OtherKeys).is_some() => {
+                self.former.other_keys = Some(second);
+            }
+            _ => {}
+        }
+    }
+
+    fn osc_dispatch(&mut self, params: &[&[u8]], _bell_terminated: bool) {
+        self.heard = true;
+        let number = |bytes: &[u8]| std::str::from_utf8(bytes).ok()?.parse::<u8>().ok();
+        match *params {
+            [command, value] => {
+                if let Some(number @ 10..=19) = number(command) {
+                    self.former.hear_color(ColorId::Dynamic(number), value);
+                }
+            }
+            [command @ (b"4" | b"5"), which, value] => {
+                if let Some(which) = number(which) {
+                    let color = if command == b"4" { ColorId::Palette(which) } else { ColorId::Special(which) };
+                    self.former.hear_color(color, value);
+                }
+            }
+            _ => {}
+        }
+    }
+
+    fn hook(&mut self, params: &Params, intermediates: &[u8], _ignore: bool, action: char) {
+        self.heard = true;
+        *self.setting = (intermediates == b"$" && action == 'r' && value(params, 0) == 1).then(Vec::new);
+    }
+
+    fn put(&mut self, byte: u8) {
+        if let Some(setting) = self.setting.as_mut().filter(|setting| setting.len() < 16) {
+            setting.push(byte);
+        }
+    }
+
+    fn unhook(&mut self) {
+        self.heard = true;
+        let Some(setting) = self.setting.take() else { return };
+        let number = setting.strip_suffix(b" q").and_then(|number| std::str::from_utf8(number).ok());
+        let shape = number.and_then(|number| CursorShape::from_number(number.parse().unwrap_or(0)));
+        if let Some(shape) = shape
+            && self.former.answers(|topic| topic == Topic::Shape).is_some()
+        {
+            self.former.shape = Some(shape);
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::screen::Screen;
+
+    /// What is undone when the child wrote `asked`, the terminal answered, and the child wrote `then`.
+    fn undo(asked: &str, answer: &str, then: &str) -> String {
+        let mut screen = Screen::new(20, 6);
+        screen.feed(asked.as_bytes());
+        for byte in answer.as_bytes() {
+            screen.learn(std::slice::from_ref(byte));
+        }
+        screen.feed(then.as_bytes());
+        let undo = screen.undo();
+        screen.feed(&undo);
+        assert_eq!(screen.undo(), b"", "undone twice");
+        String::from_utf8(undo).unwrap()
+    }
+
+    #[test]
+    fn what_the_answer_says_is_found_again() {
+        let table = [
+            ("\x1b[?2004$p", "\x1b[?2004;1$y", "\x1b[?2004h", ""),
+            ("\x1b[?2004$p", "\x1b[?2004;1$y", "\x1b[?2004l", "\x1b[?2004h"),
+            ("\x1b[?2004$p", "\x1b[?2004;2$y", "\x1b[?2004h", "\x1b[?2004l"),
+            ("\x1b[?2004$p", "\x1b[?2004;0$y", "\x1b[?2004h", "\x1b[?2004l"),
+            ("\x1b[?2004$p", "", "\x1b[?2004h", "\x1b[?2004l"),
+            ("\x1b[?2004$p", "\x1b[?2004;1$y", "\x1bc", "\x1b[?2004h"),
+            ("\x1b[?1$p\x1b[?7$p", "typed\x1b[?1;1$y\x1b[A\x1b[?7;2$y", "\x1b[?1l\x1b[?7h", "\x1b[?1h\x1b[?7l"),
+            ("\x1b[4$p", "\x1b[4;1$y", "\x1b[4l", "\x1b[4h"),
+            ("\x1b[?u", "\x1b[?5u", "\x1b[>1u", "\x1b[<1u"),
+            ("\x1b[?u", "\x1b[?5u", "\x1b[=1u", "\x1b[=5;1u"),
+            ("\x1b[?u", "\x1b[?5u", "\x1b[<u", "\x1b[=5;1u"),
+            ("\x1b[?u", "\x1b[?5u", "\x1bc", "\x1b[=5;1u"),
+            ("\x1b[?u\x1b[?1049h\x1b[?u", "\x1b[?5u\x1b[?0u", "\x1b[=1u", "\x1b[=0;1u\x1b[?1049l"),
+            ("\x1b[?4m", "\x1b[>4;1m", "\x1b[>4;2m", "\x1b[>4;1m"),
+            ("\x1b[?4m", "\x1b[>4;1m", "\x1b[>4m", "\x1b[>4;1m"),
+            ("\x1bP$q q\x1b\\", "\x1bP1$r5 q\x1b\\", "\x1b[2 q", "\x1b[5 q"),
+            ("\x1bP$q q\x1b\\", "\x1bP0$r\x1b\\", "\x1b[2 q", "\x1b[0 q"),
+            ("\x1b]11;?\x07", "\x1b]11;rgb:1/2/3\x1b\\", "\x1b]11;red\x07", "\x1b]11;rgb:1/2/3\x07"),
+            ("\x1b]4;7;?\x07", "\x1b]4;7;rgb:1/2/3\x07", "\x1b]4;7;red\x07", "\x1b]4;7;rgb:1/2/3\x07"),
+        ];
+        for (asked, answer, then, expected) in table {
+            assert_eq!(undo(asked, answer, then), expected, "{asked:?} {answer:?} {then:?}");
+        }
+    }
+
+    #[test]
+    fn an_answer_about_the_childs_own_doing_tells_nothing() {
+        assert_eq!(undo("\x1b[?2004h\x1b[?2004$p", "\x1b[?2004;1$y", ""), "\x1b[?2004l");
+        assert_eq!(undo("\x1b[>5u\x1b[?u", "\x1b[?5u", "\x1b[<u\x1b[=1u"), "\x1b[=0;1u");
+        assert_eq!(undo("\x1b]11;red\x07\x1b]11;?\x07", "\x1b]11;rgb:1/2/3\x07", ""), "\x1b]111\x07");
+        assert_eq!(undo("", "\x1b[?2004;1$y", "\x1b[?2004h"), "\x1b[?2004l", "nobody asked");
+        assert_eq!(undo("\x1b]11;?\x07", "\x1b]11;rgb:1 2\x07", "\x1b]11;red\x07"), "\x1b]111\x07");
+    }
+
+    #[test]
+    fn hostile_answers_are_bounded() {
+        let mut screen = Screen::new(20, 6);
+        for _ in 0..200 {
+            screen.feed(b"\x1b[?2004$p\x1b[?u\x1b]11;?\x07");
+        }
+        assert_eq!(screen.terminal.former.asked.len(), ASKED_MAX);
+        screen.learn(b"\x1b]11;");
+        screen.learn(&[b'x'; 100_000]);
+        screen.learn(b"\x1b\\\x1b[?2004;1$y");
+        screen.feed(b"\x1b[?2004l");
+        assert_eq!(screen.undo(), b"\x1b[?2004h");
+    }
+}

@@ -1,0 +1,190 @@
+//! The window title and the stack that `CSI 22 t` and `CSI 23 t` keep.
+//!
+//! Icon names are kept, too: nobody shows them, but they must be taken back, and found again by the next terminal.
+
+/// Most bytes of a title.
+const TITLE_MAX: usize = 1024;
+
+/// Most saved titles; the oldest falls out.
+const DEPTH: usize = 16;
+
+/// Which name a sequence is about: `0`, `1` or `2`, in OSC and in `CSI 22 t` alike.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Part {
+    /// Icon name and window title.
+    Both,
+    /// The icon name.
+    Icon,
+    /// The window title.
+    Window,
+}
+
+impl Part {
+    /// The part of a number, `None` for any other number.
+    pub fn from_number(number: u16) -> Option<Self> {
+        match number {
+            0 => Some(Self::Both),
+            1 => Some(Self::Icon),
+            2 => Some(Self::Window),
+            _ => None,
+        }
+    }
+
+    fn number(self) -> u16 {
+        match self {
+            Self::Both => 0,
+            Self::Icon => 1,
+            Self::Window => 2,
+        }
+    }
+}
+
+/// The names of one moment.
+#[derive(Clone, Debug, Default, PartialEq)]
+struct Names {
+    window: String,
+    icon: String,
+}
+
+impl Names {
+    fn are_empty(&self) -> bool {
+        self.window.is_empty() && self.icon.is_empty()
+    }
+
+    /// The sequences that lead here from `before`.
+    fn from(&self, before: &Self) -> String {
+        if self.icon == self.window && self.icon != before.icon && self.window != before.window {
+            return format!("\x1b]0;{}\x1b\\", self.window);
+        }
+        let part = |number: u8, now: &str, then: &str| if now == then { String::new() } else { format!("\x1b]{number};{now}\x1b\\") };
+        part(1, &self.icon, &before.icon) + &part(2, &self.window, &before.window)
+    }
+}
+
+/// The title, and what was saved of it.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct Titles {
+    now: Names,
+    saved: Vec<(Part, Names)>,
+}
+
+impl Titles {
+    /// The window title; empty when none was set.
+    pub fn window(&self) -> &str {
+        &self.now.window
+    }
+
+    /// OSC 0, 1 and 2. Control characters are dropped, and what is over 1 KiB.
+    pub fn set(&mut self, part: Part, text: &str) {
+        let mut clean = String::new();
+        for ch in text.chars().filter(|ch| !ch.is_control()) {
+            if clean.len() + ch.len_utf8() > TITLE_MAX {
+                break;
+            }
+            clean.push(ch);
+        }
+        if part != Part::Window {
+            self.now.icon.clone_from(&clean);
+        }
+        if part != Part::Icon {
+            self.now.window = clean;
+        }
+    }
+
+    /// `CSI 22 ; part t`.
+    pub fn push(&mut self, part: Part) {
+        if self.saved.len() == DEPTH {
+            self.saved.remove(0);
+        }
+        self.saved.push((part, self.now.clone()));
+    }
+
+    /// `CSI 23 ; part t`.
+    pub fn pop(&mut self, part: Part) {
+        let Some((_, names)) = self.saved.pop() else {
+            return;
+        };
+        if part != Part::Window {
+            self.now.icon = names.icon;
+        }
+        if part != Part::Icon {
+            self.now.window = names.window;
+        }
+    }
+
+    /// The sequences that bring a fresh terminal to these titles.
+    pub fn redo(&self) -> String {
+        let mut out = String::new();
+        let mut shown = &Names::default();
+        for (part, names) in &self.saved {
+            out.push_str(&names.from(shown));
+            out.push_str(&format!("\x1b[22;{}t", part.number()));
+            shown = names;
+        }
+        out.push_str(&self.now.from(shown));
+        out
+    }
+
+    /// The sequences that take titles back; empty when none was set or saved.
+    ///
+    /// The empty title goes first and the pops after it: a terminal with a title stack then shows its own title again,
+    /// one without shows none.
+    pub fn undo(&self) -> String {
+        const EMPTY: &str = "\x1b]0;\x07";
+        let mut bytes = String::new();
+        let mut rest = self.clone();
+        if !rest.now.are_empty() {
+            bytes.push_str(EMPTY);
+            rest.now = Names::default();
+        }
+        while let Some((part, _)) = rest.saved.last() {
+            let part = *part;
+            bytes.push_str(&format!("\x1b[23;{}t", part.number()));
+            rest.pop(part);
+        }
+        if !rest.now.are_empty() {
+            bytes.push_str(EMPTY);
+        }
+        bytes
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn titles_are_cleaned_and_capped() {
+        let mut titles = Titles::default();
+        titles.set(Part::Both, "a\u{7}b\u{9b}c\n");
+        assert_eq!(titles.window(), "abc");
+        titles.set(Part::Window, &"✳".repeat(1000));
+        assert_eq!(titles.window().len(), 1023);
+    }
+
+    #[test]
+    fn the_stack_restores_and_is_bounded() {
+        let mut titles = Titles::default();
+        titles.set(Part::Both, "outer");
+        titles.push(Part::Both);
+        titles.set(Part::Both, "inner");
+        titles.pop(Part::Both);
+        assert_eq!(titles.window(), "outer");
+        for _ in 0..100 {
+            titles.push(Part::Both);
+        }
+        assert_eq!(titles.saved.len(), DEPTH);
+    }
+
+    #[test]
+    fn undo_empties_first_and_pops_after() {
+        let mut titles = Titles::default();
+        assert_eq!(titles.undo(), "");
+        titles.push(Part::Window);
+        titles.set(Part::Window, "mine");
+        assert_eq!(titles.undo(), "\x1b]0;\x07\x1b[23;2t");
+        let mut named = Titles::default();
+        named.set(Part::Icon, "icon");
+        assert_eq!((named.window(), named.undo().as_str()), ("", "\x1b]0;\x07"));
+    }
+}
