@@ -172,7 +172,7 @@ fn handoffs(paths: &Paths) -> Finding {
 fn hosts(paths: &Paths) -> Finding {
     let alive: Vec<_> = session::list(paths).into_iter().filter(|(_, alive)| *alive).map(|(name, _)| name).collect();
     let mute = |name: &&_| {
-        let answer = Control::connect(paths, name, Some(PATIENCE)).and_then(|mut host| host.ask(json!({"do": "status"})));
+        let answer = Control::connect(paths, name, Some(PATIENCE)).and_then(|mut host| host.status());
         answer.is_err()
     };
     let mute: Vec<String> = alive.iter().filter(mute).map(ToString::to_string).collect();

@@ -1,6 +1,5 @@
 //! Talking to hosts: which session is meant (CONTRACT C1), and a request with its answer.
 
-use std::io::{BufRead, BufReader, Write};
 use std::os::unix::net::UnixStream;
 use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
@@ -14,7 +13,8 @@ use crate::core::status::SessionStatus;
 use crate::fs::paths::Paths;
 use crate::fs::session;
 use crate::ipc::address;
-use crate::ipc::message::{Answer, ClientHello, Code, Failure, PROTOCOL};
+use crate::ipc::control_client::{ControlClient, NoAnswer};
+use crate::ipc::message::{Code, Failure, PROTOCOL};
 use crate::sys::process::Stat;
 
 /// How long a host gets to take a connection.
@@ -172,83 +172,57 @@ pub(super) fn any(paths: &Paths, given: Option<&str>) -> Result<SessionName, Fai
     if paths.session(&name).is_dir() { Ok(name) } else { Err(unknown(paths, &name)) }
 }
 
-/// A conversation with one host.
+/// A conversation with one host, whose failures are told in a person's words.
 pub(super) struct Control {
-    writer: UnixStream,
-    reader: BufReader<UnixStream>,
-    next: u64,
+    client: ControlClient,
+    /// How long an answer may take; `None`: for ever.
+    limit: Option<Duration>,
     name: SessionName,
     paths: Paths,
 }
 
 impl Control {
-    /// Connects and greets; `patience` for each answer, `None` for ever once connected.
-    pub fn connect(paths: &Paths, name: &SessionName, patience: Option<Duration>) -> Result<Self, Failed> {
+    /// Connects and greets; `limit` for each answer, `None` for ever once connected.
+    pub fn connect(paths: &Paths, name: &SessionName, limit: Option<Duration>) -> Result<Self, Failed> {
         let unreachable = |e: &std::io::Error| unanswered(paths, name, e);
-        let first = patience.unwrap_or(CONNECT);
-        let socket = dial(paths, name, first).map_err(|e| unreachable(&e))?;
-        socket.set_read_timeout(Some(first))?;
-        socket.set_write_timeout(Some(first))?;
-        let (writer, reader) = (socket.try_clone()?, BufReader::new(socket));
-        let mut control = Control { writer, reader, next: 1, name: name.clone(), paths: paths.clone() };
-        let hello = ClientHello { hopty: PROTOCOL, version: env!("CARGO_PKG_VERSION").to_owned(), role: "control".to_owned() };
-        // A host that closes at once has said why before.
-        let _ = control.write(&json!(hello));
-        let line = control.line().map_err(|e| unreachable(&e))?;
-        let theirs: Value = serde_json::from_str(&line).unwrap_or_default();
-        if theirs["hopty"] != json!(PROTOCOL) {
-            let what = format!("its host speaks protocol {}, this hopty {PROTOCOL}", visible(&theirs["hopty"].to_string()));
-            let hint = "it was started by another version of hopty: use that one, or end the session";
-            return Err(Failed::from(Failure::new(Code::Version, what, hint)).about(name));
+        let socket = dial(paths, name, limit.unwrap_or(CONNECT)).map_err(|e| unreachable(&e))?;
+        let mut client = ControlClient::new(socket, "control", within(limit.or(Some(CONNECT))));
+        match client.greet() {
+            Ok(()) => Ok(Control { client, limit, name: name.clone(), paths: paths.clone() }),
+            Err(NoAnswer::Protocol(theirs)) => {
+                let what = format!("its host speaks protocol {}, this hopty {PROTOCOL}", visible(&theirs.to_string()));
+                let hint = "it was started by another version of hopty: use that one, or end the session";
+                Err(Failed::from(Failure::new(Code::Version, what, hint)).about(name))
+            }
+            Err(NoAnswer::Io(error)) => Err(unreachable(&error)),
+            Err(other) => Err(Failed::new(125, other.to_string()).about(name)),
         }
-        control.reader.get_ref().set_read_timeout(patience)?;
-        Ok(control)
     }
 
-    /// How long the next answer may take.
-    pub fn patience(&self, limit: Duration) -> std::io::Result<()> {
-        self.reader.get_ref().set_read_timeout(Some(limit))
-    }
-
-    fn write(&mut self, value: &Value) -> std::io::Result<()> {
-        // One write, so that a signal cannot come between a line and its end.
-        self.writer.write_all(format!("{value}\n").as_bytes())
-    }
-
-    fn line(&mut self) -> std::io::Result<String> {
-        let mut line = String::new();
-        if self.reader.read_line(&mut line)? == 0 {
-            return Err(std::io::ErrorKind::UnexpectedEof.into());
-        }
-        Ok(line)
+    /// How long an answer may take from now on.
+    pub fn limit(&mut self, limit: Duration) {
+        self.limit = Some(limit);
     }
 
     /// The next answer.
     pub fn answer(&mut self) -> Result<Value, Failed> {
-        let name = self.name.clone();
-        let line = self.line().map_err(|e| match e.kind() {
-            std::io::ErrorKind::UnexpectedEof | std::io::ErrorKind::ConnectionReset => {
-                Failed::from(Failure::new(Code::Ended, "the session ended", "")).about(&name)
+        self.client.wait_until(within(self.limit));
+        self.client.answer().map_err(|no| match no {
+            no if no.is_end() => Failed::from(Failure::new(Code::Ended, "the session ended", "")).about(&self.name),
+            NoAnswer::Io(error) => unanswered(&self.paths, &self.name, &error),
+            NoAnswer::Failed(failure) if failure.code == Code::UnknownRequest => {
+                let hint = "its host is of an older version: it can be listed, attached and stopped";
+                Failed::from(failure).about(&self.name).hint(hint)
             }
-            _ => unanswered(&self.paths, &name, &e),
-        })?;
-        let answer: Answer =
-            serde_json::from_str(&line).map_err(|e| Failed::new(125, format!("the answer cannot be read: {e}")).about(&name))?;
-        match answer.error {
-            Some(failure) if failure.code == Code::UnknownRequest => {
-                Err(Failed::from(failure).about(&name).hint("its host is of an older version: it can be listed, attached and stopped"))
-            }
-            Some(failure) => Err(Failed::from(failure).about(&name)),
-            None => Ok(answer.ok.unwrap_or(Value::Null)),
-        }
+            NoAnswer::Failed(failure) => Failed::from(failure).about(&self.name),
+            other => Failed::new(125, other.to_string()).about(&self.name),
+        })
     }
 
     /// Asks and waits for the answer.
-    pub fn ask(&mut self, mut request: Value) -> Result<Value, Failed> {
-        request["id"] = json!(self.next);
-        self.next += 1;
-        // A host that closes at once has said why before.
-        let _ = self.write(&request);
+    pub fn ask(&mut self, request: Value) -> Result<Value, Failed> {
+        self.client.wait_until(within(self.limit.or(Some(CONNECT))));
+        self.client.request(request);
         self.answer()
     }
 
@@ -260,8 +234,14 @@ impl Control {
 
     /// Reads until the other side closes.
     pub fn wait_for_end(&mut self) {
-        while self.line().is_ok() {}
+        self.client.wait_until(within(self.limit));
+        self.client.wait_for_end();
     }
+}
+
+/// When that time has passed; `None`: never.
+fn within(limit: Option<Duration>) -> Option<Instant> {
+    limit.and_then(|limit| Instant::now().checked_add(limit))
 }
 
 /// The session's host, if that is stopped (SIGSTOP).

@@ -1,15 +1,15 @@
 //! `hopty hook EVENT [MS]`: what Claude calls. It must never break Claude: without the host's word within `hooks.ack` it is
 //! silent.
 
-use std::io::{BufRead, BufReader, Write};
-use std::os::unix::net::UnixStream;
+use std::io::Write;
 use std::path::Path;
 use std::time::{Duration, Instant};
 
 use serde_json::Value;
 
 use crate::ipc::address;
-use crate::ipc::message::hook_lines;
+use crate::ipc::control_client::ControlClient;
+use crate::ipc::message::hook_line;
 use crate::sys::fd::read_some;
 use crate::sys::poll::{Interest, wait_for};
 
@@ -35,35 +35,20 @@ fn call(event: &str, ack: Duration) -> Option<()> {
     let begun = Instant::now();
     let payload = payload(begun + ack)?;
     let socket = std::env::var_os("HOPTY_SOCKET")?;
-    let mut stream: UnixStream = address::connect(Path::new(&socket), ack.checked_sub(begun.elapsed())?).ok()?;
+    let socket = address::connect(Path::new(&socket), ack.checked_sub(begun.elapsed())?).ok()?;
     let payload = if payload.len() > MAX_PAYLOAD { facts_of(&payload) } else { payload };
     let run: u32 = std::env::var("HOPTY_RUN").ok().and_then(|run| run.parse().ok()).unwrap_or(0);
-    let lines = hook_lines(event, run, std::str::from_utf8(&payload).ok()?)?;
-    let left = |limit: Duration| limit.checked_sub(begun.elapsed()).filter(|left| !left.is_zero());
+    let line = hook_line(event, run, std::str::from_utf8(&payload).ok()?)?;
     // A host that is stopped or busy must not hold Claude up: what it does not take in time is not given.
-    let mut rest = lines.as_bytes();
-    while !rest.is_empty() {
-        stream.set_write_timeout(Some(left(ack)?)).ok()?;
-        let taken = stream.write(rest).ok()?;
-        rest = &rest[taken..];
-    }
-    stream.set_read_timeout(Some(left(ack)?)).ok()?;
-    let mut reader = BufReader::new(stream);
-    let mut line = String::new();
-    reader.read_line(&mut line).ok()?;
+    let mut host = ControlClient::new(socket, "hook", Some(begun + ack));
+    host.send(&line);
     loop {
-        line.clear();
-        if reader.read_line(&mut line).ok()? == 0 {
-            return None;
+        let answer = host.answer().ok()?;
+        if let Some(text) = answer.get("stdout").and_then(Value::as_str) {
+            return std::io::stdout().write_all(text.as_bytes()).ok();
         }
-        let answer: Value = serde_json::from_str(&line).ok()?;
-        let ok = answer.get("ok")?;
-        if let Some(text) = ok.get("stdout").and_then(Value::as_str) {
-            std::io::stdout().write_all(text.as_bytes()).ok()?;
-            return Some(());
-        }
-        ok.get("hold")?;
-        reader.get_ref().set_read_timeout(Some(left(HOLD)?)).ok()?;
+        answer.get("hold")?;
+        host.wait_until(Some(begun + HOLD));
     }
 }
 

@@ -47,7 +47,7 @@ pub(super) fn send(wish: &Wish) -> Result<u8, Failed> {
     let paths = paths()?;
     let name = live(&paths, given, Rule::Careful)?;
     let mut control = Control::connect(&paths, &name, Some(ANSWER))?;
-    control.patience(if wish.submit { SUBMIT } else { TYPE })?;
+    control.limit(if wish.submit { SUBMIT } else { TYPE });
     let done = control.ask(request).inspect_err(|failed| {
         if let Some(reason) = failed.refusal().filter(|_| wish.submit && !wish.as_json) {
             let _ = say(format_args!("refused: {}", visible(reason)));

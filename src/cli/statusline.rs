@@ -5,10 +5,11 @@
 use std::io::{Read, Write};
 use std::path::Path;
 use std::process::{Command, Stdio};
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use crate::ipc::address;
-use crate::ipc::message::hook_lines;
+use crate::ipc::control_client::ControlClient;
+use crate::ipc::message::hook_line;
 use crate::sys::inherited;
 
 /// How long the host may take to accept the payload; it is not waited for beyond that.
@@ -30,9 +31,10 @@ pub(super) fn main(own: Option<&str>) -> u8 {
 fn feed(payload: &str) -> Option<()> {
     let socket = std::env::var_os("HOPTY_SOCKET")?;
     let run = std::env::var("HOPTY_RUN").ok()?.parse().ok()?;
-    let mut stream = address::connect(Path::new(&socket), PATIENCE).ok()?;
-    stream.set_write_timeout(Some(PATIENCE)).ok()?;
-    stream.write_all(hook_lines("StatusLine", run, payload)?.as_bytes()).ok()
+    let socket = address::connect(Path::new(&socket), PATIENCE).ok()?;
+    let line = hook_line("StatusLine", run, payload)?;
+    ControlClient::new(socket, "hook", Some(Instant::now() + PATIENCE)).send(&line);
+    Some(())
 }
 
 /// Runs it as Claude would: by the shell, with the payload on its input.

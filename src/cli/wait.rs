@@ -88,7 +88,7 @@ pub(super) fn wait(wish: &Wish<'_>) -> Result<u8, Failed> {
         Err(_) if wanted == WaitFor::Exit && is_gone(&paths, &name) => over(&paths, &name, wish.as_json),
         Err(failed) => Err(failed),
         Ok(answer) if wanted == WaitFor::Exit && answer["met"] == true => {
-            asked.control.patience(FAREWELL)?;
+            asked.control.limit(FAREWELL);
             asked.control.wait_for_end();
             over(&paths, &name, wish.as_json)
         }
@@ -153,7 +153,7 @@ impl Asked {
     fn ask(&mut self, wanted: WaitFor, since: u64, after: Option<u64>) -> Result<Value, Failed> {
         let left = self.until.map(|until| until.saturating_duration_since(Instant::now()));
         let ms = left.map_or(u64::MAX, |left| u64::try_from(left.as_millis()).unwrap_or(u64::MAX));
-        self.control.patience(left.unwrap_or(Duration::MAX).saturating_add(WORD))?;
+        self.control.limit(left.unwrap_or(Duration::MAX).saturating_add(WORD));
         self.control.ask(json!({"do": "wait", "for": wanted, "since": since, "after": after, "timeout_ms": ms}))
     }
 

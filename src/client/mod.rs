@@ -21,10 +21,9 @@ use left::Bye;
 use notices::Notices;
 use output::Output;
 use serde::Serialize;
-use serde_json::json;
 
 use crate::ipc::frame::{Frame, tag};
-use crate::ipc::message::{Answer, Attach, ClientHello, PROTOCOL};
+use crate::ipc::message::{Answer, Attach, hello_line};
 use crate::ipc::stream::{Life, Stream};
 use crate::sys::fd::{is_terminal, read_some};
 use crate::sys::poll::{Interest, PollSet};
@@ -122,11 +121,7 @@ pub fn attach(socket: UnixStream, greeting: Greeting, options: Options, hold: Op
         env: options.env,
         redraw: true,
     };
-    let mut words = String::new();
-    if greeting == Greeting::Due {
-        let hello = ClientHello { hopty: PROTOCOL, version: env!("CARGO_PKG_VERSION").to_owned(), role: "client".to_owned() };
-        words = format!("{}\n", json!(hello));
-    }
+    let mut words = if greeting == Greeting::Due { hello_line("client") } else { String::new() };
     let request = Request { id: 1, what: "attach", attach };
     words.push_str(&format!("{}\n", serde_json::to_string(&request)?));
     let mut client = Client {

@@ -21,7 +21,7 @@ use crate::core::supervisor::state::State;
 use crate::fs::paths::Paths;
 use crate::fs::session;
 use crate::ipc::address;
-use crate::ipc::message::{Answer, ClientHello, MAX_LINE, PROTOCOL};
+use crate::ipc::control_client::{ControlClient, NoAnswer};
 
 /// How long a host gets for connection and answer together; after that it is `unresponsive` (CONTRACT C3).
 const PATIENCE: Duration = Duration::from_millis(200);
@@ -142,16 +142,16 @@ fn answer_to(paths: &Paths, asked: &Ask) -> Told {
     let home = paths.home.display().to_string();
     match asked {
         Ask::List => Told::Listed(session::list(paths).into_iter().filter(|(_, alive)| *alive).map(|(name, _)| name).collect()),
-        Ask::Status(name) => match ask(paths, name, &json!({"do": "status"}), PATIENCE) {
+        Ask::Status(name) => match ask(paths, name, json!({"do": "status"}), PATIENCE) {
             Ok(object) => Told::Status(Row::of(name, &SessionStatus::from_json(object).unwrap_or_default(), &home)),
             Err(_) => last_known(paths, name).map_or(Told::Nothing, |status| Told::Status(Row::of(name, &status, &home))),
         },
         Ask::Screen(name) => Told::Screen(name.clone(), screen(paths, name)),
-        Ask::Restart(name) => Told::Done(match ask(paths, name, &json!({"do": "restart"}), PATIENCE_OF_A_PERSON) {
+        Ask::Restart(name) => Told::Done(match ask(paths, name, json!({"do": "restart"}), PATIENCE_OF_A_PERSON) {
             Ok(_) => format!("restart of {name} requested: waiting for a safe point"),
             Err(why) => format!("restart: {name}: {why}"),
         }),
-        Ask::Stop(name) => Told::Done(match ask(paths, name, &json!({"do": "stop"}), PATIENCE_OF_A_PERSON) {
+        Ask::Stop(name) => Told::Done(match ask(paths, name, json!({"do": "stop"}), PATIENCE_OF_A_PERSON) {
             Ok(_) => format!("{name} is being stopped"),
             Err(why) => format!("stop: {name}: {why}"),
         }),
@@ -170,7 +170,7 @@ fn last_known(paths: &Paths, name: &SessionName) -> Option<SessionStatus> {
 }
 
 fn screen(paths: &Paths, name: &SessionName) -> Preview {
-    let object = match ask(paths, name, &json!({"do": "screen"}), PATIENCE) {
+    let object = match ask(paths, name, json!({"do": "screen"}), PATIENCE) {
         Ok(object) => object,
         Err(why) => return Preview::Missing(why),
     };
@@ -179,83 +179,29 @@ fn screen(paths: &Paths, name: &SessionName) -> Preview {
     Preview::read(name, (side("cols"), side("rows")), dump, object["degraded"] == json!(true))
 }
 
-/// One question: hello, request, and the answer that is no error.
-fn ask(paths: &Paths, name: &SessionName, request: &Value, patience: Duration) -> Result<Value, String> {
+/// One question, whose answer comes in time or not at all.
+fn ask(paths: &Paths, name: &SessionName, request: Value, patience: Duration) -> Result<Value, String> {
     let until = Instant::now() + patience;
-    let silent = |e: io::Error| match e.kind() {
+    let socket = address::connect(&paths.socket(name), patience).map_err(|e| silent(&e))?;
+    ControlClient::new(socket, "control", Some(until)).ask(request).map_err(|no| match no {
+        NoAnswer::Io(error) => silent(&error),
+        NoAnswer::Protocol(_) => "its host was started by another version of hopty".to_owned(),
+        NoAnswer::Unreadable(_) => "its host's answer cannot be read".to_owned(),
+        NoAnswer::Failed(failure) => failure.message,
+    })
+}
+
+fn silent(error: &io::Error) -> String {
+    match error.kind() {
         io::ErrorKind::WouldBlock | io::ErrorKind::TimedOut => "its host does not answer".to_owned(),
         io::ErrorKind::NotFound | io::ErrorKind::ConnectionRefused | io::ErrorKind::UnexpectedEof => "its host is gone".to_owned(),
-        _ => format!("its host does not answer: {e}"),
-    };
-    let mut socket = address::connect(&paths.socket(name), patience).map_err(silent)?;
-    let hello = ClientHello { hopty: PROTOCOL, version: env!("CARGO_PKG_VERSION").to_owned(), role: "control".to_owned() };
-    let mut request = request.clone();
-    request["id"] = json!(1);
-    socket.set_write_timeout(Some(patience)).map_err(silent)?;
-    // A host that closes at once has said why before.
-    let _ = socket.write_all(format!("{}\n{request}\n", json!(hello)).as_bytes());
-    let mut lines = Lines { socket, read: Vec::new(), until };
-    let theirs: Value = serde_json::from_slice(&lines.next().map_err(silent)?).unwrap_or_default();
-    if theirs["hopty"] != json!(PROTOCOL) {
-        return Err("its host was started by another version of hopty".to_owned());
-    }
-    let answer: Answer =
-        serde_json::from_slice(&lines.next().map_err(silent)?).map_err(|_| "its host's answer cannot be read".to_owned())?;
-    match answer.error {
-        Some(failure) => Err(failure.message),
-        None => Ok(answer.ok.unwrap_or_default()),
-    }
-}
-
-/// Lines from a socket until a certain moment.
-struct Lines {
-    socket: UnixStream,
-    read: Vec<u8>,
-    until: Instant,
-}
-
-impl Lines {
-    fn next(&mut self) -> io::Result<Vec<u8>> {
-        let mut looked = 0;
-        loop {
-            if let Some(end) = self.read[looked..].iter().position(|byte| *byte == b'\n').map(|at| looked + at) {
-                let rest = self.read.split_off(end + 1);
-                return Ok(std::mem::replace(&mut self.read, rest));
-            }
-            looked = self.read.len();
-            if looked > MAX_LINE {
-                return Err(io::ErrorKind::InvalidData.into());
-            }
-            let left = self.until.saturating_duration_since(Instant::now());
-            if left.is_zero() {
-                return Err(io::ErrorKind::TimedOut.into());
-            }
-            self.socket.set_read_timeout(Some(left))?;
-            let mut part = [0; 16384];
-            match self.socket.read(&mut part) {
-                Ok(0) => return Err(io::ErrorKind::UnexpectedEof.into()),
-                Ok(n) => self.read.extend_from_slice(&part[..n]),
-                Err(e) if e.kind() == io::ErrorKind::Interrupted => {}
-                Err(e) => return Err(e),
-            }
-        }
+        _ => format!("its host does not answer: {error}"),
     }
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
-
-    #[test]
-    fn a_peer_that_dribbles_is_given_up_in_time() {
-        let (ours, mut theirs) = UnixStream::pair().unwrap();
-        let dribble = std::thread::spawn(move || while theirs.write_all(b"x").is_ok() {});
-        let mut lines = Lines { socket: ours, read: Vec::new(), until: Instant::now() + Duration::from_millis(100) };
-        let error = lines.next().unwrap_err();
-        assert!(matches!(error.kind(), io::ErrorKind::TimedOut | io::ErrorKind::InvalidData | io::ErrorKind::WouldBlock), "{error}");
-        drop(lines);
-        dribble.join().unwrap();
-    }
 
     #[test]
     fn the_same_is_asked_once_at_a_time() {

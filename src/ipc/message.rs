@@ -308,9 +308,16 @@ pub fn parse_request(line: &[u8]) -> Result<(u64, Request), (u64, Failure)> {
     })
 }
 
-/// The two lines of a hook call: hello and request. `payload` is one JSON value; line ends of its own are taken out.
+/// What a client says first, as a line.
 #[must_use]
-pub fn hook_lines(event: &str, run: u32, payload: &str) -> Option<String> {
+pub fn hello_line(role: &str) -> String {
+    let hello = ClientHello { hopty: PROTOCOL, version: env!("CARGO_PKG_VERSION").to_owned(), role: role.to_owned() };
+    format!("{}\n", json!(hello))
+}
+
+/// The request of a hook call. `payload` is one JSON value; line ends of its own are taken out.
+#[must_use]
+pub fn hook_line(event: &str, run: u32, payload: &str) -> Option<String> {
     let payload = payload.trim();
     let payload = match payload {
         "" => "null".to_owned(),
@@ -318,10 +325,7 @@ pub fn hook_lines(event: &str, run: u32, payload: &str) -> Option<String> {
         text => text.to_owned(),
     };
     let event = serde_json::to_string(event).ok()?;
-    let version = env!("CARGO_PKG_VERSION");
-    Some(format!(
-        "{{\"hopty\":{PROTOCOL},\"version\":\"{version}\",\"role\":\"hook\"}}\n{{\"id\":1,\"do\":\"hook\",\"run\":{run},\"event\":{event},\"payload\":{payload}}}\n"
-    ))
+    Some(format!("{{\"id\":1,\"do\":\"hook\",\"run\":{run},\"event\":{event},\"payload\":{payload}}}\n"))
 }
 
 /// An answer line.

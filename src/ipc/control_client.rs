@@ -1,0 +1,209 @@
+//! The client of the control protocol: connects to a host, greets it, asks, and waits for answers no longer than it was told to.
+
+use std::io::{self, Read, Write};
+use std::os::unix::net::UnixStream;
+use std::time::{Duration, Instant};
+
+use serde_json::{Value, json};
+use thiserror::Error;
+
+use super::message::{Answer, Failure, MAX_LINE, PROTOCOL, hello_line};
+
+/// Bytes read at a time.
+const PIECE: usize = 16384;
+
+/// Why there is no answer.
+#[derive(Debug, Error)]
+pub enum NoAnswer {
+    /// The host did not answer in time, or the connection broke.
+    #[error("{0}")]
+    Io(#[from] io::Error),
+    /// The host speaks another protocol; its number.
+    #[error("it speaks protocol {0}")]
+    Protocol(Value),
+    /// The answer is none of the protocol.
+    #[error("the answer cannot be read: {0}")]
+    Unreadable(String),
+    /// The host refused, or could not do it.
+    #[error("{}", .0.message)]
+    Failed(Failure),
+}
+
+impl NoAnswer {
+    /// Whether the host was reached and has ended since.
+    #[must_use]
+    pub fn is_end(&self) -> bool {
+        matches!(self, NoAnswer::Io(e) if matches!(e.kind(), io::ErrorKind::UnexpectedEof | io::ErrorKind::ConnectionReset))
+    }
+}
+
+/// A connection to a host, for requests.
+#[derive(Debug)]
+pub struct ControlClient {
+    socket: UnixStream,
+    input: Vec<u8>,
+    /// What goes out with the next request: the hello, at first.
+    unsent: String,
+    /// The host's hello is still to come.
+    ungreeted: bool,
+    last_id: u64,
+    until: Option<Instant>,
+}
+
+impl ControlClient {
+    /// Takes a connected socket. `role` is for the host's log; `until`: as for [`ControlClient::wait_until`].
+    #[must_use]
+    pub fn new(socket: UnixStream, role: &str, until: Option<Instant>) -> Self {
+        ControlClient { socket, input: Vec::new(), unsent: hello_line(role), ungreeted: true, last_id: 0, until }
+    }
+
+    /// Until when reads and writes wait from now on; `None`: for ever.
+    pub fn wait_until(&mut self, until: Option<Instant>) {
+        self.until = until;
+    }
+
+    /// Greets the host, which [`ControlClient::ask`] does by the way, and waits for its hello.
+    ///
+    /// # Errors
+    /// When the host does not answer or speaks another protocol.
+    pub fn greet(&mut self) -> Result<(), NoAnswer> {
+        if !self.unsent.is_empty() {
+            self.send("");
+        }
+        if !std::mem::take(&mut self.ungreeted) {
+            return Ok(());
+        }
+        let hello: Value = serde_json::from_slice(&self.line()?).unwrap_or_default();
+        if hello["hopty"] == json!(PROTOCOL) { Ok(()) } else { Err(NoAnswer::Protocol(hello["hopty"].clone())) }
+    }
+
+    /// Asks, and waits for the answer.
+    ///
+    /// # Errors
+    /// When there is none, or it is an error.
+    pub fn ask(&mut self, request: Value) -> Result<Value, NoAnswer> {
+        self.request(request);
+        self.answer()
+    }
+
+    /// Asks, without waiting. The request's `id` is set here.
+    pub fn request(&mut self, mut request: Value) {
+        self.last_id += 1;
+        request["id"] = json!(self.last_id);
+        self.send(&format!("{request}\n"));
+    }
+
+    /// The next answer: to a request that has more than one, or to a line of [`ControlClient::send`].
+    ///
+    /// # Errors
+    /// When there is none, or it is an error.
+    pub fn answer(&mut self) -> Result<Value, NoAnswer> {
+        self.greet()?;
+        let line = self.line()?;
+        let answer: Answer = serde_json::from_slice(&line).map_err(|e| NoAnswer::Unreadable(e.to_string()))?;
+        match answer.error {
+            Some(failure) => Err(NoAnswer::Failed(failure)),
+            None => Ok(answer.ok.unwrap_or_default()),
+        }
+    }
+
+    /// Sends a line as it is, behind the hello where that is due. A host that closes at once has said why before, so that a failure
+    /// shows when the answer is read.
+    pub fn send(&mut self, line: &str) {
+        self.unsent.push_str(line);
+        // One write, so that the host is woken once.
+        let all = std::mem::take(&mut self.unsent);
+        let _ = self.write(all.as_bytes());
+    }
+
+    fn write(&mut self, mut rest: &[u8]) -> io::Result<()> {
+        while !rest.is_empty() {
+            self.socket.set_write_timeout(self.left()?)?;
+            match self.socket.write(rest) {
+                Ok(0) => return Err(io::ErrorKind::WriteZero.into()),
+                Ok(n) => rest = &rest[n..],
+                Err(e) if e.kind() == io::ErrorKind::Interrupted => {}
+                Err(e) => return Err(e),
+            }
+        }
+        Ok(())
+    }
+
+    /// Reads until the other side closes.
+    pub fn wait_for_end(&mut self) {
+        while self.line().is_ok() {}
+    }
+
+    /// The next line, with its end.
+    fn line(&mut self) -> io::Result<Vec<u8>> {
+        let mut looked = 0;
+        loop {
+            if let Some(end) = memchr::memchr(b'\n', &self.input[looked..]).map(|at| looked + at) {
+                let rest = self.input.split_off(end + 1);
+                return Ok(std::mem::replace(&mut self.input, rest));
+            }
+            looked = self.input.len();
+            if looked > MAX_LINE {
+                return Err(io::ErrorKind::InvalidData.into());
+            }
+            self.socket.set_read_timeout(self.left()?)?;
+            let mut piece = [0; PIECE];
+            match self.socket.read(&mut piece) {
+                Ok(0) => return Err(io::ErrorKind::UnexpectedEof.into()),
+                Ok(n) => self.input.extend_from_slice(&piece[..n]),
+                Err(e) if e.kind() == io::ErrorKind::Interrupted => {}
+                Err(e) => return Err(e),
+            }
+        }
+    }
+
+    /// How long the next call may wait.
+    fn left(&self) -> io::Result<Option<Duration>> {
+        let left = self.until.map(|until| until.saturating_duration_since(Instant::now()));
+        if left.is_some_and(|left| left.is_zero()) { Err(io::ErrorKind::TimedOut.into()) } else { Ok(left) }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn pair(limit: Duration) -> (ControlClient, UnixStream) {
+        let (ours, theirs) = UnixStream::pair().unwrap();
+        (ControlClient::new(ours, "control", Some(Instant::now() + limit)), theirs)
+    }
+
+    #[test]
+    fn a_request_goes_out_behind_the_hello_and_its_answer_comes_back() {
+        let (mut client, mut theirs) = pair(Duration::from_secs(20));
+        theirs
+            .write_all(b"{\"hopty\":1}\n{\"id\":1,\"ok\":{\"n\":7}}\n{\"id\":1,\"error\":{\"code\":\"busy\",\"message\":\"no\"}}\n")
+            .unwrap();
+        assert_eq!(client.ask(json!({"do": "status"})).unwrap(), json!({"n": 7}));
+        assert!(matches!(client.answer(), Err(NoAnswer::Failed(failure)) if failure.message == "no"));
+        let mut sent = [0; 4096];
+        let n = theirs.read(&mut sent).unwrap();
+        let sent = String::from_utf8_lossy(&sent[..n]).into_owned();
+        let lines: Vec<Value> = sent.lines().map(|line| serde_json::from_str(line).unwrap()).collect();
+        assert_eq!((lines.len(), &lines[0]["role"], &lines[1]), (2, &json!("control"), &json!({"do": "status", "id": 1})));
+        drop(theirs);
+        assert!(client.answer().unwrap_err().is_end());
+    }
+
+    #[test]
+    fn another_protocol_is_told_by_its_number() {
+        let (mut client, mut theirs) = pair(Duration::from_secs(20));
+        theirs.write_all(b"{\"hopty\":2}\n").unwrap();
+        assert!(matches!(client.greet(), Err(NoAnswer::Protocol(number)) if number == 2));
+    }
+
+    #[test]
+    fn a_peer_that_dribbles_is_given_up_in_time() {
+        let (mut client, mut theirs) = pair(Duration::from_millis(100));
+        let dribble = std::thread::spawn(move || while theirs.write_all(b"x").is_ok() {});
+        let Err(NoAnswer::Io(error)) = client.answer() else { panic!("there is no answer") };
+        assert!(matches!(error.kind(), io::ErrorKind::TimedOut | io::ErrorKind::InvalidData | io::ErrorKind::WouldBlock), "{error}");
+        drop(client);
+        dribble.join().unwrap();
+    }
+}
