@@ -3,22 +3,16 @@
 //! What becomes of a client's terminal is in `terminals`.
 
 use super::Host;
-use super::connection::{Client, HELLO_MS};
+use super::connection::HELLO_MS;
 
-use super::keyboard::ClientInput;
-use super::terminals::{Capabilities, TerminalId, Transport, Viewport};
+use super::terminals::Client;
 use crate::core::process::Signal;
-use crate::core::status::ClientStatus;
-use crate::core::supervisor::event::{Coming, Event};
+use crate::core::supervisor::event::Event;
 use crate::core::terminal::Size;
-use crate::core::time::Stamp;
 use crate::ipc::frame::{Frame, tag};
 use crate::ipc::message::{Attach, Code, Failure, error_line};
 use crate::ipc::stream::Life;
-use crate::screen::Open;
-use crate::sys::outbuf::OutBuf;
 use crate::sys::poll::Ready as Readiness;
-use crate::sys::process::StatFile;
 
 /// Lines or frames of one connection that are taken before others have their turn.
 const TURN: u32 = 64;
@@ -41,11 +35,11 @@ impl Host {
         let mut life = if ready.read || ready.gone { connection.stream.fill() } else { Life::Open };
         (connection.more, connection.held) = (false, false);
         for n in 0.. {
-            let typing_waits = self.typing_waits();
+            let input_waits = self.input_waits(id);
             let Some(connection) = self.connections.get_mut(&id) else { return };
-            connection.held = connection.is_deaf(typing_waits);
+            connection.held = connection.is_deaf(input_waits);
             connection.more = n == TURN;
-            let framed = connection.client.is_some();
+            let framed = connection.framed;
             if connection.closing.is_some() || (connection.held && !framed) || connection.more {
                 break;
             }
@@ -78,8 +72,8 @@ impl Host {
 
     /// Lines or frames that are here already and had to wait.
     fn go_on(&mut self, id: u64) {
-        let typing_waits = self.typing_waits();
-        if self.connections.get(&id).is_some_and(|c| (c.more || c.held) && !c.is_deaf(typing_waits)) {
+        let input_waits = self.input_waits(id);
+        if self.connections.get(&id).is_some_and(|c| (c.more || c.held) && !c.is_deaf(input_waits)) {
             self.connection_ready(id, Readiness::default());
         }
     }
@@ -89,9 +83,14 @@ impl Host {
         self.kept.is_full() || self.run.as_ref().is_some_and(|run| run.input.len() > super::child::INPUT_HIGH)
     }
 
+    /// Whether it waits on this connection: its client's bytes come in frames.
+    pub(super) fn input_waits(&self, id: u64) -> bool {
+        self.terminals.is_relayed(id) && self.typing_waits()
+    }
+
     /// A last word to a peer whose line was too long. Frames have no room for one.
     fn refuse_size(&mut self, id: u64, what: &str) {
-        let framed = self.connections.get(&id).is_some_and(|c| c.client.is_some());
+        let framed = self.connections.get(&id).is_some_and(|c| c.framed);
         if !framed {
             let failure = Failure::new(Code::TooLarge, what, "send less");
             self.send(id, &error_line(0, &failure));
@@ -109,14 +108,16 @@ impl Host {
             self.look_again(id);
             self.pursue(id);
             self.tell_undo(id);
-            let typing_waits = self.typing_waits();
+            let input_waits = self.input_waits(id);
             let Some(connection) = self.connections.get_mut(&id) else { continue };
-            connection.tell_to_wait(typing_waits);
+            connection.tell_to_wait(input_waits);
             let silent = !connection.greeted && now >= connection.opened.after(HELLO_MS);
-            let over = connection.closing.is_some_and(|until| connection.is_quiet() || now >= until);
+            let quiet = connection.is_quiet() && self.terminals.client(id).is_none_or(Client::is_quiet);
+            let over = connection.closing.is_some_and(|until| quiet || now >= until);
             let idle = connection.idle_until().is_some_and(|until| now >= until);
-            if over || silent || idle && self.launcher != Some(id) && !self.is_awaited(id) {
+            if over || silent || idle && !self.terminals.is_launcher(id) && !self.is_awaited(id) {
                 self.connections.remove(&id);
+                self.terminals.remove(id);
             } else if idle && let Some(connection) = self.connections.get_mut(&id) {
                 connection.active = now;
             }
@@ -124,54 +125,15 @@ impl Host {
     }
 
     pub(super) fn attach(&mut self, id: u64, attach: &Attach) -> u32 {
-        let number = self.next_client;
-        self.next_client += 1;
-        let how = match self.launcher.take_if(|launcher| *launcher == id) {
-            Some(_) => Coming::Starts,
-            None if attach.read_only => Coming::Watches,
-            None => Coming::Joins,
-        };
-        let now = self.clock.now();
         let wanted = &self.launch.config.program.update_env;
         self.lent_env.extend(attach.env.iter().filter(|(name, _)| wanted.contains(name)).map(|(n, v)| (n.clone(), v.clone())));
-        if let Some(connection) = self.connections.get_mut(&id) {
-            connection.client = Some(Client {
-                number,
-                how,
-                stat: StatFile::open(connection.pid).ok().filter(|file| {
-                    // Another process may have its number by now.
-                    connection.began.is_none_or(|began| file.now().is_some_and(|stat| stat.start == began))
-                }),
-                size: attach.size,
-                read_only: attach.read_only,
-                typing: ClientInput::new(self.launch.config.terminal.prefix.byte()),
-                tty: attach.tty.clone(),
-                kind: Capabilities::of(&attach.term),
-                text: Open::default(),
-                window: TerminalId::of(attach.tty.as_deref(), connection.pid),
-                found: attach.termios.clone(),
-                raw: attach.raw.clone(),
-                via: Transport::Pending,
-                viewport: Viewport::Direct,
-                typed: Stamp(0),
-                out: OutBuf::default(),
-                undo: Vec::new(),
-                undo_seen: None,
-                undo_drawn: 0,
-                undo_at: None,
-                paused: None,
-                checked: now,
-                asked: None,
-                goal: None,
-                progress: (0, now),
-                stalled: None,
-                redo: None,
-                returns: false,
-                leaving: false,
-            });
-        }
-        self.events.push_back(Event::Attached { client: number, how });
-        number
+        let Some(connection) = self.connections.get_mut(&id) else { return 0 };
+        connection.framed = true;
+        let process = (connection.pid, connection.began);
+        let prefix = self.launch.config.terminal.prefix.byte();
+        let (client, how) = self.terminals.attach(id, attach, process, prefix, self.clock.now());
+        self.events.push_back(Event::Attached { client, how });
+        client
     }
 
     fn take_frame(&mut self, id: u64, frame: &Frame) {
@@ -207,7 +169,7 @@ impl Host {
             return;
         }
         let ends = [SIGINT, SIGQUIT, SIGTERM].contains(&signal.0);
-        if !self.is_in_charge(id) {
+        if !self.terminals.is_in_charge(id) {
             if ends {
                 self.say_bye(id, "detached", None);
             }
@@ -222,60 +184,38 @@ impl Host {
     }
 
     pub(super) fn client_mut(&mut self, id: u64) -> Option<&mut Client> {
-        self.connections.get_mut(&id)?.client.as_mut()
+        self.terminals.client_mut(id)
     }
 
     /// A connection that broke, with or without a word before.
     pub(super) fn connection_gone(&mut self, id: u64, why: &str) {
-        let in_charge = self.is_in_charge(id);
-        let Some(mut connection) = self.connections.remove(&id) else { return };
-        if self.launcher.take_if(|launcher| *launcher == id).is_some() && self.connections.values().all(|c| c.client.is_none()) {
+        let in_charge = self.terminals.is_in_charge(id);
+        if self.connections.remove(&id).is_none() {
+            return;
+        }
+        let client = self.terminals.remove(id);
+        if self.terminals.lose_launcher(id) && self.terminals.clients().next().is_none() {
             // It ended before it attached: Ctrl+C while hopty was starting.
             self.events.push_back(Event::Stop { id: 0, kill: false });
         }
         self.unlead(id);
         self.hook_connection_gone(id);
-        let Some(mut client) = connection.client.take() else { return };
-        if client.leaving {
-            return;
-        }
+        let Some(mut client) = client.filter(|client| !client.leaving) else { return };
         // The client died without a word: its terminal is made whole from here.
         self.mend(&mut client);
         self.detached(client.number, why, in_charge);
     }
 
-    /// What follows from a terminal that went away. `in_charge`: whether it was by [`Host::is_in_charge`].
+    /// What follows from a terminal that went away. `in_charge`: whether it was by [`Terminals::is_in_charge`].
     pub(super) fn detached(&mut self, number: u32, why: &str, in_charge: bool) {
         self.events.push_back(Event::Detached { client: number, why: why.to_owned() });
         // What no terminal can reach again ends with the last one that did.
-        let unreachable = self.private.is_some() && !self.connections.values().any(|connection| connection.client.is_some());
+        let unreachable = self.private.is_some() && self.terminals.clients().next().is_none();
         let ends =
             unreachable || in_charge && why == "hangup" && self.launch.config.terminal.on_hangup == crate::core::config::OnHangup::End;
         if ends && self.exit.is_none() {
             self.events.push_back(Event::Stop { id: 0, kill: false });
         }
-    }
-
-    /// Clients, for listings.
-    pub(super) fn client_list(&self) -> Vec<ClientStatus> {
-        let list = self.connections.iter().filter_map(|(id, connection)| {
-            let client = connection.client.as_ref().filter(|client| !client.leaving)?;
-            Some(ClientStatus {
-                id: client.number,
-                tty: client.tty.clone(),
-                cols: client.size.cols,
-                rows: client.size.rows,
-                leader: self.leader == Some(*id),
-                read_only: client.read_only,
-                via: client.via.word().to_owned(),
-            })
-        });
-        list.collect()
-    }
-
-    /// Whether a terminal is still taking the program's last bytes, which are owed to it.
-    pub(super) fn owes_bytes(&self) -> bool {
-        self.connections.values().any(|c| c.client.as_ref().is_some_and(Client::is_ending))
     }
 
     /// Closes a control connection after its last answer.

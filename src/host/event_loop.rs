@@ -39,10 +39,11 @@ impl Host {
         let now = self.clock.now();
         let until = *self.goodbye.get_or_insert(now.after(FAREWELL_MS));
         let quiet = self.connections.values().all(|c| c.is_quiet() && c.asks.is_none_or(|until| now >= until));
+        let quiet = quiet && self.terminals.are_quiet();
         // A program that ended at once: its client is still on the way to fetch output and exit code.
-        let fetched = self.launcher.is_none();
+        let fetched = !self.terminals.awaits_launcher();
         // The last bytes are owed to a slow terminal, unless somebody asked for the session's end.
-        let owed = self.owes_bytes() && self.exit.is_none_or(|exit| exit.cause != Cause::Stopped);
+        let owed = self.terminals.owe_bytes() && self.exit.is_none_or(|exit| exit.cause != Cause::Stopped);
         // What is left of a run gets its time between SIGTERM and SIGKILL.
         let reaped = self.run.as_ref().is_none_or(|run| !run.has_leftovers());
         (quiet && fetched && reaped && !self.workers().into_iter().any(Worker::is_busy)) || (now >= until && !owed)
@@ -57,7 +58,7 @@ impl Host {
         self.tidy_up(now);
         // Who is about to hand its terminal over is on no such path and waits for every byte.
         let bursts = self.run.as_ref().is_some_and(|run| run.model.is_behind());
-        let flows = bursts && self.last_housekeeping == now && !self.expects_first_client();
+        let flows = bursts && self.last_housekeeping == now && !self.terminals.expects_first();
         let ready = {
             let mut set = PollSet::default();
             set.add(Token::Signals, self.signals.as_fd(), Interest::Read);
@@ -82,10 +83,11 @@ impl Host {
                 }
             }
             let typing_waits = self.typing_waits();
+            self.terminals.watch(&mut set, typing_waits);
             for (id, connection) in &self.connections {
-                connection.watch_terminal(&mut set, *id, typing_waits);
-                if !flows || connection.is_relayed() {
-                    connection.watch(&mut set, *id, typing_waits);
+                let relayed = self.terminals.is_relayed(*id);
+                if !flows || relayed {
+                    connection.watch(&mut set, *id, typing_waits && relayed);
                 }
             }
             let until = if flows { self.feed_deadline(now) } else { self.deadline(now) };
@@ -132,7 +134,7 @@ impl Host {
 
     /// All that is due by time, by name. What is due and stays due keeps the loop busy for ever, so each is handled in
     /// `housekeeping` or in `settle`; debug builds and the laws hold that.
-    pub(super) fn deadlines(&self, now: Stamp) -> [(&'static str, Option<Stamp>); 22] {
+    pub(super) fn deadlines(&self, now: Stamp) -> [(&'static str, Option<Stamp>); 23] {
         let typing_waits = self.typing_waits();
         [
             ("supervisor", self.recorder.supervisor.next_deadline()),
@@ -148,7 +150,11 @@ impl Host {
             ("waits", self.waits_deadline(now)),
             ("sends", self.sends_deadline(now)),
             ("run", self.run.as_ref().and_then(|run| run.deadline(now))),
-            ("connection", self.connections.values().filter_map(|connection| connection.deadline(typing_waits)).min()),
+            (
+                "connection",
+                self.connections.iter().filter_map(|(id, c)| c.deadline(typing_waits && self.terminals.is_relayed(*id))).min(),
+            ),
+            ("terminals", self.terminals.deadline()),
             ("goodbye", self.goodbye.filter(|at| *at > now)),
             ("asks", self.goodbye.and_then(|_| self.connections.values().filter_map(|c| c.asks).filter(|at| *at > now).min())),
             ("socket", self.rebind_at),

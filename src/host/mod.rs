@@ -101,6 +101,7 @@ use requests::HookCall;
 use save::{Done, Frame};
 use start::place::{Private, SessionPlace};
 use start::{Launch, Lent, Ready};
+use terminals::Terminals;
 use waits::Waits;
 use watching::Watching;
 
@@ -143,11 +144,7 @@ pub struct Host {
     /// By itself each: a map keeps room for eleven of what it holds, also when nobody is there.
     connections: BTreeMap<u64, Box<Connection>>,
     next_id: u64,
-    next_client: u32,
-    /// The connection of who started this host and has not attached yet.
-    launcher: Option<u64>,
-    leader: Option<u64>,
-    seen: terminals::ScrollbackPositions,
+    terminals: Terminals,
     /// What the next run takes from the clients' environment (`program.update_env`).
     lent_env: BTreeMap<String, String>,
     kept: HeldInput,
@@ -165,7 +162,6 @@ pub struct Host {
     told: Vec<String>,
     /// What stands above the first run.
     resuming: Option<String>,
-    notices: terminals::Notices,
     /// Claude's own words for the next handoff.
     words: words::Words,
     /// The handoff whose prompt is on its way, with the text that the new conversation is given.
@@ -269,10 +265,7 @@ impl Host {
             run: None,
             connections: BTreeMap::new(),
             next_id: 1,
-            next_client: 1,
-            launcher: None,
-            leader: None,
-            seen: terminals::ScrollbackPositions::default(),
+            terminals: Terminals::default(),
             lent_env: BTreeMap::new(),
             kept: HeldInput::default(),
             hooks: BTreeMap::new(),
@@ -286,7 +279,6 @@ impl Host {
             frame: None,
             told: Vec::new(),
             resuming: None,
-            notices: terminals::Notices::default(),
             words: words::Words::default(),
             prompts: CarriedPrompts::default(),
             unsent: None,
@@ -404,6 +396,7 @@ impl Host {
         });
         self.claim.give_back();
         self.connections.clear();
+        self.terminals.clear();
         let (private, paths, days) = (self.private.take(), self.paths.clone(), self.launch.config.journal.keep_ended_days);
         within(LAST_WRITES, move || match private {
             Some(private) => drop(private),

@@ -82,7 +82,7 @@ impl Host {
             Some(Order::Notices) => {
                 let Some(client) = self.client_mut(id) else { return };
                 let size = client.size;
-                let text = self.notices.page(self.clock.now(), size);
+                let text = self.terminals.notices_page(self.clock.now(), size);
                 self.show_text(id, text.as_bytes());
             }
             Some(Order::HandOver) => self.hand_over_by_key(id),

@@ -169,7 +169,7 @@ impl Host {
         // Whoever hears of the end may look at once.
         self.write_session_file();
         self.record.flush(LAST_WRITES);
-        let clients: Vec<u64> = self.connections.iter().filter(|(_, c)| c.client.is_some()).map(|(id, _)| *id).collect();
+        let clients: Vec<u64> = self.terminals.clients().map(|(id, _)| id).collect();
         self.keep_last_screen(!clients.is_empty());
         for id in clients {
             self.say_bye(id, "ended", message.as_deref());

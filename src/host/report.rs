@@ -122,7 +122,7 @@ impl Host {
             handoff: active.or_else(consumed),
             next_handover: self.next_handover(),
             size: CellSize { cols: size.cols, rows: size.rows },
-            clients: self.client_list(),
+            clients: self.terminals.list(),
             exit: self.exit.map(Exit::status),
             ended_at: entered.filter(|_| self.exit.is_some()),
             why: self.why.clone(),

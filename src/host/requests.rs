@@ -149,14 +149,15 @@ impl Host {
                 self.events.push_back(Event::Restart { id: number, by, now, handoff: !no_handoff });
             }
             Request::Back { now } => self.go_back(id, request, now),
-            Request::Attach(_) if self.exit.is_some() && self.next_client > 1 && self.launcher != Some(id) => {
+            Request::Attach(_) if self.exit.is_some() && self.terminals.had_clients() && !self.terminals.is_launcher(id) => {
                 let failure =
                     Failure::new(Code::Ended, format!("session {} has ended", self.claim.name), "`hopty ls --all` shows how");
                 self.send(id, &error_line(request, &failure));
             }
             Request::Detach { client } => {
-                let all = self.connections.iter().filter_map(|(id, c)| Some((*id, c.client.as_ref().filter(|c| !c.leaving)?.number)));
-                let meant: Vec<u64> = all.filter(|(_, number)| client.is_none_or(|only| only == *number)).map(|(id, _)| id).collect();
+                let all = self.terminals.clients().filter(|(_, there)| !there.leaving);
+                let meant: Vec<u64> =
+                    all.filter(|(_, there)| client.is_none_or(|only| only == there.number)).map(|(id, _)| id).collect();
                 meant.iter().for_each(|client| self.say_bye(*client, "detached", None));
                 self.send(id, &ok_line(request, &json!({"detached": meant.len()})));
             }

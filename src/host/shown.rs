@@ -143,14 +143,13 @@ impl Host {
 
     /// While no terminal is there to answer, the host answers for it, so that the child does not wait.
     pub(super) fn answer_queries(&mut self) {
-        let mut watching = self.connections.values().filter(|connection| connection.watches());
-        let shown = watching.any(|connection| connection.client.as_ref().is_some_and(|client| client.gets_bytes()));
-        let watched = shown || self.expects_first_client();
+        let shown = self.terminals.clients().any(|(_, client)| client.watches() && client.gets_bytes());
+        let watched = shown || self.terminals.expects_first();
         let due = self.clock.now().after(ANSWER_MS);
         let Some(run) = &mut self.run else { return };
         let Some(queries) = run.model.take_queries() else { return };
         if watched && run.muted.is_none() {
-            if let Some(client) = self.leader.and_then(|id| self.client_mut(id)) {
+            if let Some(client) = self.terminals.leader().and_then(|id| self.terminals.client_mut(id)) {
                 client.asked = Some(due);
             }
             return;
@@ -222,7 +221,7 @@ impl Host {
         let delivering = matches!(self.phase(), Phase::Delivering { .. });
         let types = delivering || self.sends.is_submitting();
         // Nothing may be pasted into the middle of a key.
-        let in_a_sequence = self.is_in_a_sequence(None);
+        let in_a_sequence = self.terminals.is_in_a_sequence(None);
         let now = self.clock.now();
         // What a run that has ended shows is not what the next one shows.
         let Some(run) = self.run.as_mut().filter(|run| !run.at_end) else { return };

@@ -3,12 +3,12 @@
 use super::launching::NextRun;
 use super::screen_model::ScreenModel;
 
-use crate::host::terminals::{Capabilities, ScrollbackPositions, Transport, Unread, repaint, takes_window_names};
+use crate::host::terminals::{Capabilities, Unread, repaint, takes_window_names};
 
 use crate::core::ids::ConversationId;
 use crate::core::process::{ProcessEnd, Signal};
 use crate::core::supervisor::Agent;
-use crate::core::supervisor::event::{Coming, Event};
+use crate::core::supervisor::event::Event;
 use crate::core::supervisor::phase::{Phase, StartKind, StopFor};
 use crate::core::supervisor::shown::ScreenFacts;
 use crate::core::terminal::Size;
@@ -132,8 +132,7 @@ impl Host {
                     screen.answered();
                 });
                 let total = model.look(Screen::history_total).unwrap_or_default();
-                let shown = self.connections.values().filter_map(|c| c.client.as_ref()).filter(|client| client.gets_bytes());
-                self.seen = ScrollbackPositions::by(shown.filter_map(|client| client.window.clone()), total);
+                self.terminals.begin_run(total);
                 self.run = Some(ChildRun {
                     number,
                     pid,
@@ -263,26 +262,20 @@ impl Host {
         }
     }
 
-    /// Whether the client that started this session is still on its way: it gets every byte.
-    pub(in crate::host) fn expects_first_client(&self) -> bool {
-        let mut clients = self.connections.values().filter_map(|connection| connection.client.as_ref());
-        self.launcher.is_some() || clients.any(|client| matches!(client.via, Transport::Pending) && client.how == Coming::Starts)
-    }
-
     /// Whether the child must wait until that client has come.
     pub(in crate::host) fn is_kept_full(&self) -> bool {
-        self.run.as_ref().is_some_and(|run| run.buffered.len() >= INPUT_HIGH) && self.expects_first_client()
+        self.run.as_ref().is_some_and(|run| run.buffered.len() >= INPUT_HIGH) && self.terminals.expects_first()
     }
 
     /// Sends bytes to every client; while there is none they are kept.
     pub(in crate::host) fn show(&mut self, bytes: &[u8]) {
-        let watchers = self.watchers();
+        let watchers = self.terminals.in_use();
         let mut shown = false;
         let mut from = 0;
-        while let Some(id) = self.connections.range(from..).next().map(|(id, _)| *id) {
+        while let Some(id) = self.terminals.next_from(from) {
             (shown, from) = (shown | self.show_to(id, bytes), id + 1);
         }
-        let expected = self.expects_first_client();
+        let expected = self.terminals.expects_first();
         let Some(run) = self.run.as_mut().filter(|run| !shown && !run.lost) else { return };
         if watchers > 0 || !expected && run.buffered.len() + bytes.len() > INPUT_HIGH {
             run.lost = true;

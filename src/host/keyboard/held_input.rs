@@ -117,12 +117,12 @@ impl Host {
             client.typing.behind.extend_from_slice(bytes);
             return;
         }
-        if self.leader == Some(id)
+        if self.terminals.leads(id)
             && let Some(run) = &mut self.run
         {
             run.model.learn(bytes);
         }
-        let Some(client) = self.connections.get_mut(&id).and_then(|c| c.client.as_mut()) else { return };
+        let Some(client) = self.terminals.client_mut(id) else { return };
         let typing = &mut client.typing;
         let mut pieces = Vec::new();
         typing.classifier.feed(bytes, &mut pieces);
@@ -132,23 +132,16 @@ impl Host {
         self.take_pieces(id, &pieces);
     }
 
-    /// Whether a client other than `but` has typed the first half of a sequence that the child has: whatever else was typed now
-    /// would land in the middle of it. It lasts for [`FLUSH_MS`] at most.
-    pub(in crate::host) fn is_in_a_sequence(&self, but: Option<u64>) -> bool {
-        let mut others = self.connections.iter().filter(|(id, _)| Some(**id) != but).filter_map(|(_, c)| c.client.as_ref());
-        others.any(|client| !client.leaving && client.typing.unflushed.is_some() && client.typing.head.is_some())
-    }
-
-    /// Whether what this client types must wait for the end of another one's sequence. What is kept lands in no sequence.
+    /// Whether what this client types must wait for the end of another one's sequence, which lasts for [`FLUSH_MS`] at most. What is
+    /// kept lands in no sequence.
     fn waits_behind(&self, id: u64) -> bool {
-        self.is_in_a_sequence(Some(id)) && !self.kept.must_wait()
+        self.terminals.is_in_a_sequence(Some(id)) && !self.kept.must_wait()
     }
 
     /// What was typed behind another client's sequence, once that is whole or keys are kept.
     pub(in crate::host) fn type_behind(&mut self) {
-        let waiting =
-            self.connections.iter().filter(|(_, c)| c.client.as_ref().is_some_and(|client| !client.typing.behind.is_empty()));
-        let waiting: Vec<u64> = waiting.map(|(id, _)| *id).collect();
+        let waiting = self.terminals.clients().filter(|(_, client)| !client.typing.behind.is_empty());
+        let waiting: Vec<u64> = waiting.map(|(id, _)| id).collect();
         for id in waiting {
             if !self.waits_behind(id) {
                 let bytes = self.client_mut(id).map(|client| std::mem::take(&mut client.typing.behind)).unwrap_or_default();
@@ -207,7 +200,7 @@ impl Host {
     /// The supervisor hears what a person types for the child, and nothing of what was for hopty.
     pub(in crate::host) fn tell_keys(&mut self, id: u64, class: Class, length: u64) {
         let now = self.clock.now();
-        let Some(client) = self.connections.get_mut(&id).and_then(|c| c.client.as_mut()) else { return };
+        let Some(client) = self.terminals.client_mut(id) else { return };
         let class = KeyClass::from(class);
         if class == KeyClass::Report {
             client.asked = None;
@@ -221,7 +214,7 @@ impl Host {
     /// A lone ESC has waited long enough: it was a key.
     pub(in crate::host) fn flush_typing(&mut self, id: u64) {
         let (now, waits_behind) = (self.clock.now(), self.waits_behind(id));
-        let Some(client) = self.connections.get_mut(&id).and_then(|c| c.client.as_mut()) else { return };
+        let Some(client) = self.terminals.client_mut(id) else { return };
         if client.typing.unflushed.is_some_and(|at| at <= now) {
             if waits_behind || !client.typing.behind.is_empty() {
                 client.typing.unflushed = Some(now.after(ECHO_LOOK_MS));
@@ -238,8 +231,8 @@ impl Host {
     /// Gives what a client typed to the child, or keeps it as far as it has a label.
     fn give(&mut self, id: u64, pieces: &[Piece]) {
         let waits = self.kept.must_wait();
-        let leads = self.leader == Some(id);
-        let Some(client) = self.connections.get_mut(&id).and_then(|c| c.client.as_mut()) else { return };
+        let leads = self.terminals.leads(id);
+        let Some(client) = self.terminals.client_mut(id) else { return };
         let heard = leads && client.gets_bytes();
         let typing = &mut client.typing;
         if let Some(run) = self.run.as_ref().filter(|_| !waits && heard) {
@@ -256,7 +249,7 @@ impl Host {
     /// The same for a part with a label.
     pub(in crate::host) fn give_part(&mut self, id: u64, class: Class, part: Vec<u8>) {
         let waits = self.kept.must_wait();
-        let heard = self.leader == Some(id) && self.client_mut(id).is_some_and(|client| client.gets_bytes());
+        let heard = self.terminals.leads(id) && self.client_mut(id).is_some_and(|client| client.gets_bytes());
         match class {
             // Only the terminal that was asked is heard.
             Class::Report if !heard => {}
@@ -365,7 +358,7 @@ impl Host {
     pub(in crate::host) fn pump_typing(&mut self) {
         let now = self.clock.now();
         if self.kept.due <= now && self.kept.interrupt.is_some() {
-            if self.is_in_a_sequence(None) {
+            if self.terminals.is_in_a_sequence(None) {
                 self.kept.due = now.after(ECHO_LOOK_MS);
                 return;
             }
@@ -374,7 +367,7 @@ impl Host {
             }
         }
         while self.kept.due <= now && !self.kept.holding {
-            if self.is_in_a_sequence(None) && !self.kept.items.is_empty() {
+            if self.terminals.is_in_a_sequence(None) && !self.kept.items.is_empty() {
                 self.kept.due = now.after(ECHO_LOOK_MS);
                 return;
             }

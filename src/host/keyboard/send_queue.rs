@@ -241,7 +241,7 @@ impl Host {
     /// Types what is due.
     pub(in crate::host) fn pump_sends(&mut self) {
         let now = self.clock.now();
-        let in_a_sequence = self.is_in_a_sequence(None);
+        let in_a_sequence = self.terminals.is_in_a_sequence(None);
         while let Some(typing) = self.sends.waiting.front_mut() {
             let (connection, request) = (typing.connection, typing.request);
             // Whoever asked is gone, and so is the wish.

@@ -81,7 +81,7 @@ impl World {
         let hello = json!({"hopty": 1, "version": "0", "role": "client"});
         let attach = json!({"id": 1, "do": "attach", "cols": cols, "rows": 40, "read_only": read_only, "term": "xterm-256color"});
         client.write(format!("{hello}\n{attach}\n").as_bytes());
-        let first = self.host.leader.is_none() && !read_only;
+        let first = self.host.terminals.leader().is_none() && !read_only;
         if first && self.stage.last(|child| child.stopped) == Some(true) && self.stopped_at.is_some_and(|at| at < self.now()) {
             self.note("joins a stopped program");
         }
@@ -172,7 +172,7 @@ impl World {
     fn client_acts(&mut self, dice: Dice) {
         let Some(n) = self.some_client(dice.with) else { return };
         let there = self.clients.iter().filter(|client| client.is_there()).count();
-        let leads = self.host.leader == Some(self.clients[n].connection);
+        let leads = self.host.terminals.leads(self.clients[n].connection);
         let watches = self.clients[n].read_only || (!leads && there > 1);
         self.trace.push(format!("{} client {n} acts {}", self.now().0, dice.wild % 12));
         let (before, exit) = (self.signals(), self.host.exit.is_some());

@@ -301,7 +301,7 @@ impl Host {
         // The two know each other, and it was there before the child.
         (connection.greeted, connection.peer) = (true, Some(Peer::Person));
         self.connections.insert(id, Box::new(connection));
-        self.launcher = Some(id);
+        self.terminals.expect(id);
     }
 
     /// What the session begins with, as the first event.

@@ -4,114 +4,34 @@
 //! for a slow one either: what has to come after the last byte (a release, a farewell) is a [`AfterFlush`] that is pursued when
 //! the terminal has taken everything.
 
+use super::client::{AfterFlush, Client, STUCK_END_MS, STUCK_LEAVE_MS, STUCK_STOP_MS, Transport, stuck_limit};
 use super::repaint;
-use super::viewport::{STALL_MS, Viewport};
+use super::viewport::Viewport;
 use crate::core::process::Signal;
 use crate::core::supervisor::event::Coming;
 use crate::core::supervisor::phase::Cause;
-use crate::core::time::Stamp;
 use crate::host::child::ChildRun;
-use crate::host::connection::Client;
 use crate::host::{Host, report};
 use crate::ipc::frame::{Frame, MAX_PAYLOAD, tag};
 use crate::screen::Screen;
 use crate::sys::fd::read_some;
 use crate::sys::poll::Ready as Readiness;
-use crate::sys::process::StatFile;
 use crate::tty::handed::{Handed, Spare};
 
 /// While writing, a client's state is looked at at most this often, in ms: when output begins, and in a burst. CONTRACT C12 allows
 /// 20; a look costs some 3 us.
 const LOOK_MS: (u64, u64) = (1, 5);
-/// How often a client that was stopped from outside is looked at again, in ms: at first, and after a while. When it goes
-/// on it says so itself.
-const PAUSED_MS: (u64, u64) = (20, 500);
 /// How long answers that the terminal owes the child are waited for before it is given back, in ms (CONTRACT C12).
 pub(in crate::host) const ANSWER_MS: u64 = 100;
-/// How long a terminal may take nothing before its client is let go without the rest, in ms: at the program's end, when
-/// the last bytes are owed as they would be without hopty; when somebody asked for the session's end, which is sooner than the host
-/// ends; and when it only leaves.
-const STUCK_END_MS: u64 = 60_000;
-const STUCK_STOP_MS: u64 = 1500;
-const STUCK_LEAVE_MS: u64 = 2000;
 /// How long a farewell may wait to be read, in ms.
 const BYE_MS: u64 = 60_000;
-
-/// How bytes reach a client's terminal.
-#[derive(Debug)]
-pub(in crate::host) enum Transport {
-    /// Not settled yet; output is kept.
-    Pending,
-    /// The host reads and writes it.
-    Borrowed(Handed),
-    /// The client does, frames carry the bytes. The terminal is kept for the case that it dies.
-    Relayed(Option<Spare>),
-    /// The client has its terminal back for a while (suspended), or is leaving.
-    Released,
-}
-
-impl Transport {
-    /// The word of CONTRACT C3.
-    pub fn word(&self) -> &'static str {
-        match self {
-            Transport::Borrowed(_) => "fd",
-            Transport::Relayed(_) => "relay",
-            Transport::Pending | Transport::Released => "none",
-        }
-    }
-}
-
-/// What happens when a client's terminal has taken everything.
-#[derive(Clone, Debug)]
-pub(in crate::host) enum AfterFlush {
-    /// It is given back for a while.
-    Release,
-    /// The client leaves: why, what it is told, and how long its terminal may take nothing, in ms.
-    Disconnect { why: &'static str, message: Option<String>, patience: u64 },
-}
-
-impl Client {
-    pub fn deadline(&self) -> Option<Stamp> {
-        let goal = self.goal.as_ref().map(|goal| self.progress.1.after(stuck_limit(goal)));
-        let asked = self.asked.filter(|_| self.goal.is_some());
-        let stalled = self.stalled.map(|(_, since)| since.after(STALL_MS));
-        [self.paused.map(|(at, _)| at), self.typing.deadline(), goal, asked, self.undo_at, stalled].into_iter().flatten().min()
-    }
-
-    /// The program has ended and the last bytes are on their way.
-    pub fn is_ending(&self) -> bool {
-        matches!(self.goal, Some(AfterFlush::Disconnect { why: "ended", .. }))
-    }
-
-    /// Whether its terminal may be touched now; else it is left alone until a later look.
-    fn may_use_terminal(&mut self, now: Stamp) -> bool {
-        let Transport::Borrowed(terminal) = &self.via else { return false };
-        // A client that is gone is met by its connection's end.
-        if self.stat.as_ref().and_then(StatFile::now).is_none_or(|stat| stat.may_use(terminal.device())) {
-            self.paused = None;
-            self.checked = now;
-            return true;
-        }
-        let since = self.paused.map_or(now, |(_, since)| since);
-        let pause = if now.since(since) < PAUSED_MS.1 { PAUSED_MS.0 } else { PAUSED_MS.1 };
-        self.paused = Some((now.after(pause), since));
-        false
-    }
-}
-
-fn stuck_limit(goal: &AfterFlush) -> u64 {
-    match goal {
-        AfterFlush::Disconnect { patience, .. } => *patience,
-        AfterFlush::Release => STUCK_LEAVE_MS,
-    }
-}
 
 impl Host {
     pub(in crate::host) fn take_terminal(&mut self, id: u64) {
         self.settle_output();
         let Some(connection) = self.connections.get_mut(&id) else { return };
         let fd = connection.stream.take_fd();
-        let Some(client) = &mut connection.client else { return };
+        let Some(client) = self.terminals.client_mut(id) else { return };
         if !matches!(client.via, Transport::Pending) || client.leaving {
             return;
         }
@@ -130,7 +50,9 @@ impl Host {
         self.welcome(id);
         self.tell_missed(id);
         // After the picture: who is woken by it takes time from who waits to see it.
-        if let Some(connection) = self.connections.get_mut(&id).filter(|c| !c.is_relayed()) {
+        if !self.terminals.is_relayed(id)
+            && let Some(connection) = self.connections.get_mut(&id)
+        {
             connection.frame(tag::TAKEN, &[]);
         }
         if self.run.as_ref().is_some_and(|run| run.end.is_none() && self.processes.is_stopped(run.pid)) {
@@ -187,7 +109,7 @@ impl Host {
         let bursts = self.run.as_ref().is_some_and(|run| run.model.is_behind());
         let look = if bursts { LOOK_MS.1 } else { LOOK_MS.0 };
         let Some(connection) = self.connections.get_mut(&id) else { return false };
-        let Some(client) = &mut connection.client else { return false };
+        let Some(client) = self.terminals.client_mut(id) else { return false };
         if client.goal.is_some() || client.leaving {
             return false;
         }
@@ -219,8 +141,7 @@ impl Host {
     pub(in crate::host) fn terminal_ready(&mut self, id: u64, ready: Readiness) {
         let now = self.clock.now();
         let typing_waits = self.typing_waits();
-        let Some(connection) = self.connections.get_mut(&id) else { return };
-        let Some(client) = &mut connection.client else { return };
+        let Some(client) = self.terminals.client_mut(id) else { return };
         if !client.may_use_terminal(now) {
             return;
         }
@@ -268,7 +189,7 @@ impl Host {
     /// The client is raw and in the foreground again. After a release it hands its terminal over anew and the child goes
     /// on; after a stop from outside the shell has written on the screen, which is drawn again.
     pub(in crate::host) fn resume(&mut self, id: u64) {
-        let in_charge = self.is_in_charge(id);
+        let in_charge = self.terminals.is_in_charge(id);
         let Some(client) = self.client_mut(id) else { return };
         if client.leaving {
             return;
@@ -298,7 +219,7 @@ impl Host {
     }
 
     pub(in crate::host) fn suspend_leader(&mut self) {
-        let target = self.leader.filter(|id| self.connections.get(id).is_some_and(|c| c.watches()));
+        let target = self.terminals.leader().filter(|id| self.terminals.client(*id).is_some_and(Client::watches));
         if let Some(connection) = target.and_then(|id| self.connections.get_mut(&id)) {
             connection.frame(tag::SUSPEND, &[]);
         }
@@ -351,9 +272,9 @@ impl Host {
     pub(in crate::host) fn pursue(&mut self, id: u64) {
         let now = self.clock.now();
         let exit = self.exit.map(report::Exit::status);
-        let leads = self.leader == Some(id);
+        let leads = self.terminals.leads(id);
         let Some(connection) = self.connections.get_mut(&id) else { return };
-        let Some(client) = &mut connection.client else { return };
+        let Some(client) = self.terminals.client_mut(id) else { return };
         let Some(goal) = client.goal.clone() else { return };
         let ended = client.is_ending();
         if !ended && client.asked.is_some_and(|until| now < until) {
@@ -402,10 +323,10 @@ impl Host {
 
     /// A client's terminal went away, or the client was told so by SIGHUP: the session goes on without it.
     pub(in crate::host) fn hung_up(&mut self, id: u64) {
-        let (now, in_charge) = (self.clock.now(), self.is_in_charge(id));
+        let (now, in_charge) = (self.clock.now(), self.terminals.is_in_charge(id));
         self.put_away(id);
         let Some(connection) = self.connections.get_mut(&id) else { return };
-        let Some(client) = &mut connection.client else { return };
+        let Some(client) = self.terminals.client_mut(id) else { return };
         if client.leaving {
             return;
         }

@@ -73,14 +73,14 @@ impl Notices {
 impl Host {
     /// Tells everybody who is attached, and remembers it for who asks.
     pub(in crate::host) fn notice(&mut self, about: DecisionKind, text: &str) {
-        if self.expects_first_client() && self.watchers() == 0 {
+        if self.terminals.expects_first() && self.terminals.in_use() == 0 {
             // The terminal that started the session has not come yet.
-            return self.notices.miss(self.clock.now(), text);
+            return self.terminals.notices.miss(self.clock.now(), text);
         }
-        self.notices.keep(self.clock.now(), text);
+        self.terminals.notices.keep(self.clock.now(), text);
         let payload = json!({"kind": about, "text": text}).to_string();
         let frame = Frame::new(tag::NOTICE, payload.as_bytes()).encode();
-        for connection in self.connections.values_mut().filter(|c| c.client.is_some()) {
+        for connection in self.connections.values_mut().filter(|connection| connection.framed) {
             connection.stream.send(&frame);
         }
     }
@@ -91,12 +91,12 @@ impl Host {
     pub(in crate::host) fn keep_said(&mut self) {
         let said = self.run.as_mut().map(|run| run.model.take_said()).unwrap_or_default();
         // Who is there may have seen it by now, and looks at something else already.
-        if said.is_empty() || self.watchers() > 0 || self.expects_first_client() {
+        if said.is_empty() || self.terminals.in_use() > 0 || self.terminals.expects_first() {
             return;
         }
         let now = self.clock.now();
         for text in said {
-            self.notices.miss(now, &format!("the program, while nobody was attached: {text}"));
+            self.terminals.notices.miss(now, &format!("the program, while nobody was attached: {text}"));
         }
     }
 
@@ -104,7 +104,7 @@ impl Host {
     pub(in crate::host) fn tell_missed(&mut self, id: u64) {
         let now = self.clock.now();
         let Some(connection) = self.connections.get_mut(&id) else { return };
-        for (at, text) in self.notices.missed.drain(..) {
+        for (at, text) in self.terminals.notices.missed.drain(..) {
             let payload = json!({"kind": DecisionKind::ClientAttached, "text": text, "ago_ms": now.since(at)}).to_string();
             connection.frame(tag::NOTICE, payload.as_bytes());
         }

@@ -1,10 +1,8 @@
 //! Making a terminal whole whose host or client dies: the client is told beforehand what to write, and the host does it where
 //! a client is gone without a word.
 
-use crate::host::connection::Client;
-
 use crate::host::Host;
-use crate::host::terminals::{Transport, Viewport, repaint};
+use crate::host::terminals::{Client, Transport, Viewport, repaint};
 
 use crate::ipc::frame::{Frame, tag};
 use crate::sys::poll::{Interest, PollSet};
@@ -22,7 +20,7 @@ impl Host {
     pub(in crate::host) fn tell_undo(&mut self, id: u64) {
         let now = self.clock.now();
         let Some(connection) = self.connections.get_mut(&id) else { return };
-        let Some(client) = &mut connection.client else { return };
+        let Some(client) = self.terminals.client_mut(id) else { return };
         let run = self.run.as_mut().filter(|_| !client.leaving && !matches!(client.via, Transport::Released));
         let Some(run) = run else {
             client.undo_at = None;

@@ -8,14 +8,13 @@
 //! hangs, nobody may look for hours.
 
 use super::capabilities::{Capabilities, Rendering};
+use super::client::{Client, OUT_HIGH};
 use super::diff_painter::DiffPainter;
 use super::repaint;
-use crate::core::config::SizePolicy;
 use crate::core::process::Signal;
 use crate::core::terminal::Size;
 use crate::core::time::Stamp;
 use crate::host::Host;
-use crate::host::connection::{Client, Connection, OUT_HIGH};
 use crate::screen::{Former, Screen};
 
 /// How long the only terminal may take nothing before the child goes on without it, in ms: longer than a poor connection pauses,
@@ -52,38 +51,33 @@ pub(in crate::host) enum StaleUntil {
     Key,
 }
 
-impl Client {
-    /// Whether it gets the child's bytes.
-    pub fn gets_bytes(&self) -> bool {
-        matches!(self.viewport, Viewport::Direct)
-    }
-}
-
 impl Host {
-    fn watching_clients(&self) -> Vec<u64> {
-        self.connections.iter().filter(|(_, c)| c.watches()).map(|(id, _)| *id).collect()
-    }
-
-    /// How many terminals are in use.
-    pub(in crate::host) fn watchers(&self) -> usize {
-        self.connections.values().filter(|c| c.watches()).count()
-    }
-
     /// Whether the child may be read. One that has a single terminal is no faster than it.
     pub(in crate::host) fn has_room(&self) -> bool {
-        !self.is_kept_full() && (self.watchers() > 1 || self.connections.values().all(|connection| connection.has_room()))
+        !self.is_kept_full() && (self.terminals.in_use() > 1 || self.terminals.clients().all(|(id, c)| c.has_room(self.relayed(id))))
     }
 
     /// Whether the next read follows at once: in a burst more is there when this is taken, and only a key is looked for between.
     pub(in crate::host) fn goes_on(&self) -> bool {
         let bursts = self.run.as_ref().is_some_and(|run| run.model.is_bursting());
-        bursts && self.has_room() && (self.typing_waits() || !self.connections.values().any(|c| c.has_typed()))
+        bursts && self.has_room() && (self.typing_waits() || !self.is_anything_typed())
+    }
+
+    /// Whether a person has typed what was not read yet.
+    fn is_anything_typed(&self) -> bool {
+        let relayed = |id: u64| self.connections.get(&id).is_some_and(|connection| connection.has_input());
+        self.terminals.clients().any(|(id, client)| client.has_typed() || client.is_relayed() && relayed(id))
+    }
+
+    /// Bytes that wait in a client's connection.
+    fn relayed(&self, id: u64) -> usize {
+        self.connections.get(&id).map_or(0, |connection| connection.stream.waiting())
     }
 
     /// This client's person typed last.
     pub(in crate::host) fn lead(&mut self, id: u64) {
-        if self.leader != Some(id) && self.client_mut(id).is_some_and(|client| !client.read_only) {
-            self.leader = Some(id);
+        if !self.terminals.leads(id) && self.client_mut(id).is_some_and(|client| !client.read_only) {
+            self.terminals.leader = Some(id);
             self.fit();
         }
         let now = self.clock.now();
@@ -92,20 +86,12 @@ impl Host {
         }
     }
 
-    /// Whether what happens to this client is meant for the program: it leads, or it may type and nobody else is there. Any other
-    /// only watches.
-    pub(in crate::host) fn is_in_charge(&self, id: u64) -> bool {
-        let clients = || self.connections.iter().filter_map(|(id, c)| Some((*id, c.client.as_ref().filter(|c| !c.leaving)?)));
-        let may_type = clients().any(|(client, c)| client == id && !c.read_only);
-        may_type && (self.leader == Some(id) || clients().count() == 1)
-    }
-
     /// Takes everything off a client's terminal, and gives what that took. If it got the child's bytes it has seen all of them.
     pub(in crate::host) fn put_away(&mut self, id: u64) -> Vec<u8> {
-        let client = self.connections.get(&id).and_then(|c| c.client.as_ref());
-        if let (Some(client), Some(run)) = (client.filter(|client| client.gets_bytes()), &mut self.run) {
+        let client = self.terminals.clients.get(&id).filter(|client| client.gets_bytes());
+        if let (Some(client), Some(run)) = (client, &mut self.run) {
             let total = run.model.look(Screen::history_total);
-            total.into_iter().for_each(|total| self.seen.saw(client.window.as_ref(), total));
+            total.into_iter().for_each(|total| self.terminals.scrollback.saw(client.window.as_ref(), total));
             self.settle_output();
         }
         let undo = self.undo_for(id);
@@ -119,16 +105,10 @@ impl Host {
 
     /// A client leaves: of those that stay, the one whose person typed last leads.
     pub(in crate::host) fn unlead(&mut self, id: u64) {
-        if self.leader == Some(id) {
-            self.leader = self.next_leader(id);
+        if self.terminals.leads(id) {
+            self.terminals.leader = self.terminals.next_leader(id);
         }
         self.fit();
-    }
-
-    fn next_leader(&self, id: u64) -> Option<u64> {
-        let typed = |id: &u64| self.connections.get(id).and_then(|c| c.client.as_ref()).map(|c| (!c.read_only, c.typed));
-        let next = self.watching_clients().into_iter().filter(|other| *other != id).max_by_key(typed);
-        next.filter(|id| typed(id).is_some_and(|(may, _)| may))
     }
 
     /// Gives the session its size, and every client what it is to see.
@@ -137,42 +117,25 @@ impl Host {
             return;
         }
         self.fit_size();
-        for id in self.watching_clients() {
+        for id in self.terminals.ids_in_use() {
             self.adjust(id);
         }
     }
 
     fn fit_size(&mut self) {
-        let size = match self.launch.config.terminal.size {
-            SizePolicy::Fixed => {
-                let fixed = self.launch.config.terminal.detached_size;
-                Some(Size::cells(fixed.cols, fixed.rows))
-            }
-            SizePolicy::Leader => self.leader.and_then(|id| self.client_mut(id)).map(|leader| leader.size),
-            SizePolicy::Smallest => {
-                let clients = self.connections.values().filter_map(|c| c.client.as_ref());
-                let sizes: Vec<_> = clients.filter(|c| !c.read_only && !c.leaving).map(|c| c.size).collect();
-                let least = |of: fn(&Size) -> u16| sizes.iter().map(of).min();
-                match (least(|size| size.drawn().0), least(|size| size.drawn().1)) {
-                    (Some(cols), Some(rows)) => {
-                        let same = sizes.iter().find(|size| size.drawn() == (cols, rows));
-                        Some(same.copied().unwrap_or(Size::cells(cols, rows)))
-                    }
-                    _ => None,
-                }
-            }
-        };
-        if let Some(size) = size {
+        let terminal = &self.launch.config.terminal;
+        let fixed = Size::cells(terminal.detached_size.cols, terminal.detached_size.rows);
+        if let Some(size) = self.terminals.wanted_size(terminal.size, fixed) {
             self.resize(size);
         }
     }
 
     fn may_have_bytes(&self, id: u64) -> bool {
-        let client = self.connections.get(&id).and_then(|c| c.client.as_ref());
+        let client = self.terminals.client(id);
         // Without a model there are no pictures: then the leader gets bytes that were written for another terminal.
         let run = self.run.as_ref().filter(|run| !run.model.is_off());
         let fits = |c: &Client| run.is_none_or(|run| run.size == c.size && c.kind.shown(run.kind) != Rendering::Pictures);
-        self.leader == Some(id) && client.is_some_and(|c| !c.read_only && fits(c))
+        self.terminals.leads(id) && client.is_some_and(|c| !c.read_only && fits(c))
     }
 
     /// Draws a client's terminal anew where it is to see something else than it does.
@@ -192,9 +155,9 @@ impl Host {
     /// A client that has just handed its terminal over: the leader's gets bytes, so that only what it missed is to be shown
     /// (true); any other gets its picture.
     pub(in crate::host) fn admit(&mut self, id: u64) -> bool {
-        let led = self.leader.is_some_and(|leader| self.client_mut(leader).is_some_and(|leader| !leader.leaving));
+        let led = self.terminals.leader.and_then(|leader| self.terminals.client(leader)).is_some_and(|leader| !leader.leaving);
         if !led && self.client_mut(id).is_some_and(|client| !client.read_only) {
-            self.leader = Some(id);
+            self.terminals.leader = Some(id);
         }
         self.fit_size();
         let bytes = self.may_have_bytes(id);
@@ -218,7 +181,7 @@ impl Host {
     /// Draws the whole picture, after which the child's bytes can follow. `former`: how the terminal was before the child.
     pub(in crate::host) fn draw_bytes(&mut self, id: u64, former: Former) {
         let Some(run) = &mut self.run else { return };
-        let client = self.connections.get(&id).and_then(|c| c.client.as_ref());
+        let client = self.terminals.clients.get(&id);
         let window = client.and_then(|client| client.window.as_ref());
         let text_only = client.is_some_and(|client| client.kind == Capabilities::Dumb);
         let picture = run.model.change(|screen| {
@@ -226,7 +189,7 @@ impl Host {
             if text_only {
                 return repaint::text(screen);
             }
-            let unseen = self.seen.unseen(window, screen.history_total());
+            let unseen = self.terminals.scrollback.unseen(window, screen.history_total());
             repaint::whole(screen, usize::try_from(unseen).unwrap_or(usize::MAX))
         });
         let mut picture = picture.unwrap_or_else(|| repaint::blank(run.model.size()));
@@ -266,9 +229,8 @@ impl Host {
     pub(in crate::host) fn draw(&mut self, id: u64) {
         let now = self.clock.now();
         let Some(run) = &mut self.run else { return };
-        let Some(connection) = self.connections.get_mut(&id).filter(|c| c.watches()) else { return };
-        let waits = connection.stream.waiting() > 0;
-        let Some(client) = &mut connection.client else { return };
+        let waits = self.connections.get(&id).is_some_and(|connection| connection.stream.waiting() > 0);
+        let Some(client) = self.terminals.client_mut(id).filter(|client| client.watches()) else { return };
         if waits || !client.out.is_empty() || client.paused.is_some() {
             return;
         }
@@ -294,10 +256,10 @@ impl Host {
     pub(in crate::host) fn picture_deadline(&self) -> Option<Stamp> {
         let run = self.run.as_ref().filter(|run| run.muted.is_none())?;
         let screen = (run.number, run.model.revision());
-        let clients = self.connections.values().filter(|c| c.watches() && c.stream.waiting() == 0).filter_map(|c| c.client.as_ref());
-        let ready = clients.filter(|client| client.out.is_empty() && client.paused.is_none());
+        let clients = self.terminals.clients().filter(|(id, client)| client.watches() && self.relayed(*id) == 0);
+        let ready = clients.filter(|(_, client)| client.out.is_empty() && client.paused.is_none());
         ready
-            .filter_map(|client| match &client.viewport {
+            .filter_map(|(_, client)| match &client.viewport {
                 Viewport::Mirror(painter) => painter.due(screen),
                 Viewport::Stale { until: StaleUntil::CaughtUp, .. } => Some(Stamp(0)),
                 _ => None,
@@ -308,14 +270,11 @@ impl Host {
     /// Sets a terminal aside that is slower than the child while others watch. What it has got, or waits for it, is all that was
     /// read so far; so this comes before more is read.
     pub(in crate::host) fn set_slow_apart(&mut self) {
-        if self.watchers() < 2 {
+        if self.terminals.in_use() < 2 {
             return;
         }
-        let waits = |c: &Connection| {
-            let client = c.client.as_ref().filter(|client| client.gets_bytes());
-            client.is_some_and(|client| client.out.len() + c.stream.waiting() > OUT_HIGH)
-        };
-        let slow: Vec<u64> = self.connections.iter().filter(|(_, c)| waits(c)).map(|(id, _)| *id).collect();
+        let waits = |id: u64, client: &Client| client.gets_bytes() && client.out.len() + self.relayed(id) > OUT_HIGH;
+        let slow: Vec<u64> = self.terminals.clients().filter(|(id, client)| waits(*id, client)).map(|(id, _)| id).collect();
         for id in slow {
             self.set_apart(id);
         }
@@ -324,12 +283,12 @@ impl Host {
     /// Sets the only terminal aside when it has taken nothing for long, or when its client is stopped and much waits for it.
     pub(in crate::host) fn set_stalled_apart(&mut self) {
         let now = self.clock.now();
-        let alone = self.exit.is_none() && self.watchers() == 1;
+        let alone = self.exit.is_none() && self.terminals.in_use() == 1;
         let mut stuck = None;
-        for (id, connection) in &mut self.connections {
-            let holds_up = alone && connection.watches() && !connection.has_room();
+        for (id, client) in &mut self.terminals.clients {
+            let Some(connection) = self.connections.get(id) else { continue };
+            let holds_up = alone && client.watches() && !client.has_room(connection.stream.waiting());
             let stream = connection.stream.written();
-            let Some(client) = &mut connection.client else { continue };
             let written = client.out.written() + stream;
             let before = client.stalled.filter(|(taken, _)| *taken == written);
             client.stalled = holds_up.then(|| before.unwrap_or((written, now)));
@@ -350,7 +309,7 @@ impl Host {
         let undo = self.undo();
         let Some(run) = &mut self.run else { return };
         if let Some(total) = run.model.look(Screen::history_total) {
-            self.seen.saw(window.as_ref(), total);
+            self.terminals.scrollback.saw(window.as_ref(), total);
         }
         if let Some(client) = self.client_mut(id) {
             client.viewport = Viewport::Stale { undo, until: StaleUntil::CaughtUp };

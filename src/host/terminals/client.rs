@@ -1,0 +1,239 @@
+//! One client: the terminal that it brings, how bytes reach that, and what still has to be written there.
+
+use std::os::fd::AsFd;
+
+use super::capabilities::Capabilities;
+use super::scrollback::TerminalId;
+use super::viewport::{STALL_MS, Viewport};
+use crate::core::supervisor::event::Coming;
+use crate::core::terminal::{Modes, Size};
+use crate::core::time::Stamp;
+use crate::host::event_loop::Token;
+use crate::host::keyboard::ClientInput;
+use crate::ipc::message::Attach;
+use crate::screen::Open;
+use crate::sys::outbuf::OutBuf;
+use crate::sys::poll::{Interest, PollSet, is_readable};
+use crate::sys::process::StatFile;
+use crate::tty::handed::{Handed, Spare};
+
+/// Bytes waiting for a relay, or for a client that is stopped, above which the child is not read: it is throttled, not the
+/// keyboard.
+pub(super) const OUT_HIGH: usize = 1 << 18;
+/// The same for a terminal that takes bytes: enough for the child to go on while somebody else has that one's processor, and little to
+/// wait for behind Ctrl+C.
+const AHEAD: usize = 1 << 14;
+/// How often a client that was stopped from outside is looked at again, in ms: at first, and after a while. When it goes
+/// on it says so itself.
+const PAUSED_MS: (u64, u64) = (20, 500);
+/// How long a terminal may take nothing before its client is let go without the rest, in ms: at the program's end, when
+/// the last bytes are owed as they would be without hopty; when somebody asked for the session's end, which is sooner than the host
+/// ends; and when it only leaves.
+pub(super) const STUCK_END_MS: u64 = 60_000;
+pub(super) const STUCK_STOP_MS: u64 = 1500;
+pub(super) const STUCK_LEAVE_MS: u64 = 2000;
+
+/// A client.
+#[derive(Debug)]
+pub(in crate::host) struct Client {
+    pub number: u32,
+    /// Where it comes from.
+    pub how: Coming,
+    /// Whether its process runs and has the foreground.
+    pub stat: Option<StatFile>,
+    pub size: Size,
+    pub read_only: bool,
+    pub typing: ClientInput,
+    pub tty: Option<String>,
+    pub window: Option<TerminalId>,
+    /// What its terminal cannot do.
+    pub kind: Capabilities,
+    /// Where in the child's bytes a terminal is that gets only their text.
+    pub text: Open,
+    /// The modes of its terminal before it made it raw, and after.
+    pub found: Option<Modes>,
+    pub raw: Option<Modes>,
+    pub via: Transport,
+    pub viewport: Viewport,
+    /// When its person typed last.
+    pub typed: Stamp,
+    pub out: OutBuf,
+    /// What the client was last told to write if the host dies.
+    pub undo: Vec<u8>,
+    /// The run, the screen's `undo_revision`, and whether the run was muted, when that was.
+    pub undo_seen: Option<(u32, u64, bool)>,
+    /// The screen's `revision` then.
+    pub undo_drawn: u64,
+    /// The program has drawn since: when the client is told anew.
+    pub undo_at: Option<Stamp>,
+    /// It is stopped or in the background: when to look again, and since when.
+    pub paused: Option<(Stamp, Stamp)>,
+    /// When it was last seen to run.
+    pub checked: Stamp,
+    /// The child asked its terminal something: until when to wait for the answer.
+    pub asked: Option<Stamp>,
+    /// What happens as soon as everything is written.
+    pub goal: Option<AfterFlush>,
+    /// How many bytes waited, and since when it is that many.
+    pub progress: (usize, Stamp),
+    /// It takes nothing and holds the program up: the bytes that it had taken by then, and since when.
+    pub stalled: Option<(u64, Stamp)>,
+    /// The run that it was suspended from, and what turns on again what was turned off; none where only a picture can.
+    pub redo: Option<(u32, Vec<u8>)>,
+    /// It was here before and comes back from a suspension.
+    pub returns: bool,
+    pub leaving: bool,
+}
+
+/// How bytes reach a client's terminal.
+#[derive(Debug)]
+pub(in crate::host) enum Transport {
+    /// Not settled yet; output is kept.
+    Pending,
+    /// The host reads and writes it.
+    Borrowed(Handed),
+    /// The client does, frames carry the bytes. The terminal is kept for the case that it dies.
+    Relayed(Option<Spare>),
+    /// The client has its terminal back for a while (suspended), or is leaving.
+    Released,
+}
+
+impl Transport {
+    /// The word of CONTRACT C3.
+    pub fn word(&self) -> &'static str {
+        match self {
+            Transport::Borrowed(_) => "fd",
+            Transport::Relayed(_) => "relay",
+            Transport::Pending | Transport::Released => "none",
+        }
+    }
+}
+
+/// What happens when a client's terminal has taken everything.
+#[derive(Clone, Debug)]
+pub(in crate::host) enum AfterFlush {
+    /// It is given back for a while.
+    Release,
+    /// The client leaves: why, what it is told, and how long its terminal may take nothing, in ms.
+    Disconnect { why: &'static str, message: Option<String>, patience: u64 },
+}
+
+impl Client {
+    /// One that has just attached; its terminal is still to come.
+    pub(super) fn new(number: u32, how: Coming, attach: &Attach, process: (i32, Option<u64>), prefix: Option<u8>, now: Stamp) -> Self {
+        let (pid, began) = process;
+        Client {
+            number,
+            how,
+            stat: StatFile::open(pid).ok().filter(|file| {
+                // Another process may have its number by now.
+                began.is_none_or(|began| file.now().is_some_and(|stat| stat.start == began))
+            }),
+            size: attach.size,
+            read_only: attach.read_only,
+            typing: ClientInput::new(prefix),
+            tty: attach.tty.clone(),
+            kind: Capabilities::of(&attach.term),
+            text: Open::default(),
+            window: TerminalId::of(attach.tty.as_deref(), pid),
+            found: attach.termios.clone(),
+            raw: attach.raw.clone(),
+            via: Transport::Pending,
+            viewport: Viewport::Direct,
+            typed: Stamp(0),
+            out: OutBuf::default(),
+            undo: Vec::new(),
+            undo_seen: None,
+            undo_drawn: 0,
+            undo_at: None,
+            paused: None,
+            checked: now,
+            asked: None,
+            goal: None,
+            progress: (0, now),
+            stalled: None,
+            redo: None,
+            returns: false,
+            leaving: false,
+        }
+    }
+
+    pub fn deadline(&self) -> Option<Stamp> {
+        let goal = self.goal.as_ref().map(|goal| self.progress.1.after(stuck_limit(goal)));
+        let asked = self.asked.filter(|_| self.goal.is_some());
+        let stalled = self.stalled.map(|(_, since)| since.after(STALL_MS));
+        [self.paused.map(|(at, _)| at), self.typing.deadline(), goal, asked, self.undo_at, stalled].into_iter().flatten().min()
+    }
+
+    /// Whether it gets the child's bytes.
+    pub fn gets_bytes(&self) -> bool {
+        matches!(self.viewport, Viewport::Direct)
+    }
+
+    /// Whether its terminal is in use.
+    pub fn watches(&self) -> bool {
+        matches!(self.via, Transport::Borrowed(_) | Transport::Relayed(_)) && self.goal.is_none() && !self.leaving
+    }
+
+    /// Whether its bytes come and go by its connection.
+    pub fn is_relayed(&self) -> bool {
+        matches!(self.via, Transport::Relayed(_))
+    }
+
+    /// Whether more output may be read for it, `relayed` bytes waiting in its connection.
+    pub fn has_room(&self, relayed: usize) -> bool {
+        let limit = if self.paused.is_some() { OUT_HIGH } else { AHEAD };
+        self.leaving || !self.gets_bytes() || (self.out.len() < limit && relayed < OUT_HIGH)
+    }
+
+    /// Whether everything for it is written, and it has had its farewell.
+    pub fn is_quiet(&self) -> bool {
+        self.out.is_empty() && self.leaving
+    }
+
+    /// Whether its person has typed on its borrowed terminal what was not read yet.
+    pub fn has_typed(&self) -> bool {
+        matches!(&self.via, Transport::Borrowed(terminal) if self.paused.is_none() && is_readable(terminal.as_fd()))
+    }
+
+    pub fn watch<'fd>(&'fd self, set: &mut PollSet<'fd, Token>, id: u64, typing_waits: bool) {
+        if let Transport::Borrowed(terminal) = &self.via
+            && self.paused.is_none()
+        {
+            // What is typed after the program's end is for the shell.
+            match (typing_waits || self.is_ending(), self.out.is_empty()) {
+                (false, true) => set.add(Token::Terminal(id), terminal.as_fd(), Interest::Read),
+                (false, false) => set.add(Token::Terminal(id), terminal.as_fd(), Interest::Both),
+                (true, false) => set.add(Token::Terminal(id), terminal.as_fd(), Interest::Write),
+                (true, true) => set.add(Token::Terminal(id), terminal.as_fd(), Interest::Gone),
+            }
+        }
+    }
+
+    /// The program has ended and the last bytes are on their way.
+    pub fn is_ending(&self) -> bool {
+        matches!(self.goal, Some(AfterFlush::Disconnect { why: "ended", .. }))
+    }
+
+    /// Whether its terminal may be touched now; else it is left alone until a later look.
+    pub(super) fn may_use_terminal(&mut self, now: Stamp) -> bool {
+        let Transport::Borrowed(terminal) = &self.via else { return false };
+        // A client that is gone is met by its connection's end.
+        if self.stat.as_ref().and_then(StatFile::now).is_none_or(|stat| stat.may_use(terminal.device())) {
+            self.paused = None;
+            self.checked = now;
+            return true;
+        }
+        let since = self.paused.map_or(now, |(_, since)| since);
+        let pause = if now.since(since) < PAUSED_MS.1 { PAUSED_MS.0 } else { PAUSED_MS.1 };
+        self.paused = Some((now.after(pause), since));
+        false
+    }
+}
+
+pub(super) fn stuck_limit(goal: &AfterFlush) -> u64 {
+    match goal {
+        AfterFlush::Disconnect { patience, .. } => *patience,
+        AfterFlush::Release => STUCK_LEAVE_MS,
+    }
+}
