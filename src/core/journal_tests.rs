@@ -103,3 +103,27 @@ fn the_last_decision_that_explains_something() {
     assert_eq!(decisions(&text).count(), text.matches("\"decision\"").count());
     assert!(last_explained("not a journal\n{}").is_none());
 }
+
+/// Journals of the release before, rotated in many states (`laws::histories` made them): each whole, and each of its files by itself.
+#[test]
+fn journals_of_the_release_before_replay() {
+    let folder = std::path::Path::new(env!("CARGO_MANIFEST_DIR")).join("fixtures/journals");
+    let mut rotated = 0;
+    for entry in std::fs::read_dir(folder).unwrap() {
+        let path = entry.unwrap().path();
+        let text = std::fs::read_to_string(&path).unwrap();
+        let mut files: Vec<String> = vec![text.clone()];
+        for line in text.lines() {
+            if line.contains("\"open\":") {
+                files.push(String::new());
+            }
+            files.last_mut().unwrap().extend([line, "\n"]);
+        }
+        rotated += files.len() - 2;
+        for file in files {
+            let found = replay(&file).unwrap();
+            assert!(matches!(found, Replay::Same { .. }), "{}: {found:?}", path.display());
+        }
+    }
+    assert!(rotated > 30, "{rotated}");
+}

@@ -4,6 +4,7 @@
 //! `HOPTY_LAWS_SEED=n` takes another one.
 
 mod halts;
+mod histories;
 mod journal;
 mod moves;
 mod place;
@@ -93,6 +94,9 @@ const ACTIONS: &[&str] = &[
     "drop prompt",
     "restart.waits",
     "accepted",
+    "back",
+    "busy",
+    "clear",
     "refused",
     "already ended",
     "close",

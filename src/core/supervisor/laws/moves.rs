@@ -128,6 +128,8 @@ impl World {
                 241..245 => self.submit(dice),
                 245..247 => self.call(HookEvent::StopFailure, dice),
                 247 => self.usage_limit(dice),
+                248..250 => self.back(dice),
+                250..253 => Event::Queued { prompts: 1, carries: a_way(dice) },
                 _ => self.screen(dice),
             },
             Phase::Waiting { request } if request.for_prompt.is_some() && dice.wild & 32 == 0 => match dice.what {
@@ -209,7 +211,7 @@ impl World {
     }
 
     fn anything(&mut self, dice: Dice) -> Event {
-        match dice.what % 41 {
+        match dice.what % 42 {
             0 => self.start(dice),
             1 => Event::Started { run: dice.with % 4, pid: 7, next: Some(self.new_conversation()) },
             2 => Event::CouldNotStart { run: dice.with % 4, code: 127 },
@@ -253,6 +255,7 @@ impl World {
             38 => self.usage_limit(dice),
             39 => Event::Reaped { run: dice.with % 4, processes: 1 + dice.with % 3 },
             28 => Event::Degraded { part: "screen model".to_owned() },
+            40 => self.back(dice),
             _ => Event::Tick,
         }
     }
@@ -379,6 +382,10 @@ impl World {
     fn restart(&self, dice: Dice) -> Event {
         let by = if dice.with & 1 == 0 { Asker::Person } else { Asker::Descendant };
         Event::Restart { id: 11, by, now: dice.with & 6 == 0, handoff: dice.with & 24 != 0 }
+    }
+
+    fn back(&self, dice: Dice) -> Event {
+        Event::Back { id: 13, now: dice.with & 1 == 0 }
     }
 
     /// The worker answers when it was asked, and a job it was never given is nobody's but an idle session's.
