@@ -55,7 +55,7 @@ pub enum Ask {
 impl Supervisor {
     /// The fill is over level `ask`.
     pub(super) fn ask_is_due(&mut self, now: Stamp, out: &mut Vec<Action>) {
-        if self.ask != Ask::Silent || self.phase != Phase::Running {
+        if self.conversation.ask != Ask::Silent || self.phase != Phase::Running {
             return;
         }
         let c = &self.policy.config.restart;
@@ -64,19 +64,19 @@ impl Supervisor {
             Some(_) => format!("; without an answer it happens by itself in {}", c.ask_timeout),
             None => String::new(),
         };
-        self.ask = Ask::Due { until };
+        self.conversation.ask = Ask::Due { until };
         let text = format!("{}: `hopty restart` hands over{after}.", self.fill_words());
         // Clients are told, and Claude shows it with the answer of the next hook.
-        self.word = Some(format!("hopty: {text}"));
+        self.conversation.word = Some(format!("hopty: {text}"));
         out.push(Action::Notice { about: DecisionKind::LevelCrossed, text });
     }
 
     /// The window is all but full. In the middle of a turn no question can be put before Claude compacts: what a time-out does
     /// is done now.
     pub(super) fn ask_late(&mut self, now: Stamp, out: &mut Vec<Action>) {
-        let unasked = matches!(self.ask, Ask::Silent | Ask::Due { .. }) && self.phase == Phase::Running;
-        if unasked && self.turn == Turn::Busy && self.policy.config.restart.ask_default == AskDefault::Handoff {
-            self.ask = Ask::Silent;
+        let unasked = matches!(self.conversation.ask, Ask::Silent | Ask::Due { .. }) && self.phase == Phase::Running;
+        if unasked && self.run.turn == Turn::Busy && self.policy.config.restart.ask_default == AskDefault::Handoff {
+            self.conversation.ask = Ask::Silent;
             self.level_request(now, Level::Hard, out);
         } else {
             self.ask_is_due(now, out);
@@ -85,7 +85,7 @@ impl Supervisor {
 
     /// A person has typed a prompt, and is there: the answer to this hook may carry the question.
     pub(super) fn put_question(&mut self, now: Stamp) -> Option<HookAnswer> {
-        let Ask::Due { until } = self.ask else { return None };
+        let Ask::Due { until } = self.conversation.ask else { return None };
         // Before there was a number it was not put where nothing would end it.
         if until.is_none() && self.policy.rules == 0 {
             return None;
@@ -93,9 +93,11 @@ impl Supervisor {
         if !self.policy.notes || self.phase != Phase::Running {
             return None;
         }
-        self.ask = Ask::Put { until: until.map(|_| now.after(self.policy.config.restart.ask_timeout.ms())) };
-        self.word = None;
-        Some(HookAnswer::Tell { what: Told::Ask { percent: self.fill.percent(), snooze: self.policy.config.restart.snooze } })
+        self.conversation.ask = Ask::Put { until: until.map(|_| now.after(self.policy.config.restart.ask_timeout.ms())) };
+        self.conversation.word = None;
+        Some(HookAnswer::Tell {
+            what: Told::Ask { percent: self.conversation.fill.percent(), snooze: self.policy.config.restart.snooze },
+        })
     }
 
     /// The answer is there: from the question that Claude put, or from `hopty handoff snooze` and `dismiss`.
@@ -109,24 +111,24 @@ impl Supervisor {
             }
             return;
         }
-        self.word = None;
+        self.conversation.word = None;
         let words = match answer {
             AskAnswer::Yes => {
-                self.ask = Ask::Silent;
+                self.conversation.ask = Ask::Silent;
                 self.wanted_by_person(now, out);
                 return;
             }
             AskAnswer::Snooze => {
                 let snooze = self.policy.config.restart.snooze;
-                self.ask = Ask::Snoozed { until: now.after(snooze.ms()) };
+                self.conversation.ask = Ask::Snoozed { until: now.after(snooze.ms()) };
                 format!("The person is asked again in {}.", snooze.words())
             }
             AskAnswer::Dismiss => {
-                self.ask = Ask::Dismissed;
+                self.conversation.ask = Ask::Dismissed;
                 "The person is not asked again in this conversation.".to_owned()
             }
         };
-        self.decide(out, DecisionKind::RestartIgnored, words, &[self.event_seq], |d| d.by = Some(RestartBy::Level));
+        self.decide(out, DecisionKind::RestartIgnored, words, &[self.lines.event], |d| d.by = Some(RestartBy::Level));
         self.keep_ask(now, out);
     }
 
@@ -134,13 +136,13 @@ impl Supervisor {
         if self.phase == Phase::Running {
             let request = self.new_request(now, RestartBy::Level);
             let request = Request { level: Some(self.level()), explicit: true, person: true, now: true, ..request };
-            self.wait(now, request, "The person was asked and wants a hand-over.".to_owned(), self.event_seq, out);
+            self.wait(now, request, "The person was asked and wants a hand-over.".to_owned(), self.lines.event, out);
         }
     }
 
     /// What a host of this conversation before this one was told: it stands.
     pub(super) fn ask_was(&mut self, now: Stamp, answer: AskAnswer, left: u64) {
-        self.ask = match answer {
+        self.conversation.ask = match answer {
             AskAnswer::Yes => return,
             AskAnswer::Snooze => Ask::Snoozed { until: now.after(left.min(self.policy.config.restart.snooze.ms())) },
             AskAnswer::Dismiss => Ask::Dismissed,
@@ -148,8 +150,8 @@ impl Supervisor {
     }
 
     pub(super) fn keep_ask(&self, now: Stamp, out: &mut Vec<Action>) {
-        let Some(conversation) = self.conversation.clone() else { return };
-        let (answer, left) = match self.ask {
+        let Some(conversation) = self.conversation.id.clone() else { return };
+        let (answer, left) = match self.conversation.ask {
             Ask::Snoozed { until } => (AskAnswer::Snooze, until.since(now)),
             Ask::Dismissed => (AskAnswer::Dismiss, 0),
             _ => return,
@@ -162,20 +164,20 @@ impl Supervisor {
         if self.phase != Phase::Running {
             return;
         }
-        match self.ask {
+        match self.conversation.ask {
             Ask::Due { until: Some(until) } | Ask::Put { until: Some(until) } if now >= until => {
-                let put = matches!(self.ask, Ask::Put { .. });
-                self.ask = Ask::Silent;
+                let put = matches!(self.conversation.ask, Ask::Put { .. });
+                self.conversation.ask = Ask::Silent;
                 self.level_request(now, self.level(), out);
                 // The question itself stands in the way of every other safe point; nothing else is under way behind it.
-                let stands = put && self.asking.as_deref() == Some("question");
+                let stands = put && self.run.asking.as_deref() == Some("question");
                 if let Phase::Waiting { request } = &mut self.phase {
                     request.forced |= stands;
                 }
             }
             Ask::Snoozed { until } if now >= until => {
                 let snoozed = self.is_snoozed();
-                self.ask = Ask::Silent;
+                self.conversation.ask = Ask::Silent;
                 if !snoozed && self.level() >= Level::Ask {
                     self.ask_is_due(now, out);
                 } else if self.policy.config.restart.mode == RestartMode::Auto && self.level() >= Level::Handoff {
@@ -188,7 +190,7 @@ impl Supervisor {
 
     /// When [`Supervisor::tick_ask`] has something to do.
     pub(super) fn ask_deadline(&self) -> Option<Stamp> {
-        match self.ask {
+        match self.conversation.ask {
             Ask::Due { until } | Ask::Put { until } => until,
             Ask::Snoozed { until } => Some(until),
             Ask::Silent | Ask::Dismissed => None,

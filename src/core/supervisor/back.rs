@@ -4,13 +4,11 @@
 use serde::{Deserialize, Serialize};
 
 use super::action::{Action, DecisionKind, Reply, RestartBy};
-use super::ask::Ask;
 use super::level::Began;
 use super::phase::{Phase, Plan, Request, StartKind, StopFor};
 use super::progress::Progress;
 use super::state::State;
 use super::{Agent, Supervisor, Turn};
-use crate::core::context::{Fill, Level};
 use crate::core::ids::{ConversationId, HandoffId};
 use crate::core::time::Stamp;
 
@@ -53,7 +51,7 @@ impl Supervisor {
 
     pub(super) fn back(&mut self, now: Stamp, id: u64, at_once: bool, out: &mut Vec<Action>) {
         let request = Request { explicit: true, person: true, ..self.new_request(now, RestartBy::Command) };
-        let past = self.chain.before.last().cloned().zip(self.conversation.clone());
+        let past = self.chain.before.last().cloned().zip(self.conversation.id.clone());
         let refused = match &self.phase {
             _ if self.policy.agent != Agent::Claude => Some("this session does not run Claude".to_owned()),
             Phase::Running | Phase::Waiting { .. } if self.over_limit(now) => Some(self.limit_reason()),
@@ -76,12 +74,12 @@ impl Supervisor {
         out.push(Action::Reply { id, with: Reply::Back { conversation: conversation.clone(), newer } });
         self.cancel_request(now, "the person goes back to the conversation before", out);
         let text = format!("`hopty back` goes back to conversation {conversation}.");
-        self.decide(out, DecisionKind::RestartRequested, text, &[self.event_seq], |d| {
+        self.decide(out, DecisionKind::RestartRequested, text, &[self.lines.event], |d| {
             d.by = Some(RestartBy::Command);
             d.conversation = Some(conversation.clone());
         });
         self.hold_keys(out);
-        self.held = None;
+        self.run.held = None;
         self.chain.before.pop();
         self.chain.to = Some(past);
         let plan =
@@ -96,57 +94,44 @@ impl Supervisor {
 
     /// A run is about to start: where it leads away from, or back to.
     pub(super) fn chain_goes_on(&mut self, plan: &Plan, out: &mut Vec<Action>) {
-        match (plan.start, self.conversation.clone()) {
-            (StartKind::Fresh, Some(conversation)) if self.spoken => {
+        match (plan.start, self.conversation.id.clone()) {
+            (StartKind::Fresh, Some(conversation)) if self.conversation.spoken => {
                 if self.chain.before.len() >= CHAIN_CAP {
                     self.chain.before.remove(0);
                 }
                 self.chain.left = Some(conversation.clone());
-                self.chain.before.push(Past { conversation, dir: self.dir.clone(), handoff: plan.handoff.clone() });
+                self.chain.before.push(Past { conversation, dir: self.session.dir.clone(), handoff: plan.handoff.clone() });
             }
             (StartKind::Resume, newer) => {
                 let Some(past) = self.chain.to.take() else { return };
                 self.chain.newer = newer;
                 self.chain.back_in = Some(past.conversation);
                 self.chain.left = None;
-                self.dir = past.dir;
+                self.session.dir = past.dir;
                 if let Some(handoff) = past.handoff {
-                    self.active.take_if(|active| *active == handoff);
-                    self.consuming.take_if(|(of, _)| *of == handoff);
+                    self.handoffs.active.take_if(|active| *active == handoff);
+                    self.handoffs.consuming.take_if(|(of, _)| *of == handoff);
                     out.push(Action::Clear { handoff });
                 }
-                self.begin_again();
+                self.conversation = self.conversation.gone_back();
+                self.halts.forget();
+                self.progress = Progress::default();
             }
             _ => {}
         }
-    }
-
-    /// What was known is of another conversation than the one that is resumed; how full this one is counts from its first figure on.
-    fn begin_again(&mut self) {
-        self.spoken = true;
-        self.fill = Fill::default();
-        self.fired = Level::Ok;
-        self.began = Began::Unmeasured;
-        self.measured = false;
-        self.rearm_at_stop = false;
-        self.held_off = 0;
-        self.ask = Ask::Silent;
-        self.word = None;
-        self.halts.forget();
-        self.progress = Progress::default();
     }
 
     /// Whether the run that has just started goes back; people are told.
     pub(super) fn went_back(&mut self, out: &mut Vec<Action>) -> bool {
         let Some((newer, back)) = self.chain.newer.take().zip(self.chain.back_in.clone()) else { return false };
         let text = format!("Back in conversation {back}; the newer one: claude --resume {newer}");
-        self.tell(out, DecisionKind::ConversationChanged, text, &[self.event_seq], |d| d.conversation = Some(back));
+        self.tell(out, DecisionKind::ConversationChanged, text, &[self.lines.event], |d| d.conversation = Some(back));
         true
     }
 
     /// Another conversation is followed. An old Claude resumes one under a new id.
     pub(super) fn chain_changed(&mut self, id: &ConversationId) -> Began {
-        if self.turn == Turn::Unknown && self.chain.back_in.is_some() && self.began == Began::Unmeasured {
+        if self.run.turn == Turn::Unknown && self.chain.back_in.is_some() && self.conversation.began == Began::Unmeasured {
             self.chain.back_in = Some(id.clone());
             return Began::Unmeasured;
         }
@@ -155,7 +140,7 @@ impl Supervisor {
 
     /// Whether a person went back to the conversation that runs.
     pub(super) fn is_back(&self) -> bool {
-        self.chain.back_in.is_some() && self.chain.back_in == self.conversation
+        self.chain.back_in.is_some() && self.chain.back_in == self.conversation.id
     }
 
     /// A sentence about a hand-over that was broken off, with the conversation that it led away from.
@@ -170,10 +155,10 @@ impl Supervisor {
     pub(super) fn naming_unfinished(&self, sentence: String) -> String {
         let left = match &self.phase {
             Phase::Stopping { why: StopFor::Restart { plan, .. }, .. } if plan.start == StartKind::Fresh => {
-                self.conversation.as_ref().filter(|_| self.spoken)
+                self.conversation.id.as_ref().filter(|_| self.conversation.spoken)
             }
-            Phase::Stopping { why: StopFor::Limit, .. } => self.conversation.as_ref().filter(|_| self.spoken),
-            _ => self.chain.left.as_ref().filter(|_| !self.spoken),
+            Phase::Stopping { why: StopFor::Limit, .. } => self.conversation.id.as_ref().filter(|_| self.conversation.spoken),
+            _ => self.chain.left.as_ref().filter(|_| !self.conversation.spoken),
         };
         match left {
             Some(left) if self.policy.rules >= NAMED_SINCE => named(&sentence, left),

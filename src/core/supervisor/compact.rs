@@ -37,12 +37,12 @@ impl Supervisor {
         let Compaction { record, unable } = hook.compaction.clone().unwrap_or_default();
         if let Some(record) = record {
             let text = format!("Handoff {record} is saved before Claude compacts its context.");
-            self.decide(out, DecisionKind::HandoffSaved, text, &[self.event_seq], |d| d.handoff = Some(record));
+            self.decide(out, DecisionKind::HandoffSaved, text, &[self.lines.event], |d| d.handoff = Some(record));
         }
-        let wanted = hook.auto && self.held_off < TIMES;
+        let wanted = hook.auto && self.conversation.held_off < TIMES;
         if let Some(why) = unable.filter(|_| wanted && self.would_hand_over(now)) {
             let text = format!("Claude compacts its context: a hand-over could not follow ({why}).");
-            self.decide(out, DecisionKind::RestartIgnored, text, &[self.event_seq], |d| d.by = Some(RestartBy::Level));
+            self.decide(out, DecisionKind::RestartIgnored, text, &[self.lines.event], |d| d.by = Some(RestartBy::Level));
             self.answer(id, HookAnswer::Nothing, out);
             return;
         }
@@ -50,7 +50,7 @@ impl Supervisor {
             self.answer(id, HookAnswer::Nothing, out);
             return;
         }
-        self.held_off += 1;
+        self.conversation.held_off += 1;
         self.answer(id, HookAnswer::Block { reason: "hopty hands over to a fresh conversation instead".to_owned() }, out);
     }
 
@@ -74,9 +74,9 @@ impl Supervisor {
             Phase::Running => {
                 let sentence = "Claude was about to compact its context; a hand-over was requested instead.".to_owned();
                 let level = self.level().max(Level::Handoff);
-                self.fired = self.fired.max(level);
+                self.conversation.fired = self.conversation.fired.max(level);
                 let request = self.new_request(now, RestartBy::Level);
-                self.wait(now, Request { level: Some(level), now: true, ..request }, sentence, self.event_seq, out);
+                self.wait(now, Request { level: Some(level), now: true, ..request }, sentence, self.lines.event, out);
             }
             _ => {}
         }
@@ -85,7 +85,7 @@ impl Supervisor {
 
     /// Claude has compacted: there is room again, and what was asked for because there was none falls away.
     pub(super) fn compacted(&mut self, now: Stamp, out: &mut Vec<Action>) {
-        self.rearm_at_stop = false;
+        self.conversation.rearm_at_stop = false;
         if matches!(&self.phase, Phase::Waiting { request } if request.by == RestartBy::Level) {
             self.cancel_request(now, "Claude has compacted its context", out);
         }

@@ -5,6 +5,7 @@ use serde::{Deserialize, Serialize};
 use super::action::{Action, DecisionKind, HookAnswer, RestartBy};
 use super::ask::Ask;
 use super::event::{Hook, HookEvent, Source};
+use super::level::Began;
 use super::phase::{Phase, StopFor, StopStep};
 use super::progress::Progress;
 use super::{Supervisor, Turn};
@@ -25,18 +26,66 @@ pub(super) struct Claims {
     file: Option<ConversationId>,
 }
 
+/// What lives as long as a conversation. It is replaced as a whole when another one begins.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub(super) struct ConversationState {
+    /// The conversation that is followed.
+    #[serde(rename = "conversation")]
+    pub(super) id: Option<ConversationId>,
+    /// A prompt was submitted in it, so it can be resumed.
+    pub(super) spoken: bool,
+    /// The context figure is of after the last call that may wait for lines.
+    #[serde(default)]
+    pub(super) measured: bool,
+    pub(super) fill: Fill,
+    /// The highest level that was crossed and is not armed again.
+    pub(super) fired: Level,
+    #[serde(default)]
+    pub(super) began: Began,
+    /// A hand-over by level is asked for again when the next turn ends.
+    pub(super) rearm_at_stop: bool,
+    /// How often Claude was kept from compacting.
+    #[serde(default)]
+    pub(super) held_off: u32,
+    #[serde(default)]
+    pub(super) ask: Ask,
+    /// What a person is to read with the answer of the next hook.
+    #[serde(default)]
+    pub(super) word: Option<String>,
+}
+
+impl ConversationState {
+    /// The one that a hand-over begins. What a person has not read yet is kept for it, and how often compaction was held off counts on.
+    pub(super) fn handed_over(&self) -> Self {
+        ConversationState {
+            id: self.id.clone(),
+            began: Began::Unmeasured,
+            measured: self.measured,
+            held_off: self.held_off,
+            word: self.word.clone(),
+            ..ConversationState::default()
+        }
+    }
+
+    /// An earlier one that a person goes back to. How full it is counts from its first figure on.
+    pub(super) fn gone_back(&self) -> Self {
+        ConversationState { id: self.id.clone(), spoken: true, began: Began::Unmeasured, ..ConversationState::default() }
+    }
+}
+
 impl Supervisor {
     /// Whether a hook that names `named` may be believed now. Else it is kept until the sessions file agrees.
     fn is_believed(&mut self, now: Stamp, hook: &Hook, named: &ConversationId) -> bool {
-        let believed = !self.policy.sessions_file || self.is_current(named) || self.claims.file.as_ref() == Some(named);
+        let believed = !self.policy.sessions_file || self.is_current(named) || self.run.claims.file.as_ref() == Some(named);
         // The word of a SessionStart says more than that of a later hook.
         let of_start = self
+            .run
             .claims
             .hook
             .as_ref()
             .is_some_and(|(kept, _)| kept.event == HookEvent::SessionStart && kept.conversation == hook.conversation);
         if !believed && !of_start {
-            self.claims.hook = Some((hook.clone(), now));
+            self.run.claims.hook = Some((hook.clone(), now));
         }
         believed
     }
@@ -47,20 +96,20 @@ impl Supervisor {
         if !self.is_believed(now, hook, &named) {
             return false;
         }
-        self.claims.hook = None;
+        self.run.claims.hook = None;
         self.change_conversation(named, hook.transcript.clone(), "Claude works in it", false, out);
         true
     }
 
     /// The sessions file names a conversation.
     pub(super) fn file_names(&mut self, now: Stamp, named: Option<&ConversationId>, out: &mut Vec<Action>) {
-        if !self.policy.sessions_file || self.pid.is_none() {
+        if !self.policy.sessions_file || self.run.pid.is_none() {
             return;
         }
-        self.claims.file = named.cloned();
-        let Some((hook, at)) = self.claims.hook.clone() else { return };
+        self.run.claims.file = named.cloned();
+        let Some((hook, at)) = self.run.claims.hook.clone() else { return };
         if named.is_some() && hook.conversation.as_ref() == named && now.since(at) <= CLAIM_MS {
-            self.claims.hook = None;
+            self.run.claims.hook = None;
             self.believe_late(now, &hook, out);
         }
     }
@@ -77,19 +126,11 @@ impl Supervisor {
         if !self.is_current(&id) {
             let sentence = format!("Conversation {id} is followed from now on: {why}.");
             let named = id.clone();
-            self.decide(out, DecisionKind::ConversationChanged, sentence, &[self.event_seq], |d| d.conversation = Some(named));
-            self.conversation = Some(id.clone());
-            self.fill = Fill::default();
-            self.fired = Level::Ok;
-            self.began = self.chain_changed(&id);
-            self.ask = Ask::Silent;
+            self.decide(out, DecisionKind::ConversationChanged, sentence, &[self.lines.event], |d| d.conversation = Some(named));
+            let began = self.chain_changed(&id);
+            self.conversation = ConversationState { id: Some(id.clone()), began, ..ConversationState::default() };
+            self.run.held_dir = None;
             self.person.begins_anew();
-            self.word = None;
-            self.rearm_at_stop = false;
-            self.held_off = 0;
-            self.held_dir = None;
-            self.spoken = false;
-            self.measured = false;
             self.halts.forget();
             self.progress = Progress::default();
         }
@@ -108,17 +149,17 @@ impl Supervisor {
         let other = self.follow_named(now, hook, named, out);
         let frame = match &self.phase {
             // Only the first one of a run: what comes later is another conversation, by the person's own wish.
-            Phase::Delivering { handoff, .. } if hook.source == Some(Source::Startup) && !self.frame_sent => Some(handoff.clone()),
+            Phase::Delivering { handoff, .. } if hook.source == Some(Source::Startup) && !self.run.brief_sent => Some(handoff.clone()),
             _ => None,
         };
         match frame {
             Some(handoff) => {
-                self.frame_answered = true;
-                self.frame_sent = true;
+                self.run.brief_answered = true;
+                self.run.brief_sent = true;
                 self.answer(id, HookAnswer::Frame { handoff }, out);
             }
             None => {
-                self.frame_answered &= !other;
+                self.run.brief_answered &= !other;
                 self.answer(id, HookAnswer::Nothing, out);
             }
         }
@@ -131,7 +172,7 @@ impl Supervisor {
     fn believe_late(&mut self, now: Stamp, hook: &Hook, out: &mut Vec<Action>) {
         let Some(named) = hook.conversation.clone() else { return };
         if self.follow_named(now, hook, named, out) {
-            self.frame_answered = false;
+            self.run.brief_answered = false;
             self.asked_by_another(now, true, out);
         }
     }
@@ -146,10 +187,10 @@ impl Supervisor {
         };
         let other = !self.is_current(&named);
         // An old Claude that is resumed after a crash begins a conversation of its own, too; that is a run's first.
-        let by_person = hook.source == Some(Source::Clear) || hook.source == Some(Source::Resume) && self.turn != Turn::Unknown;
+        let by_person = hook.source == Some(Source::Clear) || hook.source == Some(Source::Resume) && self.run.turn != Turn::Unknown;
         self.change_conversation(named, hook.transcript.clone(), why, other && by_person, out);
-        self.spoken |= hook.source == Some(Source::Resume);
-        if self.turn == Turn::Unknown || other {
+        self.conversation.spoken |= hook.source == Some(Source::Resume);
+        if self.run.turn == Turn::Unknown || other {
             self.set_turn(now, Turn::Idle);
         }
         other
@@ -168,7 +209,7 @@ impl Supervisor {
             Phase::Stopping { why: StopFor::Restart { interrupted: false, plan }, step: StopStep::Settle { .. } } if other => {
                 let carries = plan.carries.is_some();
                 let text = format!("The hand-over does not happen: {why}.");
-                self.tell(out, DecisionKind::RestartCancelled, text, &[self.event_seq], |_| {});
+                self.tell(out, DecisionKind::RestartCancelled, text, &[self.lines.event], |_| {});
                 if carries {
                     self.return_prompt(false, out);
                 }

@@ -1,5 +1,7 @@
 //! The crash rule of CONTRACT C5: the same conversation again, with growing pauses, but not for ever.
 
+use serde::{Deserialize, Serialize};
+
 use super::action::{Action, DecisionKind};
 use super::ends::killed_by;
 use super::phase::{Cause, Phase, Plan, StartKind};
@@ -15,6 +17,31 @@ const LONGEST_PAUSE_MS: u64 = 60_000;
 /// So many ends during the delivery of a handoff stop the recovery (CONTRACT C5).
 const DELIVERY_DEATHS: u32 = 2;
 
+/// How often a session's program has died.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub(super) struct CrashGuard {
+    /// Crashes that followed each other soon: the pause grows with them.
+    #[serde(rename = "crashes")]
+    pub(super) in_a_row: u32,
+    /// Ends soon after the start, one after the other.
+    pub(super) quick_deaths: u32,
+    /// Ends during the delivery of a handoff, since the last one that succeeded.
+    pub(super) delivery_deaths: u32,
+}
+
+impl CrashGuard {
+    fn count(&mut self, quick: bool, delivering: bool) {
+        self.quick_deaths = if quick { self.quick_deaths + 1 } else { 0 };
+        self.in_a_row = if quick { self.in_a_row + 1 } else { 1 };
+        self.delivery_deaths += u32::from(delivering);
+    }
+
+    /// The pause before the next run, in ms.
+    fn pause_ms(self) -> u64 {
+        1000u64.saturating_mul(1 << self.in_a_row.saturating_sub(1).min(6)).min(LONGEST_PAUSE_MS)
+    }
+}
+
 impl Supervisor {
     pub(super) fn crash(&mut self, now: Stamp, end: ProcessEnd, evidence: &[u64], out: &mut Vec<Action>) {
         let (code, killed) = (end.code(), killed_by(end));
@@ -23,7 +50,7 @@ impl Supervisor {
             _ => None,
         };
         let asked = self.passed_explains(now, killed);
-        let resumable = self.spoken && self.conversation.is_some();
+        let resumable = self.conversation.spoken && self.conversation.id.is_some();
         let recovers = self.policy.agent == Agent::Claude && self.policy.config.recovery.resume_after_crash;
         if !recovers || asked || (!resumable && delivering.is_none()) {
             let text = match killed {
@@ -35,16 +62,17 @@ impl Supervisor {
             self.close(now, cause, code, text, evidence, out);
             return;
         }
-        let quick = now.since(self.run_started) < self.policy.config.recovery.quick_death.ms();
-        self.quick_deaths = if quick { self.quick_deaths + 1 } else { 0 };
-        self.crashes = if quick { self.crashes + 1 } else { 1 };
-        self.delivery_deaths += u32::from(delivering.is_some());
-        if self.delivery_deaths >= DELIVERY_DEATHS {
-            let text =
-                format!("The program ended {} times while a handoff was delivered; hopty stopped trying.", self.delivery_deaths);
+        let quick = now.since(self.run.started) < self.policy.config.recovery.quick_death.ms();
+        self.crash_guard.count(quick, delivering.is_some());
+        if self.crash_guard.delivery_deaths >= DELIVERY_DEATHS {
+            let text = format!(
+                "The program ended {} times while a handoff was delivered; hopty stopped trying.",
+                self.crash_guard.delivery_deaths
+            );
             self.close(now, Cause::CrashLoop, code, text, evidence, out);
-        } else if self.quick_deaths >= self.policy.config.recovery.quick_deaths {
-            let text = format!("The program ended {} times soon after its start; hopty stopped trying.", self.quick_deaths);
+        } else if self.crash_guard.quick_deaths >= self.policy.config.recovery.quick_deaths {
+            let text =
+                format!("The program ended {} times soon after its start; hopty stopped trying.", self.crash_guard.quick_deaths);
             self.close(now, Cause::CrashLoop, code, text, evidence, out);
         } else if self.over_limit(now) {
             self.close(now, Cause::RestartLimit, code, self.limit_words(), evidence, out);
@@ -55,28 +83,28 @@ impl Supervisor {
 
     /// A client was told to end, and passed that on: not a crash. Other signals explain only their own death.
     fn passed_explains(&self, now: Stamp, killed: Option<Signal>) -> bool {
-        self.passed.is_some_and(|(at, signal)| now.since(at) <= PASSED_MS && (ends_programs(signal) || killed == Some(signal)))
+        self.run.passed.is_some_and(|(at, signal)| now.since(at) <= PASSED_MS && (ends_programs(signal) || killed == Some(signal)))
     }
 
     fn cool(&mut self, now: Stamp, end: ProcessEnd, delivering: Option<(Plan, u32)>, out: &mut Vec<Action>) {
-        let pause = 1000u64.saturating_mul(1 << self.crashes.saturating_sub(1).min(6)).min(LONGEST_PAUSE_MS);
+        let pause = self.crash_guard.pause_ms();
         let mut text = format!("The program ended {} and is started again in {} s.", end.words(), pause / 1000);
         let plan = match delivering {
             // Nothing was submitted: the same hand-over once more.
-            Some((plan, 0)) if !self.spoken => Plan { conversation: self.next.clone(), ..plan },
+            Some((plan, 0)) if !self.conversation.spoken => Plan { conversation: self.session.next.clone(), ..plan },
             // After an Enter it may have been: at most once (CONTRACT C10).
-            Some((plan, _)) if !self.spoken => {
+            Some((plan, _)) if !self.conversation.spoken => {
                 if let Some(id) = &plan.handoff {
                     text.push_str(&format!(
                         " The prompt for {id} may have been submitted and is not typed again; the handoff stays active."
                     ));
                 }
-                Plan { conversation: self.next.clone(), handoff: None, carries: None, ..plan }
+                Plan { conversation: self.session.next.clone(), handoff: None, carries: None, ..plan }
             }
             // What stood in the prompt box is in no transcript.
             _ => Plan {
                 start: StartKind::Resume,
-                conversation: self.conversation.clone(),
+                conversation: self.conversation.id.clone(),
                 handoff: None,
                 dir: None,
                 draft: true,

@@ -17,7 +17,7 @@ impl Supervisor {
     ) {
         let mut decision = Decision {
             kind,
-            run: self.run,
+            run: self.run.number,
             by: None,
             level: None,
             handoff: None,
@@ -46,18 +46,18 @@ impl Supervisor {
 
     pub(super) fn close(&mut self, now: Stamp, cause: Cause, code: u8, mut sentence: String, because: &[u64], out: &mut Vec<Action>) {
         self.submit_closes(out);
-        if let Some(id) = &self.active {
+        if let Some(id) = &self.handoffs.active {
             sentence.push_str(&format!(" Handoff {id} is waiting: `hopty --handoff` goes on from it."));
         }
         let sentence = self.naming_unfinished(sentence);
-        let handoff = self.active.clone();
+        let handoff = self.handoffs.active.clone();
         self.decide(out, DecisionKind::SessionEnded, sentence, because, |d| {
             d.cause = Some(cause);
             d.handoff = handoff;
         });
         out.push(Action::Close { cause, code });
-        self.pid = None;
-        self.held = None;
+        self.run.pid = None;
+        self.run.held = None;
         self.halts.forget();
         self.enter(now, Phase::Closed { cause, code });
     }

@@ -25,9 +25,9 @@ impl Supervisor {
             Some(Way::Argument) => format!("Claude was started with the prompt that was submitted; {handoff} goes with it."),
         };
         if plan.carries == Some(Way::Argument) {
-            self.offered = Some(handoff.clone());
+            self.run.offered = Some(handoff.clone());
         }
-        self.decide(out, DecisionKind::DeliveryStarted, text, &[self.event_seq], |d| d.handoff = Some(handoff.clone()));
+        self.decide(out, DecisionKind::DeliveryStarted, text, &[self.lines.event], |d| d.handoff = Some(handoff.clone()));
         self.hold_keys(out);
         let step = DeliverStep::Ready { until: now.after(wait.max(1)) };
         self.enter(now, Phase::Delivering { plan, handoff, step, enters: 0, obstacle: None, met: Vec::new() });
@@ -36,7 +36,7 @@ impl Supervisor {
     /// Something on the screen, in the sessions file or in time changed: the next step, if it can be justified.
     pub(super) fn deliver(&mut self, now: Stamp, out: &mut Vec<Action>) {
         let Phase::Delivering { step, enters, .. } = self.phase else { return };
-        if self.stopped {
+        if self.run.stopped {
             return;
         }
         if let Some(name) = self.obstacle().map(str::to_owned) {
@@ -65,25 +65,28 @@ impl Supervisor {
 
     fn paste_is_justified(&self, now: Stamp) -> bool {
         self.carries() != Some(Way::Argument)
-            && self.screen.prompt == PromptBox::Empty
-            && self.screen.paste
-            && self.turn != Turn::Busy
+            && self.run.screen.prompt == PromptBox::Empty
+            && self.run.screen.paste
+            && self.run.turn != Turn::Busy
             && self.hook_wait_deadline().is_none_or(|at| now >= at)
     }
 
     /// Until when a box that is drawn waits for the SessionStart hook.
     pub(super) fn hook_wait_deadline(&self) -> Option<Stamp> {
-        let may_come = self.policy.hooks && !self.hooks_seen;
-        self.box_since.filter(|_| may_come).map(|at| at.after(HOOK_WAIT_MS))
+        let may_come = self.policy.hooks && !self.run.hooks_seen;
+        self.run.box_since.filter(|_| may_come).map(|at| at.after(HOOK_WAIT_MS))
     }
 
     /// All of CONTRACT C10: our text in the live box, no dialog, nobody waited for, no turn running, nothing unread.
     fn enter_is_justified(&self) -> bool {
-        self.screen.prompt == PromptBox::Ours && self.obstacle().is_none() && !self.screen.unread && self.turn != Turn::Busy
+        self.run.screen.prompt == PromptBox::Ours
+            && self.obstacle().is_none()
+            && !self.run.screen.unread
+            && self.run.turn != Turn::Busy
     }
 
     fn paste(&mut self, now: Stamp, out: &mut Vec<Action>) {
-        let hooks_seen = self.hooks_seen;
+        let hooks_seen = self.run.hooks_seen;
         let Phase::Delivering { plan, handoff, step, .. } = &mut self.phase else { return };
         *step = DeliverStep::Echo { until: now.after(self.policy.config.delivery.confirm_timeout.ms().max(1)) };
         let handoff = handoff.clone();
@@ -92,10 +95,10 @@ impl Supervisor {
             plan.carries = None;
             self.return_prompt(false, out);
         }
-        self.offered = Some(handoff.clone());
+        self.run.offered = Some(handoff.clone());
         let typing = match self.carries() {
             Some(_) => Typing::Carried { handoff },
-            None => Typing::Prompt { handoff, frame: self.frame_answered },
+            None => Typing::Prompt { handoff, frame: self.run.brief_answered },
         };
         out.push(Action::Type { typing });
     }
@@ -108,10 +111,10 @@ impl Supervisor {
     /// The handoff goes with the person's prompt where no SessionStart hook has brought it.
     pub(super) fn frame_with_prompt(&mut self, prompt: Option<PromptOf>) -> Option<HookAnswer> {
         let Phase::Delivering { plan, handoff, .. } = &self.phase else { return None };
-        if plan.carries.is_none() || prompt != Some(PromptOf::Ours) || self.frame_answered || self.frame_sent {
+        if plan.carries.is_none() || prompt != Some(PromptOf::Ours) || self.run.brief_answered || self.run.brief_sent {
             return None;
         }
-        (self.frame_answered, self.frame_sent) = (true, true);
+        (self.run.brief_answered, self.run.brief_sent) = (true, true);
         Some(HookAnswer::Frame { handoff: handoff.clone() })
     }
 
@@ -126,7 +129,7 @@ impl Supervisor {
 
     /// A dialog is answered once, as the configuration allows, or a person is told; either way the person can answer it.
     fn dialog_in_the_way(&mut self, name: String, out: &mut Vec<Action>) {
-        let on_screen = self.screen.dialog.is_some();
+        let on_screen = self.run.screen.dialog.is_some();
         let Phase::Delivering { handoff, step, obstacle, met, .. } = &mut self.phase else { return };
         // The sessions file lags behind the screen: it says nothing new about a dialog that was seen.
         if obstacle.as_ref() == Some(&name) || (obstacle.is_some() && !on_screen) {
@@ -134,7 +137,7 @@ impl Supervisor {
         }
         *obstacle = Some(name.clone());
         if let DeliverStep::Ready { until } = step {
-            *until = self.phase_since.after(DIALOG_MS).max(*until);
+            *until = self.phase_began.at.after(DIALOG_MS).max(*until);
         }
         if !met.contains(&name) {
             met.push(name.clone());
@@ -152,7 +155,7 @@ impl Supervisor {
     /// The box is waited for anew, but dialogs that come and go do not stretch that for ever.
     fn way_is_free(&mut self, now: Stamp, out: &mut Vec<Action>) {
         let wait = self.policy.config.delivery.ready_timeout.ms().max(1);
-        let last = self.phase_since.after(DIALOG_MS);
+        let last = self.phase_began.at.after(DIALOG_MS);
         let Phase::Delivering { step, obstacle, .. } = &mut self.phase else { return };
         if obstacle.take().is_some() {
             if let DeliverStep::Ready { until } = step {
@@ -167,9 +170,9 @@ impl Supervisor {
         let what = match step {
             DeliverStep::Ready { until } if now >= until => match self.obstacle() {
                 Some(dialog) => format!("a dialog ({dialog}) stayed open"),
-                None if self.offered.is_some() => "no proof of submission came".to_owned(),
-                None if self.turn == Turn::Busy => "Claude was at work on something else".to_owned(),
-                None if self.screen.prompt == PromptBox::Draft => "the prompt box held something else".to_owned(),
+                None if self.run.offered.is_some() => "no proof of submission came".to_owned(),
+                None if self.run.turn == Turn::Busy => "Claude was at work on something else".to_owned(),
+                None if self.run.screen.prompt == PromptBox::Draft => "the prompt box held something else".to_owned(),
                 None => "no prompt box was drawn in time".to_owned(),
             },
             DeliverStep::Echo { until } if now >= until => "the text did not appear in the prompt box".to_owned(),
@@ -185,11 +188,11 @@ impl Supervisor {
     fn break_off(&mut self, now: Stamp, what: &str, interrupted: bool, out: &mut Vec<Action>) -> Option<bool> {
         let Phase::Delivering { plan, handoff, .. } = self.phase.clone() else { return None };
         // What stands in the box, or is on its way, is not given twice; Ctrl+C takes it out of the box.
-        if plan.carries == Some(Way::Typed) && (self.offered.is_none() || interrupted) {
+        if plan.carries == Some(Way::Typed) && (self.run.offered.is_none() || interrupted) {
             self.return_prompt(interrupted, out);
         }
         let text = self.naming_left(format!("The prompt for {handoff} was not submitted: {what}. The handoff stays active."));
-        self.tell(out, DecisionKind::DeliveryFailed, text, &[self.event_seq], |d| d.handoff = Some(handoff));
+        self.tell(out, DecisionKind::DeliveryFailed, text, &[self.lines.event], |d| d.handoff = Some(handoff));
         self.enter(now, Phase::Running);
         Some(plan.draft)
     }
@@ -197,7 +200,7 @@ impl Supervisor {
     pub(super) fn deliver_interrupted(&mut self, now: Stamp, out: &mut Vec<Action>) {
         let kept = self.keys == Keys::Held;
         let Some(draft) = self.break_off(now, "the person pressed Ctrl+C", true, out) else { return };
-        self.broken_off = Some(now);
+        self.run.broken_off = Some(now);
         // First Ctrl+C, which clears our text from the box, then the draft and what was typed.
         if kept {
             out.push(Action::Type { typing: Typing::Interrupt });
@@ -207,7 +210,7 @@ impl Supervisor {
 
     /// The transcript has our prompt as a user line: proof without hooks.
     pub(super) fn prompted(&mut self, now: Stamp, conversation: &ConversationId, out: &mut Vec<Action>) {
-        if self.is_current(conversation) && self.pid.is_some() {
+        if self.is_current(conversation) && self.run.pid.is_some() {
             self.proven(now, out);
         }
     }
@@ -218,16 +221,16 @@ impl Supervisor {
             Phase::Delivering { plan, handoff, enters, .. } => Some((plan.draft, handoff.clone(), *enters, plan.carries.is_some())),
             _ => None,
         };
-        let offered = self.offered.take();
+        let offered = self.run.offered.take();
         let Some(handoff) = delivering.as_ref().map(|(_, handoff, ..)| handoff.clone()).or(offered) else { return };
-        let Some(conversation) = self.conversation.clone() else { return };
+        let Some(conversation) = self.conversation.id.clone() else { return };
         self.set_turn(now, Turn::Busy);
-        self.spoken = true;
-        if self.hooks_seen && !self.frame_answered {
+        self.conversation.spoken = true;
+        if self.run.hooks_seen && !self.run.brief_answered {
             let text =
                 format!("The prompt for {handoff} was submitted, but the conversation was never given the handoff; it stays active.");
             let text = self.naming_left(text);
-            self.tell(out, DecisionKind::DeliveryFailed, text, &[self.event_seq], |d| d.handoff = Some(handoff));
+            self.tell(out, DecisionKind::DeliveryFailed, text, &[self.lines.event], |d| d.handoff = Some(handoff));
         } else {
             let how = match &delivering {
                 Some((_, _, 0, _)) => "was submitted".to_owned(),
@@ -239,12 +242,12 @@ impl Supervisor {
                 true => format!("The person's prompt {how} in the fresh conversation, which has {handoff}."),
                 false => format!("The continuation prompt for {handoff} {how}."),
             };
-            self.decide(out, DecisionKind::DeliverySubmitted, text, &[self.event_seq], |d| {
+            self.decide(out, DecisionKind::DeliverySubmitted, text, &[self.lines.event], |d| {
                 d.handoff = Some(handoff.clone());
                 d.conversation = Some(conversation.clone());
             });
-            self.consuming = Some((handoff, conversation));
-            self.delivery_deaths = 0;
+            self.handoffs.consuming = Some((handoff, conversation));
+            self.crash_guard.delivery_deaths = 0;
         }
         if let Some((draft, ..)) = delivering {
             self.enter(now, Phase::Running);
@@ -253,13 +256,13 @@ impl Supervisor {
     }
 
     pub(super) fn answered(&mut self, conversation: &ConversationId, out: &mut Vec<Action>) {
-        let Some((handoff, of)) = self.consuming.take_if(|(_, of)| of == conversation) else { return };
-        if self.active.as_ref() == Some(&handoff) {
-            self.active = None;
+        let Some((handoff, of)) = self.handoffs.consuming.take_if(|(_, of)| of == conversation) else { return };
+        if self.handoffs.active.as_ref() == Some(&handoff) {
+            self.handoffs.active = None;
         }
         out.push(Action::Consume { handoff: handoff.clone(), conversation: of.clone() });
         let text = format!("Conversation {of} answered; handoff {handoff} is consumed.");
-        self.decide(out, DecisionKind::HandoffConsumed, text, &[self.event_seq], |d| {
+        self.decide(out, DecisionKind::HandoffConsumed, text, &[self.lines.event], |d| {
             d.handoff = Some(handoff);
             d.conversation = Some(of);
         });

@@ -187,7 +187,7 @@ impl Supervisor {
         resets: u64,
         out: &mut Vec<Action>,
     ) {
-        if !self.is_current(conversation) || self.pid.is_none() || left > LONGEST_LIMIT_MS {
+        if !self.is_current(conversation) || self.run.pid.is_none() || left > LONGEST_LIMIT_MS {
             return;
         }
         let reset = now.after(left);
@@ -206,11 +206,11 @@ impl Supervisor {
         }
         let due = c.after_limit.then_some(due);
         let limit = Limit { kind, reset, resets };
-        self.halts.now = Some(Halt { cause: Cause::Limit { limit }, since: now, seq: self.event_seq, due, answered: false });
+        self.halts.now = Some(Halt { cause: Cause::Limit { limit }, since: now, seq: self.lines.event, due, answered: false });
         let at = WallTime(i64::try_from(resets.saturating_mul(1000)).unwrap_or(i64::MAX)).plain();
         let text =
             format!("Claude has hit its {}, which resets at {at} UTC; until then nothing is typed or handed over.", kind.words());
-        self.decide(out, DecisionKind::LimitReached, text.clone(), &[self.event_seq], |_| {});
+        self.decide(out, DecisionKind::LimitReached, text.clone(), &[self.lines.event], |_| {});
         if self.halts.told.replace((kind, resets)) != Some((kind, resets)) {
             out.push(Action::Notice { about: DecisionKind::LimitReached, text });
             out.push(Action::KeepHandoffs { until: resets });
@@ -223,7 +223,7 @@ impl Supervisor {
             return;
         }
         let error = error.unwrap_or("unknown");
-        let because = [self.event_seq];
+        let because = [self.lines.event];
         let halt = |cause, due| Some(Halt { cause, since: now, seq: because[0], due, answered: false });
         self.halts.now = None;
         match error {
@@ -304,7 +304,7 @@ impl Supervisor {
         let (error, seq) = (halt.limit().is_none(), halt.seq);
         if halt.due.take().is_some() {
             let text = "A person has typed, so hopty does not go on by itself.".to_owned();
-            self.decide(out, DecisionKind::ContinueCancelled, text, &[self.event_seq, seq], |_| {});
+            self.decide(out, DecisionKind::ContinueCancelled, text, &[self.lines.event, seq], |_| {});
             if error {
                 self.halts.now = None;
             }
@@ -323,7 +323,7 @@ impl Supervisor {
     pub(super) fn limit_over(&self, halt: &Halt, how: &str, out: &mut Vec<Action>) {
         let Some(limit) = halt.limit() else { return };
         let text = format!("The {} is not waited for any more: {how}.", limit.kind.words());
-        self.decide(out, DecisionKind::LimitOver, text, &[self.event_seq, halt.seq], |_| {});
+        self.decide(out, DecisionKind::LimitOver, text, &[self.lines.event, halt.seq], |_| {});
     }
 
     /// A turn ended as turns do.
@@ -339,7 +339,7 @@ impl Supervisor {
 
     /// What it waits for, while nobody works.
     pub(super) fn halted_on(&self) -> Option<&'static str> {
-        let halt = self.halts.now.as_ref().filter(|_| self.turn != Turn::Busy)?;
+        let halt = self.halts.now.as_ref().filter(|_| self.run.turn != Turn::Busy)?;
         match &halt.cause {
             Cause::Limit { limit } => (self.ticked < limit.reset).then_some("usage_limit"),
             Cause::Error { .. } => Some("api_error"),
@@ -369,7 +369,7 @@ impl Supervisor {
     }
 
     pub(super) fn halt_deadlines(&self, due: &mut Vec<Stamp>) {
-        let Some(halt) = self.halts.now.as_ref().filter(|_| self.pid.is_some()) else { return };
+        let Some(halt) = self.halts.now.as_ref().filter(|_| self.run.pid.is_some()) else { return };
         match &halt.cause {
             Cause::Error { said: false, .. } => due.push(halt.since.after(SETTLE_MS)),
             Cause::Limit { limit } => due.push(limit.reset),

@@ -29,23 +29,23 @@ pub(super) struct Held {
 
 impl Supervisor {
     pub(super) fn hook(&mut self, now: Stamp, id: u64, hook: &Hook, out: &mut Vec<Action>) {
-        if self.pid.is_none() {
+        if self.run.pid.is_none() {
             self.answer(id, HookAnswer::Nothing, out);
             return;
         }
         if hook.agent || hook.event == HookEvent::SubagentStop {
             // While the main loop is idle, its end begins a turn by itself (measured: 0.2 s later), and that turn's prompt
             // counts it down; else nothing but this call tells.
-            if hook.event == HookEvent::SubagentStop && self.turn == Turn::Busy {
-                self.background = self.background.saturating_sub(1);
+            if hook.event == HookEvent::SubagentStop && self.run.turn == Turn::Busy {
+                self.run.background = self.run.background.saturating_sub(1);
             }
             self.answer(id, HookAnswer::Nothing, out);
             return;
         }
-        self.hooks_seen = true;
+        self.run.hooks_seen = true;
         match hook.event {
             HookEvent::SessionStart => self.session_start(now, id, hook, out),
-            _ if hook.conversation.as_ref() != self.conversation.as_ref() && !self.goes_on_elsewhere(now, hook, out) => {
+            _ if hook.conversation.as_ref() != self.conversation.id.as_ref() && !self.goes_on_elsewhere(now, hook, out) => {
                 self.answer(id, HookAnswer::Nothing, out);
             }
             HookEvent::UserPromptSubmit => self.prompt_submitted(now, id, hook, out),
@@ -60,7 +60,7 @@ impl Supervisor {
             HookEvent::PostToolUse => self.tool_used(now, id, out),
             HookEvent::PermissionRequest | HookEvent::PreToolUse => {
                 self.set_turn(now, Turn::Busy);
-                self.asking.clone_from(&hook.asks);
+                self.run.asking.clone_from(&hook.asks);
                 self.answer(id, HookAnswer::Nothing, out);
             }
             HookEvent::PreCompact => self.compacts(now, id, hook, out),
@@ -75,20 +75,20 @@ impl Supervisor {
     }
 
     fn prompt_submitted(&mut self, now: Stamp, id: u64, hook: &Hook, out: &mut Vec<Action>) {
-        self.cut = false;
+        self.run.cut = false;
         if let Some(way) = self.takes_prompt(now, hook) {
             return self.take_prompt(now, id, hook, way, out);
         }
-        let before = self.turn;
+        let before = self.run.turn;
         self.set_turn(now, Turn::Busy);
-        self.spoken = true;
+        self.conversation.spoken = true;
         // What was typed before is in this prompt.
-        self.typed = None;
+        self.run.typed = None;
         let own = self.submits_own();
         self.prompt_runs_here(hook.prompt);
         let frame = self.frame_with_prompt(hook.prompt);
         match hook.prompt {
-            Some(PromptOf::Claude) => self.background = self.background.saturating_sub(1),
+            Some(PromptOf::Claude) => self.run.background = self.run.background.saturating_sub(1),
             Some(PromptOf::Ours) => self.proven(now, out),
             Some(PromptOf::Sent) => self.submit_hooked(before, out),
             _ => {}
@@ -125,7 +125,7 @@ impl Supervisor {
     fn tool_batch(&mut self, now: Stamp, id: u64, hook: &Hook, out: &mut Vec<Action>) {
         self.set_turn(now, Turn::Busy);
         self.work_goes_on(None, out);
-        self.background = self.background.saturating_add(hook.started);
+        self.run.background = self.run.background.saturating_add(hook.started);
         if let Some(answer) = hook.answered {
             self.ask_answered(now, answer, out);
         }
@@ -145,10 +145,10 @@ impl Supervisor {
 
     /// A turn runs and no hook was called: something that could not be seen before the start keeps them from running.
     pub(super) fn miss_hooks(&mut self, out: &mut Vec<Action>) {
-        if self.policy.hooks && !self.hooks_missed {
-            self.hooks_missed = true;
+        if self.policy.hooks && !self.session.hooks_missed {
+            self.session.hooks_missed = true;
             let text = "Claude calls no hook of hopty's: hopty follows it by its files; a hand-over waits for the end of a turn.";
-            self.tell(out, DecisionKind::Degraded, text.to_owned(), &[self.event_seq], |_| {});
+            self.tell(out, DecisionKind::Degraded, text.to_owned(), &[self.lines.event], |_| {});
         }
     }
 
@@ -161,19 +161,19 @@ impl Supervisor {
             Phase::Waiting { request } => (request.now || now >= request.turn_until) && !self.work_waits(now, request),
             _ => false,
         };
-        let with = match due && !self.cut {
+        let with = match due && !self.run.cut {
             true => HookAnswer::StopTurn { reason: "hopty hands over after this step".to_owned() },
             false => HookAnswer::Nothing,
         };
-        self.cut |= due;
+        self.run.cut |= due;
         self.answer(id, with, out);
     }
 
     fn turn_over(&mut self, now: Stamp, id: u64, hook: &Hook, out: &mut Vec<Action>) {
-        self.cut = false;
+        self.run.cut = false;
         self.set_turn(now, Turn::Idle);
         self.turn_ended_well(out);
-        self.background = hook.background;
+        self.run.background = hook.background;
         match &self.phase {
             Phase::Running | Phase::Waiting { .. } => self.hold(now, id, true, hook.lines, out),
             _ => self.answer(id, HookAnswer::Nothing, out),
@@ -183,10 +183,10 @@ impl Supervisor {
     fn hold(&mut self, now: Stamp, id: u64, stop: bool, lines: bool, out: &mut Vec<Action>) {
         self.let_go(out);
         // A figure of an earlier step says nothing about this one: steps may be faster than the transcript is written.
-        let known = std::mem::take(&mut self.measured);
+        let known = std::mem::take(&mut self.conversation.measured);
         let lines = lines && !(known && self.is_far_from_levels());
         out.push(Action::HoldHook { id });
-        self.held = Some(Held { id, stop, since: now, ready: !lines, cut: Cut::Free });
+        self.run.held = Some(Held { id, stop, since: now, ready: !lines, cut: Cut::Free });
         if lines {
             out.push(Action::AwaitLines { id, want: Want::Assistant, until: now.after(LINES_MS) });
         } else {
@@ -203,7 +203,7 @@ impl Supervisor {
         };
         if awaited == Some(id) {
             self.write_handoff(now, out);
-        } else if let Some(held) = &mut self.held
+        } else if let Some(held) = &mut self.run.held
             && held.id == id
             && !held.ready
         {
@@ -213,7 +213,7 @@ impl Supervisor {
     }
 
     fn held_is_ready(&mut self, now: Stamp, out: &mut Vec<Action>) {
-        if self.held.as_ref().is_some_and(|held| held.stop) {
+        if self.run.held.as_ref().is_some_and(|held| held.stop) {
             self.rearm(now, out);
         }
         self.try_safe_point(now, out);
@@ -224,7 +224,7 @@ impl Supervisor {
 
     /// Answers the held hook with nothing: Claude goes on.
     pub(super) fn let_go(&mut self, out: &mut Vec<Action>) {
-        if let Some(held) = self.held.take() {
+        if let Some(held) = self.run.held.take() {
             let with = self.take_word();
             self.answer(held.id, with, out);
         }
@@ -236,12 +236,12 @@ impl Supervisor {
 
     /// What a person is to read on Claude's screen, once.
     fn take_word(&mut self) -> HookAnswer {
-        self.word.take().map_or(HookAnswer::Nothing, |text| HookAnswer::Message { text })
+        self.conversation.word.take().map_or(HookAnswer::Nothing, |text| HookAnswer::Message { text })
     }
 
     pub(super) fn hook_gone(&mut self, now: Stamp, id: u64, out: &mut Vec<Action>) {
-        if self.held.as_ref().is_some_and(|held| held.id == id) {
-            self.held = None;
+        if self.run.held.as_ref().is_some_and(|held| held.id == id) {
+            self.run.held = None;
         }
         let held = |point: &SafePoint, step: &SaveStep| match point {
             SafePoint::Prompt { hook, .. } => *hook == id && *step == SaveStep::Settings,
@@ -256,13 +256,13 @@ impl Supervisor {
     /// When a held call is decided on without the report of its lines.
     pub(super) fn held_deadline(&self) -> Option<Stamp> {
         let waits = matches!(self.phase, Phase::Running | Phase::Waiting { .. });
-        let held = self.held.as_ref().filter(|held| waits && !held.ready)?;
+        let held = self.run.held.as_ref().filter(|held| waits && !held.ready)?;
         Some(held.since.after(LINES_MS + LINES_MARGIN_MS))
     }
 
     pub(super) fn tick_hook(&mut self, now: Stamp, out: &mut Vec<Action>) {
         if self.held_deadline().is_some_and(|at| now >= at)
-            && let Some(id) = self.held.as_ref().map(|held| held.id)
+            && let Some(id) = self.run.held.as_ref().map(|held| held.id)
         {
             self.lines(now, id, Cut::Free, out);
         }

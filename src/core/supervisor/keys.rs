@@ -36,7 +36,7 @@ impl Supervisor {
         }
         match class {
             KeyClass::Interrupt => self.interrupted(now, out),
-            _ => self.typed = Some(now),
+            _ => self.run.typed = Some(now),
         }
     }
 

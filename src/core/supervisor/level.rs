@@ -33,30 +33,30 @@ impl Supervisor {
         if !self.is_current(conversation) {
             return;
         }
-        self.usage_seq = self.event_seq;
-        self.fill = fill;
-        self.spoken |= fill.tokens > 0;
-        self.measured = true;
+        self.lines.usage = self.lines.event;
+        self.conversation.fill = fill;
+        self.conversation.spoken |= fill.tokens > 0;
+        self.conversation.measured = true;
         let level = fill.level(&self.levels());
-        if self.began == Began::Unmeasured && (fill.tokens > 0 || fill.window == 0) {
-            self.began = Began::At(level);
+        if self.conversation.began == Began::Unmeasured && (fill.tokens > 0 || fill.window == 0) {
+            self.conversation.began = Began::At(level);
         }
-        if level > self.fired {
-            self.fired = level;
+        if level > self.conversation.fired {
+            self.conversation.fired = level;
             let sentence = format!("{}, over level {}.", self.fill_words(), level.word());
-            self.decide(out, DecisionKind::LevelCrossed, sentence, &[self.event_seq], |d| d.level = Some(level));
+            self.decide(out, DecisionKind::LevelCrossed, sentence, &[self.lines.event], |d| d.level = Some(level));
             self.level_crossed(now, level, out);
         } else {
-            self.fired = self.fired.min(fill.level(&self.rearm_levels()));
+            self.conversation.fired = self.conversation.fired.min(fill.level(&self.rearm_levels()));
         }
-        if self.fired < Level::Ask && matches!(self.ask, Ask::Due { .. } | Ask::Put { .. }) {
-            self.ask = Ask::Silent;
+        if self.conversation.fired < Level::Ask && matches!(self.conversation.ask, Ask::Due { .. } | Ask::Put { .. }) {
+            self.conversation.ask = Ask::Silent;
         }
     }
 
     /// `Context is at 82 % of 200000 tokens`, or the transcript's size where that reached the level or no window is known.
     pub(super) fn fill_words(&self) -> String {
-        match self.fill {
+        match self.conversation.fill {
             fill if fill.window == 0 || self.policy.rules > 0 && fill.is_by_size(&self.levels()) => {
                 format!("The transcript has {} KiB", fill.bytes / 1024)
             }
@@ -75,7 +75,7 @@ impl Supervisor {
             } else {
                 format!("No hand-over: this conversation began at level {word} already, and the next one would, too.")
             };
-            self.tell(out, DecisionKind::RestartIgnored, text, &[self.event_seq], |d| {
+            self.tell(out, DecisionKind::RestartIgnored, text, &[self.lines.event], |d| {
                 d.by = Some(RestartBy::Level);
                 d.level = Some(level);
             });
@@ -95,11 +95,11 @@ impl Supervisor {
             return;
         }
         if self.is_snoozed() && self.phase == Phase::Running {
-            self.rearm_at_stop = true;
+            self.conversation.rearm_at_stop = true;
             return;
         }
         if self.policy.rules > 0 && self.phase == Phase::Running && self.limit_stands(now, RestartBy::Level, out) {
-            self.rearm_at_stop = true;
+            self.conversation.rearm_at_stop = true;
             return;
         }
         match &mut self.phase {
@@ -111,47 +111,39 @@ impl Supervisor {
                 let sentence = format!("{}; a hand-over was requested.", self.fill_words());
                 let request = self.new_request(now, RestartBy::Level);
                 let request = Request { level: Some(level), now: level == Level::Hard, ..request };
-                self.wait(now, request, sentence, self.usage_seq, out);
+                self.wait(now, request, sentence, self.lines.usage, out);
             }
-            _ => self.rearm_at_stop = true,
+            _ => self.conversation.rearm_at_stop = true,
         }
     }
 
     /// Whether one more step of Claude's cannot reach a level: then no call needs to wait for what the step adds.
     pub(super) fn is_far_from_levels(&self) -> bool {
-        let (tokens, bytes) = (self.fill.tokens.saturating_add(self.fill.window / 4), self.fill.bytes.saturating_add(STEP_BYTES));
-        let after = Fill { tokens, bytes, ..self.fill };
-        let measured = self.fill.tokens > 0 && self.fill.window > 0;
+        let (tokens, bytes) = (
+            self.conversation.fill.tokens.saturating_add(self.conversation.fill.window / 4),
+            self.conversation.fill.bytes.saturating_add(STEP_BYTES),
+        );
+        let after = Fill { tokens, bytes, ..self.conversation.fill };
+        let measured = self.conversation.fill.tokens > 0 && self.conversation.fill.window > 0;
         self.policy.rules > 0 && self.phase == Phase::Running && measured && after.level(&self.levels()) == Level::Ok
     }
 
     /// Whether the conversation began at this level or above, so that a fresh one in its place would bring nothing.
     pub(super) fn began_at(&self, level: Level) -> bool {
-        self.policy.rules > 0 && matches!(self.began, Began::At(began) if began >= level)
-    }
-
-    /// Whether the restart limit is reached; people are told once.
-    pub(super) fn limit_stands(&mut self, now: Stamp, by: RestartBy, out: &mut Vec<Action>) -> bool {
-        let reached = self.over_limit(now);
-        if reached && !self.at_limit {
-            let text = format!("No restart: {}. Claude goes on as it is.", self.limit_reason());
-            self.tell(out, DecisionKind::RestartIgnored, text, &[self.event_seq], |d| d.by = Some(by));
-        }
-        self.at_limit = reached;
-        reached
+        self.policy.rules > 0 && matches!(self.conversation.began, Began::At(began) if began >= level)
     }
 
     /// A hand-over by level that is being dropped is asked for again when the next turn ends.
     pub(super) fn rearm_later(&mut self) {
         if let Phase::Waiting { request } | Phase::Saving { request, .. } = &self.phase {
-            self.rearm_at_stop |= request.by == RestartBy::Level;
+            self.conversation.rearm_at_stop |= request.by == RestartBy::Level;
         }
     }
 
     /// A turn is over: what was dropped before is asked for again.
     pub(super) fn rearm(&mut self, now: Stamp, out: &mut Vec<Action>) {
-        if self.rearm_at_stop && self.phase == Phase::Running {
-            self.rearm_at_stop = false;
+        if self.conversation.rearm_at_stop && self.phase == Phase::Running {
+            self.conversation.rearm_at_stop = false;
             if self.level() >= Level::Handoff {
                 self.level_request(now, self.level(), out);
             }

@@ -15,6 +15,7 @@
 //! | `ask`, `task` | the question that is put to a person first, in mode `ask`; a task that is completed |
 //! | `restart`, `note`, `person`, `back` | from a wish to a safe point, Claude's own words before it, somebody who is there, the way back |
 //! | `save`, `progress` | from the safe point to a handoff on disk; whether hand-overs bring anything |
+//! | `budget` | how many restarts there may be within a time |
 //! | `stop`, `crash` | from SIGTERM to the end, and what follows an end that nobody asked for |
 //! | `deliver` | the continuation prompt: paste, echo, Enter, proof |
 //! | `halt`, `proceed` | a usage limit or an API error that ended the turn, and who goes on after it |
@@ -27,6 +28,7 @@ mod agent_status;
 mod answer;
 pub mod ask;
 mod back;
+mod budget;
 pub mod compact;
 mod conversation;
 mod crash;
@@ -66,26 +68,26 @@ mod tests;
 
 use serde::{Deserialize, Serialize};
 
-use crate::core::claude::carried::Way;
-use crate::core::context::{Fill, Level};
-use crate::core::ids::{ConversationId, HandoffId};
-use crate::core::process::Signal;
+use crate::core::context::Fill;
+use crate::core::ids::ConversationId;
 use crate::core::time::Stamp;
 use action::{Action, DecisionKind, Reply};
-use ask::Ask;
 use back::Chain;
-use conversation::Claims;
-use event::{AgentStatus, Event};
+use budget::RestartBudget;
+use conversation::ConversationState;
+use crash::CrashGuard;
+use event::Event;
 use halt::Halts;
 use hooks::Held;
 use keys::Keys;
-use level::Began;
 use mode::Modes;
 use person::Person;
 use phase::{Phase, StopFor};
 pub use policy::{Agent, Policy, RULES};
 use progress::Progress;
 use restart::SignalSeen;
+use run::RunState;
+use save::Handoffs;
 use shown::{PromptBox, ScreenFacts};
 use state::Entered;
 use submit::Submit;
@@ -94,10 +96,11 @@ use submit::Submit;
 pub const CORE: u32 = 1;
 
 /// Whether Claude is in the middle of a turn, by its hooks.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 enum Turn {
     /// Not known.
+    #[default]
     Unknown,
     /// Over.
     Idle,
@@ -105,78 +108,77 @@ enum Turn {
     Busy,
 }
 
-/// Where the one job of saving a handoff stands.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(rename_all = "snake_case")]
-enum SaveJob {
-    /// The worker has none.
-    #[default]
-    None,
-    /// It has one.
-    Asked,
-    /// It has one for a hand-over that was dropped, and the next one waits for it to be done.
-    Abandoned,
+/// Numbers of journal lines.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]
+struct LineNumbers {
+    /// The last line.
+    seq: u64,
+    /// The event that is being decided on.
+    #[serde(rename = "event_seq")]
+    event: u64,
+    /// The event that brought the last context figure.
+    #[serde(rename = "usage_seq")]
+    usage: u64,
 }
 
-/// The state of one session.
+/// When the phase began.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]
+struct PhaseBegan {
+    /// Since when the phase is as it is; while saving, since when its step is.
+    #[serde(rename = "phase_since")]
+    at: Stamp,
+    /// The event that led to the phase.
+    #[serde(rename = "phase_seq")]
+    seq: u64,
+}
+
+/// What lives as long as the session.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+struct SessionState {
+    /// Another working directory than the session's first, since a restart was asked for there.
+    dir: Option<String>,
+    /// An unused id for the next conversation.
+    next: Option<ConversationId>,
+    /// It was said that no hook comes.
+    #[serde(default)]
+    hooks_missed: bool,
+    /// An orchestrator's file says that the task is completed.
+    #[serde(default)]
+    completed: bool,
+    /// A person's last Ctrl+C, and its line.
+    interrupt: Option<(Stamp, u64)>,
+    /// The end was asked for while exec was under way; with `true`, by SIGKILL.
+    end_wanted: Option<(StopFor, bool)>,
+    /// The exit code of the last run.
+    last_code: u8,
+}
+
+/// The state of one session. Each part owns what it must remember; what lives as long as a run or a conversation is replaced as a
+/// whole when another one begins.
+///
+/// An `open` line of the journal carries it. There the parts without a name of their own lie flat, as in the first release.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Supervisor {
     policy: Policy,
     phase: Phase,
-    /// Since when the phase is as it is; while saving, since when its step is.
-    phase_since: Stamp,
-    /// The event that led to the phase.
-    phase_seq: u64,
-    /// Number of the last journal line.
-    seq: u64,
-    run: u32,
-    /// Another working directory than the session's first, since a restart was asked for there.
-    dir: Option<String>,
-    /// Where a hand-over would have gone that changed settings held: a person's restart goes there.
-    #[serde(default)]
-    held_dir: Option<String>,
-    pid: Option<i32>,
-    run_started: Stamp,
-    stopped: bool,
-    stopped_since: Stamp,
-    /// The conversation that is followed, and an unused id for the one after it.
-    conversation: Option<ConversationId>,
-    next: Option<ConversationId>,
-    /// A prompt was submitted in the conversation, so it can be resumed.
-    spoken: bool,
-    /// The context figure is of after the last call that may wait for lines.
-    #[serde(default)]
-    measured: bool,
-    /// What a hook named, and what the sessions file names.
-    #[serde(default)]
-    claims: Claims,
-    hooks_seen: bool,
-    /// It was said that no hook comes.
-    #[serde(default)]
-    hooks_missed: bool,
-    /// An old Claude was told to end its turn after a tool; its transcript will say when it has.
-    #[serde(default)]
-    cut: bool,
-    /// The conversation that runs was given the frame; the frame was given in this run.
-    frame_answered: bool,
-    frame_sent: bool,
+    #[serde(flatten)]
+    phase_began: PhaseBegan,
+    #[serde(flatten)]
+    lines: LineNumbers,
+    #[serde(flatten)]
+    run: RunState,
+    #[serde(flatten)]
+    conversation: ConversationState,
+    #[serde(flatten)]
+    session: SessionState,
+    #[serde(flatten)]
+    budget: RestartBudget,
+    #[serde(flatten)]
+    crash_guard: CrashGuard,
+    #[serde(flatten)]
+    handoffs: Handoffs,
     #[serde(default)]
     modes: Modes,
-    turn: Turn,
-    turn_since: Stamp,
-    background: u32,
-    queued: u32,
-    #[serde(default)]
-    queued_way: Option<Way>,
-    held: Option<Held>,
-    status: Option<AgentStatus>,
-    status_since: Stamp,
-    /// What a person is waited for, by the sessions file.
-    #[serde(default)]
-    waiting_for: Option<String>,
-    /// What a hook said that a person is asked for, while nothing has happened since.
-    #[serde(default)]
-    asking: Option<String>,
     #[serde(default)]
     entered: Entered,
     #[serde(default)]
@@ -187,57 +189,11 @@ pub struct Supervisor {
     progress: Progress,
     #[serde(default)]
     chain: Chain,
-    screen: ScreenFacts,
-    dialog_since: Stamp,
-    /// When an empty prompt box was first seen in this run.
-    box_since: Option<Stamp>,
-    /// When a person last typed into the child.
-    typed: Option<Stamp>,
     keys: Keys,
     #[serde(default)]
     person: Person,
-    fill: Fill,
-    fired: Level,
-    #[serde(default)]
-    began: Began,
-    /// It was said that the restart limit is reached.
-    #[serde(default)]
-    at_limit: bool,
-    rearm_at_stop: bool,
-    /// How often Claude was kept from compacting in this conversation.
-    #[serde(default)]
-    held_off: u32,
-    #[serde(default)]
-    ask: Ask,
-    /// What a person is to read with the answer of the next hook.
-    #[serde(default)]
-    word: Option<String>,
-    /// An orchestrator's file says that the task is completed.
-    #[serde(default)]
-    completed: bool,
-    interrupt: Option<(Stamp, u64)>,
-    /// Ctrl+C stopped a delivery then.
-    broken_off: Option<Stamp>,
-    passed: Option<(Stamp, Signal)>,
-    /// The end was asked for while exec was under way; with `true`, by SIGKILL.
-    end_wanted: Option<(StopFor, bool)>,
-    /// When each restart and resume happened, for the limit.
-    restarts: Vec<Stamp>,
-    restart_count: u32,
-    crashes: u32,
-    quick_deaths: u32,
-    delivery_deaths: u32,
-    save_job: SaveJob,
-    /// A handoff that is active and not consumed: named on exit.
-    active: Option<HandoffId>,
-    /// The handoff whose prompt was typed in this run, until its submission is proven.
-    offered: Option<HandoffId>,
-    consuming: Option<(HandoffId, ConversationId)>,
-    last_code: u8,
-    usage_seq: u64,
     /// The last `Tick`, so that a deadline is due once.
     ticked: Stamp,
-    event_seq: u64,
 }
 
 impl Supervisor {
@@ -247,81 +203,30 @@ impl Supervisor {
         Supervisor {
             policy,
             phase: Phase::Cold,
-            phase_since: Stamp(0),
-            phase_seq: 0,
-            seq: 0,
-            run: 0,
-            dir: None,
-            held_dir: None,
-            pid: None,
-            run_started: Stamp(0),
-            stopped: false,
-            stopped_since: Stamp(0),
-            conversation: None,
-            next: None,
-            spoken: false,
-            measured: false,
-            claims: Claims::default(),
-            hooks_seen: false,
-            hooks_missed: false,
-            cut: false,
-            frame_answered: false,
-            frame_sent: false,
+            phase_began: PhaseBegan::default(),
+            lines: LineNumbers::default(),
+            run: RunState::default(),
+            conversation: ConversationState::default(),
+            session: SessionState::default(),
+            budget: RestartBudget::default(),
+            crash_guard: CrashGuard::default(),
+            handoffs: Handoffs::default(),
             modes: Modes::default(),
-            turn: Turn::Unknown,
-            turn_since: Stamp(0),
-            background: 0,
-            queued: 0,
-            queued_way: None,
-            held: None,
-            status: None,
-            status_since: Stamp(0),
-            waiting_for: None,
-            asking: None,
             entered: Entered::default(),
             submit: None,
             halts: Halts::default(),
             progress: Progress::default(),
             chain: Chain::default(),
-            screen: ScreenFacts::default(),
-            dialog_since: Stamp(0),
-            box_since: None,
-            typed: None,
             keys: Keys::Free,
             person: Person::default(),
-            fill: Fill::default(),
-            fired: Level::Ok,
-            began: Began::default(),
-            at_limit: false,
-            rearm_at_stop: false,
-            held_off: 0,
-            ask: Ask::Silent,
-            word: None,
-            completed: false,
-            interrupt: None,
-            broken_off: None,
-            passed: None,
-            end_wanted: None,
-            restarts: Vec::new(),
-            restart_count: 0,
-            crashes: 0,
-            quick_deaths: 0,
-            delivery_deaths: 0,
-            save_job: SaveJob::None,
-            active: None,
-            offered: None,
-            consuming: None,
-            last_code: 0,
-            usage_seq: 0,
             ticked: Stamp(0),
-            event_seq: 0,
         }
     }
 
     /// Takes one event and says what is to be done, in order. Every action is one line of the journal.
     pub fn step(&mut self, now: Stamp, event: &Event, out: &mut Vec<Action>) {
-        self.seq += 1;
-        self.event_seq = self.seq;
+        self.lines.seq += 1;
+        self.lines.event = self.lines.seq;
         let before = out.len();
         if !matches!(self.phase, Phase::Closed { .. }) {
             self.take(now, event, out);
@@ -334,7 +239,7 @@ impl Supervisor {
             out.push(Action::Reply { id, with: Reply::Ended });
         }
         self.note_state(now);
-        self.seq += u64::try_from(out.len() - before).unwrap_or(0);
+        self.lines.seq += u64::try_from(out.len() - before).unwrap_or(0);
     }
 
     fn take(&mut self, now: Stamp, event: &Event, out: &mut Vec<Action>) {
@@ -344,7 +249,7 @@ impl Supervisor {
             }
             Event::Started { run, pid, next } => self.started(now, *run, *pid, next.clone(), out),
             Event::CouldNotStart { run, code } => self.could_not_start(now, *run, *code, out),
-            Event::Child { run, end } if *run == self.run && self.pid.is_some() => self.child(now, *end, out),
+            Event::Child { run, end } if *run == self.run.number && self.run.pid.is_some() => self.child(now, *end, out),
             Event::Child { .. } => {}
             Event::Keys { client, class, .. } => self.keys(now, *client, *class, out),
             Event::Passed { signal } => self.passed_on(now, *signal, out),
@@ -355,15 +260,15 @@ impl Supervisor {
                 self.usage(now, conversation, Fill { tokens: *tokens, window: *window, bytes: *bytes }, out);
             }
             Event::TurnBegan { conversation } => {
-                if !self.hooks_seen && self.is_current(conversation) && self.pid.is_some() {
+                if !self.run.hooks_seen && self.is_current(conversation) && self.run.pid.is_some() {
                     self.miss_hooks(out);
                     self.set_turn(now, Turn::Busy);
-                    self.spoken = true;
+                    self.conversation.spoken = true;
                 }
             }
             Event::TurnEnded { conversation } => {
-                if (!self.hooks_seen || self.cut) && self.is_current(conversation) && self.pid.is_some() {
-                    self.cut = false;
+                if (!self.run.hooks_seen || self.run.cut) && self.is_current(conversation) && self.run.pid.is_some() {
+                    self.run.cut = false;
                     self.set_turn(now, Turn::Idle);
                     self.rearm(now, out);
                 }
@@ -397,7 +302,7 @@ impl Supervisor {
             Event::Attached { client, how } => self.attached(*client, *how, out),
             Event::Detached { client, why } => self.detached(*client, why, out),
             Event::Limited { what } => {
-                self.decide(out, DecisionKind::Degraded, format!("{what}."), &[self.event_seq], |_| {});
+                self.decide(out, DecisionKind::Degraded, format!("{what}."), &[self.lines.event], |_| {});
             }
             Event::Degraded { part } => {
                 let text = format!("The {part} failed and is switched off; the session goes on without it.");
@@ -415,7 +320,7 @@ impl Supervisor {
 
     /// Whatever happened, something that is waited for may be true now.
     fn look_again(&mut self, now: Stamp, out: &mut Vec<Action>) {
-        if self.pid.is_some() {
+        if self.run.pid.is_some() {
             self.tick_ask(now, out);
             self.deliver(now, out);
             self.look_at_halt(now, out);
@@ -426,29 +331,29 @@ impl Supervisor {
     }
 
     fn look(&mut self, now: Stamp, facts: &ScreenFacts) {
-        if self.screen.dialog != facts.dialog {
-            self.dialog_since = now;
+        if self.run.screen.dialog != facts.dialog {
+            self.run.dialog_since = now;
         }
         if facts.prompt == PromptBox::Empty && facts.paste {
-            self.box_since.get_or_insert(now);
+            self.run.box_since.get_or_insert(now);
         }
         self.mode_shown(now, facts);
-        self.screen = facts.clone();
+        self.run.screen = facts.clone();
     }
 
     fn enter(&mut self, now: Stamp, phase: Phase) {
         self.phase = phase;
-        self.phase_since = now;
-        self.phase_seq = self.event_seq;
+        self.phase_began.at = now;
+        self.phase_began.seq = self.lines.event;
     }
 
     fn is_current(&self, id: &ConversationId) -> bool {
-        self.conversation.as_ref() == Some(id)
+        self.conversation.id.as_ref() == Some(id)
     }
 
     fn set_turn(&mut self, now: Stamp, turn: Turn) {
-        self.turn = turn;
-        self.turn_since = now;
-        self.asking = None;
+        self.run.turn = turn;
+        self.run.turn_since = now;
+        self.run.asking = None;
     }
 }

@@ -56,7 +56,7 @@ impl Supervisor {
     }
 
     pub(super) fn mode_shown(&mut self, now: Stamp, facts: &ScreenFacts) {
-        let spoken = self.spoken || self.run != 1;
+        let spoken = self.conversation.spoken || self.run.number != 1;
         match facts.mode {
             Some(mode) => self.modes.show(now, mode, spoken),
             // 2.1.197 names the default mode by naming none.
@@ -79,7 +79,8 @@ impl Supervisor {
     /// Whether the footer is to be looked at although nothing else asks for the screen.
     #[must_use]
     pub fn watches_mode(&self, now: Stamp) -> bool {
-        self.modes.was_pressed(now) || self.modes.first.is_none() && self.modes.key.is_none() && !self.spoken && self.run == 1
+        self.modes.was_pressed(now)
+            || self.modes.first.is_none() && self.modes.key.is_none() && !self.conversation.spoken && self.run.number == 1
     }
 }
 

@@ -66,7 +66,7 @@ impl Supervisor {
     fn next_of(&self, now: Stamp, request: &Request) -> NextHandover {
         let by_level = request.by == RestartBy::Level && !request.explicit;
         let why = if by_level { self.fill_and_level() } else { "as asked".to_owned() };
-        let (when, at) = match self.turn {
+        let (when, at) = match self.run.turn {
             _ if self.stands_still() => (When::Turn, None),
             _ if request.for_prompt.is_some() => (When::Prompt, self.person_leaves_at()),
             Turn::Busy if request.now || now >= request.turn_until => (When::Tools, None),
@@ -85,7 +85,7 @@ impl Supervisor {
             RestartMode::Ask => Level::Ask,
             RestartMode::Auto => Level::Handoff,
         };
-        match self.ask {
+        match self.conversation.ask {
             Ask::Due { until } | Ask::Put { until } => {
                 return NextHandover { when: When::Asked, why: self.fill_and_level(), at: until };
             }
@@ -107,10 +107,10 @@ impl Supervisor {
         if self.over_limit(now) {
             return off(&self.limit_reason());
         }
-        if self.rearm_at_stop {
+        if self.conversation.rearm_at_stop {
             return NextHandover { when: When::Turn, why: self.fill_and_level(), at: None };
         }
-        let percent = self.fill.percent();
+        let percent = self.conversation.fill.percent();
         let why = format!("none before {} (context {percent} %)", self.threshold(level));
         NextHandover { when: When::Level, why, at: None }
     }
@@ -119,9 +119,9 @@ impl Supervisor {
     fn fill_and_level(&self) -> String {
         let level = if self.policy.config.restart.mode == RestartMode::Ask { Level::Ask } else { Level::Handoff };
         let level = if self.level() == Level::Hard { Level::Hard } else { level };
-        let fill = match self.fill.window {
-            0 => format!("transcript {} KiB", self.fill.bytes / 1024),
-            _ => format!("context {} %", self.fill.percent()),
+        let fill = match self.conversation.fill.window {
+            0 => format!("transcript {} KiB", self.conversation.fill.bytes / 1024),
+            _ => format!("context {} %", self.conversation.fill.percent()),
         };
         format!("{fill}, level {} {}", level.word(), self.threshold(level))
     }

@@ -22,7 +22,7 @@ impl Supervisor {
             && request.note_until.is_none()
             && !request.now
             && !request.forced
-            && self.queued == 0
+            && self.run.queued == 0
             && self.level() < Level::Hard
     }
 
@@ -36,7 +36,7 @@ impl Supervisor {
         if let Phase::Waiting { request } = &mut self.phase {
             request.note_until = Some(now);
         }
-        self.held = None;
+        self.run.held = None;
         self.answer(held.id, HookAnswer::Tell { what: Told::NoteInLoop }, out);
     }
 
@@ -46,7 +46,7 @@ impl Supervisor {
         if let Phase::Waiting { request } = &mut self.phase {
             request.note_until = Some(until);
         }
-        self.held = None;
+        self.run.held = None;
         self.set_turn(now, Turn::Busy);
         self.answer(held.id, HookAnswer::Tell { what: Told::Note }, out);
     }

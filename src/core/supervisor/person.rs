@@ -63,7 +63,7 @@ impl Supervisor {
     pub(super) fn attached(&mut self, client: u32, how: Coming, out: &mut Vec<Action>) {
         self.person.comes(client, how);
         self.decide(out, DecisionKind::ClientAttached, format!("Client {client} attached."), &[], |_| {});
-        if self.stopped && how == Coming::Joins {
+        if self.run.stopped && how == Coming::Joins {
             out.push(Action::Signal { signal: CONT, to: Target::Group });
         }
     }
@@ -82,7 +82,7 @@ impl Supervisor {
     /// Whether the hand-over at the end of a turn is left to the next prompt. Only hooks can stop a prompt.
     pub(super) fn waits_for_prompt(&self, now: Stamp, request: &Request) -> bool {
         let by_level = request.by == RestartBy::Level && !request.explicit && !request.person && !request.forced;
-        let can = self.policy.rules >= RULES && self.policy.notes && self.hooks_seen && request.handoff;
+        let can = self.policy.rules >= RULES && self.policy.notes && self.run.hooks_seen && request.handoff;
         by_level && can && self.person_leaves_at().is_some_and(|at| now < at)
     }
 
@@ -101,26 +101,26 @@ impl Supervisor {
         );
         let more = |d: &mut Decision| (d.by, d.level) = (Some(RestartBy::Level), level);
         if std::mem::replace(&mut self.person.told, true) {
-            self.decide(out, DecisionKind::RestartWaits, text, &[self.event_seq, seq], more);
+            self.decide(out, DecisionKind::RestartWaits, text, &[self.lines.event, seq], more);
         } else {
-            if self.held.is_some() {
-                self.word = Some(format!("hopty: {text}"));
+            if self.run.held.is_some() {
+                self.conversation.word = Some(format!("hopty: {text}"));
             }
-            self.tell(out, DecisionKind::RestartWaits, text, &[self.event_seq, seq], more);
+            self.tell(out, DecisionKind::RestartWaits, text, &[self.lines.event, seq], more);
         }
     }
 
     /// Whether the person's next prompt is known: Claude has it in its queue.
     pub(super) fn next_is_queued(&self) -> bool {
-        self.queued > 0 && self.queued_way.is_some()
+        self.run.queued > 0 && self.run.queued_way.is_some()
     }
 
     /// The queue changed. At its end a turn begins with the first of it, and no hook tells (measured on 2.1.331: it was called
     /// when the prompt was queued).
     pub(super) fn prompts_queued(&mut self, now: Stamp, prompts: u32, first: Option<Way>) {
-        let fewer = prompts < self.queued;
-        (self.queued, self.queued_way) = (prompts, first);
-        if self.policy.rules >= RULES && fewer && self.turn == Turn::Idle && matches!(self.phase, Phase::Waiting { .. }) {
+        let fewer = prompts < self.run.queued;
+        (self.run.queued, self.run.queued_way) = (prompts, first);
+        if self.policy.rules >= RULES && fewer && self.run.turn == Turn::Idle && matches!(self.phase, Phase::Waiting { .. }) {
             self.set_turn(now, Turn::Busy);
             self.prompt_runs_here(Some(PromptOf::Person));
         }
@@ -131,7 +131,8 @@ impl Supervisor {
         let Phase::Waiting { request } = &self.phase else { return None };
         let waits = request.for_prompt.is_some() && hook.prompt == Some(PromptOf::Person) && self.submit.is_none();
         // It is called for a prompt that is queued, too.
-        let works = self.turn == Turn::Busy || self.status == Some(AgentStatus::Busy) && now >= self.status_since.after(WORKS_MS);
+        let works =
+            self.run.turn == Turn::Busy || self.run.status == Some(AgentStatus::Busy) && now >= self.run.status_since.after(WORKS_MS);
         hook.carries.filter(|_| waits && !works && !self.stands_still() && !self.over_limit(now))
     }
 
@@ -140,17 +141,17 @@ impl Supervisor {
         let Phase::Waiting { request } = self.phase.clone() else { return };
         self.let_go(out);
         self.set_turn(now, Turn::Busy);
-        self.spoken = true;
-        self.typed = None;
+        self.conversation.spoken = true;
+        self.run.typed = None;
         self.somebody_prompts(hook.prompt);
         out.push(Action::HoldHook { id });
-        self.held = Some(Held { id, stop: false, since: now, ready: true, cut: Cut::Free });
+        self.run.held = Some(Held { id, stop: false, since: now, ready: true, cut: Cut::Free });
         self.begin_saving(now, request, SafePoint::Prompt { hook: id, way }, out);
     }
 
     /// Nothing stands in the way: Claude is told to leave the prompt alone, and its line is waited for.
     pub(super) fn stop_prompt(&mut self, now: Stamp, hook: u64, out: &mut Vec<Action>) {
-        self.held = None;
+        self.run.held = None;
         self.answer(hook, self.leave_the_prompt(), out);
         self.set_turn(now, Turn::Idle);
         self.enter_step(now, SaveStep::Prompt);
@@ -159,7 +160,7 @@ impl Supervisor {
 
     /// What the hook of a prompt is answered with that is not for this conversation any more.
     pub(super) fn leave_the_prompt(&self) -> HookAnswer {
-        let fill = match self.fill {
+        let fill = match self.conversation.fill {
             fill if fill.window == 0 || fill.is_by_size(&self.levels()) => format!("transcript of {} KiB", fill.bytes / 1024),
             fill => format!("context {} % full", fill.percent()),
         };
@@ -178,7 +179,7 @@ impl Supervisor {
 
     /// Whether this very event is a Ctrl+C.
     pub(super) fn is_interrupt(&self) -> bool {
-        self.interrupt.is_some_and(|(_, seq)| seq == self.event_seq)
+        self.session.interrupt.is_some_and(|(_, seq)| seq == self.lines.event)
     }
 
     /// A prompt runs in the conversation that is to be handed over: its end is waited for, and Claude may be asked again.
@@ -200,19 +201,19 @@ impl Supervisor {
             return;
         }
         let snooze = self.policy.config.restart.snooze;
-        self.ask = Ask::Snoozed { until: now.after(snooze.ms()) };
+        self.conversation.ask = Ask::Snoozed { until: now.after(snooze.ms()) };
         let text = format!("No context level hands over for {}: a person said not yet.", snooze.words());
         if matches!(&self.phase, Phase::Waiting { request } if request.by == RestartBy::Level && !request.explicit) {
             self.rearm_later();
             self.cancel_request(now, &format!("a person said not yet (for {})", snooze.words()), out);
         } else {
-            self.tell(out, DecisionKind::RestartIgnored, text, &[self.event_seq], |d| d.by = Some(RestartBy::Level));
+            self.tell(out, DecisionKind::RestartIgnored, text, &[self.lines.event], |d| d.by = Some(RestartBy::Level));
         }
         self.keep_ask(now, out);
     }
 
     /// Whether a person has said that no level is to hand over yet.
     pub(super) fn is_snoozed(&self) -> bool {
-        self.policy.config.restart.mode != RestartMode::Ask && matches!(self.ask, Ask::Snoozed { .. })
+        self.policy.config.restart.mode != RestartMode::Ask && matches!(self.conversation.ask, Ask::Snoozed { .. })
     }
 }

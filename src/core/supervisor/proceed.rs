@@ -33,7 +33,9 @@ impl Supervisor {
                     self.limit_over(&halt, "it is reset, and the hand-over that waited goes on", out);
                 }
             }
-            Phase::Running if self.turn != Turn::Busy && !self.stopped && self.obstacle().is_none() && self.box_is_free(now) => {
+            Phase::Running
+                if self.run.turn != Turn::Busy && !self.run.stopped && self.obstacle().is_none() && self.box_is_free(now) =>
+            {
                 self.submit_own(now, after);
             }
             _ => {}
@@ -42,7 +44,7 @@ impl Supervisor {
 
     fn answer_limit_dialog(&mut self, now: Stamp, out: &mut Vec<Action>) {
         let may = self.policy.config.delivery.answer_dialogs.iter().any(|name| name == DIALOG);
-        let stands = self.screen.dialog.as_deref() == Some(DIALOG) && now >= self.dialog_since.after(DIALOG_STANDS_MS);
+        let stands = self.run.screen.dialog.as_deref() == Some(DIALOG) && now >= self.run.dialog_since.after(DIALOG_STANDS_MS);
         if let Some(halt) = self.halts.now.as_mut().filter(|halt| may && stands && halt.limit().is_some() && !halt.answered) {
             halt.answered = true;
             out.push(Action::Type { typing: Typing::DialogKey { dialog: DIALOG.to_owned() } });
@@ -55,23 +57,23 @@ impl Supervisor {
             After::Limit => "The usage limit is over and Claude had not gone on by itself; hopty's prompt to go on was submitted.",
             After::Error => "hopty's prompt to go on after the API error was submitted.",
         };
-        self.decide(out, DecisionKind::ContinueSubmitted, text.to_owned(), &[self.event_seq], |_| {});
+        self.decide(out, DecisionKind::ContinueSubmitted, text.to_owned(), &[self.lines.event], |_| {});
     }
 
     /// Once is all: what was typed may have been submitted.
     pub(super) fn own_prompt_failed(&mut self, why: &str, out: &mut Vec<Action>) {
         self.halts.forget();
         let text = format!("hopty's prompt to go on was not submitted: {why}.");
-        self.tell(out, DecisionKind::ContinueCancelled, text, &[self.event_seq], |_| {});
+        self.tell(out, DecisionKind::ContinueCancelled, text, &[self.lines.event], |_| {});
     }
 
     pub(super) fn proceed_deadlines(&self, halt: &Halt, due: &mut Vec<Stamp>) {
-        if halt.limit().is_some() && self.screen.dialog.as_deref() == Some(DIALOG) {
-            due.push(self.dialog_since.after(DIALOG_STANDS_MS));
+        if halt.limit().is_some() && self.run.screen.dialog.as_deref() == Some(DIALOG) {
+            due.push(self.run.dialog_since.after(DIALOG_STANDS_MS));
         }
         if let Some(at) = halt.due() {
-            due.extend([at, self.phase_since.after(STANDS_MS)]);
-            due.extend(self.typed.map(|typed| typed.after(TYPING_MS)));
+            due.extend([at, self.phase_began.at.after(STANDS_MS)]);
+            due.extend(self.run.typed.map(|typed| typed.after(TYPING_MS)));
         }
     }
 }

@@ -38,7 +38,7 @@ impl Supervisor {
         self.progress.missing = true;
         let text = "Two handoffs in a row have the same next step, and no file and nothing in git changed between them: hopty hands \
                     over no more until a person prompts (`hopty restart` does).";
-        self.tell(out, DecisionKind::ProgressMissing, text.to_owned(), &[self.event_seq], |_| {});
+        self.tell(out, DecisionKind::ProgressMissing, text.to_owned(), &[self.lines.event], |_| {});
         self.cancel_request(now, "the work does not move", out);
     }
 

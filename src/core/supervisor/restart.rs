@@ -55,7 +55,7 @@ impl Supervisor {
         };
         if let Some(reason) = ignored {
             let sentence = format!("A restart signal was left alone: {reason}.");
-            self.decide(out, DecisionKind::RestartIgnored, sentence, &[self.event_seq], |d| d.by = Some(RestartBy::Signal));
+            self.decide(out, DecisionKind::RestartIgnored, sentence, &[self.lines.event], |d| d.by = Some(RestartBy::Signal));
             return;
         }
         // It means this session: it hands over, but where it is.
@@ -90,7 +90,7 @@ impl Supervisor {
         };
         let sentence = elsewhere.map_or(sentence.clone(), |text| format!("{sentence} {text}"));
         let request = Request { explicit: true, dir, ..self.new_request(now, RestartBy::Signal) };
-        self.wait(now, request, sentence, self.event_seq, out);
+        self.wait(now, request, sentence, self.lines.event, out);
         self.try_safe_point(now, out);
     }
 
@@ -140,10 +140,10 @@ impl Supervisor {
             // For Claude's own command it means the next tool boundary: its turn cannot end while the command waits.
             forced: at_once && person,
             handoff,
-            dir: self.held_dir.take_if(|_| person),
+            dir: self.run.held_dir.take_if(|_| person),
             ..self.new_request(now, RestartBy::Command)
         };
-        self.wait(now, request, sentence.to_owned(), self.event_seq, out);
+        self.wait(now, request, sentence.to_owned(), self.lines.event, out);
     }
 
     pub(super) fn new_request(&self, now: Stamp, by: RestartBy) -> Request {
@@ -157,7 +157,7 @@ impl Supervisor {
             forced: false,
             handoff: true,
             dir: None,
-            seq: self.event_seq,
+            seq: self.lines.event,
             turn_until: now.after(c.turn_wait.ms()),
             work_until: now.after(c.work_wait.ms()),
             draft_until: None,
@@ -173,9 +173,9 @@ impl Supervisor {
             d.level = level;
         });
         out.push(Action::WaitSafePoint { until: request.turn_until });
-        self.rearm_at_stop = false;
-        if matches!(self.ask, Ask::Due { .. } | Ask::Put { .. }) {
-            self.ask = Ask::Silent;
+        self.conversation.rearm_at_stop = false;
+        if matches!(self.conversation.ask, Ask::Due { .. } | Ask::Put { .. }) {
+            self.conversation.ask = Ask::Silent;
         }
         self.enter(now, Phase::Waiting { request });
     }
@@ -183,11 +183,11 @@ impl Supervisor {
     /// Takes the safe point that there is, if there is one.
     pub(super) fn try_safe_point(&mut self, now: Stamp, out: &mut Vec<Action>) {
         let Phase::Waiting { request } = self.phase.clone() else { return };
-        if self.pid.is_none() || self.submit_is_typed(now) {
+        if self.run.pid.is_none() || self.submit_is_typed(now) {
             return;
         }
         if self.stands_still() && !request.forced {
-            if self.held.as_ref().is_some_and(|held| held.ready) {
+            if self.run.held.as_ref().is_some_and(|held| held.ready) {
                 self.let_go(out);
             }
             return;
@@ -196,7 +196,7 @@ impl Supervisor {
             self.cancel_request(now, "the task is completed", out);
             return;
         }
-        if let Some(held) = self.held.clone() {
+        if let Some(held) = self.run.held.clone() {
             if !held.ready {
                 return;
             }
@@ -250,7 +250,7 @@ impl Supervisor {
 
     /// Sub-agents or background shells run, and there is time for them.
     pub(super) fn work_waits(&self, now: Stamp, request: &Request) -> bool {
-        let works = self.background > 0 || self.status == Some(AgentStatus::Shell);
+        let works = self.run.background > 0 || self.run.status == Some(AgentStatus::Shell);
         works && !request.forced && now < request.work_until
     }
 
@@ -262,7 +262,7 @@ impl Supervisor {
     }
 
     fn person_writes(&self, now: Stamp) -> bool {
-        self.screen.prompt == PromptBox::Draft || self.typed.is_some_and(|at| now < at.after(TYPING_MS))
+        self.run.screen.prompt == PromptBox::Draft || self.run.typed.is_some_and(|at| now < at.after(TYPING_MS))
     }
 
     /// A draft is in the box, and there is time for it; the time begins with the first one that was met.
@@ -280,10 +280,10 @@ impl Supervisor {
         if self.policy.agent == Agent::Plain {
             return true;
         }
-        if self.stopped || self.obstacle().is_some() || self.work_waits(now, request) {
+        if self.run.stopped || self.obstacle().is_some() || self.work_waits(now, request) {
             return false;
         }
-        match (self.status, self.turn) {
+        match (self.run.status, self.run.turn) {
             (Some(AgentStatus::Idle), Turn::Idle | Turn::Unknown) => true,
             (Some(AgentStatus::Idle), Turn::Busy) => now >= self.idle_outweighs_hooks(),
             // Its turn is over and background work keeps it busy, but the time for that is over too.
@@ -294,17 +294,17 @@ impl Supervisor {
     }
 
     fn idle_outweighs_hooks(&self) -> Stamp {
-        if self.status_since >= self.turn_since {
-            self.status_since.after(IDLE_STABLE_MS)
+        if self.run.status_since >= self.run.turn_since {
+            self.run.status_since.after(IDLE_STABLE_MS)
         } else {
-            self.turn_since.after(IDLE_STALE_MS)
+            self.run.turn_since.after(IDLE_STALE_MS)
         }
     }
 
     /// When a file that says idle is believed against hooks that say busy, while it does.
     pub(super) fn idle_settles(&self) -> Option<Stamp> {
-        let differ = self.turn == Turn::Busy && matches!(self.status, Some(AgentStatus::Idle | AgentStatus::Shell));
-        (differ && self.pid.is_some()).then(|| self.idle_outweighs_hooks())
+        let differ = self.run.turn == Turn::Busy && matches!(self.run.status, Some(AgentStatus::Idle | AgentStatus::Shell));
+        (differ && self.run.pid.is_some()).then(|| self.idle_outweighs_hooks())
     }
 
     pub(super) fn idle_has_settled(&self) -> bool {
@@ -312,29 +312,19 @@ impl Supervisor {
     }
 
     fn busy_is_stale(&self) -> Stamp {
-        self.status_since.max(self.turn_since).after(IDLE_STABLE_MS)
-    }
-
-    pub(super) fn over_limit(&self, now: Stamp) -> bool {
-        let c = &self.policy.config.restart;
-        let within = self.restarts.iter().filter(|at| now.since(**at) < c.window.ms()).count();
-        within >= usize::try_from(c.max_restarts).unwrap_or(usize::MAX)
-    }
-
-    pub(super) fn limit_reason(&self) -> String {
-        format!("there were {} restarts within the window already (restart.max_restarts)", self.policy.config.restart.max_restarts)
+        self.run.status_since.max(self.run.turn_since).after(IDLE_STABLE_MS)
     }
 
     pub(super) fn waiting_deadlines(&self, request: &Request, due: &mut Vec<Stamp>) {
         due.push(request.work_until);
         due.extend(request.draft_until);
         due.extend(self.person_leaves_at());
-        due.extend(self.typed.map(|at| at.after(TYPING_MS)));
-        if let Some(held) = &self.held {
+        due.extend(self.run.typed.map(|at| at.after(TYPING_MS)));
+        if let Some(held) = &self.run.held {
             due.push(request.turn_until);
             due.push(held.since.after(self.policy.config.hooks.hold.ms().saturating_sub(HOLD_MARGIN_MS)));
         }
-        match (self.status, self.turn) {
+        match (self.run.status, self.run.turn) {
             (Some(AgentStatus::Idle), Turn::Busy) => due.push(self.idle_outweighs_hooks()),
             (Some(AgentStatus::Busy | AgentStatus::Shell), Turn::Idle) => due.push(self.busy_is_stale()),
             _ => {}
@@ -347,7 +337,7 @@ impl Supervisor {
         let taken = self.has_taken_prompt();
         let Some(text) = self.drop_request(why, out) else { return };
         self.enter(now, Phase::Running);
-        if let Some(held) = self.held.take() {
+        if let Some(held) = self.run.held.take() {
             self.answer(held.id, HookAnswer::Message { text: format!("hopty: {text}") }, out);
         }
         if saving {
@@ -366,7 +356,7 @@ impl Supervisor {
             RestartBy::Command => "`hopty restart`",
         };
         let text = format!("The hand-over asked for by {asker} does not happen: {why}.");
-        self.tell(out, DecisionKind::RestartCancelled, text.clone(), &[self.event_seq, request.seq], |d| {
+        self.tell(out, DecisionKind::RestartCancelled, text.clone(), &[self.lines.event, request.seq], |d| {
             d.by = Some(by);
             d.level = level;
         });

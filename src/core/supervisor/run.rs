@@ -1,18 +1,93 @@
 //! One life of the child: spawn, start, job control, and what a person or a client does to it from outside.
 
+use serde::{Deserialize, Serialize};
+
 use super::action::{Action, DecisionKind, Target, Typing};
-use super::ask::Ask;
 use super::conversation::Claims;
 use super::ends::{CtrlC, Meaning, Row, meaning};
+use super::event::AgentStatus;
 use super::keys::Keys;
-use super::level::Began;
 use super::phase::{Cause, Phase, Plan, StartKind, StopFor};
-use super::{Agent, ScreenFacts, Supervisor, Turn};
+use super::{Agent, Held, ScreenFacts, Supervisor, Turn};
 use crate::core::claude::carried::Way;
-use crate::core::context::{Fill, Level};
 use crate::core::ids::{ConversationId, HandoffId};
 use crate::core::process::{ProcessEnd, Signal};
 use crate::core::time::Stamp;
+
+/// What lives as long as a run of the program. It is replaced as a whole when the next one is spawned.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub(super) struct RunState {
+    /// Its number, 0 before the first.
+    #[serde(rename = "run")]
+    pub(super) number: u32,
+    /// The child's process id while it lives.
+    pub(super) pid: Option<i32>,
+    #[serde(rename = "run_started")]
+    pub(super) started: Stamp,
+    /// Job control has stopped the program.
+    pub(super) stopped: bool,
+    pub(super) hooks_seen: bool,
+    /// What a hook named, and what the sessions file names.
+    #[serde(default)]
+    pub(super) claims: Claims,
+    /// An old Claude was told to end its turn after a tool; its transcript will say when it has.
+    #[serde(default)]
+    pub(super) cut: bool,
+    /// The conversation that runs was given the brief.
+    #[serde(rename = "frame_answered")]
+    pub(super) brief_answered: bool,
+    /// The brief was given in this run.
+    #[serde(rename = "frame_sent")]
+    pub(super) brief_sent: bool,
+    pub(super) turn: Turn,
+    pub(super) turn_since: Stamp,
+    /// Sub-agents and background shells at work.
+    pub(super) background: u32,
+    /// Prompts that wait in Claude's queue, and how the first of them can be given to another conversation.
+    pub(super) queued: u32,
+    #[serde(default)]
+    pub(super) queued_way: Option<Way>,
+    pub(super) held: Option<Held>,
+    /// What the sessions file says.
+    pub(super) status: Option<AgentStatus>,
+    pub(super) status_since: Stamp,
+    /// What a person is waited for, by the sessions file.
+    #[serde(default)]
+    pub(super) waiting_for: Option<String>,
+    /// What a hook said that a person is asked for, while nothing has happened since.
+    #[serde(default)]
+    pub(super) asking: Option<String>,
+    pub(super) screen: ScreenFacts,
+    pub(super) dialog_since: Stamp,
+    /// When an empty prompt box was first seen.
+    pub(super) box_since: Option<Stamp>,
+    /// When a person last typed into the child.
+    pub(super) typed: Option<Stamp>,
+    /// Ctrl+C stopped a delivery then.
+    pub(super) broken_off: Option<Stamp>,
+    /// The last signal of a client that was passed on.
+    pub(super) passed: Option<(Stamp, Signal)>,
+    /// The handoff whose prompt was typed, until its submission is proven.
+    pub(super) offered: Option<HandoffId>,
+    /// Where a hand-over would have gone that changed settings held: a person's restart goes there.
+    #[serde(default)]
+    pub(super) held_dir: Option<String>,
+}
+
+impl RunState {
+    /// The run after this one. The times mean nothing until what they are about is known again; they are kept because the states in
+    /// journals are compared.
+    fn next(&self) -> Self {
+        RunState {
+            number: self.number + 1,
+            started: self.started,
+            turn_since: self.turn_since,
+            status_since: self.status_since,
+            dialog_since: self.dialog_since,
+            ..RunState::default()
+        }
+    }
+}
 
 impl Supervisor {
     pub(super) fn start(
@@ -26,85 +101,59 @@ impl Supervisor {
         if self.phase != Phase::Cold {
             return;
         }
-        self.next = Some(next);
-        self.active.clone_from(&handoff);
-        self.decide(out, DecisionKind::SessionStarted, "The session began.".to_owned(), &[self.event_seq], |_| {});
+        self.session.next = Some(next);
+        self.handoffs.active.clone_from(&handoff);
+        self.decide(out, DecisionKind::SessionStarted, "The session began.".to_owned(), &[self.lines.event], |_| {});
         self.spawn(now, Plan { start: StartKind::First, conversation, handoff, dir: None, draft: false, carries: None }, out);
     }
 
     pub(super) fn spawn(&mut self, now: Stamp, plan: Plan, out: &mut Vec<Action>) {
-        self.run += 1;
-        self.pid = None;
-        self.held_dir = None;
-        self.stopped = false;
-        self.hooks_seen = false;
-        self.claims = Claims::default();
-        self.cut = false;
-        self.frame_answered = false;
-        self.frame_sent = false;
-        self.held = None;
-        self.status = None;
-        self.waiting_for = None;
-        self.asking = None;
-        self.screen = ScreenFacts::default();
-        self.box_since = None;
-        self.typed = None;
-        self.turn = Turn::Unknown;
-        self.background = 0;
-        (self.queued, self.queued_way) = (0, None);
-        self.broken_off = None;
-        self.passed = None;
-        self.offered = None;
+        self.run = self.run.next();
         self.chain_goes_on(&plan, out);
         if plan.start != StartKind::Resume {
             self.halts.forget();
         }
         if plan.start == StartKind::Fresh {
-            self.spoken = false;
-            self.fill = Fill::default();
-            self.fired = Level::Ok;
-            self.began = Began::Unmeasured;
-            self.rearm_at_stop = false;
-            self.ask = Ask::Silent;
+            self.conversation = self.conversation.handed_over();
             self.person.begins_anew();
         }
         if plan.dir.is_some() {
             // For the runs after it too: a conversation can only be resumed where it was had.
-            self.dir.clone_from(&plan.dir);
+            self.session.dir.clone_from(&plan.dir);
         }
         if plan.conversation.is_some() {
-            self.conversation.clone_from(&plan.conversation);
+            self.conversation.id.clone_from(&plan.conversation);
         }
         let prompt = plan.carries == Some(Way::Argument) && plan.handoff.is_some();
-        let (run, start, conversation) = (self.run, plan.start, plan.conversation.clone());
-        out.push(Action::Spawn { run, start, conversation, dir: self.dir.clone(), prompt });
+        let (run, start, conversation) = (self.run.number, plan.start, plan.conversation.clone());
+        out.push(Action::Spawn { run, start, conversation, dir: self.session.dir.clone(), prompt });
         self.enter(now, Phase::Spawning { plan });
     }
 
     pub(super) fn started(&mut self, now: Stamp, run: u32, pid: i32, next: Option<ConversationId>, out: &mut Vec<Action>) {
         let Phase::Spawning { plan } = self.phase.clone() else { return };
-        if run != self.run {
+        if run != self.run.number {
             return;
         }
         // Keys are kept here from the second run on, and a Ctrl+C with them.
         let interrupted = self.keys == Keys::Held && self.interrupted_here();
-        self.pid = Some(pid);
-        self.run_started = now;
-        self.next = next.or(self.next.take());
+        self.run.pid = Some(pid);
+        self.run.started = now;
+        self.session.next = next.or(self.session.next.take());
         let sentence = match (&plan.handoff, plan.start) {
             (Some(id), _) => format!("Run {run} was started to go on from {id}."),
             (None, StartKind::Resume) => format!("Run {run} was started to resume the same conversation."),
             (None, _) => format!("Run {run} was started."),
         };
-        let conversation = self.conversation.clone();
-        self.decide(out, DecisionKind::RunSpawned, sentence, &[self.event_seq], |d| d.conversation = conversation);
-        if let Some((why, kill)) = self.end_wanted.take() {
+        let conversation = self.conversation.id.clone();
+        self.decide(out, DecisionKind::RunSpawned, sentence, &[self.lines.event], |d| d.conversation = conversation);
+        if let Some((why, kill)) = self.session.end_wanted.take() {
             self.enter(now, Phase::Running);
             self.end_for(now, why, kill, out);
             return;
         }
         let back = self.went_back(out);
-        if let Some(id) = self.conversation.clone() {
+        if let Some(id) = self.conversation.id.clone() {
             out.push(Action::Follow { conversation: id, transcript: None, anew: back });
         }
         match plan.handoff.clone() {
@@ -126,24 +175,24 @@ impl Supervisor {
             }
         }
         // It was passed on while there was nobody to get it.
-        if let Some((_, signal)) = self.passed {
+        if let Some((_, signal)) = self.run.passed {
             out.push(Action::Signal { signal, to: Target::Group });
         }
     }
 
     pub(super) fn could_not_start(&mut self, now: Stamp, run: u32, code: u8, out: &mut Vec<Action>) {
-        if !matches!(self.phase, Phase::Spawning { .. }) || run != self.run {
+        if !matches!(self.phase, Phase::Spawning { .. }) || run != self.run.number {
             return;
         }
         let ctrl_c = if self.interrupted_here() { CtrlC::Yes } else { CtrlC::No };
         let (cause, text) = match meaning(Row::Spawning, ctrl_c, ProcessEnd::Exited(code)) {
-            _ if self.end_wanted.is_some() => (Cause::Stopped, "The session was stopped before the program had started."),
+            _ if self.session.end_wanted.is_some() => (Cause::Stopped, "The session was stopped before the program had started."),
             Meaning::UserInterrupt => (Cause::UserInterrupt, "Ctrl+C was pressed before the program had started."),
             _ if code == 126 => (Cause::CouldNotStart, "The program could not be started: it is not executable."),
             _ if code == 127 => (Cause::CouldNotStart, "The program could not be started: it was not found."),
             _ => (Cause::CouldNotStart, "The program could not be started."),
         };
-        self.close(now, cause, code, text.to_owned(), &[self.event_seq], out);
+        self.close(now, cause, code, text.to_owned(), &[self.lines.event], out);
     }
 
     /// What runs code changed between the last look and this start: nothing runs until a person agrees. The session, its handoff and
@@ -153,14 +202,12 @@ impl Supervisor {
         if changed.is_empty() {
             return;
         }
-        let run = self.run;
+        let run = self.run.number;
         let interrupted = self.interrupted_here();
-        self.run -= 1;
-        // It was none.
-        self.restarts.pop();
-        self.restart_count = self.restart_count.saturating_sub(1);
-        self.enter(now, Phase::Cooling { until: now, plan, code: self.last_code, held: changed.to_vec() });
-        if let Some((why, kill)) = self.end_wanted.take() {
+        self.run.number -= 1;
+        self.budget.take_back();
+        self.enter(now, Phase::Cooling { until: now, plan, code: self.session.last_code, held: changed.to_vec() });
+        if let Some((why, kill)) = self.session.end_wanted.take() {
             self.end_for(now, why, kill, out);
             return;
         }
@@ -168,7 +215,7 @@ impl Supervisor {
             "Run {run} is not started: what runs code changed since launch ({}); `hopty restart` starts it all the same.",
             changed.join(", ")
         );
-        self.decide(out, DecisionKind::RunHeld, text, &[self.event_seq], |_| {});
+        self.decide(out, DecisionKind::RunHeld, text, &[self.lines.event], |_| {});
         self.hold_keys(out);
         if interrupted {
             self.interrupted(now, out);
@@ -178,20 +225,17 @@ impl Supervisor {
     pub(super) fn child(&mut self, now: Stamp, end: ProcessEnd, out: &mut Vec<Action>) {
         match end {
             ProcessEnd::Stopped(_) => {
-                if !self.stopped {
-                    self.stopped_since = now;
-                }
-                self.stopped = true;
+                self.run.stopped = true;
                 out.push(Action::Suspend);
             }
-            ProcessEnd::Continued => self.stopped = false,
+            ProcessEnd::Continued => self.run.stopped = false,
             ProcessEnd::Exited(_) | ProcessEnd::Signaled(_) => self.ended(now, end, out),
         }
     }
 
     /// Ctrl+C: the person wins (CONTRACT C5).
     pub(super) fn interrupted(&mut self, now: Stamp, out: &mut Vec<Action>) {
-        self.interrupt = Some((now, self.event_seq));
+        self.session.interrupt = Some((now, self.lines.event));
         self.submit_interrupted(out);
         match &mut self.phase {
             // At an idle prompt it clears the box, and means nothing that is to come.
@@ -209,7 +253,7 @@ impl Supervisor {
             Phase::Cooling { code, .. } => {
                 let code = *code;
                 let text = "Ctrl+C was pressed before the next run.".to_owned();
-                self.close(now, Cause::UserInterrupt, code, text, &[self.event_seq], out);
+                self.close(now, Cause::UserInterrupt, code, text, &[self.lines.event], out);
             }
             Phase::Delivering { .. } => self.deliver_interrupted(now, out),
             _ => {}
@@ -224,7 +268,7 @@ impl Supervisor {
     /// A client's signal went on to the child's group. One that is meant to end a program ends the session where there
     /// is no program to get it, or where hopty is replacing it.
     pub(super) fn passed_on(&mut self, now: Stamp, signal: Signal, out: &mut Vec<Action>) {
-        self.passed = Some((now, signal));
+        self.run.passed = Some((now, signal));
         if !ends_programs(signal) {
             return;
         }
@@ -232,7 +276,7 @@ impl Supervisor {
             Phase::Stopping { why: StopFor::Restart { .. }, .. } => self.end_for(now, StopFor::Stop, false, out),
             Phase::Cooling { .. } => {
                 let text = format!("{} came before the next run.", signal.name());
-                self.close(now, Cause::Stopped, self.last_code, text, &[self.event_seq], out);
+                self.close(now, Cause::Stopped, self.session.last_code, text, &[self.lines.event], out);
             }
             _ => {}
         }

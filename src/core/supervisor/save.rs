@@ -1,12 +1,14 @@
 //! From the safe point to a handoff on disk, and to the moment at which Claude may be ended (DESIGN 6.3, 6.4).
 
+use serde::{Deserialize, Serialize};
+
 use super::action::{Action, DecisionKind, HookAnswer, Want};
 use super::event::AgentStatus;
 use super::hooks::{LINES_MARGIN_MS, LINES_MS};
 use super::phase::{Phase, Plan, Request, SafePoint, SaveStep, StartKind, StopFor, StopStep};
-use super::{Agent, SaveJob, Supervisor};
+use super::{Agent, Supervisor};
 use crate::core::handoff::progress::Mark;
-use crate::core::ids::HandoffId;
+use crate::core::ids::{ConversationId, HandoffId};
 use crate::core::time::Stamp;
 
 /// After the held hook was answered, how long Claude may take to become idle before SIGTERM, in ms (measured: 110 to 170).
@@ -15,6 +17,30 @@ const SETTLE_MS: u64 = 500;
 const SETTINGS_MS: u64 = 5000;
 /// How long the worker may take to save a handoff, in ms: keys are kept and Claude is held meanwhile.
 const SAVE_MS: u64 = 20_000;
+
+/// Where the one job of saving a handoff stands.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+enum SaveJob {
+    /// The worker has none.
+    #[default]
+    None,
+    /// It has one.
+    Asked,
+    /// It has one for a hand-over that was dropped, and the next one waits for it to be done.
+    Abandoned,
+}
+
+/// What is known of the session's handoffs.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub(super) struct Handoffs {
+    #[serde(rename = "save_job")]
+    job: SaveJob,
+    /// The one that is active and not consumed: named on exit.
+    pub(super) active: Option<HandoffId>,
+    /// The one that a conversation was given, until it answers.
+    pub(super) consuming: Option<(HandoffId, ConversationId)>,
+}
 
 impl Supervisor {
     pub(super) fn begin_saving(&mut self, now: Stamp, request: Request, point: SafePoint, out: &mut Vec<Action>) {
@@ -26,7 +52,7 @@ impl Supervisor {
             SafePoint::Idle => "Claude is idle: a safe point",
             SafePoint::Now => "Claude is stopped where it is, as asked",
         };
-        self.decide(out, DecisionKind::SafePointReached, format!("{words}."), &[self.event_seq, request.seq], |_| {});
+        self.decide(out, DecisionKind::SafePointReached, format!("{words}."), &[self.lines.event, request.seq], |_| {});
         self.hold_keys(out);
         let check = !request.person && self.policy.agent == Agent::Claude;
         self.enter(now, Phase::Saving { request, point, step: SaveStep::Settings });
@@ -46,7 +72,7 @@ impl Supervisor {
             return;
         }
         if let Phase::Saving { request, .. } = &self.phase {
-            self.held_dir.clone_from(&request.dir);
+            self.run.held_dir.clone_from(&request.dir);
         }
         let changed = changed.join(", ");
         let why = format!("what runs code changed since launch ({changed}); `hopty restart` hands over all the same");
@@ -67,7 +93,7 @@ impl Supervisor {
     pub(super) fn enter_step(&mut self, now: Stamp, to: SaveStep) {
         if let Phase::Saving { step, .. } = &mut self.phase {
             *step = to;
-            self.phase_since = now;
+            self.phase_began.at = now;
         }
     }
 
@@ -75,9 +101,9 @@ impl Supervisor {
         self.enter_step(now, SaveStep::Writing);
         match &self.phase {
             Phase::Saving { request, .. } if !request.handoff => self.stop_for_restart(now, None, out),
-            _ => match self.save_job {
+            _ => match self.handoffs.job {
                 SaveJob::None => self.ask_save(now, out),
-                SaveJob::Asked | SaveJob::Abandoned => self.save_job = SaveJob::Abandoned,
+                SaveJob::Asked | SaveJob::Abandoned => self.handoffs.job = SaveJob::Abandoned,
             },
         }
     }
@@ -85,9 +111,9 @@ impl Supervisor {
     fn ask_save(&mut self, now: Stamp, out: &mut Vec<Action>) {
         let Phase::Saving { request, .. } = &self.phase else { return };
         let by = request.by;
-        match self.next.clone() {
+        match self.session.next.clone() {
             Some(claim_for) => {
-                self.save_job = SaveJob::Asked;
+                self.handoffs.job = SaveJob::Asked;
                 out.push(Action::Save { by, claim_for });
             }
             None => self.cancel_request(now, "no conversation id is left for the next run", out),
@@ -95,11 +121,11 @@ impl Supervisor {
     }
 
     pub(super) fn saved(&mut self, now: Stamp, handoff: &HandoffId, mark: Option<Mark>, out: &mut Vec<Action>) {
-        let job = std::mem::take(&mut self.save_job);
-        self.decide(out, DecisionKind::HandoffSaved, format!("Handoff {handoff} is saved."), &[self.event_seq], |d| {
+        let job = std::mem::take(&mut self.handoffs.job);
+        self.decide(out, DecisionKind::HandoffSaved, format!("Handoff {handoff} is saved."), &[self.lines.event], |d| {
             d.handoff = Some(handoff.clone());
         });
-        self.active = Some(handoff.clone());
+        self.handoffs.active = Some(handoff.clone());
         if !matches!(self.phase, Phase::Saving { step: SaveStep::Writing, .. }) {
             return;
         }
@@ -113,8 +139,8 @@ impl Supervisor {
             return;
         }
         let text = format!("Handoff {handoff} is kept for the next conversation.");
-        let next = self.next.clone();
-        self.decide(out, DecisionKind::HandoffClaimed, text, &[self.event_seq], |d| {
+        let next = self.session.next.clone();
+        self.decide(out, DecisionKind::HandoffClaimed, text, &[self.lines.event], |d| {
             d.handoff = Some(handoff.clone());
             d.conversation = next;
         });
@@ -122,7 +148,7 @@ impl Supervisor {
     }
 
     pub(super) fn save_failed(&mut self, now: Stamp, error: &str, out: &mut Vec<Action>) {
-        let job = std::mem::take(&mut self.save_job);
+        let job = std::mem::take(&mut self.handoffs.job);
         if matches!(self.phase, Phase::Saving { step: SaveStep::Writing, .. }) {
             if job == SaveJob::Abandoned {
                 self.ask_save(now, out);
@@ -138,7 +164,7 @@ impl Supervisor {
     }
 
     pub(super) fn saving_deadline(&self, step: SaveStep) -> Stamp {
-        self.phase_since.after(match step {
+        self.phase_began.at.after(match step {
             SaveStep::Settings => SETTINGS_MS,
             SaveStep::Results | SaveStep::Prompt => LINES_MS + LINES_MARGIN_MS,
             SaveStep::Writing => SAVE_MS,
@@ -169,7 +195,7 @@ impl Supervisor {
         let fresh = self.policy.agent == Agent::Claude;
         let carries = match point {
             SafePoint::Prompt { way, .. } => Some(way),
-            _ if self.waits_for_prompt(now, &request) && handoff.is_some() => self.queued_way.filter(|_| self.queued > 0),
+            _ if self.waits_for_prompt(now, &request) && handoff.is_some() => self.run.queued_way.filter(|_| self.run.queued > 0),
             _ => None,
         };
         if carries.is_some() && !matches!(point, SafePoint::Prompt { .. }) {
@@ -181,7 +207,7 @@ impl Supervisor {
             StopFor::Restart {
                 plan: Plan {
                     start: if fresh { StartKind::Fresh } else { StartKind::First },
-                    conversation: if fresh { self.next.clone() } else { None },
+                    conversation: if fresh { self.session.next.clone() } else { None },
                     handoff: handoff.clone(),
                     dir: request.dir,
                     draft: fresh,
@@ -190,9 +216,9 @@ impl Supervisor {
                 interrupted: false,
             }
         };
-        self.held = None;
+        self.run.held = None;
         // A prompt that is queued in Claude would become a request as soon as the hook is answered.
-        if let (Some(hook), 0) = (point.hook(), self.queued) {
+        if let (Some(hook), 0) = (point.hook(), self.run.queued) {
             let answer = match (point, &handoff) {
                 (SafePoint::Batch { .. }, Some(id)) => HookAnswer::StopTurn { reason: format!("hopty hands over ({id})") },
                 (SafePoint::Batch { .. }, None) => HookAnswer::StopTurn { reason: "hopty starts afresh".to_owned() },
@@ -200,7 +226,7 @@ impl Supervisor {
             };
             self.answer(hook, answer, out);
             self.enter(now, Phase::Stopping { why, step: StopStep::Settle { until: now.after(SETTLE_MS) } });
-        } else if matches!(point, SafePoint::Prompt { .. }) && self.status == Some(AgentStatus::Busy) {
+        } else if matches!(point, SafePoint::Prompt { .. }) && self.run.status == Some(AgentStatus::Busy) {
             self.enter(now, Phase::Stopping { why, step: StopStep::Settle { until: now.after(SETTLE_MS) } });
         } else {
             self.terminate(now, why, out);

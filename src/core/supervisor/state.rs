@@ -79,13 +79,13 @@ impl Supervisor {
     /// Number of the last journal line: that of the last event plus its actions.
     #[must_use]
     pub fn seq(&self) -> u64 {
-        self.seq
+        self.lines.seq
     }
 
     /// Takes the next number of the journal, for an `open` line.
     pub fn take_seq(&mut self) -> u64 {
-        self.seq += 1;
-        self.seq
+        self.lines.seq += 1;
+        self.lines.seq
     }
 
     /// The phase.
@@ -109,7 +109,7 @@ impl Supervisor {
     /// Number of the run, 0 before the first.
     #[must_use]
     pub fn run(&self) -> u32 {
-        self.run
+        self.run.number
     }
 
     /// Another working directory in which the restart that is wanted, or was held, starts the next run.
@@ -117,57 +117,51 @@ impl Supervisor {
     pub fn next_dir(&self) -> Option<&str> {
         match &self.phase {
             Phase::Waiting { request } | Phase::Saving { request, .. } => request.dir.as_deref(),
-            _ => self.held_dir.as_deref(),
+            _ => self.run.held_dir.as_deref(),
         }
     }
 
     /// The child's process id while it lives.
     #[must_use]
     pub fn pid(&self) -> Option<i32> {
-        self.pid
+        self.run.pid
     }
 
     /// The conversation that is followed.
     #[must_use]
     pub fn conversation(&self) -> Option<&ConversationId> {
-        self.conversation.as_ref()
+        self.conversation.id.as_ref()
     }
 
     /// The last context figure.
     #[must_use]
     pub fn fill(&self) -> Fill {
-        self.fill
+        self.conversation.fill
     }
 
     /// The level of the last context figure.
     #[must_use]
     pub fn level(&self) -> Level {
-        self.fill.level(&self.levels())
+        self.conversation.fill.level(&self.levels())
     }
 
     /// Whether only the transcript tells when a turn begins and ends.
     #[must_use]
     pub fn turns_by_transcript(&self, now: Stamp) -> bool {
-        let hooks_may_come = self.policy.hooks && now.since(self.run_started) < HOOKS_MS;
-        self.cut || !(self.hooks_seen || hooks_may_come)
+        let hooks_may_come = self.policy.hooks && now.since(self.run.started) < HOOKS_MS;
+        self.run.cut || !(self.run.hooks_seen || hooks_may_come)
     }
 
     /// Whether an old Claude was told to end its turn after a tool and has not said that it has.
     #[must_use]
     pub fn turn_is_cut(&self) -> bool {
-        self.cut
-    }
-
-    /// How often the child was replaced.
-    #[must_use]
-    pub fn restarts(&self) -> u32 {
-        self.restart_count
+        self.run.cut
     }
 
     /// The handoff that waits for its reader, or was just delivered.
     #[must_use]
     pub fn active_handoff(&self) -> Option<&HandoffId> {
-        self.active.as_ref()
+        self.handoffs.active.as_ref()
     }
 
     /// What the session does, and how that is known.
@@ -180,19 +174,19 @@ impl Supervisor {
         if matches!(self.phase, Phase::Closed { .. }) {
             return known(State::Ended, Evidence::None);
         }
-        if self.stopped {
+        if self.run.stopped {
             return known(State::Stopped, Evidence::None);
         }
         if matches!(&self.phase, Phase::Cooling { held, .. } if !held.is_empty()) {
             return Standing { state: State::Blocked, from: Evidence::None, waiting_for: Some("settings".to_owned()) };
         }
-        if self.pid.is_none() {
+        if self.run.pid.is_none() {
             return known(State::Starting, Evidence::None);
         }
         if self.policy.agent == Agent::Plain {
             return known(State::Unknown, Evidence::None);
         }
-        if self.screen.dialog.as_deref() == Some("suspended") {
+        if self.run.screen.dialog.as_deref() == Some("suspended") {
             // It goes on, and has not drawn itself yet.
             return known(State::Stopped, Evidence::Screen);
         }
@@ -204,7 +198,7 @@ impl Supervisor {
         }
         let hook = |state| known(state, Evidence::Hook);
         let file = |state| known(state, Evidence::SessionsFile);
-        match (self.status, self.turn) {
+        match (self.run.status, self.run.turn) {
             (Some(AgentStatus::Busy | AgentStatus::Waiting), _) => file(State::Busy),
             // It says idle and hooks say busy: a prompt was just submitted, the word is about the turn before, or an
             // interrupt ended this one. Time tells.
@@ -220,7 +214,7 @@ impl Supervisor {
     /// Neither a hook nor the file has spoken: the window's title, then what stands round the prompt box.
     fn state_by_looks(&self) -> Standing {
         let known = |busy, from| Standing { state: if busy { State::Busy } else { State::Idle }, from, waiting_for: None };
-        match (self.screen.title_busy, self.screen.busy) {
+        match (self.run.screen.title_busy, self.run.screen.busy) {
             (Some(busy), _) => known(busy, Evidence::Title),
             (None, Some(busy)) => known(busy, Evidence::Screen),
             (None, None) => {
@@ -231,7 +225,7 @@ impl Supervisor {
     }
 
     fn must_have_spoken(&self) -> Stamp {
-        self.run_started.after(MUTE_MS)
+        self.run.started.after(MUTE_MS)
     }
 
     /// When a program of which nothing speaks is no longer taken for one that is starting.
@@ -242,15 +236,17 @@ impl Supervisor {
 
     /// Who says that a person is asked something, and for what.
     pub(super) fn asks(&self) -> Option<(Evidence, &str)> {
-        if let Some(name) = &self.screen.dialog {
+        if let Some(name) = &self.run.screen.dialog {
             return Some((Evidence::Screen, name));
         }
         // The file follows the hook by a tenth of a second, and from then on it knows better.
-        if let Some(what) = self.asking.as_deref().filter(|_| self.status.is_some() && self.status_since <= self.turn_since) {
+        if let Some(what) =
+            self.run.asking.as_deref().filter(|_| self.run.status.is_some() && self.run.status_since <= self.run.turn_since)
+        {
             return Some((Evidence::Hook, what));
         }
-        let waits = self.status == Some(AgentStatus::Waiting);
-        waits.then(|| (Evidence::SessionsFile, self.waiting_for.as_deref().unwrap_or("unknown")))
+        let waits = self.run.status == Some(AgentStatus::Waiting);
+        waits.then(|| (Evidence::SessionsFile, self.run.waiting_for.as_deref().unwrap_or("unknown")))
     }
 
     /// Since when the state is as it is, and the number of the journal line that made it so.
@@ -268,17 +264,17 @@ impl Supervisor {
         waiting_for: Option<&String>,
         out: &mut Vec<Action>,
     ) {
-        self.waiting_for = waiting_for.cloned();
+        self.run.waiting_for = waiting_for.cloned();
         // The same word again says nothing new, unless a turn began or ended since it was first said.
-        if self.status != Some(status) || self.status_since < self.turn_since {
-            self.status_since = now;
+        if self.run.status != Some(status) || self.run.status_since < self.run.turn_since {
+            self.run.status_since = now;
         }
-        self.status = Some(status);
+        self.run.status = Some(status);
         self.file_names(now, named, out);
-        if !self.hooks_seen
+        if !self.run.hooks_seen
             && let Some(id) = named
             && !self.is_current(id)
-            && self.pid.is_some()
+            && self.run.pid.is_some()
         {
             self.change_conversation(id.clone(), None, "its sessions file names it", false, out);
         }
@@ -289,7 +285,7 @@ impl Supervisor {
     pub(super) fn note_state(&mut self, now: Stamp) {
         let state = self.state().state;
         if self.entered.state != state {
-            self.entered = Entered { state, at: now, seq: self.event_seq };
+            self.entered = Entered { state, at: now, seq: self.lines.event };
         }
     }
 }

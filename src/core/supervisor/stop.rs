@@ -20,16 +20,16 @@ impl Supervisor {
             1 => format!("1 process that run {run} had left behind was ended."),
             n => format!("{n} processes that run {run} had left behind were ended."),
         };
-        self.decide(out, DecisionKind::TreeReaped, sentence, &[self.event_seq], |_| {});
+        self.decide(out, DecisionKind::TreeReaped, sentence, &[self.lines.event], |_| {});
     }
 
     pub(super) fn terminate(&mut self, now: Stamp, why: StopFor, out: &mut Vec<Action>) {
         let c = &self.policy.config.restart;
-        let old_enough = self.run_started.after(c.young.ms()).min(now.after(IGNORED_MS));
+        let old_enough = self.run.started.after(c.young.ms()).min(now.after(IGNORED_MS));
         let kill_at = now.after(c.grace.ms().max(1)).max(old_enough);
         out.push(Action::CollectTree);
         out.push(Action::Signal { signal: Signal::TERM, to: Target::Child });
-        if self.stopped {
+        if self.run.stopped {
             out.push(Action::Signal { signal: CONT, to: Target::Child });
         }
         let words = match &why {
@@ -38,8 +38,8 @@ impl Supervisor {
             StopFor::Shutdown => "because the host ends",
             StopFor::Limit => "because there were too many restarts",
         };
-        let text = format!("hopty asked run {} to end, {words}.", self.run);
-        self.decide(out, DecisionKind::StopSent, text, &[self.event_seq], |_| {});
+        let text = format!("hopty asked run {} to end, {words}.", self.run.number);
+        self.decide(out, DecisionKind::StopSent, text, &[self.lines.event], |_| {});
         self.enter(now, Phase::Stopping { why, step: StopStep::Term { kill_at } });
     }
 
@@ -48,8 +48,8 @@ impl Supervisor {
         out.push(Action::Signal { signal: Signal::KILL, to: Target::Group });
         // It may have joined another group since.
         out.push(Action::Signal { signal: Signal::KILL, to: Target::Child });
-        let text = format!("Run {} was killed: {words}.", self.run);
-        self.decide(out, DecisionKind::StopKilled, text, &[self.event_seq], |_| {});
+        let text = format!("Run {} was killed: {words}.", self.run.number);
+        self.decide(out, DecisionKind::StopKilled, text, &[self.lines.event], |_| {});
         self.enter(now, Phase::Stopping { why, step: StopStep::Kill });
     }
 
@@ -61,15 +61,15 @@ impl Supervisor {
     pub(super) fn end_for(&mut self, now: Stamp, why: StopFor, kill: bool, out: &mut Vec<Action>) {
         if let Phase::Spawning { .. } = &self.phase {
             // exec is under way: whoever it becomes must be ended, not forgotten.
-            self.end_wanted = Some((why, kill));
+            self.session.end_wanted = Some((why, kill));
             return;
         }
-        if self.pid.is_none() {
+        if self.run.pid.is_none() {
             let text = match &self.phase {
                 Phase::Cooling { .. } => "The session was stopped in the pause before the next run.",
                 _ => "The session was stopped before a run had begun.",
             };
-            self.close(now, Cause::Stopped, self.last_code, text.to_owned(), &[self.event_seq], out);
+            self.close(now, Cause::Stopped, self.session.last_code, text.to_owned(), &[self.lines.event], out);
             return;
         }
         self.drop_request("the session ends", out);
@@ -84,7 +84,7 @@ impl Supervisor {
     /// Idle after the held hook was answered: now nothing is lost.
     pub(super) fn settle_on_status(&mut self, now: Stamp, out: &mut Vec<Action>) {
         if let Phase::Stopping { why, step: StopStep::Settle { .. } } = self.phase.clone()
-            && self.status == Some(AgentStatus::Idle)
+            && self.run.status == Some(AgentStatus::Idle)
         {
             self.terminate(now, why, out);
         }
@@ -107,13 +107,13 @@ impl Supervisor {
     /// The row of the table, and whether a Ctrl+C counts in it.
     pub(super) fn row(&self, now: Stamp) -> (Row, CtrlC) {
         let recent = |at: Stamp| now.since(at) <= INTERRUPT_WINDOW_MS;
-        let running = |row| (row, self.interrupt.is_some_and(|(at, _)| recent(at)));
+        let running = |row| (row, self.session.interrupt.is_some_and(|(at, _)| recent(at)));
         let here = |row| (row, self.interrupted_here());
         let (row, ctrl_c) = match &self.phase {
             Phase::Cold | Phase::Closed { .. } => here(Row::Cold),
             Phase::Spawning { .. } => here(Row::Spawning),
             // It ended the delivery, and soon after the child ended as well.
-            Phase::Running if self.broken_off.is_some_and(recent) => (Row::Delivering, true),
+            Phase::Running if self.run.broken_off.is_some_and(recent) => (Row::Delivering, true),
             Phase::Running => running(Row::Running),
             Phase::Waiting { .. } => running(Row::Waiting),
             Phase::Saving { .. } => running(Row::Saving),
@@ -128,12 +128,12 @@ impl Supervisor {
 
     pub(super) fn ended(&mut self, now: Stamp, end: ProcessEnd, out: &mut Vec<Action>) {
         let (row, ctrl_c) = self.row(now);
-        let because = self.interrupt.map_or(0, |(_, seq)| if ctrl_c == CtrlC::Yes { seq } else { 0 });
-        let evidence = [because, self.event_seq];
+        let because = self.session.interrupt.map_or(0, |(_, seq)| if ctrl_c == CtrlC::Yes { seq } else { 0 });
+        let evidence = [because, self.lines.event];
         let found = meaning(row, ctrl_c, end);
-        self.last_code = end.code();
-        self.held = None;
-        let run = self.run;
+        self.session.last_code = end.code();
+        self.run.held = None;
+        let run = self.run.number;
         let words = match (found, killed_by(end)) {
             (Meaning::NextRun | Meaning::Stopped, _) => {
                 format!("Run {run} ended {} after hopty stopped it.", end.words())
@@ -146,17 +146,17 @@ impl Supervisor {
         out.push(Action::ReapTree);
         self.rearm_later();
         self.drop_request("the program ended first", out);
-        self.pid = None;
-        self.stopped = false;
-        if now.since(self.run_started) >= self.policy.config.recovery.quick_death.ms() {
-            self.quick_deaths = 0;
+        self.run.pid = None;
+        self.run.stopped = false;
+        if now.since(self.run.started) >= self.policy.config.recovery.quick_death.ms() {
+            self.crash_guard.quick_deaths = 0;
         }
         let finished = "The program finished by itself.";
         match found {
             Meaning::NextRun => {
                 if let Phase::Stopping { why: StopFor::Restart { plan, .. }, .. } = self.phase.clone() {
                     self.count_restart(now);
-                    self.crashes = 0;
+                    self.crash_guard.in_a_row = 0;
                     self.spawn(now, plan, out);
                 }
             }
@@ -182,18 +182,6 @@ impl Supervisor {
 
     /// Ctrl+C was pressed in this phase. By numbers: two events may share a millisecond.
     pub(super) fn interrupted_here(&self) -> bool {
-        self.interrupt.is_some_and(|(_, seq)| seq > self.phase_seq)
-    }
-
-    pub(super) fn limit_words(&self) -> String {
-        let max = self.policy.config.restart.max_restarts;
-        format!("Max restarts reached: there were {max} within the window already; hopty stopped instead of one more.")
-    }
-
-    pub(super) fn count_restart(&mut self, now: Stamp) {
-        let window = self.policy.config.restart.window.ms();
-        self.restarts.retain(|at| now.since(*at) < window);
-        self.restarts.push(now);
-        self.restart_count += 1;
+        self.session.interrupt.is_some_and(|(_, seq)| seq > self.phase_began.seq)
     }
 }

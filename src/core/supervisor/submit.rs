@@ -142,10 +142,10 @@ impl Supervisor {
         if let Some(reason) = self.limit_hinders(self.submit.as_ref().is_some_and(|submit| submit.command)) {
             return Some(reason);
         }
-        if self.stopped {
+        if self.run.stopped {
             return Some("the program is stopped".to_owned());
         }
-        match (self.obstacle(), self.screen.prompt) {
+        match (self.obstacle(), self.run.screen.prompt) {
             (Some(name), _) => Some(format!("Claude shows a dialog ({name})")),
             (None, PromptBox::Draft) => Some("a draft stands in the prompt box".to_owned()),
             _ => None,
@@ -153,21 +153,21 @@ impl Supervisor {
     }
 
     pub(super) fn box_is_free(&self, now: Stamp) -> bool {
-        let writes = self.typed.is_some_and(|at| now < at.after(TYPING_MS));
+        let writes = self.run.typed.is_some_and(|at| now < at.after(TYPING_MS));
         // What was kept during a hand-over comes first.
-        let settled = now >= self.phase_since.after(STANDS_MS) && self.keys == Keys::Free && !self.screen.unread;
-        settled && !writes && self.screen.prompt == PromptBox::Empty && self.screen.paste
+        let settled = now >= self.phase_began.at.after(STANDS_MS) && self.keys == Keys::Free && !self.run.screen.unread;
+        settled && !writes && self.run.screen.prompt == PromptBox::Empty && self.run.screen.paste
     }
 
     /// All that an Enter needs: our text in the live box, no dialog, nothing unread.
     fn stands_alone(&self) -> bool {
-        !self.stopped && self.screen.prompt == PromptBox::Ours && self.obstacle().is_none() && !self.screen.unread
+        !self.run.stopped && self.run.screen.prompt == PromptBox::Ours && self.obstacle().is_none() && !self.run.screen.unread
     }
 
     /// Whether a slash command has left the box: it is empty, or a panel has stood in its place for a while.
     fn command_is_gone(&self, now: Stamp, again: Stamp) -> bool {
-        let panel = now >= again && self.screen.prompt != PromptBox::Ours;
-        !self.screen.unread && (panel || self.screen.prompt == PromptBox::Empty)
+        let panel = now >= again && self.run.screen.prompt != PromptBox::Ours;
+        !self.run.screen.unread && (panel || self.run.screen.prompt == PromptBox::Empty)
     }
 
     /// Whether an Enter could answer a dialog that is not drawn yet.
@@ -185,10 +185,10 @@ impl Supervisor {
 
     /// The same by the transcript, where no hook tells when a turn begins.
     pub(super) fn submit_read(&mut self, now: Stamp, queued: bool, out: &mut Vec<Action>) {
-        if !queued && !self.hooks_seen && self.submit.is_some() {
+        if !queued && !self.run.hooks_seen && self.submit.is_some() {
             self.miss_hooks(out);
             self.set_turn(now, Turn::Busy);
-            self.spoken = true;
+            self.conversation.spoken = true;
         }
         if self.submit.as_ref().is_some_and(|submit| matches!(submit.step, Step::Enter { .. })) {
             self.settle_submit(if queued { SendResult::Queued } else { SendResult::Submitted }, out);
@@ -258,7 +258,7 @@ impl Supervisor {
     pub(super) fn submit_ends(&mut self, now: Stamp, out: &mut Vec<Action>) {
         let Some(submit) = &self.submit else { return };
         let waits = matches!(submit.step, Step::Ready { .. });
-        if !waits && (self.pid.is_none() || now >= submit.until) {
+        if !waits && (self.run.pid.is_none() || now >= submit.until) {
             self.settle_submit(SendResult::Unknown, out);
         } else if now >= submit.until {
             let reason = match &self.phase {
@@ -286,8 +286,8 @@ impl Supervisor {
         match submit.step {
             Step::Ready { hindered } => {
                 due.extend(hindered.map(|since| since.after(STANDS_MS)));
-                due.push(self.phase_since.after(STANDS_MS));
-                due.extend(self.typed.map(|at| at.after(TYPING_MS)));
+                due.push(self.phase_began.at.after(STANDS_MS));
+                due.extend(self.run.typed.map(|at| at.after(TYPING_MS)));
             }
             Step::Echo { pasted } => due.push(pasted.after(HAND_OVER_MS)),
             Step::Enter { pasted, again, .. } => due.extend([pasted.after(HAND_OVER_MS), again]),

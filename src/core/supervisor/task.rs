@@ -8,28 +8,28 @@ use crate::core::context::Level;
 
 impl Supervisor {
     pub(super) fn task(&mut self, completed: bool, out: &mut Vec<Action>) {
-        if self.completed == completed {
+        if self.session.completed == completed {
             return;
         }
-        self.completed = completed;
+        self.session.completed = completed;
         if completed {
-            self.tell(out, DecisionKind::TaskCompleted, "Task completed!".to_owned(), &[self.event_seq], |_| {});
+            self.tell(out, DecisionKind::TaskCompleted, "Task completed!".to_owned(), &[self.lines.event], |_| {});
         } else {
             // What was dropped meanwhile is due at the end of the next turn.
-            self.rearm_at_stop |= self.level() >= Level::Handoff;
+            self.conversation.rearm_at_stop |= self.level() >= Level::Handoff;
         }
     }
 
     /// Whether a hand-over that is waited for would begin another round of a loop that is over. In the middle of a turn it
     /// still happens: whoever said so has more to do.
     pub(super) fn is_completed(&self, request: &Request) -> bool {
-        let turn_is_over = self.held.as_ref().map_or(self.turn == super::Turn::Idle, |held| held.stop && held.ready);
-        self.completed && request.by == RestartBy::Level && turn_is_over
+        let turn_is_over = self.run.held.as_ref().map_or(self.run.turn == super::Turn::Idle, |held| held.stop && held.ready);
+        self.session.completed && request.by == RestartBy::Level && turn_is_over
     }
 
     /// Whether the task is completed, for the last word of the session.
     #[must_use]
     pub fn task_completed(&self) -> bool {
-        self.completed
+        self.session.completed
     }
 }
