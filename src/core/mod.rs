@@ -4,8 +4,8 @@
 //! judgement testable without a terminal, and a journal of events replayable to the same actions.
 
 pub mod base64;
-pub mod channel;
 pub mod claude;
+pub mod compat;
 pub mod config;
 pub mod context;
 pub mod draft;
@@ -18,8 +18,6 @@ pub mod journal;
 #[cfg(test)]
 mod journal_tests;
 pub mod process;
-pub mod session_log;
-pub mod signal;
 pub mod status;
 pub mod supervisor;
 pub mod terminal;

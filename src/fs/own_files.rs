@@ -6,7 +6,7 @@ use std::io::Read;
 use std::path::{Path, PathBuf};
 use std::time::UNIX_EPOCH;
 
-use crate::core::handoff::views::pid;
+use crate::core::compat::layouts::pid;
 use crate::core::ids::Channel;
 use crate::core::time::WallTime;
 use crate::sys::safe_file::{self, FileRule};

@@ -15,6 +15,7 @@ use super::manifests::Manifests;
 pub use super::project::Scope;
 use super::project::project_of;
 use super::records::{DOCUMENT_CAP, Records, digest};
+use crate::core::compat::layouts::Phases;
 use crate::core::config::Handoff;
 use crate::core::handoff::brief::{Budget, brief_of_document, with_changes};
 use crate::core::handoff::capture::Capture;
@@ -22,7 +23,6 @@ use crate::core::handoff::document::Document;
 use crate::core::handoff::entry::{Entry, Status};
 use crate::core::handoff::manifest::{Manifest, NotClaimed, NotMoved};
 use crate::core::handoff::state::{Git, TranscriptCopy};
-use crate::core::handoff::views::Phases;
 use crate::core::ids::{Channel, HandoffId};
 
 /// Why the store did not do what it was asked for.

@@ -7,12 +7,12 @@ use super::Host;
 use super::drift;
 use super::save::{Done, Frame};
 use super::start::Ready;
+use crate::core::compat::boxes;
 use crate::core::config::GitPolicy;
 use crate::core::handoff::capture::Capture;
 use crate::core::handoff::drift::ADVICE;
 use crate::core::handoff::pick::{NotPicked, pick};
 use crate::core::handoff::text::safe_line;
-use crate::core::handoff::views::boxes;
 use crate::core::ids::{ConversationId, HandoffId};
 use crate::core::time::WallTime;
 use crate::fs::own_files::{self, OwnFile};
@@ -125,7 +125,7 @@ impl Host {
             typed: None,
             mark: None,
             raw: None,
-            views: None,
+            material: None,
             made_in: (self.dir.clone(), loaded.channel),
             found: Vec::new(),
         });

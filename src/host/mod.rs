@@ -25,7 +25,7 @@
 //! | `perform` | every action of the supervisor |
 //! | `save` | the workers' jobs: handoffs and their transcripts |
 //! | `lineage` | `--handoff`, and what a conversation has from before it |
-//! | `views` | views of handoffs, and what is printed between two runs |
+//! | `layouts` | handoffs in other tools' formats, and what is printed between two runs |
 //! | `session_log` | `auto-session.log` |
 //! | `record`, `writer` | the journal; the thread that writes it, the session's file and the log |
 //! | `report` | the session object of CONTRACT C3 |
@@ -42,6 +42,7 @@ mod figure;
 mod keyboard;
 #[cfg(test)]
 mod laws;
+mod layouts;
 mod limits;
 mod lineage;
 mod listener;
@@ -65,7 +66,6 @@ mod start_code;
 mod statusline;
 mod terminals;
 mod turn;
-mod views;
 mod waits;
 mod watching;
 mod words;
@@ -156,7 +156,7 @@ pub struct Host {
     waits: Waits,
     sends: SendQueue,
     watching: Watching,
-    backups: views::Backups,
+    backups: layouts::Backups,
     runs: session_log::Runs,
     /// What the person is told before the program draws.
     told: Vec<String>,
@@ -273,7 +273,7 @@ impl Host {
             by_key: None,
             waits: Waits::default(),
             sends: SendQueue::default(),
-            backups: views::Backups::default(),
+            backups: layouts::Backups::default(),
             runs: session_log::Runs::default(),
             watching,
             frame: None,

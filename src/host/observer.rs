@@ -8,15 +8,15 @@ use std::path::{Path, PathBuf};
 use super::polling;
 use super::signal_file::{Place, Signals};
 use crate::claude::sessions_file::{self, Said};
-use crate::core::config::{Config, View};
-use crate::core::handoff::views::orchestrator;
+use crate::core::compat::layouts::orchestrator;
+use crate::core::compat::signals::SignalFile;
+use crate::core::config::{Config, Layout};
 use crate::core::ids::{ConversationId, SessionName};
-use crate::core::signal::SignalFile;
 use crate::core::supervisor::event::Event;
 use crate::core::time::WallTime;
+use crate::fs::layouts;
 use crate::fs::paths::Paths;
 use crate::fs::tail::{Found, Tail};
-use crate::fs::views;
 use crate::fs::watch::Watcher;
 
 /// Bytes of the transcript that are read in one look: what the loop takes of it at once, so that keys never wait for a large file.
@@ -72,7 +72,7 @@ pub(super) struct Order {
     pub follow: Option<Follow>,
     /// Paths that hooks name, by the number of the call: whether each may be the transcript of its conversation.
     pub named: Vec<(u64, PathBuf, ConversationId)>,
-    /// Look for a copy of view `memory` that nobody looked at yet.
+    /// Look for a copy of layout `memory` that nobody looked at yet.
     pub backup: bool,
     /// Signals that were obeyed.
     pub obeyed: Vec<SignalFile>,
@@ -86,7 +86,7 @@ pub(super) struct Seen {
     pub transcript: Option<TranscriptSeen>,
     /// Calls whose path may be the transcript of their conversation.
     pub believed: Vec<u64>,
-    /// The copy of view `memory` that nobody looked at yet, when it was looked for.
+    /// The copy of layout `memory` that nobody looked at yet, when it was looked for.
     pub backup: Option<Option<PathBuf>>,
     /// The session's own files, when they were looked at.
     pub own: Option<OwnFiles>,
@@ -133,7 +133,7 @@ impl Observer {
             paths: paths.clone(),
             claude,
             signal_files: config.compat.signal_files,
-            orchestrator: config.handoff.views.contains(&View::Orchestrator),
+            orchestrator: config.handoff.views.contains(&Layout::Orchestrator),
             began,
             sessions_file: None,
             said: None,
@@ -173,7 +173,7 @@ impl Observer {
         self.read_transcript(&mut seen);
         let is_transcript = |(id, path, of): (u64, PathBuf, ConversationId)| self.paths.may_be_transcript(&path, &of).then_some(id);
         seen.believed = order.named.into_iter().filter_map(is_transcript).collect();
-        seen.backup = order.backup.then(|| views::pending_backup(&here.dir));
+        seen.backup = order.backup.then(|| layouts::pending_backup(&here.dir));
         seen.polls = self.needs_poll || self.watcher.is_blind();
         seen
     }
@@ -243,7 +243,7 @@ impl Observer {
             seen.events.extend(self.signals.look(SignalFile::RestartSession, &place));
         }
         // A directory that leads out of the project is somebody else's.
-        if self.orchestrator && views::is_inside(&here.dir, orchestrator::DIR) {
+        if self.orchestrator && layouts::is_inside(&here.dir, orchestrator::DIR) {
             seen.events.extend(self.signals.look(SignalFile::HandoffRequested, &place));
             seen.events.extend(self.signals.look_at_task(&place));
         }

@@ -7,8 +7,8 @@ use super::keyboard::paste;
 use super::{Host, LAST_WRITES, report};
 use crate::core::claude::tasks::Tasks;
 use crate::core::claude::view::Press;
+use crate::core::compat::boxes;
 use crate::core::context::Level;
-use crate::core::handoff::views::boxes;
 use crate::core::supervisor::action::{Action, Decision, DecisionKind, Target, Typing};
 use crate::core::supervisor::phase::Phase;
 

@@ -15,14 +15,14 @@ use super::start_code::Found;
 use super::watching::persons;
 use super::words::Words;
 use crate::core::claude::code::CodeDigest;
+use crate::core::compat::layouts::Material;
+use crate::core::compat::signals::current_session;
 use crate::core::handoff::brief::Budget;
 use crate::core::handoff::capture::{Capture, Lists, Origin};
 use crate::core::handoff::continuation::Continuation;
 use crate::core::handoff::entry::{Claim, Kind};
 use crate::core::handoff::progress::Mark;
-use crate::core::handoff::views::Material;
 use crate::core::ids::{Channel, ConversationId, HandoffId};
-use crate::core::signal::current_session;
 use crate::core::supervisor::action::{DecisionKind, RestartBy};
 use crate::core::supervisor::event::Event;
 use crate::core::time::Stamp;
@@ -55,8 +55,8 @@ pub(super) struct Frame {
     pub mark: Option<Mark>,
     /// The transcript that its record still waits for.
     pub raw: Option<PathBuf>,
-    /// What its views are made from.
-    pub views: Option<Box<Material>>,
+    /// What its layouts are made from.
+    pub material: Option<Box<Material>>,
     /// The directory and the channel that it was made in.
     pub made_in: (PathBuf, Channel),
     /// What the person is told of files of Claude's own that went into it, in sentences.
@@ -88,7 +88,7 @@ pub(super) enum Done {
     Failed(String),
     /// What of a job could not be done and only costs itself, in sentences.
     Limited(Vec<String>),
-    /// The copy of view `memory` that was due here was made, if there was something to copy, or what went wrong, in a sentence.
+    /// The copy of layout `memory` that was due here was made, if there was something to copy, or what went wrong, in a sentence.
     Copied(PathBuf, Result<Option<PathBuf>, String>),
     /// What runs code in the directories that Claude trusted when the session began.
     Known(Vec<(PathBuf, CodeDigest)>),
@@ -129,7 +129,7 @@ impl Host {
                     self.events.push_back(Event::Saved { handoff: frame.id.clone(), mark: frame.mark });
                     self.channel.clone_from(&frame.made_in.1);
                     self.frame = Some(*frame);
-                    self.write_views();
+                    self.write_layouts();
                 }
                 Done::NotSaved(error) => self.events.push_back(Event::SaveFailed { error }),
                 Done::Recorded(hook, saved, found) => self.record_settled(hook, saved, found.as_ref()),
@@ -254,7 +254,7 @@ impl Host {
         }
         let following = self.watching.following.as_ref();
         self.prompts.found_queued(following.map(|f| persons(&f.facts).collect()).unwrap_or_default());
-        let viewed = self.makes_views();
+        let wanted = self.makes_layouts();
         let (store, keeping) = (self.paths.claude.clone(), self.keeping());
         let (claim, dir, paths) = (self.claim_for(claim_for), self.dir.clone(), self.paths.clone());
         let limits = Limits::of(&self.launch.config.handoff);
@@ -266,7 +266,7 @@ impl Host {
             complete(&mut capture, &paths, &dir, limits);
             let found = own.add_to(&mut capture);
             let channel = capture.origin.channel.clone();
-            let views = viewed.then(|| Material::of(&capture));
+            let material = wanted.then(|| Material::of(&capture));
             let mark = Mark::of(&capture, &next);
             let saved = Store::open(&store).and_then(|store| {
                 let saved = store.save(capture, keeping)?;
@@ -276,7 +276,7 @@ impl Host {
             match saved {
                 Ok((saved, notices)) => {
                     let frame = Frame {
-                        views: views.map(|views| Box::new(views.saved(&saved.entry))),
+                        material: material.map(|of| Box::new(of.saved(&saved.entry))),
                         text: saved.brief,
                         id: saved.id,
                         document: saved.brief_path,
@@ -320,7 +320,7 @@ impl Host {
         let (store, id, by) = (self.paths.claude.clone(), handoff.clone(), conversation.clone());
         self.lineage.went_on(handoff);
         let claim = self.claim_for(conversation);
-        self.views_consumed(&id);
+        self.layouts_consumed(&id);
         self.do_quietly(move || {
             let done = Store::open(&store).and_then(|store| {
                 let consume = || store.consume(&id, &by, std::process::id(), Clock::wall());

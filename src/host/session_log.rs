@@ -5,11 +5,11 @@ use std::ffi::{OsStr, OsString};
 
 use super::Host;
 use super::save::Done;
+use crate::core::compat::session_log::{About, lines};
 use crate::core::handoff::redact::redact_words;
-use crate::core::session_log::{About, lines};
 use crate::core::supervisor::Agent;
 use crate::core::supervisor::action::{Decision, DecisionKind};
-use crate::fs::views::append;
+use crate::fs::layouts::append;
 use crate::sys::clock::{Clock, local};
 
 /// What the log says of the runs.

@@ -6,8 +6,8 @@ use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
 
 use super::observer::Here;
-use crate::core::handoff::views::{orchestrator, state_yaml};
-use crate::core::signal::{MAX_BYTES, NamedDir, RestartFile, SignalFile};
+use crate::core::compat::layouts::{orchestrator, state_yaml};
+use crate::core::compat::signals::{MAX_BYTES, NamedDir, RestartFile, SignalFile};
 use crate::core::supervisor::event::Event;
 use crate::core::time::WallTime;
 use crate::fs::paths::Paths;

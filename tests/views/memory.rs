@@ -1,4 +1,4 @@
-//! View `memory`: raw copies of transcripts, and what the next conversation is told of them.
+//! Layout `memory`: raw copies of transcripts, and what the next conversation is told of them.
 
 use std::os::unix::fs::{MetadataExt, symlink};
 use std::path::{Path, PathBuf};

@@ -17,7 +17,7 @@ fn a_view_that_cannot_be_written_costs_a_line_of_the_journal_and_nothing_else() 
     hand_over(&world, 1);
     for n in 1..=3 {
         let sentence = world.wait_decision("degraded", n)["sentence"].as_str().unwrap().to_owned();
-        assert!(sentence.starts_with("View ") && sentence.contains("could not be written: "), "{sentence}");
+        assert!(sentence.starts_with("Layout ") && sentence.contains("could not be written: "), "{sentence}");
     }
     assert_eq!(names(&elsewhere), [""; 0]);
     assert_eq!(std::fs::read_to_string(below(&world, ".claude/auto-execution/state.yaml")).unwrap(), "{status: running}\n");

@@ -12,13 +12,13 @@ use crate::cli::conversation::{Meant, meant};
 use crate::cli::error::{Failed, note};
 use crate::core::claude::facts::Facts;
 use crate::core::claude::place;
+use crate::core::compat::layouts::Material;
 use crate::core::handoff::capture::{Capture, Lists, Origin};
 use crate::core::handoff::entry::Kind;
-use crate::core::handoff::views::Material;
 use crate::core::ids::{ConversationId, HandoffId, SessionName};
 use crate::core::status::SessionStatus;
 use crate::core::time::WallTime;
-use crate::fs::{transcript, views};
+use crate::fs::{layouts, transcript};
 use crate::git::state::Limits;
 use crate::sys::clock::Clock;
 use crate::sys::safe_file::{self, FileRule};
@@ -111,7 +111,7 @@ pub(super) fn create(place: &Place, options: &CreateOptions) -> Result<u8, Faile
     capture.memory_keeper = crate::fs::servers::memory_keeper(&place.paths, &dir);
     let material = Material::of(&capture);
     let channel = capture.origin.channel.clone();
-    let at = views::Place {
+    let at = layouts::Place {
         project: dir,
         claude: place.paths.claude.clone(),
         channel: capture.origin.channel.clone(),
@@ -119,7 +119,7 @@ pub(super) fn create(place: &Place, options: &CreateOptions) -> Result<u8, Faile
         transcript: Some(PathBuf::from(&capture.origin.transcript)).filter(|path| path.is_absolute()),
     };
     let saved = place.store.make().and_then(|()| place.store.save(capture, place.keeping())).map_err(store_failed)?;
-    for failed in views::write(&place.config.handoff.views, &at, &material.saved(&saved.entry), Clock::wall()) {
+    for failed in layouts::write(&place.config.handoff.views, &at, &material.saved(&saved.entry), Clock::wall()) {
         note(format_args!("hopty: {failed}"));
     }
     let copied = place.config.handoff.copy_transcript.then(|| saved.document.headers.id.clone());

@@ -11,9 +11,9 @@ use crate::cli::conversation::{Meant, meant};
 use crate::cli::error::{Failed, say, visible};
 use crate::core::claude::facts::{Facts, Speaker};
 use crate::core::claude::place::project_dir_name;
+use crate::core::compat::signals::{self, current_session};
 use crate::core::handoff::text::safe;
 use crate::core::ids::ConversationId;
-use crate::core::signal::{self, current_session};
 use crate::fs::{atomic, transcript};
 
 /// A conversation and its transcript.
@@ -38,7 +38,7 @@ fn current(place: &Place, which: Option<&str>) -> Result<Current, Failed> {
 /// What `.current-session` says, when a transcript is where it says (checklist 20). All sessions write this one file: that
 /// of another project is none of this directory's.
 fn on_file(place: &Place) -> Option<Current> {
-    let bytes = atomic::read_own(&place.paths.current_session(), signal::MAX_BYTES as u64, 0o022).ok()??;
+    let bytes = atomic::read_own(&place.paths.current_session(), signals::MAX_BYTES as u64, 0o022).ok()??;
     let text = String::from_utf8(bytes).ok()?;
     let (id, path) = text.trim_end_matches('\n').split_once(':')?;
     let path = PathBuf::from(path);

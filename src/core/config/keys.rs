@@ -7,7 +7,7 @@ use std::fmt;
 use toml::Value;
 
 use super::duration::Span;
-use super::schema::{AfterError, AskDefault, GitPolicy, OnHangup, Profile, Reap, RestartMode, SizePolicy, SummaryMode, View};
+use super::schema::{AfterError, AskDefault, GitPolicy, Layout, OnHangup, Profile, Reap, RestartMode, SizePolicy, SummaryMode};
 use super::units::{CellSize, PrefixKey};
 
 /// The values a key takes.
@@ -164,7 +164,7 @@ pub const KEYS: &[Key] = &[
     own("handoff", "git_timeout", Kind::Time(10, M)),
     shared("handoff", "summary", Kind::Word(SummaryMode::WORDS), ProjectMay::Tighten(&["off"])),
     own("handoff", "summary_timeout", Kind::Time(S, 10 * M)),
-    own("handoff", "views", Kind::Words(View::WORDS)),
+    own("handoff", "views", Kind::Words(Layout::WORDS)),
     own("handoff", "copy_transcript", Kind::Switch),
     own("handoff", "keep_records", Kind::Count(1, 10_000)),
     own("handoff", "keep_days", Kind::Count(1, 3_650)),

@@ -7,11 +7,11 @@ use serde::{Deserialize, Serialize};
 use toml::de::{DeTable, DeValue};
 use toml::{Table, Value};
 
-use super::document;
 use super::keys::{KEYS, Key, ProjectMay};
 use super::level::Level;
 use super::problem::{Problem, ProblemKind, Source, distance, nearest, quoted, unknown};
 use super::schema::{Config, Profile};
+use crate::core::compat::profile_files;
 
 /// Bytes of a configuration file that are looked at; a larger one is left out whole.
 const MAX_FILE: usize = 1 << 20;
@@ -268,7 +268,7 @@ impl Layers {
         let Some(Ok(profile)) = profile.cloned().map(Value::try_into::<Profile>) else { return };
         // Whoever chose the profile: what lies in the project came with it.
         let rule = if profile.file_is_of_project() { ProjectRule::On } else { ProjectRule::Off };
-        for setting in document::settings(profile, file.text) {
+        for setting in profile_files::settings(profile, file.text) {
             let by_name = self.origins.get(setting.key).is_some_and(|origin| !matches!(origin, Origin::ProfileFile(_)));
             if !by_name {
                 let at = Source::File { path: file.path.to_owned(), line: Some(setting.line) };

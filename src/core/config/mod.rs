@@ -7,13 +7,11 @@
 //! What it does not do: it reads no file and no environment, it prints nothing, and it does not decide whether a problem
 //! is fatal. A verb exits 2 on any [`Problem`]; the drop-in form prints one line and goes on.
 
-mod document;
 mod duration;
 mod keys;
 mod layer;
 mod level;
 mod problem;
-mod profile;
 mod schema;
 mod units;
 
@@ -23,7 +21,7 @@ pub use layer::{File, FlagValue, Origin, Resolved, Sources, resolve};
 pub use level::{Level, Levels};
 pub use problem::{Problem, ProblemKind, Source, distance};
 pub use schema::{
-    AfterError, AskDefault, Compat, Config, Context, Delivery, GitPolicy, Handoff, Hooks, Journal, OnHangup, Profile, Program, Reap,
-    Recovery, Restart, RestartMode, SizePolicy, SummaryMode, Terminal, View,
+    AfterError, AskDefault, Compat, Config, Context, Delivery, GitPolicy, Handoff, Hooks, Journal, Layout, OnHangup, Profile, Program,
+    Reap, Recovery, Restart, RestartMode, SizePolicy, SummaryMode, Terminal,
 };
 pub use units::{BadUnit, CellSize, PrefixKey};

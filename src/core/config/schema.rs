@@ -136,8 +136,8 @@ choice! {
     }
 }
 choice! {
-    /// A further form in which a handoff is kept for other tools.
-    View {
+    /// The format of another tool in which a handoff is written, too.
+    Layout {
         /// The form of source document S0's context manager.
         Acm = "acm",
         /// The orchestrator's form.
@@ -284,7 +284,7 @@ section! {
         /// How long these may take.
         summary_timeout: Span = Span::from_secs(90),
         /// Further forms that are written.
-        views: Vec<View> = Vec::new(),
+        views: Vec<Layout> = Vec::new(),
         /// Whether the raw transcript is copied into the record.
         copy_transcript: bool = true,
         /// Records kept per channel.

@@ -225,7 +225,7 @@ fn unescape(value: &str) -> String {
 }
 
 #[cfg(test)]
-pub(super) mod tests {
+pub(in crate::core) mod tests {
     use super::*;
     use crate::core::claude::facts::{Exchange, Facts, Speaker};
     use crate::core::claude::prompts::Prompt;

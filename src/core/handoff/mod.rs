@@ -2,8 +2,8 @@
 //!
 //! `capture` is what is known when it is made, `document` and `state` are its two files, `manifest` is where it stands,
 //! `note` is what Claude itself adds, `frame` is what the next conversation gets of it, `drift` what became of the
-//! work tree since, `progress` whether the work moves, and `continuation` is the prompt that is typed; `views` are the source documents' own forms. All of it is
-//! text in, text out: files are written by `fs::store` and `fs::views`.
+//! work tree since, `progress` whether the work moves, and `continuation` is the prompt that is typed. All of it is
+//! text in, text out: files are written by `fs::store`.
 
 mod activity;
 pub mod brief;
@@ -25,7 +25,7 @@ pub mod requests;
 pub mod sections;
 pub mod state;
 pub mod text;
-pub mod views;
+
 pub mod words;
 
 #[cfg(test)]

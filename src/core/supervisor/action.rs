@@ -7,10 +7,10 @@ use super::ask::AskAnswer;
 use super::halt::After;
 use super::phase::{Cause, StartKind};
 pub use super::reply::{Reply, SendResult};
+use crate::core::compat::signals::SignalFile;
 use crate::core::context::Level;
 use crate::core::ids::{ConversationId, HandoffId};
 use crate::core::process::Signal;
-use crate::core::signal::SignalFile;
 use crate::core::time::Stamp;
 
 /// Whom a signal is for.

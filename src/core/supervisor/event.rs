@@ -10,11 +10,11 @@ use super::halt::LimitKind;
 pub use super::key_class::KeyClass;
 use super::shown::ScreenFacts;
 use crate::core::claude::carried::Way;
+use crate::core::compat::signals::{NamedDir, RestartFile};
 use crate::core::handoff::operation::Cut;
 use crate::core::handoff::progress::Mark;
 use crate::core::ids::{ConversationId, HandoffId};
 use crate::core::process::{ProcessEnd, Signal};
-use crate::core::signal::{NamedDir, RestartFile};
 
 /// Where a client comes from.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]

@@ -6,8 +6,8 @@ use super::event::{AgentStatus, Asker};
 use super::phase::{Phase, Plan, Request, SafePoint};
 use super::shown::PromptBox;
 use super::{Agent, Held, Supervisor, Turn};
+use crate::core::compat::signals::{NamedDir, RestartFile};
 use crate::core::handoff::operation::Cut;
-use crate::core::signal::{NamedDir, RestartFile};
 use crate::core::time::Stamp;
 
 /// How long the sessions file must say idle before it outweighs hooks that say busy (an interrupt fires no Stop), in ms.

@@ -9,10 +9,10 @@ use super::super::tests::{conversation, handoff, hook, named};
 use super::super::{Agent, Phase};
 use super::world::World;
 use crate::core::claude::carried::Way;
+use crate::core::compat::signals::{NamedDir, RestartFile};
 use crate::core::handoff::operation::Cut;
 use crate::core::handoff::progress::Mark;
 use crate::core::process::{ProcessEnd, Signal};
-use crate::core::signal::{NamedDir, RestartFile};
 
 /// The ends of the table in `ends`, one of each kind.
 pub(super) const ENDS: [ProcessEnd; 9] = [

@@ -25,11 +25,11 @@ use super::phase::{Cause, Phase, StartKind};
 use super::shown::{PromptBox, ScreenFacts};
 use super::state::{Evidence, State};
 use super::{Agent, Policy, RULES, Supervisor};
+use crate::core::compat::signals::{NamedDir, RestartFile};
 use crate::core::config::{Config, Span};
 use crate::core::handoff::operation::Cut;
 use crate::core::ids::{ConversationId, HandoffId};
 use crate::core::process::{ProcessEnd, Signal};
-use crate::core::signal::{NamedDir, RestartFile};
 use crate::core::time::Stamp;
 
 pub(super) const TERM_CODE: ProcessEnd = ProcessEnd::Exited(143);

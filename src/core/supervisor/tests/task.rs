@@ -1,7 +1,7 @@
 //! An orchestrator's loop: its signal, and a task that is completed.
 
 use super::*;
-use crate::core::signal::{RestartFile, SignalFile};
+use crate::core::compat::signals::{RestartFile, SignalFile};
 
 fn completed(completed: bool) -> Event {
     Event::Task { completed }

@@ -1,4 +1,4 @@
-//! View `memory`: raw copies of the transcript in `.claude/memory/` of the project, as source document 004 keeps them
+//! Layout `memory`: raw copies of the transcript in `.claude/memory/` of the project, as source document 004 keeps them
 //! (checklist 119, 122, 123): when a handoff is saved, before a compaction and when a conversation ends.
 
 use crate::core::time::WallTime;

@@ -1,7 +1,7 @@
-//! Views of handoffs, written where other tools look for them (`core::handoff::views` makes their texts).
+//! Handoffs in the formats of other tools, written where those tools look for them (`core::compat::layouts` makes their texts).
 //!
 //! Most lie in the project, which may hold anything: `.claude` and what is below it must be real directories of this user,
-//! links are refused, and a file that somebody else owns is left alone. What cannot be written costs its own view.
+//! links are refused, and a file that somebody else owns is left alone. What cannot be written costs its own layout.
 
 use std::fs::{self, DirBuilder, File, OpenOptions};
 use std::io::{self, Read, Write};
@@ -13,10 +13,10 @@ use nix::fcntl::OFlag;
 use super::atomic;
 use super::error::FsError;
 use super::records::TRANSCRIPT_CAP;
-use crate::core::config::View;
-use crate::core::handoff::views::memory::{self, Reason};
-use crate::core::handoff::views::orchestrator::Before;
-use crate::core::handoff::views::{Material, acm, checkpoint, orchestrator, pid};
+use crate::core::compat::layouts::memory::{self, Reason};
+use crate::core::compat::layouts::orchestrator::Before;
+use crate::core::compat::layouts::{Material, acm, checkpoint, orchestrator, pid};
+use crate::core::config::Layout;
 use crate::core::ids::{Channel, HandoffId};
 use crate::core::time::WallTime;
 use crate::sys::safe_file::{self, FileRule};
@@ -28,7 +28,7 @@ const MARKER_CAP: u64 = 8192;
 /// So many copies of one second are told apart.
 const SAME_SECOND: u32 = 100;
 
-/// Where the views of a handoff lie.
+/// Where the layouts of a handoff go.
 #[derive(Clone, Debug)]
 pub struct Place {
     /// The directory of the work.
@@ -43,23 +43,23 @@ pub struct Place {
     pub transcript: Option<PathBuf>,
 }
 
-/// Writes these views; what could not be written is given back in sentences.
+/// Writes these layouts; what could not be written is given back in sentences.
 #[must_use]
-pub fn write(views: &[View], place: &Place, of: &Material, now: WallTime) -> Vec<String> {
+pub fn write(layouts: &[Layout], place: &Place, of: &Material, now: WallTime) -> Vec<String> {
     let mut failed = Vec::new();
-    for view in views {
-        let done = match view {
-            View::Acm => write_acm(place, of),
-            View::Orchestrator => write_orchestrator(place, of),
-            View::Pid => write_pid(place, of),
-            View::Memory => {
+    for layout in layouts {
+        let done = match layout {
+            Layout::Acm => write_acm(place, of),
+            Layout::Orchestrator => write_orchestrator(place, of),
+            Layout::Pid => write_pid(place, of),
+            Layout::Memory => {
                 let (project, reason) = (&place.project, Reason::Handoff);
                 let copies = place.transcript.as_ref().and_then(|from| Some((from, copy_for(project, from, &reason, now)?)));
                 copies.map_or(Ok(()), |(from, to)| back_up(project, from, &reason, now, &to))
             }
         };
         if let Err(error) = done {
-            failed.push(format!("View {} could not be written: {error}", view.word()));
+            failed.push(format!("Layout {} could not be written: {error}", layout.word()));
         }
     }
     failed
@@ -75,7 +75,7 @@ fn write_orchestrator(place: &Place, of: &Material) -> Result<(), FsError> {
     let dir = inside(&place.project, orchestrator::DIR)?;
     let path = dir.join(orchestrator::STATE);
     let old = text(&path)?;
-    let not_simple = |e: crate::core::handoff::views::state_yaml::NotSimple| FsError::io("change", &path)(io::Error::other(e));
+    let not_simple = |e: crate::core::compat::layouts::state_yaml::NotSimple| FsError::io("change", &path)(io::Error::other(e));
     let signal = dir.join(orchestrator::SIGNAL);
     let before = atomic::read_own(&signal, CHANGED_CAP, 0).ok().flatten().unwrap_or_default();
     let (state, before) = orchestrator::state(of, &old, Before::of_signal(&before)).map_err(not_simple)?;
@@ -90,7 +90,7 @@ fn write_pid(place: &Place, of: &Material) -> Result<(), FsError> {
     replace(&dir.join(pid::name(&place.channel, place.pid)), pid::render(of).as_bytes())
 }
 
-/// Where a transcript would be copied to in view `memory`; `None` where there is nothing to copy.
+/// Where a transcript would be copied to in layout `memory`; `None` where there is nothing to copy.
 #[must_use]
 pub fn copy_for(project: &Path, transcript: &Path, reason: &Reason, now: WallTime) -> Option<PathBuf> {
     #[cfg(debug_assertions)]
@@ -110,7 +110,7 @@ fn copy_names(project: &Path, reason: &Reason, now: WallTime) -> impl Iterator<I
     (0..SAME_SECOND).map(move |n| raw.join(memory::name(now, reason, n)))
 }
 
-/// Copies a transcript into view `memory`, to where [`copy_for`] said.
+/// Copies a transcript into layout `memory`, to where [`copy_for`] said.
 ///
 /// # Errors
 /// When the transcript cannot be read, or a file cannot be written; the copy that was made stays.
@@ -138,7 +138,7 @@ pub fn back_up(project: &Path, transcript: &Path, reason: &Reason, now: WallTime
     append(&dir.join(memory::LOG), &memory::log_line(now, reason, &shown, meta.len()))
 }
 
-/// The copy that the marker of view `memory` names; a marker whose copy is gone is deleted.
+/// The copy that the marker of layout `memory` names; a marker whose copy is gone is deleted.
 #[must_use]
 pub fn pending_backup(project: &Path) -> Option<PathBuf> {
     let dir = project.join(memory::DIR);
@@ -177,7 +177,7 @@ fn settle_copy(project: &Path) -> Result<(), FsError> {
     }
 }
 
-/// A handoff was consumed: its file of view `pid`, hopty's own signal and the marker of its raw copy
+/// A handoff was consumed: its file of layout `pid`, hopty's own signal and the marker of its raw copy
 /// have done their work.
 pub fn consumed(project: &Path, claude: &Path, channel: &Channel, id: &HandoffId) {
     let mark = pid::mark(id);

@@ -1,4 +1,4 @@
-//! Views of handoffs and what is printed for who has a source document's habits configured. The worker writes; nothing of
+//! Handoffs in other tools' formats, and what is printed for who has a source document's habits configured. The worker writes; nothing of
 //! it holds a hand-over up, and what fails is a line of the journal.
 
 use std::path::{Path, PathBuf};
@@ -6,17 +6,17 @@ use std::path::{Path, PathBuf};
 use super::Host;
 use super::save::Done;
 use crate::core::claude::hooks::Call;
-use crate::core::config::{Profile, View};
-use crate::core::handoff::views::boxes;
-use crate::core::handoff::views::memory::{self, Reason};
+use crate::core::compat::boxes;
+use crate::core::compat::layouts::memory::{self, Reason};
+use crate::core::config::{Layout, Profile};
 use crate::core::ids::{ConversationId, HandoffId};
 use crate::core::supervisor::action::HookAnswer;
 use crate::core::supervisor::event::{Event, HookEvent};
 use crate::core::supervisor::phase::{Phase, StopFor};
-use crate::fs::views::{self, Place};
+use crate::fs::layouts::{self, Place};
 use crate::sys::clock::Clock;
 
-/// Copies of view `memory`.
+/// Copies of layout `memory`.
 #[derive(Debug, Default)]
 pub(super) struct Backups {
     /// Those that the worker is about to make: what they are called if nobody else takes the name in the same second.
@@ -28,24 +28,24 @@ pub(super) struct Backups {
 }
 
 impl Host {
-    pub(super) fn has_view(&self, view: View) -> bool {
-        self.launch.config.handoff.views.contains(&view)
+    pub(super) fn has_layout(&self, layout: Layout) -> bool {
+        self.launch.config.handoff.views.contains(&layout)
     }
 
     /// Whether the messages of source document 002 are printed.
     pub(super) fn prints_boxes(&self) -> bool {
-        self.has_view(View::Orchestrator) || self.launch.config.context.profile == Profile::S2
+        self.has_layout(Layout::Orchestrator) || self.launch.config.context.profile == Profile::S2
     }
 
-    /// Whether there are views or boxes to be made of a handoff.
-    pub(super) fn makes_views(&self) -> bool {
+    /// Whether there are layouts or boxes to be made of a handoff.
+    pub(super) fn makes_layouts(&self) -> bool {
         !self.launch.config.handoff.views.is_empty() || self.prints_boxes()
     }
 
-    /// Writes the views of the handoff that was just saved.
-    pub(super) fn write_views(&mut self) {
+    /// Writes the layouts of the handoff that was just saved.
+    pub(super) fn write_layouts(&mut self) {
         let chosen = self.launch.config.handoff.views.clone();
-        let Some(of) = self.frame.as_ref().and_then(|frame| frame.views.clone()).filter(|_| !chosen.is_empty()) else { return };
+        let Some(of) = self.frame.as_ref().and_then(|frame| frame.material.clone()).filter(|_| !chosen.is_empty()) else { return };
         let host = std::process::id();
         let place = Place {
             project: self.dir.clone(),
@@ -54,24 +54,24 @@ impl Host {
             pid: self.run.as_ref().and_then(|run| u32::try_from(run.pid).ok()).unwrap_or(host),
             transcript: self.transcript(),
         };
-        self.do_quietly(move || Done::Limited(views::write(&chosen, &place, &of, Clock::wall())));
+        self.do_quietly(move || Done::Limited(layouts::write(&chosen, &place, &of, Clock::wall())));
     }
 
     /// The handoff was consumed: what only waited for that goes.
-    pub(super) fn views_consumed(&mut self, id: &HandoffId) {
-        if [View::Pid, View::Orchestrator, View::Memory].into_iter().any(|view| self.has_view(view)) {
+    pub(super) fn layouts_consumed(&mut self, id: &HandoffId) {
+        if [Layout::Pid, Layout::Orchestrator, Layout::Memory].into_iter().any(|layout| self.has_layout(layout)) {
             // A restart may have led elsewhere; its files lie where it was made.
             let frame = self.frame.as_ref().filter(|frame| frame.id == *id);
             let (dir, channel) = frame.map_or_else(|| (self.dir.clone(), self.channel.clone()), |frame| frame.made_in.clone());
             let (claude, id) = (self.paths.claude.clone(), id.clone());
             self.do_quietly(move || {
-                views::consumed(&dir, &claude, &channel, &id);
+                layouts::consumed(&dir, &claude, &channel, &id);
                 Done::Quiet
             });
         }
     }
 
-    /// View `memory`: the conversation ends, or is compacted. The hook does not wait: Claude ends them after 1.5 s.
+    /// Layout `memory`: the conversation ends, or is compacted. The hook does not wait: Claude ends them after 1.5 s.
     pub(super) fn back_up(&mut self, call: &Call, with: &HookAnswer) {
         if call.hook.agent || call.hook.conversation.is_none() {
             return;
@@ -93,7 +93,7 @@ impl Host {
         }
     }
 
-    /// View `memory`: the session is over. Claude was killed, or was told of no hooks, where its end was not copied yet.
+    /// Layout `memory`: the session is over. Claude was killed, or was told of no hooks, where its end was not copied yet.
     pub(super) fn back_up_last(&mut self) {
         let conversation = self.recorder.supervisor.conversation().cloned();
         if self.backups.ended != conversation {
@@ -104,20 +104,20 @@ impl Host {
     fn copy_transcript(&mut self, conversation: Option<&ConversationId>, reason: &Reason) {
         // One of which nothing was read has nothing to copy.
         let known = self.watching.following.as_ref().is_some_and(|f| Some(&f.conversation) == conversation && f.bytes() > 0);
-        if !self.has_view(View::Memory) || !known {
+        if !self.has_layout(Layout::Memory) || !known {
             return;
         }
         let (dir, now, reason) = (self.dir.clone(), Clock::wall(), reason.clone());
         let Some(transcript) = self.transcript() else { return };
-        let Some(due) = views::copy_name(&dir, &reason, now, &self.backups.due) else { return };
+        let Some(due) = layouts::copy_name(&dir, &reason, now, &self.backups.due) else { return };
         self.backups.due.push(due.clone());
         if matches!(reason, Reason::Ended(_)) {
             self.backups.ended = conversation.cloned();
         }
         self.do_quietly(move || {
-            let copy = views::copy_for(&dir, &transcript, &reason, now);
-            let made = copy.map(|copy| views::back_up(&dir, &transcript, &reason, now, &copy).map(|()| copy)).transpose();
-            Done::Copied(due, made.map_err(|e| format!("The transcript could not be copied for view memory: {e}")))
+            let copy = layouts::copy_for(&dir, &transcript, &reason, now);
+            let made = copy.map(|copy| layouts::back_up(&dir, &transcript, &reason, now, &copy).map(|()| copy)).transpose();
+            Done::Copied(due, made.map_err(|e| format!("The transcript could not be copied for layout memory: {e}")))
         });
     }
 
@@ -133,7 +133,7 @@ impl Host {
 
     /// A conversation begins: the look that its hook waits for is to tell of a copy that nobody looked at yet.
     pub(super) fn look_for_backup(&mut self) {
-        if self.has_view(View::Memory) {
+        if self.has_layout(Layout::Memory) {
             self.backups.pending = None;
             self.watching.looks.want().backup = true;
         }
@@ -144,11 +144,11 @@ impl Host {
         self.backups.pending = copy;
     }
 
-    /// View `memory`: what a beginning conversation is told of a copy that nobody looked at yet, or that is just being made. One
+    /// Layout `memory`: what a beginning conversation is told of a copy that nobody looked at yet, or that is just being made. One
     /// that goes on from a handoff has better.
     pub(super) fn pending_backup(&self, call: &Call, with: &HookAnswer) -> Option<String> {
         let begins = call.hook.event == HookEvent::SessionStart && !call.hook.agent && *with == HookAnswer::Nothing;
-        if !begins || !self.has_view(View::Memory) {
+        if !begins || !self.has_layout(Layout::Memory) {
             return None;
         }
         let copy = self.backups.due.last().or(self.backups.pending.as_ref());
@@ -172,7 +172,7 @@ impl Host {
     pub(super) fn printed_between(&self) -> String {
         let mut text = String::new();
         let frame = self.frame.as_ref().filter(|frame| Some(&frame.id) == self.next_handoff());
-        if let Some(of) = frame.and_then(|frame| frame.views.as_ref()).filter(|_| self.prints_boxes()) {
+        if let Some(of) = frame.and_then(|frame| frame.material.as_ref()).filter(|_| self.prints_boxes()) {
             text.push_str(&boxes::handing_over(of));
             text.push_str(&boxes::resuming(&of.state.id, &of.state.context.current_objective, of.phases));
         }

@@ -2,7 +2,7 @@
 //!
 //! hopty is the orchestrator of these messages: nothing has to be typed for the next session to begin.
 
-use super::{Material, Phases, checkpoint};
+use super::layouts::{Material, Phases, checkpoint};
 use crate::core::handoff::text::{cut_chars, safe_line, thousands};
 use crate::core::ids::HandoffId;
 
@@ -78,7 +78,7 @@ fn percent(tokens: u64, window: u64) -> Option<u64> {
 
 #[cfg(test)]
 mod tests {
-    use super::super::tests::material;
+    use super::super::layouts::tests::material;
     use super::*;
     use crate::core::handoff::document::tests::capture;
 

@@ -9,7 +9,7 @@ use std::path::{Component, Path, PathBuf};
 use serde_json::{Map, Value};
 use thiserror::Error;
 
-use super::ids::Channel;
+use crate::core::ids::Channel;
 
 /// The field that holds the entries.
 const FIELD: &str = "registry";

@@ -4,7 +4,7 @@
 
 use serde::{Deserialize, Serialize};
 
-use super::ids::ConversationId;
+use crate::core::ids::ConversationId;
 
 /// The largest signal file that is read, in bytes.
 pub const MAX_BYTES: usize = 8192;

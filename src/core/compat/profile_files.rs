@@ -2,21 +2,21 @@
 //!
 //! They belong to other programs: what else stands in them is passed over, and they are never written.
 
-use super::schema::Profile;
+use crate::core::config::Profile;
 
 /// A value that stands in one of these files, in hopty's own terms.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(super) struct Setting {
+pub(in crate::core) struct Setting {
     /// The key that it sets: `context.ask`.
-    pub(super) key: &'static str,
+    pub(in crate::core) key: &'static str,
     /// Its value, in the form of an environment variable; what is no such value is left as it stands, for the message.
-    pub(super) value: String,
+    pub(in crate::core) value: String,
     /// Its line, from 1.
-    pub(super) line: u32,
+    pub(in crate::core) line: u32,
 }
 
 /// What `text`, the file of `profile`, sets.
-pub(super) fn settings(profile: Profile, text: &str) -> Vec<Setting> {
+pub(in crate::core) fn settings(profile: Profile, text: &str) -> Vec<Setting> {
     match profile {
         Profile::S2 => of_the_orchestrator(text),
         Profile::S3 => of_the_question(text),
@@ -118,7 +118,7 @@ fn plain(text: &str) -> &str {
 
 #[cfg(test)]
 mod tests {
-    use super::super::{Config, File, Level, Origin, Resolved, RestartMode, Sources, resolve};
+    use crate::core::config::{Config, File, Level, Origin, Resolved, RestartMode, Sources, resolve};
 
     const CONF: &str = "# mine\nexport THRESHOLD=45 # early\nSNOOZE_DURATION=\"120\"\nOTHER=$(reboot)\n";
     const YAML: &str = "version: 1\nhandoff:\n  threshold: 0.9   # of max tokens\n  warning_threshold: 0.5\n\n  context_summary:\n    \

@@ -2,9 +2,9 @@
 //!
 //! Each is made from a decision of the journal, which has the whole story; the log is for who follows it with `tail -f`.
 
-use super::handoff::text::{cut_chars, safe_line};
-use super::supervisor::action::{Decision, DecisionKind};
-use super::supervisor::phase::Cause;
+use crate::core::handoff::text::{cut_chars, safe_line};
+use crate::core::supervisor::action::{Decision, DecisionKind};
+use crate::core::supervisor::phase::Cause;
 
 /// The longest command that is written, in characters.
 const COMMAND: usize = 500;

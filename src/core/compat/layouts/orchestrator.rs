@@ -1,4 +1,4 @@
-//! View `orchestrator`: the signal `.handoff-requested` of source document 002 in `.claude/auto-execution/` of the project
+//! Layout `orchestrator`: the signal `.handoff-requested` of source document 002 in `.claude/auto-execution/` of the project
 //! (checklist 93, 94). hopty writes it beside `state.yaml` when it saves a handoff, and obeys one that it did not write.
 //!
 //! Reading it is hostile input, like `.restart-session`: whatever it holds, the worst that follows is a line in the journal.
@@ -7,7 +7,7 @@ use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
 
 use super::{Material, state_yaml};
-use crate::core::signal::{MAX_BYTES, RestartFile};
+use crate::core::compat::signals::{MAX_BYTES, RestartFile};
 use crate::core::time::WallTime;
 
 /// Where its files lie, below the project.

@@ -1,7 +1,6 @@
 //! Profiles: the levels and the mode that each of the source documents worked with (checklist 24, 48 and K2).
 
-use super::level::{Level, Levels};
-use super::schema::{Profile, RestartMode};
+use crate::core::config::{Level, Levels, Profile, RestartMode};
 
 impl Profile {
     /// Whether the file of its source document lies in the project, and so may have come with a clone.

@@ -1,20 +1,19 @@
-//! Views: a handoff in the forms that the source documents kept it in, for tools and habits that know those.
+//! Layouts: a handoff in the formats of other tools, for people who keep using those tools.
 //!
-//! They are written only where `handoff.views` names them, beside the record, which stays the truth: nothing in a view is
+//! They are written only where `handoff.views` names them, beside the record, which stays the truth: nothing in a layout is
 //! ever read back as a handoff. All of it is made from what `state.json` says, so it is as safe to show and as free of
-//! secrets; only the raw copies of view `memory` are the source's own bytes. Text in, text out: `fs::views` writes.
+//! secrets; only the raw copies of layout `memory` are the source's own bytes. Text in, text out: `fs::layouts` writes.
 
 pub mod acm;
-pub mod boxes;
 pub mod memory;
 pub mod orchestrator;
 pub mod pid;
 pub mod state_yaml;
 
-use super::capture::Capture;
-use super::entry::Entry;
-use super::state::State;
 use crate::core::claude::tasks::TaskStatus;
+use crate::core::handoff::capture::Capture;
+use crate::core::handoff::entry::Entry;
+use crate::core::handoff::state::State;
 use crate::core::ids::HandoffId;
 
 /// How far the work is, in the phases of source document 002: the entries of Claude's list of tasks.
@@ -26,7 +25,7 @@ pub struct Phases {
     pub total: usize,
 }
 
-/// What views are made from.
+/// What layouts are made from.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Material {
     /// `state.json` of the record.
@@ -75,12 +74,12 @@ pub fn checkpoint(id: &HandoffId) -> String {
 }
 
 #[cfg(test)]
-pub(super) mod tests {
-    use super::super::document::tests::capture;
+pub(in crate::core::compat) mod tests {
     use super::*;
     use crate::core::claude::facts::Decision;
     use crate::core::claude::tasks::Task;
     use crate::core::handoff::capture::GitState;
+    use crate::core::handoff::document::tests::capture;
 
     /// Five tasks, three of them done, in a repository.
     pub(crate) fn material() -> Material {
