@@ -307,7 +307,7 @@ fn where_it_cannot_be_set_up_it_says_why() {
     assert_eq!(code(output.status), 125);
     let errors = String::from_utf8(output.stderr).unwrap();
     assert!(
-        errors.starts_with("hopty: demo: cannot be set up: ") && errors.contains("hint: ") && errors.contains("TMPDIR"),
+        errors.starts_with("hopty: demo: cannot set it up: ") && errors.contains("hint: ") && errors.contains("TMPDIR"),
         "{errors}"
     );
 }

@@ -343,7 +343,7 @@ fn a_claude_that_leads_back_to_hopty_is_refused() {
     write(&hidden, &format!("#!/bin/sh\nH='{}'/$(echo hop)ty\nexec \"$H\" \"$@\"\n", hopty().parent().unwrap().display()), 0o755);
     world.set("HOPTY_PROGRAM_CLAUDE", hidden.to_str().unwrap());
     let output = command(&world, &words("-p x")).stdin(Stdio::null()).output().unwrap();
-    let said = fails(&output, 125, "seems to lead back to hopty");
+    let said = fails(&output, 125, "seems to start hopty");
     assert_eq!(said.lines().count(), 2, "once, not at every turn: {said}");
     let mut term = in_terminal(&world, "fix");
     assert_eq!(term.wait_exit(), 125);

@@ -173,7 +173,7 @@ fn the_configuration_says_where_each_value_came_from() {
     std::fs::write(home.0.path().join(".hopty.toml"), "[context]\nrearm = 7\n").unwrap();
     let shown = ask(&["config"]);
     assert!(shown.1.contains("rearm = 5") && shown.2.contains("/.hopty.toml does not count: Claude does not trust"), "{shown:?}");
-    assert!(shown.2.contains("\nhint: accept Claude's trust question here"), "{shown:?}");
+    assert!(shown.2.contains("\nhint: accept Claude's trust dialog here"), "{shown:?}");
     home.trust();
     let shown = ask(&["config"]);
     assert_eq!((shown.0, shown.2.as_str()), (Some(0), ""), "{shown:?}");
@@ -188,7 +188,7 @@ fn the_configuration_says_where_each_value_came_from() {
     let json: serde_json::Value = serde_json::from_str(&ask(&["config", "show", "--json"]).1).unwrap();
     let mode = json.as_array().unwrap().iter().find(|key| key["key"] == "restart.mode").unwrap();
     assert_eq!((&mode["value"], &mode["default"], &mode["from"]), (&"ask".into(), &"auto".into(), &"user".into()));
-    assert_eq!(ask(&["config", "check"]).1, "the configuration is right: 4 keys are set\n");
+    assert_eq!(ask(&["config", "check"]).1, "the configuration is valid: 4 keys are set\n");
     let conf = home.0.path().join(".claude/claudikins-acm.conf");
     std::fs::create_dir_all(conf.parent().unwrap()).unwrap();
     std::fs::write(&conf, "SNOOZE_DURATION=60\nTHRESHOLD=45\n").unwrap();
@@ -208,7 +208,7 @@ fn the_configuration_says_where_each_value_came_from() {
         assert!((out + &err).contains("config.toml:2: unknown key \"restart.mod\"; the nearest known key is restart.mode"));
     }
     let said = ask(&["config"]).2;
-    assert!(said.contains(", and 2 more are wrong\nhint: `hopty config check` shows all of them\n"), "{said}");
+    assert!(said.contains(", and 2 more errors\nhint: `hopty config check` shows all\n"), "{said}");
 }
 
 #[test]
@@ -293,11 +293,11 @@ fn a_word_near_a_verb_is_told_where_claude_is_missing() {
     let mut lines = near.lines();
     assert!(lines.next().is_some_and(|line| line.starts_with("hopty: start: claude: ") && line.contains("does not exist")), "{near}");
     let hint = lines.next().unwrap_or_default();
-    let begin = "hint: `lss` is no verb (the nearest is `hopty ls`), and Claude is not there: ";
+    let begin = "hint: `lss` is not a verb (did you mean `hopty ls`?), and Claude was not found: ";
     assert!(hint.starts_with(begin) && hint.contains("program.claude"), "{near}");
     // Neither a prompt that is no verb, nor what Claude does not take as a prompt.
     for word in ["explain", "--help", "-h", "--version", "logs", "agents", "--last"] {
-        assert!(said(word).lines().all(|line| !line.contains("no verb")), "{word}");
+        assert!(said(word).lines().all(|line| !line.contains("not a verb")), "{word}");
     }
 }
 
@@ -325,12 +325,12 @@ fn only_a_prompt_is_called_a_prompt() {
 fn an_option_that_run_does_not_take_is_named() {
     let home = Home::new();
     for (args, hint) in [
-        (&["run", "--size", "80x24", "--", "true"][..], "`hopty run --help` shows what it takes"),
-        (&["run", "--size=80x24", "true"], "`hopty run --help` shows what it takes"),
+        (&["run", "--size", "80x24", "--", "true"][..], "`hopty run --help` shows the usage"),
+        (&["run", "--size=80x24", "true"], "`hopty run --help` shows the usage"),
         (&["run", "--nam", "x", "--", "true"], "a similar argument exists: '--name'"),
         (&["run", "--read-only", "true"], "--read-only is an option of `hopty attach`"),
         (&["run", "--keep", "true"], "--keep is an option of `hopty demo`"),
-        (&["run", "-x", "true"], "`hopty run --help` shows what it takes"),
+        (&["run", "-x", "true"], "`hopty run --help` shows the usage"),
     ] {
         let done = home.hopty(args);
         let said = String::from_utf8(done.stderr).unwrap();
@@ -390,10 +390,10 @@ fn a_wait_without_its_condition_is_told_how_it_goes() {
     let home = Home::new();
     std::fs::create_dir_all(home.0.path().join(".local/state/hopty/sessions/proj")).unwrap();
     for (args, cause, hint) in [
-        (&["wait"][..], "hopty: wait: it is not said what for", "one of idle, busy, blocked, exit and text=REGEX"),
-        (&["wait", "proj"], "hopty: wait: proj: not something to wait for", "`hopty wait proj idle`"),
-        (&["wait", "busy", "proj"], "hopty: wait: proj: not something to wait for", "`hopty wait proj busy`"),
-        (&["wait", "nosuch"], "hopty: wait: nosuch: not something to wait for", "one of idle, busy"),
+        (&["wait"][..], "hopty: wait: no condition given", "conditions: idle, busy, blocked, exit, text=REGEX"),
+        (&["wait", "proj"], "hopty: wait: proj: unknown condition", "`hopty wait proj idle`"),
+        (&["wait", "busy", "proj"], "hopty: wait: proj: unknown condition", "`hopty wait proj busy`"),
+        (&["wait", "nosuch"], "hopty: wait: nosuch: unknown condition", "conditions: idle, busy"),
     ] {
         let done = home.hopty(args);
         let said = String::from_utf8(done.stderr).unwrap();

@@ -84,9 +84,9 @@ impl FindError {
     pub fn hint(&self) -> &'static str {
         match self {
             FindError::NotFound { .. } => {
-                "install it with `npm install -g @anthropic-ai/claude-code`, or set program.claude; `hopty demo` and `hopty help` need none"
+                "install it with `npm install -g @anthropic-ai/claude-code`, or set program.claude; `hopty demo` and `hopty help` work without it"
             }
-            FindError::NotExecutable { .. } => "check the file's permissions, or install Claude again; `hopty demo` needs no Claude",
+            FindError::NotExecutable { .. } => "check the file's permissions, or reinstall Claude; `hopty demo` works without it",
             FindError::ConfiguredMissing { .. } | FindError::ConfiguredRelative { .. } | FindError::ConfiguredSelf { .. } => {
                 "set program.claude to the full path of claude, or to \"\" to search for it"
             }
@@ -244,7 +244,7 @@ fn read_at_most(path: &Path, most: u64) -> Option<Vec<u8>> {
 
 /// A hopty inside a hopty inside a hopty: a wrapper calls itself.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Error)]
-#[error("hopty runs inside hopty {0} times: claude seems to lead back to hopty")]
+#[error("hopty runs inside hopty {0} times: claude seems to start hopty")]
 pub struct TooDeep(pub u32);
 
 /// The value of `HOPTY_DEPTH` for what this hopty starts, from the value it found. What is no number counts as none.
@@ -260,7 +260,7 @@ pub fn next_depth(found: Option<&str>) -> Result<u32, TooDeep> {
 #[derive(Debug, Error)]
 pub enum VersionError {
     /// The program could not be started.
-    #[error("cannot start {} --version: {source}", path.display())]
+    #[error("cannot run {} --version: {source}", path.display())]
     Start {
         /// The program.
         path: PathBuf,
@@ -268,7 +268,7 @@ pub enum VersionError {
         source: std::io::Error,
     },
     /// It did not answer in time.
-    #[error("{} --version gave no answer in {limit_ms} ms", path.display())]
+    #[error("{} --version did not answer within {limit_ms} ms", path.display())]
     Late {
         /// The program.
         path: PathBuf,

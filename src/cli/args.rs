@@ -12,7 +12,7 @@ use super::handoff::args::HandoffVerb;
 use crate::core::config::Span;
 use crate::core::ids::SessionName;
 
-/// All that is hopty's own. Where the first word is no verb, `--help` and `--version` are Claude's, so none of them stands here.
+/// hopty's own command line. Without a verb, `--help` and `--version` are Claude's, so they are not defined here.
 #[derive(Debug, Parser)]
 #[command(
     name = "hopty",
@@ -28,12 +28,12 @@ pub(super) struct Cli {
 }
 
 impl Cli {
-    /// Reads the arguments behind the program's name.
+    /// Parses the arguments after the program's name.
     ///
     /// # Errors
-    /// As clap's, when they are wrong or ask for help.
+    /// clap's error, for bad usage or a request for help.
     pub fn read(args: &[OsString]) -> Result<Cli, clap::Error> {
-        // To make all verbs first would be a tenth of the time that coming back takes (`cargo bench --bench attach`).
+        // Building the parser takes a tenth of the time of an attach (`cargo bench --bench attach`).
         if let Some(options) = AttachOptions::plain(args) {
             return Ok(Cli { verb: Verb::Attach(options) });
         }
@@ -41,27 +41,27 @@ impl Cli {
     }
 }
 
-/// What stands below the verbs; clap breaks its lines.
+/// The text below the list of verbs; clap wraps it.
 pub(super) const NOTES: &str = "\
 `hopty [CLAUDE ARGS...]` is `claude [CLAUDE ARGS...]`, supervised: `hopty --help` and `hopty --version` are Claude's. \
-`hopty -- ARGS...` gives ARGS to Claude even when the first word is a verb. `hopty VERB --help` tells more of a verb.
+`hopty -- ARGS...` passes ARGS to Claude even if the first word is a verb. `hopty VERB --help` describes a verb.
 
-In a session: ctrl-\\ and then d detaches, ctrl-\\ and then ? shows the other keys.
+In a session: press ctrl-\\ and then d to detach, ctrl-\\ and then ? for the other keys.
 
-Exit codes: the program's own (128 + n for a signal), and for verbs 0 done, 1 it did not happen, 2 bad usage or \
-configuration, 3 no session is meant, 4 refused, 125 hopty failed, 126 not executable, 127 not found.";
+Exit codes: the program's own (128 + n for a signal); for verbs 0 success, 1 failure, 2 bad usage or configuration, \
+3 no such session, 4 refused, 125 hopty failed, 126 not executable, 127 not found.";
 
-/// How a screen is shown; as plain text when none is given.
+/// The format of a screen; plain text if none is given.
 #[derive(Clone, Copy, Debug, Args)]
 #[group(multiple = false)]
 pub(super) struct PictureForm {
-    /// With the sequences for colours and looks
+    /// Include the escape sequences for colours and styles
     #[arg(long)]
     pub ansi: bool,
-    /// As JSON
+    /// Print JSON
     #[arg(long)]
     pub json: bool,
-    /// As an image
+    /// Print it as an SVG image
     #[arg(long)]
     pub svg: bool,
 }
@@ -69,16 +69,16 @@ pub(super) struct PictureForm {
 /// Options of `run`.
 #[derive(Debug, Args)]
 pub(super) struct RunOptions {
-    /// Name of the session; the directory's name when left out
+    /// Name of the session; the directory's name by default
     #[arg(long)]
     pub name: Option<String>,
-    /// Start it, leave it running and print its name
+    /// Start it in the background and print its name
     #[arg(long)]
     pub detached: bool,
-    /// How many restarts are allowed within `restart.window`
+    /// Allow at most N restarts within `restart.window`
     #[arg(long, value_name = "N")]
     pub max_restarts: Option<u32>,
-    /// Give Claude no hooks
+    /// Run Claude without hopty's hooks
     #[arg(long)]
     pub no_inject: bool,
     /// The program and its arguments
@@ -91,13 +91,13 @@ pub(super) struct RunOptions {
 pub(super) struct AttachOptions {
     /// The session
     pub name: Option<String>,
-    /// Only look: nothing that is typed reaches the program
+    /// Only watch: your keys do not reach the program
     #[arg(long, short)]
     pub read_only: bool,
 }
 
 impl AttachOptions {
-    /// `attach` and `attach NAME`, which need no parser. Whatever else it is, is for clap.
+    /// Reads `attach` and `attach NAME` without clap; `None` for anything else.
     fn plain(args: &[OsString]) -> Option<AttachOptions> {
         match args {
             [verb] if verb == "attach" => Some(AttachOptions { name: None, read_only: false }),
@@ -114,58 +114,59 @@ impl AttachOptions {
 pub(super) enum Verb {
     /// Supervise any program: hopty run -- vim notes.txt
     Run(RunOptions),
-    /// List the sessions
+    /// List sessions
     Ls {
-        /// As JSON
+        /// Print JSON
         #[arg(long)]
         json: bool,
-        /// Ended ones too
+        /// Include ended sessions
         #[arg(long)]
         all: bool,
-        /// Only the names, one a line; no host is asked
+        /// Print only the names, one per line, without asking the hosts
         #[arg(long, conflicts_with = "json")]
         names: bool,
     },
-    /// Bring a session into this terminal
+    /// Attach this terminal to a session
     Attach(AttachOptions),
-    /// Send the terminals of a session away; it goes on
+    /// Detach all clients; the session keeps running
     Detach {
         /// The session
         name: Option<String>,
-        /// Only this client, by its number in `hopty status --json`
+        /// Detach only this client (its id in `hopty status --json`)
         #[arg(long)]
         client: Option<u32>,
-        /// As JSON
+        /// Print JSON
         #[arg(long)]
         json: bool,
     },
-    /// Hand off and start fresh at the next safe point; a program that is not Claude is stopped and started again at once
+    /// Hand over to a fresh conversation at the next safe point; restart any other program at once
     Restart {
         /// The session
         name: Option<String>,
-        /// Do not wait for a turn's end
+        /// Do not wait for the end of the turn
         #[arg(long)]
         now: bool,
-        /// Start fresh without a handoff
+        /// Start a fresh conversation without a handoff
         #[arg(long)]
         no_handoff: bool,
-        /// Wait until the new conversation has its prompt
+        /// Wait until the fresh conversation has its prompt
         #[arg(long)]
         wait: bool,
-        /// As JSON
+        /// Print JSON
         #[arg(long)]
         json: bool,
     },
-    /// Go back from the conversation that a hand-over began to the one before it
+    /// Undo a hand-over: go back to the conversation before it
     ///
-    /// In a session that runs, it ends Claude and resumes that conversation in its place. Of one that has ended it says how to resume it.
+    /// In a running session, hopty stops Claude and resumes that conversation in its place. For an ended session, it prints the
+    /// command that resumes it.
     Back {
         /// The session
         name: Option<String>,
-        /// Do not wait for a turn's end
+        /// Do not wait for the end of the turn
         #[arg(long)]
         now: bool,
-        /// As JSON
+        /// Print JSON
         #[arg(long)]
         json: bool,
     },
@@ -173,67 +174,67 @@ pub(super) enum Verb {
     Stop {
         /// The session
         name: Option<String>,
-        /// With SIGKILL, at once
+        /// Kill it at once with SIGKILL
         #[arg(long)]
         kill: bool,
-        /// Errors as JSON
+        /// Print errors as JSON
         #[arg(long)]
         json: bool,
     },
-    /// Type into a session: a text, keys by name, or what is on standard input
+    /// Type into a session: a text, named keys, or standard input
     ///
-    /// Keys are named enter, tab, escape, space, backspace, delete, insert, up, down, left, right, home, end, pageup, pagedown,
-    /// f1 to f12, ctrl-a to ctrl-z, shift-tab, shift-enter, alt- and a key, and every single character by itself.
+    /// Key names: enter, tab, escape, space, backspace, delete, insert, up, down, left, right, home, end, pageup, pagedown,
+    /// f1 to f12, ctrl-a to ctrl-z, shift-tab, shift-enter, alt-KEY, and any single character.
     #[command(
         override_usage = "hopty send NAME TEXT [--submit]\n       hopty send [NAME] --keys KEYS\n       hopty send [NAME] --stdin [--submit]"
     )]
     Send {
-        /// The session, and the text; the session alone with --keys and --stdin
+        /// The session and the text; only the session with --keys or --stdin
         #[arg(num_args = 0..=2, value_name = "NAME, TEXT")]
         words: Vec<String>,
-        /// Names of keys, such as ctrl-c,enter
+        /// Press these keys, such as ctrl-c,enter
         #[arg(long, value_delimiter = ',', value_name = "KEYS", conflicts_with = "stdin")]
         keys: Vec<String>,
-        /// Take the text from standard input
+        /// Read the text from standard input
         #[arg(long)]
         stdin: bool,
-        /// Submit the text as a prompt, and say what became of it: submitted, queued, unknown, or refused
+        /// Submit the text as a prompt and print the result: submitted, queued, unknown or refused
         #[arg(long, conflicts_with = "keys")]
         submit: bool,
-        /// As JSON
+        /// Print JSON
         #[arg(long)]
         json: bool,
     },
-    /// Wait until a session is idle, busy, blocked or over, or shows a text
+    /// Wait until a session is idle, busy or blocked, has ended, or shows a text
     ///
-    /// Conditions are idle, busy, blocked, exit, and text=REGEX, which is looked for in the rows of the screen: `^` and `$` are the
-    /// edges of a row. Exit codes: 0 it is so, 1 not within the time, 3 no session.
+    /// Conditions: idle, busy, blocked, exit, and text=REGEX. The pattern is matched against the rows of the screen: `^` and `$`
+    /// are the edges of a row. Exit codes: 0 the condition is met, 1 timeout, 3 no such session.
     #[command(override_usage = "hopty wait [OPTIONS] [NAME] CONDITION")]
     Wait {
-        /// The session, when more than one may be meant, and then the condition
+        /// The session, if more than one is running, and the condition
         #[arg(num_args = 0..=2, value_name = "NAME, CONDITION")]
         words: Vec<String>,
-        /// How long, such as 500ms, 30s or 2m
+        /// How long to wait, such as 500ms, 30s or 2m
         #[arg(long, default_value = "30s", value_name = "TIME")]
         timeout: Span,
-        /// Only a state that began after this line of the journal, as `send --submit --json` names it
+        /// Only accept a state entered after this journal line (`seq` in the output of `send --submit --json`)
         #[arg(long, default_value_t = 0, value_name = "SEQ")]
         since: u64,
-        /// The session as JSON, once it is so
+        /// Print the session as JSON when the condition is met
         #[arg(long)]
         json: bool,
     },
-    /// What is on a session's screen now
+    /// Print a session's screen
     Screen {
         /// The session
         name: Option<String>,
-        /// The lines that have left it at the top, too
+        /// Include the scrollback
         #[arg(long)]
         history: bool,
         #[command(flatten)]
         form: PictureForm,
     },
-    /// What a terminal would show after the bytes on standard input
+    /// Print what a terminal would show after the bytes on standard input
     ScreenDump {
         /// Columns of the terminal
         #[arg(long, default_value_t = 80, value_parser = clap::value_parser!(u16).range(1..=1000), value_name = "C")]
@@ -248,117 +249,117 @@ pub(super) enum Verb {
     Status {
         /// The session
         name: Option<String>,
-        /// As JSON
+        /// Print JSON
         #[arg(long)]
         json: bool,
     },
-    /// The decisions of a session as JSON lines
+    /// Print a session's decisions as JSON lines
     Events {
         /// The session
         name: Option<String>,
-        /// Go on as they come
+        /// Wait for more
         #[arg(long, short)]
         follow: bool,
-        /// They always are
+        /// Accepted for symmetry; the output is always JSON
         #[arg(long, hide = true)]
         json: bool,
     },
-    /// The decisions of a session for people
+    /// Print a session's decisions for people
     Log {
         /// The session
         name: Option<String>,
-        /// Go on as they come
+        /// Wait for more
         #[arg(long, short)]
         follow: bool,
         /// The same as `hopty events`
         #[arg(long)]
         json: bool,
     },
-    /// The last decision, explained
+    /// Explain the last decision
     Why {
         /// The session
         name: Option<String>,
-        /// As JSON
+        /// Print JSON
         #[arg(long)]
         json: bool,
     },
-    /// How full a conversation's window is, and where each number comes from
+    /// Show a conversation's context usage and the source of each number
     Context {
-        /// A session, a transcript, a conversation's id or a directory; this session or directory when left out
+        /// A session, a transcript, a conversation id or a directory; this session or directory by default
         #[arg(value_name = "PATH|NAME")]
         which: Option<String>,
-        /// As JSON
+        /// Print JSON
         #[arg(long)]
         json: bool,
-        /// Every source that was looked at: what it says, how old that is, whether it was taken and why
+        /// Show every source: its value, its age, whether it was used and why
         #[arg(long)]
         explain: bool,
-        /// One word: OK, WARNING or HANDOFF_REQUIRED
+        /// Print one word: OK, WARNING or HANDOFF_REQUIRED
         #[arg(long)]
         status: bool,
     },
-    /// The handoffs: save, show, list, load and clear them
+    /// Save, show, list, load and clear handoffs
     #[command(subcommand_value_name = "VERB", subcommand_help_heading = "Verbs")]
     Handoff {
         #[command(subcommand)]
         verb: HandoffVerb,
     },
-    /// The name under which a directory's handoffs are kept
+    /// Show or set the channel of a directory's handoffs
     #[command(args_conflicts_with_subcommands = true, subcommand_value_name = "VERB", subcommand_help_heading = "Verbs")]
     Channel {
         #[command(subcommand)]
         verb: Option<ChannelVerb>,
-        /// The directory; this one when left out
+        /// The directory; the current one by default
         path: Option<PathBuf>,
-        /// As JSON
+        /// Print JSON
         #[arg(long)]
         json: bool,
     },
-    /// All sessions on one screen
+    /// Show all sessions on one screen
     Dash,
-    /// Run the events of a journal through the supervisor again
+    /// Run a journal's events through the supervisor again
     Replay {
-        /// A journal.jsonl
+        /// Path of a journal.jsonl
         journal: PathBuf,
-        /// As JSON
+        /// Print JSON
         #[arg(long)]
         json: bool,
     },
-    /// The whole loop on a built-in stand-in: no account, no network, under a minute
+    /// Play a hand-over on a built-in stand-in for Claude: no account, no network, under a minute
     Demo {
-        /// Leave the files and say where they are
+        /// Keep the files and print their location
         #[arg(long)]
         keep: bool,
     },
-    /// The configuration that is in force here, and where each value came from
+    /// Show the configuration in force here and the source of each value
     #[command(args_conflicts_with_subcommands = true, subcommand_value_name = "VERB", subcommand_help_heading = "Verbs")]
     Config {
         #[command(subcommand)]
         verb: Option<ConfigVerb>,
-        /// As JSON
+        /// Print JSON
         #[arg(long)]
         json: bool,
     },
-    /// Whether all is there that hopty needs here, and what to do about what is not
+    /// Find what is missing and tell you how to fix it
     Check {
-        /// As JSON
+        /// Print JSON
         #[arg(long)]
         json: bool,
     },
-    /// What a shell reads to complete verbs, options and the names of sessions
+    /// Print the script that completes verbs, options and session names in your shell
     ///
     /// bash, in ~/.bashrc: `source <(hopty completions bash)`
     ///
-    /// zsh, in ~/.zshrc behind compinit: `source <(hopty completions zsh)`
+    /// zsh, in ~/.zshrc after compinit: `source <(hopty completions zsh)`
     ///
     /// fish, in ~/.config/fish/config.fish: `hopty completions fish | source`
     Completions {
         /// The shell
         shell: Shell,
     },
-    /// The manual page of hopty, or of a verb
+    /// Show the manual page of hopty or of a verb
     ///
-    /// Shown in a terminal; into a file or a pipe it is the page's source: hopty man > hopty.1
+    /// In a file or a pipe, it prints the source of the page: hopty man > hopty.1
     Man {
         /// The verb, such as `send` or `handoff show`
         verb: Vec<String>,
@@ -366,7 +367,7 @@ pub(super) enum Verb {
 }
 
 impl Verb {
-    /// Whether errors are to be given as JSON too.
+    /// Whether errors are printed as JSON.
     pub fn wants_json(&self) -> bool {
         match self {
             Verb::Ls { json, .. }
@@ -399,7 +400,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn what_needs_no_parser_is_read_as_the_parser_reads_it() {
+    fn plain_attach_reads_what_clap_would_read() {
         for words in [
             &["attach"][..],
             &["attach", "proj-2"],

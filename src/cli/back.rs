@@ -34,7 +34,7 @@ pub(super) fn back(given: Option<&str>, now: bool, as_json: bool) -> Result<u8, 
         None => return Err(none_before(&paths, &name, &status)),
         Some(id) if paths.find_transcript(id).is_none() => {
             let gone = format!("the transcript of conversation {id} is gone, so Claude cannot resume it");
-            return Err(Failed::new(1, gone).called(Code::NotFound).about(&name).hint("the session goes on as it is"));
+            return Err(Failed::new(1, gone).called(Code::NotFound).about(&name).hint("the session keeps running as it is"));
         }
         Some(_) => {}
     }
@@ -56,15 +56,15 @@ fn how_to_resume(paths: &Paths, name: &SessionName, last: &SessionStatus, as_jso
     if as_json {
         say(format_args!("{}", json!({"session": name, "conversation": id, "command": ["hopty", "--resume", id]})))?;
     } else {
-        say(format_args!("session {name} has ended; the conversation before its last one: hopty --resume {id}"))?;
+        say(format_args!("session {name} has ended; to resume the conversation before its last one: hopty --resume {id}"))?;
     }
     Ok(0)
 }
 
 fn none_before(paths: &Paths, name: &SessionName, status: &SessionStatus) -> Failed {
     let hint = match begun_from(paths, status) {
-        Some(id) => format!("it began with a handoff of conversation {id}: `hopty --resume {id}` goes on with that"),
-        None => "`hopty back` goes back over a hand-over, and there was none; `claude --resume` lists conversations".to_owned(),
+        Some(id) => format!("it started from a handoff of conversation {id}: `hopty --resume {id}` resumes that one"),
+        None => "`hopty back` undoes a hand-over, and this session had none; `claude --resume` lists conversations".to_owned(),
     };
     Failed::new(1, "there is no conversation before this one").called(Code::NotFound).about(name).hint(hint)
 }

@@ -17,15 +17,15 @@ pub(super) enum ChannelVerb {
     Set {
         /// The channel: letters, digits, `.`, `_` and `-`
         name: String,
-        /// The directory; this one when left out
+        /// The directory; the current one by default
         path: Option<PathBuf>,
-        /// As JSON
+        /// Print JSON
         #[arg(long)]
         json: bool,
     },
     /// List the directories that have a channel
     List {
-        /// As JSON
+        /// Print JSON
         #[arg(long)]
         json: bool,
     },
@@ -33,8 +33,8 @@ pub(super) enum ChannelVerb {
 
 fn unusable(error: RegistryError) -> Failed {
     let hint = match &error {
-        RegistryError::Fs(_) => "the registry lies beside Claude's own files, in ~/.claude by default",
-        RegistryError::Bad { .. } => "it is left as it is: correct it, or move it out of the way",
+        RegistryError::Fs(_) => "the registry is in Claude's directory, ~/.claude by default",
+        RegistryError::Bad { .. } => "hopty does not change it: correct it, or move it out of the way",
     };
     Failed::new(125, error.to_string()).hint(hint)
 }
@@ -43,7 +43,7 @@ fn unusable(error: RegistryError) -> Failed {
 fn dir(given: Option<&Path>) -> Result<PathBuf, Failed> {
     let here = || {
         std::env::current_dir()
-            .map_err(|e| Failed::new(125, format!("the working directory is gone: {e}")).hint("change to one that exists"))
+            .map_err(|e| Failed::new(125, format!("the working directory is gone: {e}")).hint("change to a directory that exists"))
     };
     let path = match given {
         Some(path) if path.is_absolute() => path.to_owned(),
@@ -57,7 +57,7 @@ pub(super) fn channel(path: Option<&Path>, as_json: bool) -> Result<u8, Failed> 
     let paths = paths()?;
     // A word that is no directory is rather a verb that there is not.
     if let Some(word) = path.filter(|path| path.components().count() == 1 && !path.is_absolute() && !path.exists()) {
-        let hint = "`hopty channel [PATH]` tells a directory's, `hopty channel set NAME` and `hopty channel list` are its verbs";
+        let hint = "usage: `hopty channel [PATH]`, `hopty channel set NAME [PATH]` or `hopty channel list`";
         return Err(Failed::new(1, "there is no such directory").about(word.display()).hint(hint));
     }
     let dir = dir(path)?;
@@ -79,14 +79,14 @@ pub(super) fn verb(verb: &ChannelVerb) -> Result<u8, Failed> {
             let channel: Channel = name.parse().map_err(|_| {
                 Failed::new(2, "not a channel name")
                     .about(name)
-                    .hint("names have 1 to 64 letters, digits, `.`, `_` and `-`, and do not begin with `.` or `-`")
+                    .hint("a name has 1 to 64 letters, digits, `.`, `_` and `-`, and does not begin with `.` or `-`")
             })?;
             let dir = dir(path.as_deref())?;
             if !dir.is_dir() {
-                return Err(Failed::new(1, "there is no such directory").about(dir.display()).hint("a channel is of a directory"));
+                return Err(Failed::new(1, "there is no such directory").about(dir.display()).hint("a channel belongs to a directory"));
             }
             let text = dir.to_str().ok_or_else(|| {
-                Failed::new(2, "its name is no text (UTF-8), which the registry needs").about(dir.display()).hint("name one above it")
+                Failed::new(2, "its name is not UTF-8, which the registry needs").about(dir.display()).hint("choose a directory above it")
             })?;
             registry::set(&paths.claude, text, &channel).map_err(unusable)?;
             if *json {
@@ -107,11 +107,11 @@ pub(super) fn verb(verb: &ChannelVerb) -> Result<u8, Failed> {
             let text = |name: &Value| name.as_str().map_or_else(|| name.to_string(), str::to_owned);
             let mut rows = vec![["CHANNEL", "DIRECTORY"].map(str::to_owned)];
             for (dir, name) in registry.entries() {
-                let note = if valid(name) { "" } else { " (no channel name: read over)" };
+                let note = if valid(name) { "" } else { " (not a channel name, ignored)" };
                 rows.push([visible(&text(name)) + note, visible(dir)]);
             }
             if rows.len() == 1 {
-                note(format_args!("no directory has a channel; everything is in global"));
+                note(format_args!("no directory has a channel of its own; all handoffs are in channel global"));
             } else {
                 table::print(&rows)?;
             }

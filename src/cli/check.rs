@@ -1,7 +1,7 @@
-//! `hopty check`: whether everything that hopty needs is there, and what to do about what is not.
+//! `hopty check`: finds what is missing and says how to fix it.
 //!
-//! It looks at what a start here would meet: Claude, its hooks, the configuration, the places for sessions and handoffs, the
-//! terminal, tmux, git, and the hosts that run. It mends nothing.
+//! It examines what a start here would use: Claude, its hooks, the configuration, the directories for sessions and handoffs,
+//! the terminal, tmux, git, and the running hosts. It changes nothing.
 
 use std::path::Path;
 use std::process::{Command, Stdio};
@@ -35,9 +35,9 @@ const INDENT: usize = 22;
 /// How bad it is.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Grade {
-    /// As it should be.
+    /// Nothing to do.
     Good,
-    /// It works, with less than all.
+    /// It works, but something is missing.
     Note,
     /// Something does not work.
     Bad,
@@ -53,7 +53,7 @@ impl Grade {
     }
 }
 
-/// What was found about one thing, and what helps.
+/// A finding and its fix.
 struct Finding {
     about: &'static str,
     grade: Grade,
@@ -78,8 +78,8 @@ pub(super) fn check(as_json: bool) -> Result<u8, Failed> {
     let resolved = settings::resolved(Some(&paths), &[]);
     let mut found = claude(&paths, &resolved.config);
     for (n, problem) in (1..).zip(&resolved.problems) {
-        let finding = bad("configuration", problem.to_string(), "correct it: `hopty config show` has what is in force");
-        // What helps is told once, behind the last.
+        let finding = bad("configuration", problem.to_string(), "correct it; `hopty config show` shows what is in force");
+        // The fix is the same for all: print it once, after the last.
         found.push(if n == resolved.problems.len() { finding } else { Finding { fix: None, ..finding } });
     }
     if resolved.problems.is_empty() {
@@ -118,13 +118,13 @@ fn claude(paths: &Paths, config: &Config) -> Vec<Finding> {
     let version = find::version(&program, VERSION);
     let which = match &version {
         Ok(version) => good("claude", format!("{version}, {}", program.display())),
-        Err(error) => note("claude", error.to_string(), "`hopty` starts it all the same, as if it were the newest"),
+        Err(error) => note("claude", error.to_string(), "`hopty` starts it anyway, as if it were the newest version"),
     };
     let offers = offers(version.ok().as_deref(), run::hooks_off(paths, config, &[]));
     let hooks = match offers.limited {
-        None => good("hooks", "Claude is given hopty's for each launch; no file is changed"),
+        None => good("hooks", "hopty passes its hooks to Claude at each launch; it changes no file"),
         Some(limited) => {
-            note("hooks", limited, "a newer Claude, and no `disableAllHooks` in its settings or `hooks.inject = false` in hopty's")
+            note("hooks", limited, "update Claude, and remove `disableAllHooks` from its settings and `hooks.inject = false` from hopty's")
         }
     };
     vec![which, hooks]
@@ -134,7 +134,7 @@ fn claude(paths: &Paths, config: &Config) -> Vec<Finding> {
 fn place(paths: &Paths) -> Finding {
     let shown = paths.state.display();
     if !paths.is_known() {
-        return bad("sessions", "HOME is not set to an absolute path", "set it: until then no session can be found again");
+        return bad("sessions", "HOME is not set to an absolute path", "set HOME: until then no verb can find a session");
     }
     if let Err(error) = session::prepare(paths) {
         return bad("sessions", error.to_string(), error.hint());
@@ -143,10 +143,10 @@ fn place(paths: &Paths) -> Finding {
     let full = room::lack(&paths.state, room::FOR_SESSION);
     match closed {
         None if full.is_some() => {
-            bad("sessions", full.unwrap_or_default(), "make room there: without it, Claude starts without hopty")
+            bad("sessions", full.unwrap_or_default(), "free some space: until then Claude starts without hopty")
         }
         Some(dir) => {
-            bad("sessions", format!("{} cannot be written", dir.display()), "see to its permissions, and that its disk is writable")
+            bad("sessions", format!("{} cannot be written", dir.display()), "check its permissions, and that its disk is writable")
         }
         None => good("sessions", format!("kept in {shown}")),
     }
@@ -160,7 +160,7 @@ fn writable(dir: &Path) -> bool {
 fn handoffs(paths: &Paths) -> Finding {
     let here = std::env::current_dir().unwrap_or_default();
     match notice::wrong(paths, &here) {
-        Some(why) => bad("handoffs", why, "until then a hand-over has no place for its record"),
+        Some(why) => bad("handoffs", why, "fix this: until then hopty cannot save a handoff"),
         None => {
             let channel = registry::channel_of(&paths.claude, &here).unwrap_or_else(|_| Channel::global());
             good("handoffs", format!("kept in {}, channel {channel} here", paths.claude.join("handoff").display()))
@@ -180,13 +180,13 @@ fn hosts(paths: &Paths) -> Finding {
         return good(
             "hosts",
             match alive.len() {
-                0 => "none runs".to_owned(),
-                1 => "1 runs, and answers".to_owned(),
-                n => format!("{n} run, and all answer"),
+                0 => "none is running".to_owned(),
+                1 => "1 is running and answers".to_owned(),
+                n => format!("{n} are running and all answer"),
             },
         );
     }
-    let fix = format!("it may be stopped or busy: look again, then `kill -CONT` its host_pid of `hopty status {} --json`", mute[0]);
+    let fix = format!("it may be stopped or busy: try again, then `kill -CONT` the host_pid that `hopty status {} --json` prints", mute[0]);
     bad("hosts", format!("no answer from {}", mute.join(", ")), fix)
 }
 
@@ -194,19 +194,19 @@ fn terminal() -> Vec<Finding> {
     let term = std::env::var("TERM").unwrap_or_default();
     let mut found = Vec::new();
     if !run::in_terminal() {
-        let what = "there is none on standard input and output";
-        found.push(note("terminal", what, "without one, `hopty ARGS` is `claude ARGS` and `--detached` starts a session"));
+        let what = "standard input or output is not a terminal";
+        found.push(note("terminal", what, "without a terminal, `hopty ARGS` runs `claude ARGS`, and `--detached` starts a session"));
     } else if matches!(term.as_str(), "" | "dumb") {
-        found.push(bad("terminal", format!("TERM={term} cannot draw"), "set TERM to what the terminal is, such as xterm-256color"));
+        found.push(bad("terminal", format!("TERM={term} cannot draw a screen"), "set TERM to your terminal's type, such as xterm-256color"));
     } else {
         let size = raw::size();
         let is = format!("{term}, {}x{}", size.cols, size.rows);
         let small = (1..SMALL.0).contains(&size.cols) || (1..SMALL.1).contains(&size.rows);
-        found.push(if small { note("terminal", is, "Claude draws little in it: make it larger") } else { good("terminal", is) });
+        found.push(if small { note("terminal", is, "make it larger: Claude cuts its dialogs in a terminal this small") } else { good("terminal", is) });
     }
     if let Some(name) = std::env::var_os("HOPTY_SESSION") {
-        let what = format!("this shell runs inside the session {}", name.display());
-        found.push(note("terminal", what, "`hopty attach` works from a terminal outside of it"));
+        let what = format!("this shell runs inside session {}", name.display());
+        found.push(note("terminal", what, "to attach, use a terminal outside the session"));
     }
     found
 }
@@ -221,38 +221,38 @@ fn tmux() -> Vec<Finding> {
     let text = answer.ok().filter(|answer| answer.status.success()).map(|answer| String::from_utf8_lossy(&answer.stdout).into_owned());
     let values: Vec<&str> = text.as_deref().unwrap_or_default().trim_end().split(' ').collect();
     let [keys, focus, through, escape] = values[..] else {
-        return vec![note("tmux", "it does not say how it is set", "docs/TMUX.md has what Claude wants from it")];
+        return vec![note("tmux", "tmux does not report its options", "docs/TMUX.md lists the options that Claude needs")];
     };
     let on = |value: &str| matches!(value, "1" | "on" | "always" | "all");
     let late = escape.parse::<u32>().is_ok_and(|ms| ms > 100);
     let missing = [
-        (!on(keys), "Shift+Enter does not get through", "set -s extended-keys on"),
-        (!on(focus), "Claude does not learn whether it has the focus", "set -g focus-events on"),
-        (!on(through), "notices do not get out", "set -g allow-passthrough on"),
-        (late, "Escape is late", "set -s escape-time 10"),
+        (!on(keys), "tmux does not pass on Shift+Enter", "set -s extended-keys on"),
+        (!on(focus), "tmux does not report focus to Claude", "set -g focus-events on"),
+        (!on(through), "tmux does not pass on notifications", "set -g allow-passthrough on"),
+        (late, "tmux delays Escape", "set -s escape-time 10"),
     ];
     let found: Vec<Finding> = missing
         .into_iter()
         .filter(|(is, ..)| *is)
-        .map(|(_, what, line)| note("tmux", what, format!("in ~/.tmux.conf: {line}")))
+        .map(|(_, what, line)| note("tmux", what, format!("add to ~/.tmux.conf: {line}")))
         .collect();
-    if found.is_empty() { vec![good("tmux", "set as docs/TMUX.md has it")] } else { found }
+    if found.is_empty() { vec![good("tmux", "configured as in docs/TMUX.md")] } else { found }
 }
 
 fn git() -> Finding {
     let project = std::env::current_dir().unwrap_or_else(|_| "/".into());
     match crate::git::state::version(&project, Duration::from_secs(5)) {
         Ok(version) => good("git", version),
-        Err(error) => note("git", error.to_string(), "with git 2.32 or later, a handoff has branch, status and changes"),
+        Err(error) => note("git", error.to_string(), "install git 2.32 or later: a handoff then has branch, status and changes"),
     }
 }
 
-/// What of this environment a Claude under hopty does not get, and what it gets besides (CONTRACT C14).
+/// What of this environment a Claude under hopty does not get, and what it gets besides.
 fn environment() -> Finding {
     let removed: Vec<&str> = REMOVED.into_iter().filter(|name| std::env::var_os(name).is_some()).collect();
-    let adds = "Claude gets CLAUDE_CODE_DISABLE_AGENT_VIEW=1 and HOPTY_*: docs/TERMINAL.md";
+    let adds = "Claude gets CLAUDE_CODE_DISABLE_AGENT_VIEW=1 and HOPTY_* (docs/TERMINAL.md)";
     match removed.as_slice() {
         [] => good("environment", adds),
-        removed => good("environment", format!("{adds}; it does not get {}", removed.join(", "))),
+        removed => good("environment", format!("{adds}; hopty removes {}", removed.join(", "))),
     }
 }

@@ -27,7 +27,7 @@ const LONG: usize = 80;
 pub(super) enum ConfigVerb {
     /// Every key with its value here, and where that came from
     Show {
-        /// As JSON
+        /// Print JSON
         #[arg(long)]
         json: bool,
     },
@@ -80,14 +80,14 @@ fn check(paths: &Paths) -> Result<u8, Failed> {
     let resolved = settings::resolved(Some(paths), &[]);
     tell_untrusted(&resolved);
     if resolved.problems.is_empty() {
-        say(format_args!("the configuration is right: {}", how_many_set(&resolved)))?;
+        say(format_args!("the configuration is valid: {}", how_many_set(&resolved)))?;
         return Ok(0);
     }
     for problem in &resolved.problems {
         say(format_args!("{}", visible(&problem.to_string())))?;
     }
-    let many = if resolved.problems.len() == 1 { "1 piece is" } else { &format!("{} pieces are", resolved.problems.len()) };
-    Err(Failed::new(2, format!("{many} wrong and left out")).hint(settings::HINT))
+    let many = if resolved.problems.len() == 1 { "1 value is" } else { &format!("{} values are", resolved.problems.len()) };
+    Err(Failed::new(2, format!("{many} wrong and ignored")).hint(settings::HINT))
 }
 
 fn tell_untrusted(resolved: &Resolved) {
@@ -110,14 +110,14 @@ pub(super) fn how_many_set(resolved: &Resolved) -> String {
 fn init(paths: &Paths) -> Result<u8, Failed> {
     let path = paths.config_file();
     let failed = |e: std::io::Error| {
-        Failed::new(125, e.to_string()).about(path.display()).hint("see to the permissions of its directory, or set XDG_CONFIG_HOME")
+        Failed::new(125, e.to_string()).about(path.display()).hint("check the permissions of its directory, or set XDG_CONFIG_HOME")
     };
     DirBuilder::new().recursive(true).mode(0o700).create(&paths.config).map_err(failed)?;
     let mut file = match File::options().write(true).create_new(true).mode(0o600).open(&path) {
         Err(e) if e.kind() == ErrorKind::AlreadyExists => {
-            return Err(Failed::new(1, "it is there already, and is left as it is")
+            return Err(Failed::new(1, "the file exists already; hopty does not change it")
                 .about(path.display())
-                .hint("`hopty config show` has every key with its value"));
+                .hint("`hopty config show` lists every key and its value"));
         }
         opened => opened.map_err(failed)?,
     };
@@ -130,8 +130,8 @@ fn init(paths: &Paths) -> Result<u8, Failed> {
 fn sample() -> Result<String, Failed> {
     let defaults = table(&Config::default())?;
     let mut out = String::from(
-        "# hopty's configuration. Every key stands here with its default; take away the `#` of what you change.\n\
-         # What they mean: docs/CONFIG.md. What is in force: hopty config show.\n",
+        "# hopty's configuration: every key with its default, commented out. Remove the `#` to change one.\n\
+         # docs/CONFIG.md explains the keys; `hopty config show` shows what is in force.\n",
     );
     let mut section = "";
     for key in KEYS {

@@ -167,7 +167,7 @@ fn of_session(paths: &Paths, name: &SessionName, status: SessionStatus) -> Resul
         answer.context = ContextStatus::from_json(asked["context"].take());
     }
     if !status.agent.is(Agent::Claude) {
-        return Err(Failed::new(1, "it has no context window: it does not run Claude")
+        return Err(Failed::new(1, "it does not run Claude, so it has no context window")
             .called(Code::NotFound)
             .about(name)
             .hint("`hopty status` shows what it runs"));
@@ -178,11 +178,11 @@ fn of_session(paths: &Paths, name: &SessionName, status: SessionStatus) -> Resul
 /// Of a transcript, by following it from its beginning.
 fn of_transcript(paths: &Paths, found: Transcript) -> Result<Answer, Failed> {
     let mut facts = Facts::new();
-    let hint = "give a transcript (.jsonl), a conversation's id, a directory or a session";
+    let hint = "give a transcript (.jsonl), a conversation id, a directory or a session";
     let extent = transcript::lines(&found.path, |line| facts.feed(line)).map_err(|e| Failed::new(1, e.to_string()).hint(hint))?;
     if extent.bytes > 0 && facts.counts().0 == 0 {
         let file = visible(&found.path.to_string_lossy());
-        return Err(Failed::new(1, format!("{file} is no transcript: there is no record in its {} bytes", extent.bytes)).hint(hint));
+        return Err(Failed::new(1, format!("{file} is not a transcript: its {} bytes contain no record", extent.bytes)).hint(hint));
     }
     let now = Clock::wall();
     let age = |at: &str| u64::try_from(now.0.saturating_sub(WallTime::parse(at)?.0)).ok();

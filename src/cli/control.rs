@@ -37,7 +37,7 @@ pub(super) enum Rule {
 /// hopty's directories.
 pub(super) fn paths() -> Result<Paths, Failed> {
     Paths::from_env(|name| std::env::var_os(name)).ok_or_else(|| {
-        Failed::new(125, "it is not set to an absolute path").about("HOME").hint("hopty keeps its sessions below the home directory")
+        Failed::new(125, "HOME is not set to an absolute path").about("HOME").hint("set HOME: hopty keeps its sessions below it")
     })
 }
 
@@ -55,9 +55,9 @@ pub(super) fn live(paths: &Paths, given: Option<&str>, rule: Rule) -> Result<Ses
         } else if paths.session(&name).is_dir() {
             let last = super::session::ended(paths, &name);
             let on = last.as_ref().and_then(super::session::resumable);
-            let on = on.map(|id| format!("; `hopty --resume {id}` goes on with its conversation")).unwrap_or_default();
+            let on = on.map(|id| format!("; `hopty --resume {id}` resumes its conversation")).unwrap_or_default();
             let left = paths.last_screen(&name).exists();
-            let left = if left { format!(", `hopty screen {name}` what was on its screen") } else { String::new() };
+            let left = if left { format!(", `hopty screen {name}` shows its last screen") } else { String::new() };
             Err(Failed::new(1, "the session has ended").about(&name).hint(format!("`hopty why {name}` says how{left}{on}")))
         } else {
             Err(unknown(paths, &name))
@@ -93,13 +93,13 @@ pub(super) fn live(paths: &Paths, given: Option<&str>, rule: Rule) -> Result<Ses
         }
         ([], several, Rule::Careful) => {
             let names: Vec<&str> = several.iter().map(SessionName::as_str).collect();
-            Err(Failed::new(3, "no session runs in this directory")
-                .hint(format!("by its name it works from anywhere: {}", names.join(", "))))
+            Err(Failed::new(3, "no session is running in this directory")
+                .hint(format!("give a name to use one from elsewhere: {}", names.join(", "))))
         }
         _ => {
             let several = if nearest.is_empty() { alive.iter().collect() } else { nearest };
             let names: Vec<&str> = several.iter().map(|name| name.as_str()).collect();
-            Err(Failed::new(3, "several may be meant").about(names.join(", ")).hint("give the session's name"))
+            Err(Failed::new(3, "which session?").about(names.join(", ")).hint("give its name"))
         }
     }
 }
@@ -120,8 +120,8 @@ fn last_of<'a>(paths: &Paths, names: impl Iterator<Item = &'a SessionName>, dir:
 
 /// What can be done where no session runs; `ended`: one has ended, of which `why` and others can still tell.
 pub(super) fn none_runs(ended: bool) -> String {
-    let more = if ended { "; `hopty ls --all` lists what has ended" } else { "" };
-    format!("`hopty` starts one here{more}")
+    let more = if ended { "; `hopty ls --all` includes ended sessions" } else { "" };
+    format!("run `hopty` to start one here{more}")
 }
 
 /// A name that a person gave.
@@ -137,14 +137,14 @@ pub(super) fn bad_name(text: &str) -> Failed {
     let shown: String = text.chars().take(60).collect();
     Failed::new(2, "not a session name")
         .about(shown)
-        .hint("names have 1 to 48 lower-case letters, digits, `.`, `_` and `-`, a letter or digit first")
+        .hint("a name has 1 to 48 lower-case letters, digits, `.`, `_` and `-`, and begins with a letter or digit")
 }
 
 /// That sessions can be looked for at all.
 pub(super) fn readable(paths: &Paths) -> Result<(), Failed> {
     session::readable(paths).map_err(|e| {
         let failed = Failed::new(125, e.to_string()).about(paths.sessions().display());
-        failed.hint("see to its permissions: `hopty check` looks at every place that hopty needs")
+        failed.hint("check its permissions; `hopty check` examines every directory that hopty needs")
     })
 }
 
@@ -156,12 +156,12 @@ fn unknown(paths: &Paths, name: &SessionName) -> Failed {
     // As Claude names those that it runs in the background.
     let claudes = name.as_str().len() == 8 && name.as_str().bytes().all(|byte| byte.is_ascii_hexdigit());
     if claudes {
-        return failed.hint("`hopty ls` lists the sessions; Claude's own are behind `hopty -- attach`");
+        return failed.hint("`hopty ls` lists sessions; for Claude's own use `hopty -- attach`");
     }
     let near = session::list(paths).into_iter().map(|(known, _)| (distance(known.as_str(), name.as_str()), known));
     match near.min().filter(|(edits, _)| *edits <= SLIP) {
-        Some((_, near)) => failed.hint(format!("the nearest is {near}; `hopty ls` lists the sessions")),
-        None => failed.hint("`hopty ls` lists the sessions"),
+        Some((_, near)) => failed.hint(format!("did you mean {near}? `hopty ls` lists sessions")),
+        None => failed.hint("`hopty ls` lists sessions"),
     }
 }
 
@@ -190,8 +190,8 @@ impl Control {
         match client.greet() {
             Ok(()) => Ok(Control { client, limit, name: name.clone(), paths: paths.clone() }),
             Err(NoAnswer::Protocol(theirs)) => {
-                let what = format!("its host speaks protocol {}, this hopty {PROTOCOL}", visible(&theirs.to_string()));
-                let hint = "it was started by another version of hopty: use that one, or end the session";
+                let what = format!("its host speaks protocol {}, this hopty speaks {PROTOCOL}", visible(&theirs.to_string()));
+                let hint = "another version of hopty started it: use that version, or end the session";
                 Err(Failed::from(Failure::new(Code::Version, what, hint)).about(name))
             }
             Err(NoAnswer::Io(error)) => Err(unreachable(&error)),
@@ -211,7 +211,7 @@ impl Control {
             no if no.is_end() => Failed::from(Failure::new(Code::Ended, "the session ended", "")).about(&self.name),
             NoAnswer::Io(error) => unanswered(&self.paths, &self.name, &error),
             NoAnswer::Failed(failure) if failure.code == Code::UnknownRequest => {
-                let hint = "its host is of an older version: it can be listed, attached and stopped";
+                let hint = "its host is an older version: you can list, attach and stop it";
                 Failed::from(failure).about(&self.name).hint(hint)
             }
             NoAnswer::Failed(failure) => Failed::from(failure).about(&self.name),
@@ -229,7 +229,7 @@ impl Control {
     /// Asks for the session's status.
     pub fn status(&mut self) -> Result<SessionStatus, Failed> {
         let object = self.ask(json!({"do": "status"}))?;
-        SessionStatus::from_json(object).ok_or_else(|| Failed::new(125, "the answer cannot be read").about(&self.name))
+        SessionStatus::from_json(object).ok_or_else(|| Failed::new(125, "hopty cannot read its answer").about(&self.name))
     }
 
     /// Reads until the other side closes.
@@ -253,13 +253,13 @@ pub(super) fn stopped_host(paths: &Paths, name: &SessionName) -> Option<i32> {
 pub(super) fn unanswered(paths: &Paths, name: &SessionName, error: &std::io::Error) -> Failed {
     if let Some(pid) = stopped_host(paths, name) {
         let failed = Failed::new(125, format!("its host, process {pid}, is stopped"));
-        return failed.about(name).hint(format!("`kill -CONT {pid}` lets it go on"));
+        return failed.about(name).hint(format!("`kill -CONT {pid}` continues it"));
     }
     let how = match error.kind() {
-        std::io::ErrorKind::WouldBlock | std::io::ErrorKind::TimedOut => "it does not answer in time".to_owned(),
-        _ => format!("it does not answer: {error}"),
+        std::io::ErrorKind::WouldBlock | std::io::ErrorKind::TimedOut => "its host does not answer in time".to_owned(),
+        _ => format!("its host does not answer: {error}"),
     };
-    Failed::new(125, how).about(name).hint("its host may be busy: `hopty ls` shows whether it lives")
+    Failed::new(125, how).about(name).hint("the host may be busy; `hopty ls` shows whether it is alive")
 }
 
 /// Connects to a live session's socket; one that vanished is asked for by SIGUSR1 (CONTRACT C1).

@@ -48,7 +48,7 @@ pub(super) fn meant(paths: &Paths, given: Option<&str>, rule: Rule) -> Result<Me
     if path.is_dir() {
         let dir = path.canonicalize()?;
         return of_dir(paths, &dir).map(Meant::Transcript).ok_or_else(|| {
-            Failed::new(1, "no conversation of this directory is known").about(path.display()).hint("give its transcript, or its id")
+            Failed::new(1, "no conversation is known in this directory").about(path.display()).hint("give its transcript or its id")
         });
     }
     if !path.exists() {
@@ -71,7 +71,7 @@ fn here(paths: &Paths, rule: Rule) -> Result<Meant, Failed> {
     dir.ok()
         .and_then(|dir| of_dir(paths, &dir))
         .map(Meant::Transcript)
-        .ok_or_else(|| failed.also("no conversation of this directory is known"))
+        .ok_or_else(|| failed.also("no conversation is known in this directory"))
 }
 
 fn of_session(paths: &Paths, name: SessionName) -> Result<Meant, Failed> {
@@ -81,9 +81,9 @@ fn of_session(paths: &Paths, name: SessionName) -> Result<Meant, Failed> {
 
 fn of_id(paths: &Paths, id: &ConversationId) -> Result<Transcript, Failed> {
     let path = paths.find_transcript(id).ok_or_else(|| {
-        Failed::new(1, "no transcript of this conversation is found")
+        Failed::new(1, "this conversation has no transcript")
             .about(id)
-            .hint(format!("looked below {}", paths.claude.display()))
+            .hint(format!("hopty looked below {}", paths.claude.display()))
     })?;
     Ok(Transcript { path, how: "it has the name of the conversation".to_owned() })
 }

@@ -12,13 +12,13 @@ use crate::dashboard::{self, Left};
 pub(super) fn dash() -> Result<u8, Failed> {
     let paths = paths()?;
     if !std::io::stdin().is_terminal() || !std::io::stdout().is_terminal() {
-        return Err(Failed::new(2, "it needs a terminal on standard input and output").hint("`hopty ls` needs none"));
+        return Err(Failed::new(2, "standard input and output must be a terminal").hint("use `hopty ls` without one"));
     }
     let term = std::env::var("TERM").unwrap_or_default();
     if matches!(term.as_str(), "" | "dumb") {
         return Err(Failed::new(2, "this terminal cannot draw a full screen")
             .about(format!("TERM={term}"))
-            .hint("`hopty ls` lists the sessions"));
+            .hint("`hopty ls` lists sessions"));
     }
     let colors = if wants_colors() { Colors::On } else { Colors::Off };
     match catch_unwind(AssertUnwindSafe(|| dashboard::run(&paths, colors))) {
@@ -32,5 +32,5 @@ pub(super) fn dash() -> Result<u8, Failed> {
 /// The words of a panic, where there was one.
 fn because(cause: &str) -> Failed {
     let words = crate::tty::raw::last_words().unwrap_or_else(|| cause.to_owned());
-    Failed::new(125, words.split_whitespace().collect::<Vec<_>>().join(" ")).hint("the sessions go on: `hopty ls` lists them")
+    Failed::new(125, words.split_whitespace().collect::<Vec<_>>().join(" ")).hint("the sessions keep running; `hopty ls` lists them")
 }

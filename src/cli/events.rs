@@ -42,8 +42,8 @@ fn read(path: &Path) -> Result<String, Failed> {
 
 fn unreadable(path: &Path, error: &SafeFileError) -> Failed {
     let missing = matches!(error, SafeFileError::Io { source, .. } if source.kind() == std::io::ErrorKind::NotFound);
-    let hint = if missing { "a session whose disk is full keeps none".to_owned() } else { error.hint() };
-    Failed::new(1, format!("the journal cannot be read: {error}")).about(path.display()).hint(hint)
+    let hint = if missing { "a session keeps no journal while its disk is full".to_owned() } else { error.hint() };
+    Failed::new(1, format!("hopty cannot read the journal: {error}")).about(path.display()).hint(hint)
 }
 
 /// A journal that is followed.
@@ -186,7 +186,7 @@ pub(super) fn why(given: Option<&str>, as_json: bool) -> Result<u8, Failed> {
     let name = any(&paths, given)?;
     let text = read(&paths.session(&name).join("journal.jsonl"))?;
     let (seq, decision) = last_explained(&text)
-        .ok_or_else(|| Failed::new(1, "nothing was decided yet").hint("`hopty status` shows how the session stands"))?;
+        .ok_or_else(|| Failed::new(1, "there is no decision yet").hint("`hopty status` shows the state of the session"))?;
     let (mut sentence, mut because) = (decision.sentence, decision.because);
     // A host that was killed could not write why.
     let gone = !session::is_alive(&paths.session(&name));
@@ -197,7 +197,7 @@ pub(super) fn why(given: Option<&str>, as_json: bool) -> Result<u8, Failed> {
     }
     // What it stands at is no decision, and what who asks wants to know.
     if let Some(what) = (!gone).then(|| super::session::blocked_on(&paths, &name)).flatten() {
-        sentence = format!("{}; now it is blocked on {what}.", sentence.trim_end_matches('.'));
+        sentence = format!("{}; the session is now blocked on {what}.", sentence.trim_end_matches('.'));
     }
     if as_json {
         say(format_args!("{}", json!({"seq": seq, "sentence": sentence, "because": because})))?;

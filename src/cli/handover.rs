@@ -12,7 +12,7 @@ pub(super) fn line(next: &HandoverStatus, now: WallTime) -> String {
     let or_at = |what: &str| at.as_ref().map(|at| format!(", {what} {at}")).unwrap_or_default();
     match next.when.known() {
         Some(When::Now) => format!("now ({why})"),
-        Some(When::Tools) => format!("after the tools that run now ({why})"),
+        Some(When::Tools) => format!("after the current tool calls ({why})"),
         Some(When::Turn) => format!("at the end of this turn ({why})"),
         Some(When::Prompt) => match &at {
             Some(at) => format!("with your next prompt, or in {at} if nobody types ({why})"),

@@ -30,9 +30,9 @@ pub(super) fn refuse(paths: &Paths, args: &[String]) -> Result<(), Failed> {
     let alive = session::list(paths).into_iter().filter(|(_, alive)| *alive).map(|(name, _)| name);
     match alive.into_iter().find(|name| conversation_of(paths, name).as_ref() == Some(&wanted)) {
         None => Ok(()),
-        Some(name) => Err(Failed::new(4, "it runs this conversation already")
+        Some(name) => Err(Failed::new(4, "this session already runs the conversation")
             .about(&name)
-            .hint(format!("`hopty attach {name}` goes to it; `--fork-session` beside the option goes on with a copy"))),
+            .hint(format!("`hopty attach {name}` attaches to it; add `--fork-session` to continue with a copy"))),
     }
 }
 

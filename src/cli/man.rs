@@ -23,7 +23,7 @@ fn page(verb: &[String]) -> Result<Vec<u8>, Failed> {
     let mut tree =
         Cli::command().disable_help_flag(true).about("run it in place of claude, and Claude Code never runs out of context");
     tree.build();
-    let unknown = || Failed::new(2, "no such verb").about(verb.join(" ")).hint("`hopty help` lists the verbs");
+    let unknown = || Failed::new(2, "unknown verb").about(verb.join(" ")).hint("`hopty help` lists all verbs");
     let of = verb.iter().try_fold(&tree, |at, word| at.find_subcommand(word)).ok_or_else(unknown)?.clone();
     let of = if of.find_subcommand("help").is_some() { of.mut_subcommand("help", |help| help.hide(true)) } else { of };
     let of = if verb.is_empty() { of.long_about(LONG) } else { of };
@@ -52,21 +52,21 @@ fn page(verb: &[String]) -> Result<Vec<u8>, Failed> {
 
 /// What hopty is, in a paragraph.
 const LONG: &str = "hopty runs Claude Code in a pseudo-terminal of its own and supervises it: when the context window is nearly full it \
-saves a handoff, stops Claude at a point where no work is lost, starts a fresh one and types the continuation prompt into it, with \
-proof that it was submitted. A session outlives its terminal: `hopty attach` brings it back.";
+saves a handoff, stops Claude at a safe point, starts a fresh conversation and types the continuation prompt into it, with \
+proof that it was submitted. A session outlives its terminal: `hopty attach` returns to it.";
 
 /// Files and variables, each with what it is for.
 const FILES: [(&str, &str); 4] = [
-    ("~/.config/hopty/config.toml", "Your configuration; `hopty config init` writes one in which every key is a remark."),
-    (".hopty.toml", "The configuration of a project, in its directory."),
+    ("~/.config/hopty/config.toml", "Your configuration; `hopty config init` writes a template with every key commented out."),
+    (".hopty.toml", "A project's configuration, in its directory."),
     ("~/.local/state/hopty", "Sessions: sockets and journals."),
-    ("~/.claude/handoff", "Handoffs, each with its record."),
+    ("~/.claude/handoff", "Handoffs and their records."),
 ];
 const VARIABLES: [(&str, &str); 4] = [
     ("HOPTY_SECTION_KEY", "A key of the configuration, such as HOPTY_RESTART_MODE=ask."),
-    ("HOPTY_SESSION", "In a session, its name: the one that a verb without NAME means."),
-    ("NO_COLOR", "With any value, `ls` and `dash` use no colours."),
-    ("XDG_CONFIG_HOME, XDG_STATE_HOME", "In place of ~/.config and ~/.local/state."),
+    ("HOPTY_SESSION", "Set in a session: its name, which verbs use when you give none."),
+    ("NO_COLOR", "If set, `ls` and `dash` use no colours."),
+    ("XDG_CONFIG_HOME, XDG_STATE_HOME", "Used instead of ~/.config and ~/.local/state."),
 ];
 
 /// The sections of hopty's own page that are not made from the tree of verbs: the notes of `hopty help`, each under its heading,
@@ -80,7 +80,7 @@ fn more() -> String {
         out.push_str(&format!(".SH {heading}\n"));
         out.extend(table.map(|(name, what)| format!(".TP\n{}\n{}\n", escaped(name), escaped(what))));
     }
-    out + ".SH SEE ALSO\n`hopty man VERB` shows the page of a verb, `hopty check` whether all is there that hopty needs.\n"
+    out + ".SH SEE ALSO\n`hopty man VERB` shows the page of a verb; `hopty check` finds what is missing.\n"
 }
 
 /// A line of text as troff reads it; a sign at its begin that would be a command is none.

@@ -101,21 +101,21 @@ pub fn main(args: Vec<OsString>) -> u8 {
         Some(verb @ ("hook" | "statusline")) if args.get(1).is_some_and(|arg| arg == "--help" || arg == "-h") => {
             let _ = writeln!(
                 std::io::stdout(),
-                "hopty {verb} is called by Claude, with JSON on standard input; docs/HOOKS.md says what for"
+                "Claude calls `hopty {verb}` with JSON on standard input; docs/HOOKS.md explains it"
             );
             return 0;
         }
         // Claude gives no terminal; a person would wait for nothing.
         Some(verb @ ("hook" | "statusline")) if std::io::stdin().is_terminal() => {
-            let hint = format!("`hopty {verb} --help` says more");
-            return Failed::new(2, "it is called by Claude, with JSON on standard input").hint(hint).print(verb, false);
+            let hint = format!("`hopty {verb} --help` explains it");
+            return Failed::new(2, "only Claude calls this verb, with JSON on standard input").hint(hint).print(verb, false);
         }
         // Run after every tool call: nothing else comes before them.
         Some("statusline") => return statusline::main(args.get(1).and_then(|own| own.to_str())),
         Some("hook") => return hook::main(args.get(1).and_then(|event| event.to_str()), args.get(2).and_then(|ms| ms.to_str())),
         Some(word) if LATER.contains(&word) => {
             let failed = Failed::new(2, format!("{word} is not in this version"))
-                .hint(format!("`hopty help` lists the verbs that are; `hopty -- {word}` gives the word to Claude"));
+                .hint(format!("`hopty help` lists all verbs; `hopty -- {word}` passes the word to Claude"));
             return failed.print("", asks_json(&args));
         }
         Some(word) if NOW.contains(&word) => {}

@@ -29,7 +29,7 @@ pub(super) fn at_start(paths: &Paths) -> Vec<String> {
     let wrong = wrong(paths, &dir).map(|why| {
         let why = visible(&why);
         format!(
-            "the store of handoffs is not as it should be: {why}\nhint: see to it before the window is full; `hopty check` looks again"
+            "cannot save handoffs: {why}\nhint: fix this before the context window is full; `hopty check` checks it again"
         )
     });
     wrong.into_iter().chain(pending(paths, &dir)).collect()
@@ -39,7 +39,7 @@ pub(super) fn at_start(paths: &Paths) -> Vec<String> {
 pub(super) fn wrong(paths: &Paths, dir: &Path) -> Option<String> {
     let channel = match registry::channel_of(&paths.claude, dir) {
         Ok(channel) => channel,
-        Err(error) => return Some(format!("{error}; it is left as it is, and handoffs go to channel global until it is mended")),
+        Err(error) => return Some(format!("{error}; until you fix the file, handoffs go to channel global")),
     };
     let store = Store::at(&paths.claude);
     let place = store.dir();
@@ -77,7 +77,7 @@ fn pending(paths: &Paths, dir: &Path) -> Option<String> {
         Err(error) => visible(&error.to_string()),
     };
     let of = of_elsewhere(&entry, dir);
-    let newest = format!("a handoff waits: {} ({age} old, {what}{of}); `hopty --handoff` loads it", entry.id);
+    let newest = format!("a handoff waits: {} ({age} old, {what}{of}); load it with `hopty --handoff`", entry.id);
     // The store was listed a moment ago: what fails now has been told.
     let all = store.list(Some(&channel_of(paths, dir))).unwrap_or_default();
     let now = Clock::wall();
@@ -108,7 +108,7 @@ pub(super) fn without_terminal(paths: &Paths) -> Option<String> {
     let here = PathBuf::from(here.to_string_lossy().into_owned());
     let of_here = alive.filter(|name| dir_of(paths, name).as_ref() == Some(&here));
     let name = of_here.into_iter().find(alone)?;
-    Some(format!("{name} runs here without a terminal; `hopty attach {name}` goes back to it, this is another one"))
+    Some(format!("{name} is already running here, detached: `hopty attach {name}`. Starting a second session."))
 }
 
 /// What waits when a session has ended, of it or of nobody.
@@ -118,7 +118,7 @@ pub(super) fn at_end(paths: &Paths, name: &SessionName) -> Option<String> {
     let (store, entry) = waiting(paths, dir, Some(name))?;
     let path = store.record_dir(&entry.id).join("handoff.md");
     let of = of_elsewhere(&entry, dir);
-    Some(format!("a handoff waits at {}{of}; `hopty --handoff` loads it", visible(&path.to_string_lossy())))
+    Some(format!("a handoff waits at {}{of}; load it with `hopty --handoff`", visible(&path.to_string_lossy())))
 }
 
 fn channel_of(paths: &Paths, dir: &Path) -> Channel {

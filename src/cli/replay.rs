@@ -10,7 +10,7 @@ use super::error::{Failed, say, visible};
 use crate::core::journal::{Replay, replay as run};
 
 /// Where one finds what is to be given.
-const WHERE: &str = "a session's journal is ~/.local/state/hopty/sessions/NAME/journal.jsonl";
+const WHERE: &str = "session journals are in ~/.local/state/hopty/sessions/NAME/journal.jsonl";
 
 /// The longest journal that is replayed, in bytes: the longest that one file of a session's can be.
 const LONGEST: u64 = 1 << 30;
@@ -30,8 +30,8 @@ pub(super) fn replay(path: &Path, as_json: bool) -> Result<u8, Failed> {
             say(format_args!("{}", json!({"same": true, "events": events, "actions": actions, "missing": missing})))?
         }
         Replay::Same { events, actions, missing } => {
-            let lacks = if missing == 0 { String::new() } else { format!("; {missing} lines of the journal are missing") };
-            say(format_args!("the same: {events} events gave the same {actions} actions{lacks}"))?
+            let lacks = if missing == 0 { String::new() } else { format!("; the journal misses {missing} lines") };
+            say(format_args!("identical: {events} events, {actions} actions{lacks}"))?
         }
         Replay::Differs { seq, recorded, replayed } => {
             if as_json {

@@ -57,7 +57,7 @@ pub(super) fn drop_in(args: Vec<OsString>) -> Result<u8, Failed> {
     let of_home = |kind: &ProblemKind| unplaced.is_some() && matches!(kind, ProblemKind::Unreadable(_));
     let to_say = |problem: &&Problem| host.is_some() && !of_home(&problem.kind);
     for problem in problems.iter().filter(to_say) {
-        let _ = writeln!(std::io::stderr(), "hopty: {problem}; going on with the default");
+        let _ = writeln!(std::io::stderr(), "hopty: {problem}; using the default");
     }
     for line in untrusted.iter().filter(|_| host.is_some()) {
         let _ = writeln!(std::io::stderr(), "hopty: {line}");
@@ -65,7 +65,7 @@ pub(super) fn drop_in(args: Vec<OsString>) -> Result<u8, Failed> {
     let near = mistyped_verb(&args);
     let program = find_claude(Some(&paths.home), &config).map_err(|failed| match near {
         Some((word, verb)) => {
-            let hint = format!("`{word}` is no verb (the nearest is `hopty {verb}`), and Claude is not there: {}", failed.help());
+            let hint = format!("`{word}` is not a verb (did you mean `hopty {verb}`?), and Claude was not found: {}", failed.help());
             failed.hint(hint)
         }
         None => failed,
@@ -73,7 +73,7 @@ pub(super) fn drop_in(args: Vec<OsString>) -> Result<u8, Failed> {
     if let Some((word, verb)) = near {
         let _ = writeln!(
             std::io::stderr(),
-            "hopty: `{word}` is no verb and goes to Claude as a prompt (the nearest verb is `hopty {verb}`)"
+            "hopty: `{word}` is not a verb, so Claude gets it as a prompt (did you mean `hopty {verb}`?)"
         );
     }
     claude(&paths, config, wish, (program, args), host, unplaced)
@@ -185,7 +185,7 @@ pub(super) fn any_paths() -> Paths {
 /// That a program runs as it would without hopty, and why.
 fn tell_alone(called: &str, why: &dyn std::fmt::Display) {
     let why = visible(&why.to_string());
-    let _ = writeln!(std::io::stderr(), "hopty: {why}: {called} runs without hopty");
+    let _ = writeln!(std::io::stderr(), "hopty: {why}; running {called} without hopty");
 }
 
 /// Claude takes hopty's place; comes back only when that failed. Nothing is changed, but that a shell script which may
@@ -196,7 +196,7 @@ fn exec(program: &Path, args: &[OsString], signals: Option<SignalState>) -> Fail
     if let (true, Ok(depth)) = (find::may_lead_back(program), next_depth(std::env::var("HOPTY_DEPTH").ok().as_deref())) {
         command.env("HOPTY_DEPTH", depth.to_string());
     }
-    become_it(command, program, signals, "check its permissions and its interpreter, or install Claude again")
+    become_it(command, program, signals, "check its permissions and its interpreter, or reinstall Claude")
 }
 
 /// The program takes hopty's place; comes back only when that failed.
@@ -206,7 +206,7 @@ fn become_it(mut command: Command, program: &Path, signals: Option<SignalState>,
     let failed = match error.kind() {
         std::io::ErrorKind::NotFound if !program.exists() => Failed::new(127, "no such program"),
         std::io::ErrorKind::NotFound => Failed::new(126, "its interpreter or loader is missing"),
-        _ => Failed::new(126, format!("it could not be executed: {error}")),
+        _ => Failed::new(126, format!("hopty cannot execute it: {error}")),
     };
     failed.about(program.display()).hint(hint)
 }
@@ -242,7 +242,7 @@ pub(super) fn find_claude(home: Option<&Path>, config: &Config) -> Result<PathBu
     next_depth(std::env::var("HOPTY_DEPTH").ok().as_deref()).map_err(|e| {
         Failed::new(125, e.to_string())
             .about("claude")
-            .hint("something starts hopty again and again in place of claude: set program.claude to the real one")
+            .hint("something starts hopty in place of claude again and again: set program.claude to the real Claude")
     })?;
     find(&search).map_err(|e| {
         let code = if matches!(e, FindError::NotExecutable { .. }) { 126 } else { 127 };
@@ -330,7 +330,7 @@ impl Chosen {
         }
         let mut command = Command::new(&self.program);
         command.arg0(&self.called).args(&self.args);
-        become_it(command, &self.program, signals, "check that it is a program, its permissions and its interpreter")
+        become_it(command, &self.program, signals, "check its permissions and its interpreter")
     }
 }
 

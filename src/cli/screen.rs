@@ -32,7 +32,7 @@ pub(super) fn screen(given: Option<&str>, history: bool, form: PictureForm) -> R
         Err(ended) => {
             if let Some((name, last)) = given.filter(|_| !form.json).and_then(|name| last(&paths, name)) {
                 draw(&name, &last, Lines::Screen, form)?;
-                return Err(ended.hint(format!("this is what it left on its screen; `hopty why {name}` says how it ended")));
+                return Err(ended.hint(format!("this is its last screen; `hopty why {name}` says how it ended")));
             }
             return Err(ended);
         }
@@ -56,7 +56,7 @@ fn draw(name: &SessionName, answer: &Value, lines: Lines, form: PictureForm) -> 
     }
     let side = |key: &str| answer[key].as_u64().and_then(|side| u16::try_from(side).ok());
     let (Some(cols), Some(rows), Some(dump)) = (side("cols"), side("rows"), answer["dump"].as_str()) else {
-        return Err(Failed::new(125, "the answer has no screen").about(name).hint("its host is of another version"));
+        return Err(Failed::new(125, "its host sent no screen").about(name).hint("the host is another version of hopty"));
     };
     let mut screen = Screen::with_history(cols, rows, HISTORY_MAX);
     screen.feed(dump.as_bytes());
@@ -65,9 +65,9 @@ fn draw(name: &SessionName, answer: &Value, lines: Lines, form: PictureForm) -> 
 
 /// The host has no screen any more.
 pub(super) fn degraded(name: &SessionName) -> Failed {
-    Failed::new(1, "the session goes on, but its screen is not known any more")
+    Failed::new(1, "the session keeps running, but its screen model has failed")
         .about(name)
-        .hint("`hopty attach` shows what the program draws from now on; the session's host.log says what failed")
+        .hint("`hopty attach` shows what the program draws from now on; the session's host.log has the error")
 }
 
 /// Reads standard input to its end, however long it is.

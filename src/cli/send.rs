@@ -38,8 +38,8 @@ pub(super) fn send(wish: &Wish) -> Result<u8, Failed> {
         ([name, text], false) => (Some(name.as_str()), Some(text.as_str())),
         ([name], true) => (Some(name.as_str()), None),
         ([], true) => (None, None),
-        ([_, _, ..], true) => return Err(Failed::new(2, "the text is given twice").hint("one of TEXT, --keys and --stdin")),
-        _ => return Err(Failed::new(2, "a name and a text are needed").hint("`hopty send NAME TEXT`, `hopty send NAME --keys enter`")),
+        ([_, _, ..], true) => return Err(Failed::new(2, "give the text only once").hint("use one of TEXT, --keys and --stdin")),
+        _ => return Err(Failed::new(2, "give a session and a text").hint("`hopty send NAME TEXT`, `hopty send NAME --keys enter`")),
     };
     let mut request = what(wish, text)?;
     request["do"] = json!("send");
@@ -68,7 +68,7 @@ fn what(wish: &Wish, text: Option<&str>) -> Result<Value, Failed> {
         for key in &wish.keys {
             // The host knows which form the program wants; whether it is a key is known here, and said before anything is typed.
             names::bytes(key, CursorKeys::Normal)
-                .map_err(|e| Failed::new(2, e.to_string()).hint("`hopty send --help` tells how keys are named"))?;
+                .map_err(|e| Failed::new(2, e.to_string()).hint("`hopty send --help` lists the key names"))?;
         }
         return Ok(json!({"keys": wish.keys}));
     }
@@ -79,8 +79,8 @@ fn what(wish: &Wish, text: Option<&str>) -> Result<Value, Failed> {
         None => drop(std::io::stdin().take(SEND_MAX as u64 + 1).read_to_end(&mut bytes)?),
     }
     if bytes.len() > SEND_MAX {
-        let cause = format!("the text is longer than the {} KiB that can be sent at once", SEND_MAX >> 10);
-        return Err(Failure::new(Code::TooLarge, cause, "send it in parts, or put it into a file and send its name").into());
+        let cause = format!("the text is over the limit of {} KiB", SEND_MAX >> 10);
+        return Err(Failure::new(Code::TooLarge, cause, "send it in parts, or write it to a file and send the path").into());
     }
     // A line is bounded, and a control character takes six bytes of it.
     let encoded = base64::encode(&bytes);

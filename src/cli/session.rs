@@ -35,12 +35,12 @@ pub(super) fn attach(given: Option<&str>, read_only: bool) -> Result<u8, Failed>
     if let Some(outer) = std::env::var_os("HOPTY_SESSION") {
         // Two that show each other would never come to rest, and one prefix key can lead only one of them.
         let outer = visible(&outer.to_string_lossy());
-        return Err(Failed::new(4, format!("this terminal is inside the session {outer} already"))
-            .hint("detach first, or open another terminal; `env -u HOPTY_SESSION hopty attach NAME` does it all the same"));
+        return Err(Failed::new(4, format!("this terminal is already inside session {outer}"))
+            .hint("detach first, or use another terminal; `env -u HOPTY_SESSION hopty attach NAME` attaches anyway"));
     }
     let name = live(&paths, given, Rule::Any)?;
     if !std::io::stdin().is_terminal() || !std::io::stdout().is_terminal() {
-        return Err(Failed::new(2, "it needs a terminal on standard input and output").hint("`hopty screen` needs none"));
+        return Err(Failed::new(2, "standard input and output must be a terminal").hint("use `hopty screen` without one"));
     }
     let socket = dial(&paths, &name, CONNECT).map_err(|e| unanswered(&paths, &name, &e))?;
     join(&paths, &name, socket, Greeting::Due, Options { read_only, env: lent(&paths) }, None)
@@ -101,7 +101,7 @@ pub(super) fn join(
             tell_notices(None);
             // The word of a host that lets in one terminal at a time (version 0.1 before several clients).
             let how = if why == "taken_over" { "another terminal took over" } else { "detached" };
-            tell(&format!("{how}; the session goes on (hopty attach {name})"));
+            tell(&format!("{how}; the session keeps running (hopty attach {name})"));
             Ok(0)
         }
         Left::HungUp => Ok(0),
@@ -110,7 +110,7 @@ pub(super) fn join(
         Left::Closed => {
             let host_is_dead = || !crate::fs::session::is_alive(&paths.session(name));
             if !crate::fs::session::remove_stale_socket(paths, name) && !host_is_dead() {
-                let hint = format!("the session goes on: hopty attach {name}");
+                let hint = format!("the session keeps running: hopty attach {name}");
                 return Err(Failed::new(1, "the session's host closed the connection").about(name).hint(hint));
             }
             crate::host::start::orphan::end(paths, name, host_is_dead);
@@ -131,15 +131,15 @@ fn failed_client(paths: &Paths, name: &SessionName) -> Failed {
     let words = crate::tty::raw::last_words().unwrap_or_default();
     Failed::new(125, format!("the client failed: {}", words.split_whitespace().collect::<Vec<_>>().join(" ")))
         .about(name)
-        .hint(format!("the session goes on: hopty attach {name}"))
+        .hint(format!("the session keeps running: hopty attach {name}"))
 }
 
 /// After a host's death nothing is lost that is in the transcript; Claude writes one from the first prompt on.
 fn how_to_go_on(paths: &Paths, name: &SessionName) -> String {
     let last = crate::fs::session::status(&paths.session(name)).ok().flatten().unwrap_or_default();
     match resumable(&last) {
-        Some(id) => format!("nothing is lost: `hopty --resume {id}` goes on; if the terminal looks odd: `stty sane; reset`"),
-        None => "if the terminal looks odd: `stty sane; reset`".to_owned(),
+        Some(id) => format!("nothing is lost: `hopty --resume {id}` resumes it; if the terminal looks odd, run `stty sane; reset`"),
+        None => "if the terminal looks odd, run `stty sane; reset`".to_owned(),
     }
 }
 
@@ -162,7 +162,7 @@ pub(super) fn restart(given: Option<&str>, now: bool, no_handoff: bool, wait: bo
     } else {
         say(format_args!("restart of {name} requested: waiting for a safe point"))?;
         if let Some(what) = held {
-            note(format_args!("hint: {what}; `hopty restart {name} --now` does not wait for that"));
+            note(format_args!("hint: {what}; `hopty restart {name} --now` does not wait"));
         }
     }
     if wait {
@@ -223,10 +223,10 @@ fn print(session: &SessionStatus) -> std::io::Result<()> {
     line("command", &format!("{} (run {}, {restarts})", words.join(" "), session.run))?;
     let on = session.waiting_for.as_ref().map_or_else(String::new, |what| format!(" on {}", visible(what)));
     let from = match session.state_from.known() {
-        Some(Evidence::Hook) => "; so says a hook",
-        Some(Evidence::SessionsFile) => "; so says Claude's sessions file",
-        Some(Evidence::Title) => "; so says the window's title",
-        Some(Evidence::Screen) => "; so says the screen",
+        Some(Evidence::Hook) => " (source: a hook)",
+        Some(Evidence::SessionsFile) => " (source: Claude's sessions file)",
+        Some(Evidence::Title) => " (source: the window title)",
+        Some(Evidence::Screen) => " (source: the screen)",
         Some(Evidence::None) | None => "",
     };
     let since = session.state_since.map_or_else(|| "?".to_owned(), |at| when(at.0));
@@ -237,10 +237,10 @@ fn print(session: &SessionStatus) -> std::io::Result<()> {
     if let Some(conversation) = &session.conversation {
         line("conversation", conversation.as_str())?;
         if let Some(id) = resumable(session).filter(|_| session.is(State::Ended)) {
-            line("goes on by", &format!("hopty --resume {id}"))?;
+            line("to resume", &format!("hopty --resume {id}"))?;
         }
         line("context", &super::context::line(&session.context))?;
-        line("", "of the whole window; Claude's screen counts up to where it compacts (`hopty context --explain`)")?;
+        line("", "share of the whole window; Claude's screen counts up to where it compacts (`hopty context --explain`)")?;
     }
     if let Some(next) = &session.next_handover {
         line("hand-over", &super::handover::line(next, Clock::wall()))?;
@@ -265,15 +265,15 @@ fn exit(exit: &ExitStatus) -> String {
     let by = exit.signal.map_or_else(String::new, |number| format!(" by {}", Signal(number).name()));
     match exit.code {
         Some(code) => format!("code {code} ({cause}{by})"),
-        None => format!("of no known code ({cause}{by})"),
+        None => format!("unknown code ({cause}{by})"),
     }
 }
 
 /// An attached terminal in a few words.
 fn client(client: &ClientStatus) -> String {
     let role = match (client.leader, client.read_only) {
-        (true, _) => ", leads",
-        (_, true) => ", only looks",
+        (true, _) => ", leader",
+        (_, true) => ", read-only",
         _ => "",
     };
     let tty = client.tty.as_ref().map_or_else(|| "?".to_owned(), |tty| visible(tty));
@@ -291,7 +291,7 @@ fn limits(of: &LimitsStatus) -> Option<String> {
     let at = |resets: Option<Rfc3339>| resets.map_or_else(|| "?".to_owned(), |at| local(at.0));
     let reached = of.reached.as_ref().map(|limit| {
         let kind = visible(&limit.kind.to_string());
-        format!("{kind} is reached until {}", at(limit.resets_at))
+        format!("{kind} limit reached until {}", at(limit.resets_at))
     });
     let used = [(&of.five_hour, "5 hours"), (&of.seven_day, "7 days")];
     let used = used.into_iter().filter_map(|(limit, words)| {
@@ -309,10 +309,10 @@ pub(super) fn status_of(paths: &Paths, name: &SessionName) -> Result<SessionStat
         return answer.or_else(|failed| unresponsive(paths, name).ok_or(failed));
     }
     let unknown =
-        |cause: &str, hint: String| Failed::new(3, format!("nothing is known of this session{cause}")).about(name).hint(hint);
+        |cause: &str, hint: String| Failed::new(3, format!("hopty knows nothing about this session{cause}")).about(name).hint(hint);
     ended(paths, name).ok_or_else(|| match crate::fs::session::status(&paths.session(name)) {
         Err(error) => unknown(&format!(": {error}"), error.hint()),
-        Ok(_) => unknown("", "`hopty ls --all` lists ended ones".to_owned()),
+        Ok(_) => unknown("", "`hopty ls --all` includes ended sessions".to_owned()),
     })
 }
 
@@ -344,8 +344,8 @@ pub(super) fn ended(paths: &Paths, name: &SessionName) -> Option<SessionStatus> 
     if last.exit.is_none() {
         last.exit = Some(ExitStatus { kind: ExitKind::Lost.into(), cause: Cause::HostLost.into(), ..ExitStatus::default() });
         "closed".clone_into(&mut last.phase);
-        let on = resumable(&last).map(|id| format!("; nothing is lost: `hopty --resume {id}` goes on")).unwrap_or_default();
-        last.why = format!("The host died without a word, and the program with it{on}.");
+        let on = resumable(&last).map(|id| format!("; nothing is lost: `hopty --resume {id}` resumes it")).unwrap_or_default();
+        last.why = format!("The host was killed, and the program with it{on}.");
     }
     Some(last)
 }

@@ -14,7 +14,7 @@ use crate::sys::safe_file::{self, FileRule, SafeFileError};
 const MAX_FILE: u64 = 1 << 20;
 
 /// What helps with each of its mistakes.
-pub(super) const HINT: &str = "docs/CONFIG.md has every key and its values, `hopty config show` what is in force";
+pub(super) const HINT: &str = "docs/CONFIG.md lists every key and its values; `hopty config show` shows what is in force";
 
 /// The configuration, and what is wrong with its pieces.
 pub(super) fn load(paths: &Paths, flags: &[FlagValue<'_>]) -> (Config, Vec<Problem>) {
@@ -75,7 +75,7 @@ pub(super) fn resolved(paths: Option<&Paths>, flags: &[FlagValue<'_>]) -> Resolv
 pub(super) fn untrusted(resolved: &Resolved) -> Vec<String> {
     let line = |path: &String| {
         format!(
-            "{} does not count: Claude does not trust this directory\nhint: accept Claude's trust question here; the file counts from the next start on",
+            "{} is ignored: Claude does not trust this directory\nhint: accept Claude's trust dialog here; hopty reads the file from the next start on",
             visible(path)
         )
     };
@@ -100,8 +100,8 @@ pub(super) fn all_right(problems: &[Problem]) -> Result<(), Failed> {
     let failed = Failed::new(2, first.to_string());
     Err(match others.len() {
         0 => failed.hint(HINT),
-        1 => failed.also("1 more is wrong").hint("`hopty config check` shows both"),
-        n => failed.also(&format!("{n} more are wrong")).hint("`hopty config check` shows all of them"),
+        1 => failed.also("1 more error").hint("`hopty config check` shows both"),
+        n => failed.also(&format!("{n} more errors")).hint("`hopty config check` shows all"),
     })
 }
 

@@ -22,7 +22,7 @@ pub(super) fn asked<'a>(words: impl IntoIterator<Item = &'a str>) -> String {
 
 /// clap's words in the form of all other errors. `asked` is what [`asked`] gave.
 pub(super) fn misused(error: &clap::Error, asked: &str) -> Failed {
-    let help = format!("`hopty {asked} --help` shows what it takes");
+    let help = format!("`hopty {asked} --help` shows the usage");
     if error.kind() == ErrorKind::DisplayHelpOnMissingArgumentOrSubcommand {
         return Failed::new(2, format!("one of {} is needed", offered(asked).join(", "))).hint(help);
     }
@@ -36,7 +36,7 @@ pub(super) fn misused(error: &clap::Error, asked: &str) -> Failed {
         Some(format!("a similar {}", tips.split(" tip: ").next()?))
     });
     let known = error.get(ContextKind::InvalidSubcommand).map(|_| match asked {
-        "help" => "`hopty help` lists the verbs".to_owned(),
+        "help" => "`hopty help` lists all verbs".to_owned(),
         _ => format!("one of {}", offered(asked).join(", ")),
     });
     let elsewhere = error.get(ContextKind::InvalidArg).and_then(|option| takers(&option.to_string(), asked));

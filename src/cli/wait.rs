@@ -50,10 +50,10 @@ pub(super) fn wait(wish: &Wish<'_>) -> Result<u8, Failed> {
     let (given, condition) = match wish.words {
         [condition] => (None, condition),
         [name, condition, ..] => (Some(name.as_str()), condition),
-        [] => return Err(Failed::new(2, "it is not said what for").hint(KNOWN)),
+        [] => return Err(Failed::new(2, "no condition given").hint(KNOWN)),
     };
     let (wanted, pattern) = condition_of(condition).map_err(|failed| match turned(wish.words) {
-        Some(right) => failed.hint(format!("the session comes first, and then what for: `hopty wait {right}`")),
+        Some(right) => failed.hint(format!("give the session first, then the condition: `hopty wait {right}`")),
         None => failed,
     })?;
     let paths = paths()?;
@@ -96,8 +96,8 @@ pub(super) fn wait(wish: &Wish<'_>) -> Result<u8, Failed> {
             let told = SessionStatus::from_json(answer["session"].clone());
             let session = told.map_or_else(|| status_of(&paths, &name), Ok)?;
             if answer["met"] != true {
-                let message = format!("{condition}: not so within {}, it is {}", wish.timeout, session.state);
-                return Err(Failed::from(Failure::new(Code::Busy, message, "`--timeout` sets how long to wait")).about(&name));
+                let message = format!("{condition}: timed out after {}, the session is {}", wish.timeout, session.state);
+                return Err(Failed::from(Failure::new(Code::Busy, message, "use `--timeout` to wait longer")).about(&name));
             }
             if wish.as_json {
                 say(format_args!("{}", session.json()))?;
@@ -108,10 +108,10 @@ pub(super) fn wait(wish: &Wish<'_>) -> Result<u8, Failed> {
 }
 
 /// What can be waited for.
-const KNOWN: &str = "one of idle, busy, blocked, exit and text=REGEX, behind the session's name where several run";
+const KNOWN: &str = "conditions: idle, busy, blocked, exit, text=REGEX; give the session's name first if several are running";
 
 fn unclear(word: &str) -> Failed {
-    Failed::new(2, "not something to wait for").about(word).hint(KNOWN)
+    Failed::new(2, "unknown condition").about(word).hint(KNOWN)
 }
 
 /// The words that were meant where a session stands in the place of the condition.
@@ -129,13 +129,13 @@ fn turned(words: &[String]) -> Option<String> {
 fn condition_of(word: &str) -> Result<(WaitFor, Option<Regex>), Failed> {
     if let Some(pattern) = word.strip_prefix("text=") {
         if pattern.is_empty() {
-            return Err(Failed::new(2, "no text is named, and every screen has that")
+            return Err(Failed::new(2, "an empty pattern matches every screen")
                 .about(word)
-                .hint("`hopty wait NAME text=REGEX`"));
+                .hint("use `hopty wait NAME text=REGEX`"));
         }
         let built = RegexBuilder::new(pattern).multi_line(true).size_limit(PATTERN_MAX).build();
         return built.map(|regex| (WaitFor::Text, Some(regex))).map_err(|e| {
-            Failed::new(2, e.to_string()).about(word).hint("`\\` before a sign takes it as it is; see `hopty wait --help`")
+            Failed::new(2, e.to_string()).about(word).hint("escape special characters with `\\`; see `hopty wait --help`")
         });
     }
     let known = [WaitFor::Idle, WaitFor::Busy, WaitFor::Blocked, WaitFor::Exit];

@@ -91,7 +91,7 @@ impl Forked {
             _ => String::new(),
         };
         let silent =
-            || Ready::failed(125, format!("the host ended before the program ran{how}"), "the session's host.log may say why");
+            || Ready::failed(125, format!("the host ended before the program ran{how}"), "the session's host.log may have the reason");
         Ok((said.unwrap_or_else(|_| silent()), self.socket))
     }
 }

@@ -152,7 +152,7 @@ fn answer_to(paths: &Paths, asked: &Ask) -> Told {
             Err(why) => format!("restart: {name}: {why}"),
         }),
         Ask::Stop(name) => Told::Done(match ask(paths, name, json!({"do": "stop"}), PATIENCE_OF_A_PERSON) {
-            Ok(_) => format!("{name} is being stopped"),
+            Ok(_) => format!("stopping {name}"),
             Err(why) => format!("stop: {name}: {why}"),
         }),
         Ask::Send(name, text) => Told::Done(verb::send(name, text)),

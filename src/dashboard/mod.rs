@@ -237,7 +237,7 @@ impl Dashboard<'_> {
                     self.seldom = Instant::now();
                 }
                 Told::Nothing => {}
-                Told::Failed => return Err(io::Error::other("a question to a host failed")),
+                Told::Failed => return Err(io::Error::other("a request to a host failed")),
             }
         }
         Ok(())

@@ -170,7 +170,7 @@ impl Model {
         let count = shown.len();
         match (1..=count).map(|n| (at + n) % count).find(|at| shown[*at].state == BLOCKED) {
             Some(next) => self.go(|_| next),
-            None => self.say("no session waits for a person"),
+            None => self.say("no session waits for you"),
         }
     }
 
@@ -211,7 +211,7 @@ impl Model {
             },
             Mode::Sure(action) if matches!(key, Key::Char('y' | 'Y')) => Some(action),
             Mode::Sure(_) => {
-                self.say("nothing was done");
+                self.say("cancelled");
                 None
             }
             Mode::Refused(why) => {
@@ -250,7 +250,7 @@ impl Model {
             (Key::Char('r'), _) => self.mode = Mode::Sure(Action::Restart(name)),
             (Key::Char('s'), _) => self.mode = Mode::Sure(Action::Stop(name)),
             (Key::Char(':' | 'i'), Some(false)) => {
-                self.mode = Mode::Refused(format!("{name} runs no agent that takes a prompt: attach to type into it"));
+                self.mode = Mode::Refused(format!("{name} takes no prompts: attach to type into it"));
             }
             (Key::Char(':' | 'i'), _) => self.mode = Mode::Line { to: name, text: String::new() },
             _ => {}

@@ -58,7 +58,7 @@ fn the_choice_moves_and_stays_within_the_list() {
 #[test]
 fn tab_goes_round_those_that_wait_for_a_person() {
     let mut model = model(&["a", "b", "c", "d"]);
-    assert_eq!((model.key(Key::Tab), chosen(&model), model.notice.as_str()), (None, "a", "no session waits for a person"));
+    assert_eq!((model.key(Key::Tab), chosen(&model), model.notice.as_str()), (None, "a", "no session waits for you"));
     for waits in ["b", "d"] {
         model.told(row(&name(waits), json!({"state": "blocked", "dir": format!("~/{waits}")}), ""));
     }
@@ -83,7 +83,7 @@ fn a_session_is_stopped_only_after_a_yes() {
     for key in [Key::Enter, Key::Char('n'), Key::Escape, Key::Paste("y".to_owned())] {
         assert_eq!(model.key(Key::Char('s')), None);
         assert_eq!(model.mode, Mode::Sure(Action::Stop(name("a"))));
-        assert_eq!((model.key(key), model.notice.as_str()), (None, "nothing was done"));
+        assert_eq!((model.key(key), model.notice.as_str()), (None, "cancelled"));
     }
     model.key(Key::Char('s'));
     assert_eq!(model.key(Key::Char('y')), Some(Action::Stop(name("a"))));
@@ -116,7 +116,7 @@ fn a_line_goes_to_an_agent_and_to_nothing_else() {
     // What was meant for a line is no key for anything else.
     assert_eq!(type_in(&mut model, "irsyq"), None);
     let Mode::Refused(why) = &model.mode else { panic!("{:?}", model.mode) };
-    assert!(why.starts_with("bv runs no agent"), "{why}");
+    assert!(why.starts_with("bv takes no prompts"), "{why}");
     assert_eq!((model.key(Key::Escape), &model.mode), (None, &Mode::List));
 }
 

@@ -19,17 +19,17 @@ const LEAST: u16 = 12;
 
 /// Keys, what they do, and the same in a few words for where a line is short.
 const KEYS: [(&str, &str, &str); 11] = [
-    ("up, down, j, k", "choose a session", "choose a session"),
-    ("PgUp, PgDn, g, G", "ten up, ten down; the first, the last", "ten; first, last"),
-    ("Tab", "the next one that waits for a person", "next that is blocked"),
-    ("Enter", "attach: bring it into this terminal", "attach"),
-    ("r", "restart: hand over and start fresh", "restart: hand over"),
-    ("s", "stop it for good, after a question", "stop, after a question"),
-    ("i or :", "send a line to its agent", "send it a line"),
-    ("/", "show only what matches; Escape shows all", "show what matches"),
-    ("Ctrl+L", "draw everything again", "draw again"),
+    ("up, down, j, k", "select a session", "select a session"),
+    ("PgUp, PgDn, g, G", "ten up, ten down; first, last session", "ten; first, last"),
+    ("Tab", "next session that waits for you", "next blocked"),
+    ("Enter", "attach this terminal to it", "attach"),
+    ("r", "restart: hand over to a fresh one", "restart: hand over"),
+    ("s", "stop it for good (asks first)", "stop (asks first)"),
+    ("i or :", "send a prompt to its agent", "send a prompt"),
+    ("/", "filter; Escape shows all", "filter"),
+    ("Ctrl+L", "redraw", "redraw"),
     ("?", "this page", "this page"),
-    ("q", "leave; the sessions go on", "leave; all goes on"),
+    ("q", "quit; the sessions keep running", "quit"),
 ];
 
 /// Draws the model.
@@ -42,12 +42,12 @@ pub fn draw(model: &Model, frame: &mut Frame<'_>) {
     frame.render_widget(header(model, head.width, usize::from(list - 1)), head);
     if model.count() == 0 {
         let text = if model.looked {
-            vec!["No session is running.", "", "`hopty` in a project starts one,", "`hopty run -- PROGRAM` any other."]
+            vec!["No session is running.", "", "Run `hopty` in a project to start one,", "or `hopty run -- PROGRAM`."]
         } else {
             vec![]
         };
         let lines: Vec<Line<'_>> = text.into_iter().map(Line::raw).collect();
-        frame.render_widget(Paragraph::new(lines).alignment(Alignment::Center), middle(body, 34, 4));
+        frame.render_widget(Paragraph::new(lines).alignment(Alignment::Center), middle(body, 40, 4));
     } else {
         let [list, preview] = Layout::vertical([Constraint::Length(list), Constraint::Min(0)]).areas(body);
         draw_list(model, frame, list);
@@ -170,7 +170,7 @@ fn draw_list(model: &Model, frame: &mut Frame<'_>, area: Rect) {
         lines.push(Line::from(spans).style(style));
     }
     if shown.is_empty() {
-        lines.push(Line::styled(" nothing matches; Escape shows all", dim()));
+        lines.push(Line::styled(" no session matches; Escape shows all", dim()));
     }
     frame.render_widget(Paragraph::new(lines), area);
 }
@@ -194,9 +194,9 @@ fn draw_preview(model: &Model, frame: &mut Frame<'_>, area: Rect) {
     let waits = if row.waits_for.is_empty() { String::new() } else { format!("waits for {}. ", row.waits_for) };
     frame.render_widget(Line::styled(fit(&format!("{waits}{}", row.last), last.width), dim()), last);
     let lines = match &model.preview {
-        Preview::Missing(why) => vec![Line::styled(format!("no picture: {}", super::row::clean(why)), dim())],
+        Preview::Missing(why) => vec![Line::styled(format!("no preview: {}", super::row::clean(why)), dim())],
         Preview::Shown { of, degraded: true, .. } if *of == row.name => {
-            vec![Line::styled("no picture: the host has stopped following what the program draws", dim())]
+            vec![Line::styled("no preview: the session's screen model has failed", dim())]
         }
         Preview::Shown { of, .. } if *of == row.name => model.preview.lines(picture.height),
         _ => Vec::new(),
@@ -220,12 +220,12 @@ fn draw_foot(model: &Model, frame: &mut Frame<'_>, area: Rect) {
         frame.set_cursor_position(Position::new(area.x + col.min(area.width.saturating_sub(1)), area.y));
     };
     match &model.mode {
-        Mode::Filter => input("/".to_owned(), &model.filter, "Enter keeps it, Escape shows all"),
-        Mode::Line { to, text } => input(format!("to {to}: "), text, "Enter sends it, Escape does not"),
+        Mode::Filter => input("/".to_owned(), &model.filter, "Enter keeps the filter, Escape shows all"),
+        Mode::Line { to, text } => input(format!("to {to}: "), text, "Enter sends, Escape cancels"),
         Mode::Sure(action) => {
             let what = match action {
                 Action::Stop(name) => format!("Stop {name} for good?"),
-                Action::Restart(name) => format!("Restart {name}, which is no agent?"),
+                Action::Restart(name) => format!("Restart {name}? It is not an agent."),
                 _ => "Sure?".to_owned(),
             };
             frame.render_widget(Line::styled(fit(&format!("{what} y / n"), area.width), bold().fg(Color::Red)), area);
@@ -236,7 +236,7 @@ fn draw_foot(model: &Model, frame: &mut Frame<'_>, area: Rect) {
         }
         _ if !model.notice.is_empty() => frame.render_widget(Line::styled(fit(&model.notice, area.width), bold()), area),
         _ => {
-            let mut words = vec!["q leave", "? keys", "Enter attach", "/ filter", "r restart", "s stop", "i send"];
+            let mut words = vec!["q quit", "? keys", "Enter attach", "/ filter", "r restart", "s stop", "i send"];
             if model.blocked() > 0 {
                 words.insert(1, "Tab next blocked");
             }
@@ -265,7 +265,7 @@ fn draw_help(frame: &mut Frame<'_>, area: Rect) {
     // Where a frame would take rows that the keys need, there is none.
     let framed = wide && area.height > height + 1;
     let area = middle(area, if wide { 62 } else { area.width }, if framed { height + 2 } else { area.height });
-    let block = if framed { Block::bordered().title(" keys, any of which closes this ") } else { Block::new() };
+    let block = if framed { Block::bordered().title(" keys (any key closes this page) ") } else { Block::new() };
     frame.render_widget(Clear, area);
     frame.render_widget(Paragraph::new(lines).block(block), area);
 }

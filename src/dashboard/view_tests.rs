@@ -48,7 +48,7 @@ fn a_usual_terminal_shows_the_list_and_the_picture() {
 │❯ a draft                                                                     │";
     let rows = rows(&two(), 80, 24);
     assert_eq!(rows[..9].join("\n"), want);
-    assert_eq!(rows[23], "q leave   Tab next blocked   ? keys   Enter attach   / filter   r restart");
+    assert_eq!(rows[23], "q quit   Tab next blocked   ? keys   Enter attach   / filter   r restart");
 }
 
 #[test]
@@ -62,7 +62,7 @@ waits for a person. Context is at 82 % …
 ● Working.
 
 ❯ a draft
-q leave   Tab next blocked   ? keys";
+q quit   Tab next blocked   ? keys";
     assert_eq!(shown(&two(), 40, 10), want);
 }
 
@@ -127,10 +127,10 @@ fn the_page_of_keys_is_whole() {
     let mut model = two();
     model.key(Key::Char('?'));
     for (cols, height, first, last) in [
-        (40, 10, "up, down", "leave; all goes on"),
-        (59, 24, "up, down", "leave; all goes on"),
-        (60, 11, "up, down", "leave; the sessions go on"),
-        (80, 24, "choose", "leave; the sessions go on"),
+        (40, 10, "up, down", "quit"),
+        (59, 24, "up, down", "quit"),
+        (60, 11, "up, down", "quit; the sessions keep running"),
+        (80, 24, "select", "quit; the sessions keep running"),
     ] {
         let shown = shown(&model, cols, height);
         for words in [first, "PgDn", "Tab", "Enter", "Ctrl+L", "i or :", last] {
@@ -146,7 +146,7 @@ fn without_a_session_it_says_how_to_start_one() {
     model.listed(&[]);
     for (cols, height) in [(40, 10), (200, 60)] {
         let shown = shown(&model, cols, height);
-        assert!(shown.contains("No session is running.") && shown.contains("`hopty` in a project starts one"), "{shown}");
+        assert!(shown.contains("No session is running.") && shown.contains("Run `hopty` in a project to start one"), "{shown}");
     }
 }
 
@@ -156,7 +156,7 @@ fn questions_lines_filters_and_refusals_are_shown() {
     model.key(Key::Char('s'));
     assert!(shown(&model, 40, 10).ends_with("Stop proj for good? y / n"));
     model.key(Key::Char('n'));
-    assert!(shown(&model, 40, 10).ends_with("nothing was done"));
+    assert!(shown(&model, 40, 10).ends_with("cancelled"));
     model.key(Key::Char('i'));
     model.key(Key::Paste("a line that is longer than there is room".to_owned()));
     assert!(shown(&model, 30, 10).ends_with("to proj: r than there is room"), "{}", shown(&model, 30, 10));
@@ -164,7 +164,7 @@ fn questions_lines_filters_and_refusals_are_shown() {
     model.key(Key::Char('/'));
     model.key(Key::Char('x'));
     assert!(
-        shown(&model, 60, 10).contains("2 sessions, 0 with \"x\", 1 blocked") && shown(&model, 60, 10).contains("nothing matches")
+        shown(&model, 60, 10).contains("2 sessions, 0 with \"x\", 1 blocked") && shown(&model, 60, 10).contains("no session matches")
     );
     model.say("stop: proj: a descendant of the session may not stop it");
     model.key(Key::Escape);
@@ -176,9 +176,9 @@ fn questions_lines_filters_and_refusals_are_shown() {
 fn no_picture_is_explained() {
     let mut model = two();
     model.preview = Preview::Missing("unknown request `screen`".to_owned());
-    assert!(shown(&model, 80, 24).contains("no picture: unknown request `screen`"));
+    assert!(shown(&model, 80, 24).contains("no preview: unknown request `screen`"));
     model.preview = Preview::read(&name("proj"), (80, 24), "x", true);
-    assert!(shown(&model, 80, 24).contains("no picture: the host has stopped"));
+    assert!(shown(&model, 80, 24).contains("no preview: the session's screen model has failed"));
 }
 
 #[test]

@@ -104,7 +104,7 @@ impl Host {
         if !said.is_empty() && self.launch.config.handoff.git == GitPolicy::Hold {
             let _ = store.release(&id, conversation);
             let what = format!("{id} is not loaded: {}", said.join(" "));
-            return Err(Ready::failed(4, what, "bring the work tree back, or HOPTY_HANDOFF_GIT=tell loads it all the same"));
+            return Err(Ready::failed(4, what, "restore the work tree, or set HOPTY_HANDOFF_GIT=tell to load it anyway"));
         }
         let (text, document) = loaded.brief(&said, self.budget());
         if !said.is_empty() {
@@ -112,7 +112,7 @@ impl Host {
         }
         let foreign = *loaded.entry.project() != *project_of(&self.dir).to_string_lossy();
         if foreign {
-            self.told.push(format!("{id} is of another project: {}", safe_line(loaded.entry.project())));
+            self.told.push(format!("{id} belongs to another project: {}", safe_line(loaded.entry.project())));
         }
         if *loaded.entry.working_dir != *self.dir.to_string_lossy() && !(foreign && loaded.entry.working_dir == loaded.entry.project())
         {

@@ -59,10 +59,10 @@ fn the_file_of_a_clone_counts_when_claude_trusts_the_clone_and_not_before(kind: 
     let dir = clone(&world, "[restart]\nmode = \"manual\"\n");
     let (mode, said) = config(&world, &dir, "restart.mode");
     assert_eq!((&mode["value"], &mode["from"]), (&"auto".into(), &"default".into()), "a trusted directory above is not enough");
-    assert!(said.contains(".hopty.toml does not count: Claude does not trust this directory\nhint: accept"), "{said}");
+    assert!(said.contains(".hopty.toml is ignored: Claude does not trust this directory\nhint: accept"), "{said}");
 
     let mut term = start(&world, &dir);
-    term.wait_text("does not count: Claude does not trust this directory");
+    term.wait_text("is ignored: Claude does not trust this directory");
     term.accept_trust();
     term.wait_box();
     let opened = world.state_dir().join("sessions/clone/journal.jsonl");

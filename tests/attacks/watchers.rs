@@ -61,7 +61,7 @@ fn a_watcher_that_is_told_to_end_leaves_and_the_session_goes_on() {
             assert_eq!(second.wait_exit(), 0, "read-only {read_only}, signal {signal}");
             second.assert_whole();
             if signal != libc::SIGHUP {
-                second.wait_text("detached; the session goes on");
+                second.wait_text("detached; the session keeps running");
             }
             assert_goes_on(&world, &format!("{signal}"));
             wait_clients(&world, 1);

@@ -54,7 +54,7 @@ pub fn back_resumes_the_conversation_before_the_hand_over(kind: Kind) {
     assert_eq!(world.status()["before"], Value::from(first.as_str()));
     world.leave(term);
     let over = world.ask(&["back", "proj"]);
-    assert_eq!(over, format!("session proj has ended; the conversation before its last one: hopty --resume {first}\n"));
+    assert_eq!(over, format!("session proj has ended; to resume the conversation before its last one: hopty --resume {first}\n"));
 }
 
 pub fn back_goes_one_further_back_each_time(kind: Kind) {

@@ -103,7 +103,7 @@ pub fn a_conversation_that_a_session_runs_is_not_started_twice(kind: Kind) {
     let (term, conversation) = talk(&world);
     for args in [&["--resume", conversation.as_str()][..], &["-r", conversation.as_str()], &["--continue"], &["-c"]] {
         let mut second = world.start(args);
-        second.wait_text("proj: it runs this conversation already");
+        second.wait_text("proj: this session already runs the conversation");
         second.wait_text("hint: `hopty attach proj` goes to it; `--fork-session`");
         assert_eq!(second.wait_exit(), 4, "{args:?}");
     }

@@ -130,7 +130,7 @@ pub fn after_a_usage_limit_the_work_goes_on_and_the_hand_over_comes(kind: Kind) 
     let status = world.status();
     assert_eq!((&status["state"], &status["limits"]["reached"]["kind"]), (&"blocked".into(), &"five_hour".into()));
     assert!(world.ask(&["ls"]).contains("blocked (usage_limit)"));
-    assert!(world.ask(&["status", "proj"]).contains(" five_hour is reached until 20"));
+    assert!(world.ask(&["status", "proj"]).contains(" five_hour limit reached until 20"));
     assert!(world.ask(&["why", "proj"]).contains("5-hour limit"), "{}", world.ask(&["why", "proj"]));
     world.wait_decision_for("limit.over", 1, BY_ITSELF);
     let (_, new) = assert_handed_over(&world, 1, GOAL);

@@ -37,7 +37,7 @@ fn wherever_it_fails_the_session_goes_on() {
         std::fs::write(&file, place).unwrap();
         match place {
             "look" => drop(world.hopty(&["status", "proj"])),
-            "dump" => assert_says(&world, &["screen", "proj"], "its screen is not known any more"),
+            "dump" => assert_says(&world, &["screen", "proj"], "its screen model has failed"),
             "answer" => {
                 world.ask(&["send", "proj", "zero\r"]);
                 // Before anybody is there: the terminal of a client would answer.
@@ -49,8 +49,8 @@ fn wherever_it_fails_the_session_goes_on() {
         wait_clients(&world, 1);
         world.wait_decision("degraded", 1);
         assert!(!file.exists(), "{place}: it has happened");
-        assert_says(&world, &["screen", "proj"], "its screen is not known any more");
-        assert_says(&world, &["wait", "proj", "text=x", "--timeout", "30s"], "its screen is not known any more");
+        assert_says(&world, &["screen", "proj"], "its screen model has failed");
+        assert_says(&world, &["wait", "proj", "text=x", "--timeout", "30s"], "its screen model has failed");
         // Who leads sees what is written from now on; who would get pictures is told, and sees it when it leads.
         first.send("\rone\r");
         first.wait_text("got one");
@@ -84,7 +84,7 @@ fn who_waits_for_a_text_is_told() {
         term.wait_text("got one");
         waits.join().unwrap()
     });
-    assert!(String::from_utf8_lossy(&waits.stderr).contains("its screen is not known any more"), "{waits:?}");
+    assert!(String::from_utf8_lossy(&waits.stderr).contains("its screen model has failed"), "{waits:?}");
     end(&world);
 }
 

@@ -56,7 +56,7 @@ fn who_attaches_from_a_shell_continues_a_stopped_program_and_is_not_suspended() 
         term.wait_text(&format!("got word{n}"));
         assert!(!term.lines().iter().any(|line| line.contains("Stopped")), "{:?}", term.lines());
         term.send("\x1cd");
-        term.wait_text("detached; the session goes on");
+        term.wait_text("detached; the session keeps running");
     }
     // Who only looks lets it stand, and is not suspended either.
     support::kill(pid, nix::libc::SIGSTOP);
@@ -66,7 +66,7 @@ fn who_attaches_from_a_shell_continues_a_stopped_program_and_is_not_suspended() 
     term.wait_text("got word2");
     assert_eq!(world.status()["state"], "stopped");
     term.send("\x1cd");
-    term.wait_text("detached; the session goes on");
+    term.wait_text("detached; the session keeps running");
     world.ask(&["stop", "proj", "--kill"]);
     term.send("exit\r");
     term.wait_exit();

@@ -89,7 +89,7 @@ fn when_the_leader_leaves_another_one_leads() {
     world.ask(&["detach"]);
     assert_eq!(second.wait_exit(), 0);
     second.assert_whole();
-    second.wait_text("detached; the session goes on");
+    second.wait_text("detached; the session keeps running");
     end(&world);
 }
 

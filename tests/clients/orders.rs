@@ -11,7 +11,7 @@ fn the_prefix_key_and_d_detach() {
         term.send(keys);
         assert_eq!(term.wait_exit(), 0);
         term.assert_whole();
-        term.wait_text("detached; the session goes on (hopty attach proj)");
+        term.wait_text("detached; the session keeps running (hopty attach proj)");
         let again = world.terminal(&["attach"]);
         again.wait_text("begun");
         again.send("typed\r");

@@ -85,11 +85,11 @@ fn where_nothing_can_be_drawn_it_says_so() {
     let piped = world.hopty(&["dash"]);
     assert_eq!(piped.status.code(), Some(2));
     let said = String::from_utf8_lossy(&piped.stderr).into_owned();
-    assert_eq!(said, "hopty: dash: it needs a terminal on standard input and output\nhint: `hopty ls` needs none\n");
+    assert_eq!(said, "hopty: dash: standard input and output must be a terminal\nhint: use `hopty ls` without one\n");
     world.set("TERM", "dumb");
     let mut term = dash(&world);
     assert_eq!(term.wait_exit(), 2);
     term.wait_text("hopty: dash: TERM=dumb: this terminal cannot draw a full screen");
-    term.wait_text("hint: `hopty ls` lists the sessions");
+    term.wait_text("hint: `hopty ls` lists sessions");
     term.assert_whole();
 }

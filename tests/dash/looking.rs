@@ -10,7 +10,7 @@ fn sessions_that_come_and_go_are_seen() {
     let world = world();
     let term = dash(&world);
     term.wait_text("No session is running.");
-    term.wait_text("`hopty` in a project starts one");
+    term.wait_text("Run `hopty` in a project to start one");
     detached(&world, "late", "exec sleep 1000");
     wait_chosen(&term, "late");
     detached(&world, "later", "exec sleep 1000");
@@ -59,7 +59,7 @@ fn every_size_is_filled_again_after_a_change() {
         // The last row is the keys', the first one the title's, from edge to edge.
         term.wait_for("it to be drawn again", |screen| {
             let lines = screen.lines();
-            lines.last().is_some_and(|line| line.starts_with("q leave")) && lines[0].trim_start().starts_with("hopty")
+            lines.last().is_some_and(|line| line.starts_with("q quit")) && lines[0].trim_start().starts_with("hopty")
         });
     }
     wait_chosen(&term, "one");

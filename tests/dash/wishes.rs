@@ -42,7 +42,7 @@ fn a_session_is_stopped_after_a_question() {
     term.send("s");
     term.wait_text("Stop one for good? y / n");
     term.send("n");
-    term.wait_text("nothing was done");
+    term.wait_text("cancelled");
     term.send("sy");
     wait_chosen(&term, "two");
     term.wait_text("1 session");
@@ -78,9 +78,9 @@ fn the_keys_are_explained() {
     let world = world();
     let term = dash(&world);
     term.send("?");
-    term.wait_text("bring it into this terminal");
+    term.wait_text("attach this terminal to it");
     term.send("x");
-    term.wait_for("the list again", |screen| !screen.lines().iter().any(|line| line.contains("bring it into this terminal")));
+    term.wait_for("the list again", |screen| !screen.lines().iter().any(|line| line.contains("attach this terminal to it")));
     leave(term);
 }
 
@@ -92,7 +92,7 @@ fn a_program_that_is_no_agent_is_given_no_prompt() {
     wait_chosen(&term, "one");
     term.wait_text("unknown");
     term.send(":sy");
-    term.wait_text("one runs no agent that takes a prompt: attach to type into it (Enter)");
+    term.wait_text("one takes no prompts: attach to type into it (Enter)");
     term.send("\r");
     leave(term);
     end_all(&world);
@@ -155,7 +155,7 @@ fn inside_a_session_it_looks_and_the_host_refuses_the_rest() {
     term.send("sy");
     term.wait_text("a descendant of the session may not stop it");
     term.send("\r");
-    term.wait_text("this terminal is inside the session outer already");
+    term.wait_text("this terminal is already inside session outer");
     term.send("q");
     assert_eq!(term.wait_exit(), 0);
     term.assert_whole();

@@ -46,11 +46,11 @@ pub fn the_question_of_trust_blocks(kind: Kind) {
     assert_eq!(String::from_utf8_lossy(&refused.stdout), "refused: Claude shows a dialog (trust)\n");
     assert_eq!(wait_state(&world, "blocked", 0)["state_since"], blocked["state_since"], "it is blocked as it was");
     let why = world.ask(&["why", "proj"]);
-    assert!(why.ends_with("; now it is blocked on trust.\n") && why.lines().count() == 1, "{why}");
+    assert!(why.ends_with("; the session is now blocked on trust.\n") && why.lines().count() == 1, "{why}");
     let mut restart = world.terminal(&["restart", "proj"]);
     assert_eq!(restart.wait_exit(), 0);
     restart.wait_text("restart of proj requested: waiting for a safe point");
-    restart.wait_text("hint: it is blocked on trust; `hopty restart proj --now` does not wait for that");
+    restart.wait_text("hint: it is blocked on trust; `hopty restart proj --now` does not wait");
     end(&world);
 }
 
@@ -210,7 +210,7 @@ pub fn a_mistyped_verb_is_a_prompt_and_is_told(kind: Kind) {
     let Some(world) = World::new(kind, quick()) else { return };
     let words: Vec<&str> = ["atach"].into_iter().chain(world.args.iter().map(String::as_str)).collect();
     let mut term = world.terminal(&words);
-    term.wait_text("`atach` is no verb");
+    term.wait_text("`atach` is not a verb");
     term.wait_text("hopty attach");
     wait_for("the prompt", || (!world.api.main_requests().is_empty()).then_some(()));
     assert_eq!(super::steps::times_asked(&world, "atach"), 1);

@@ -132,7 +132,7 @@ fn a_hostile_registry_is_left_as_it_is() {
         assert_eq!(std::fs::read_to_string(registry(&world)).unwrap(), content);
         talk(&world, ID, "Go on.");
         let output = world.hopty(&["handoff", "create"]);
-        assert!(output.status.success() && text(&output.stderr).contains("the channel global"), "{output:?}");
+        assert!(output.status.success() && text(&output.stderr).contains("using channel global"), "{output:?}");
     }
     let odd = json!({"registry": {"/": "../../x", "relative": "r", "/..": "up", "": "empty", "/x\u{1b}[2J": "esc"}, "mine": [1, 2]});
     std::fs::write(registry(&world), odd.to_string()).unwrap();

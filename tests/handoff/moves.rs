@@ -29,14 +29,14 @@ fn a_claim_lapses_with_the_process_that_it_was_taken_for() {
     fails(&world, &["handoff", "load", &id], 4);
     holder.end();
     world.ask(&["handoff", "load", &id]);
-    assert!(fails(&world, &["handoff", "load", &id, "--pid", &pid], 2).contains("there is no such process"));
+    assert!(fails(&world, &["handoff", "load", &id, "--pid", &pid], 2).contains("no such process"));
 }
 
 #[test]
 fn item_018_a_handoff_is_cleared_once_and_never_comes_back() {
     let world = world();
     let id = create(&world);
-    assert_eq!(world.ask(&["handoff", "clear"]), format!("{id} is put aside\n"));
+    assert_eq!(world.ask(&["handoff", "clear"]), format!("discarded {id}\n"));
     assert_eq!(manifest(&world)["current"]["status"], "cleared");
     for args in [&["handoff", "clear", &id][..], &["handoff", "load", &id]] {
         assert!(fails(&world, args, 1).contains("is cleared"), "{args:?}");

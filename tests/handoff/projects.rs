@@ -85,13 +85,13 @@ fn a_foreign_handoff_that_is_named_is_loaded_with_a_word() {
         std::fs::create_dir(&dir).unwrap();
         made_in(&world, &dir, n)
     });
-    let whose = |id: &str, n: usize| format!("hopty: {id} is of another project: {}", other.join(n.to_string()).display());
+    let whose = |id: &str, n: usize| format!("hopty: {id} belongs to another project: {}", other.join(n.to_string()).display());
     for (verb, id, n) in [("load", &first, 1), ("clear", &second, 2)] {
         let output = world.hopty(&["handoff", verb, id]);
         assert!(output.status.success() && text(&output.stderr).contains(&whose(id, n)), "{verb}: {output:?}");
     }
     let term = world.start(&[&format!("--handoff={third}")]);
-    term.wait_text(&format!("{third} is of another project"));
+    term.wait_text(&format!("{third} belongs to another project"));
     world.wait_decision("handoff.consumed", 1);
     world.leave(term);
 }

@@ -26,7 +26,7 @@ fn item_052_a_start_tells_of_a_handoff_that_waits() {
     let output = world.hopty(&["--detached"]);
     let said = text(&output.stderr);
     assert!(said.starts_with(&format!("hopty: a handoff waits: {id} (")), "{said}");
-    assert!(said.ends_with(" s old, Build the bridge.); `hopty --handoff` loads it\n"), "{said}");
+    assert!(said.ends_with(" s old, Build the bridge.); load it with `hopty --handoff`\n"), "{said}");
     world.ask(&["stop", "--kill", "proj"]);
     assert_eq!(world.ask(&["handoff", "id"]).trim(), id, "it waits on: it was not asked for");
     // Of several the newest is named, and how many more there are. Those of other sessions wait beside it.
@@ -83,7 +83,7 @@ fn the_notice_stands_above_claude_and_is_safe() {
     };
     // It is said before the work begins, and nothing is changed.
     let said = start();
-    assert!(said.starts_with("hopty: the store of handoffs is not as it should be: ") && said.contains("cannot be read"), "{said}");
+    assert!(said.starts_with("hopty: cannot save handoffs: ") && said.contains("cannot be read"), "{said}");
     assert_eq!(std::fs::read_to_string(manifest_path(&world)).unwrap(), "{");
     std::fs::write(manifest_path(&world), whole).unwrap();
     let store = world.claude_dir().join("handoff");
@@ -96,7 +96,7 @@ fn the_notice_stands_above_claude_and_is_safe() {
     for bad in ["{", "[]", r#"{"registry": 7}"#] {
         std::fs::write(&registry, bad).unwrap();
         let said = start();
-        assert!(said.contains("channel-registry.json") && said.contains("handoffs go to channel global until it is mended"), "{said}");
+        assert!(said.contains("channel-registry.json") && said.contains("until you fix the file, handoffs go to channel global"), "{said}");
         assert_eq!(std::fs::read_to_string(&registry).unwrap(), bad, "it is left");
     }
     std::fs::remove_file(&registry).unwrap();
@@ -441,7 +441,7 @@ fn a_start_tells_of_a_session_that_no_terminal_shows() {
     first.wait_exit();
     wait_for("nobody to be attached", || (json_of(&world, &["status", "proj", "--json"])["clients"] == json!([])).then_some(()));
     let mut second = world.start(&[]);
-    second.wait_text("hopty: proj runs here without a terminal; `hopty attach proj` goes back to it");
+    second.wait_text("hopty: proj is already running here, detached: `hopty attach proj`");
     second.wait_box();
     for name in ["proj", "proj-2"] {
         world.ask(&["stop", "--kill", name]);

@@ -107,7 +107,7 @@ fn a_bad_configuration_is_an_error_of_what_acts_by_it() {
         }
     };
     std::fs::write(&file, "[restart]\nmod = 1\nmode = 2\n").unwrap();
-    all_fail(&["config.toml:2: unknown key \"restart.mod\"", "the nearest known key is restart.mode, and 1 more is wrong"]);
+    all_fail(&["config.toml:2: unknown key \"restart.mod\"", "the nearest known key is restart.mode, and 1 more error"]);
     std::fs::write(&file, b"[restart]\nmode = \"\xff\"\n").unwrap();
     all_fail(&["config.toml: the file cannot be read"]);
     std::fs::remove_file(&file).unwrap();

@@ -135,7 +135,7 @@ fn names_are_listed_in_the_order_in_which_people_count() {
     let names: Vec<&str> = table.lines().skip(1).filter_map(|line| line.split(' ').next()).collect();
     assert_eq!(names, ["s1", "s2", "s10"], "{table}");
     assert_eq!(list(&world).iter().map(|session| session["name"].as_str().unwrap()).collect::<Vec<_>>(), names);
-    assert_fails(&world.hopty(&["status"]), 3, "several may be meant");
+    assert_fails(&world.hopty(&["status"]), 3, "which session?");
     let said = String::from_utf8_lossy(&world.hopty(&["status"]).stderr).into_owned();
     assert!(said.contains("s1, s2, s10"), "{said}");
     end_all(&world);
@@ -167,7 +167,7 @@ fn the_list_of_ended_ones_says_how_and_when() {
     }
     assert!(!world.ask(&["ls"]).contains("EXIT"), "it is nothing to say of living ones");
     let lost = world.ask(&["status", "lost"]);
-    assert!(lost.contains("  exit          of no known code (host lost)\n"), "{lost}");
+    assert!(lost.contains("  exit          unknown code (host lost)\n"), "{lost}");
     end_all(&world);
 }
 
@@ -180,7 +180,7 @@ fn a_conversation_in_the_list_and_after_its_end() {
     term.wait_text("Hello.");
     world.wait_state("idle");
     let id = world.status()["conversation"].as_str().unwrap().to_owned();
-    assert!(!world.ask(&["status"]).contains("goes on by"), "it goes on as it is");
+    assert!(!world.ask(&["status"]).contains("to resume"), "it is still running");
     // In a terminal a row is a line, and the state has a colour where colours are wanted.
     let listed = |no_color: &str| {
         let mut env = world.env.clone();
@@ -198,7 +198,7 @@ fn a_conversation_in_the_list_and_after_its_end() {
     assert!(world.ask(&["ls"]).trim_end().ends_with(world.project.to_str().unwrap()), "and whole for a program");
     world.leave(term);
     let shown = world.ask(&["status", "proj"]);
-    assert!(shown.contains(&format!("  goes on by    hopty --resume {id}\n")), "{shown}");
+    assert!(shown.contains(&format!("  to resume     hopty --resume {id}\n")), "{shown}");
 }
 
 #[test]
@@ -242,7 +242,7 @@ fn the_decisions_are_told_to_programs_and_to_people() {
     assert_eq!(format!("{}\n", why["sentence"].as_str().unwrap()), world.ask(&["why", "one"]));
     assert!(why["sentence"].as_str().unwrap().contains("SIGTERM"), "{why}");
     let journal = world.state_dir().join("sessions/one/journal.jsonl");
-    assert!(world.ask(&["replay", journal.to_str().unwrap()]).starts_with("the same: "));
+    assert!(world.ask(&["replay", journal.to_str().unwrap()]).starts_with("identical: "));
     let same: Value = serde_json::from_str(&world.ask(&["replay", journal.to_str().unwrap(), "--json"])).unwrap();
     assert_eq!(same["same"], true);
     world.assert_nothing_left();
@@ -254,7 +254,7 @@ fn nothing_decided_yet_is_said() {
     let dir = world.state_dir().join("sessions/empty");
     std::fs::create_dir_all(&dir).unwrap();
     std::fs::write(dir.join("journal.jsonl"), "").unwrap();
-    assert_fails(&world.hopty(&["why", "empty"]), 1, "nothing was decided yet");
+    assert_fails(&world.hopty(&["why", "empty"]), 1, "there is no decision yet");
 }
 
 /// A shell at its prompt ignores SIGTERM.

@@ -48,7 +48,7 @@ fn inside_then_nearest_directory_then_the_only_one() {
     assert_eq!(name_of(&at(&world, &link, &status, None)), "inner");
     // Several elsewhere: all are named.
     let output = at(&world, &other, &status, None);
-    assert_fails(&output, 3, "status: inner, outer: several may be meant");
+    assert_fails(&output, 3, "status: inner, outer: which session?");
     // The session that one is inside of comes first; not when its host is gone.
     assert_eq!(name_of(&at(&world, &inner, &status, Some("outer"))), "outer");
     assert_eq!(name_of(&at(&world, &inner, &status, Some("gone"))), "inner");
@@ -76,7 +76,7 @@ fn stop_never_guesses() {
     std::fs::create_dir_all(&other).unwrap();
     detached(&world, "only", &["sleep", "100"]);
     let output = at(&world, &other, &["stop"], None);
-    assert_fails(&output, 3, "stop: no session runs in this directory");
+    assert_fails(&output, 3, "stop: no session is running in this directory");
     assert!(text(&output.stderr).contains("only"), "its name is told");
     // Where it is the directory's own session it is no guess.
     assert!(at(&world, &world.project, &["stop"], None).status.success());

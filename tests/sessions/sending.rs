@@ -48,8 +48,8 @@ fn every_byte_comes_as_it_is() {
     assert!(with_stdin(&world, &["send", "one", "--stdin"], &long).status.success());
     wanted.extend(&long);
     assert_read(&world, &wanted);
-    assert_fails(&with_stdin(&world, &["send", "one", "--stdin"], &vec![b'x'; 600_000]), 2, "the text is longer than the 512 KiB");
-    assert_fails(&with_stdin(&world, &["send", "one", "--stdin"], &vec![b'x'; 5_000_000]), 2, "the text is longer than the 512 KiB");
+    assert_fails(&with_stdin(&world, &["send", "one", "--stdin"], &vec![b'x'; 600_000]), 2, "the text is over the limit of 512 KiB");
+    assert_fails(&with_stdin(&world, &["send", "one", "--stdin"], &vec![b'x'; 5_000_000]), 2, "the text is over the limit of 512 KiB");
     end_all(&world);
 }
 
@@ -70,9 +70,9 @@ fn what_cannot_be_sent_is_said() {
     let world = world();
     detached(&world, "one", &["sleep", "1000"]);
     for (args, exit, words) in [
-        (&["send"][..], 2, "a name and a text are needed"),
-        (&["send", "one"], 2, "a name and a text are needed"),
-        (&["send", "one", "x", "--keys", "a"], 2, "the text is given twice"),
+        (&["send"][..], 2, "give a session and a text"),
+        (&["send", "one"], 2, "give a session and a text"),
+        (&["send", "one", "x", "--keys", "a"], 2, "give the text only once"),
         (&["send", "one", "--keys", "a", "--submit"], 2, "cannot be used with"),
         (&["send", "nosuch", "x"], 3, "there is no such session"),
         (&["send", "Bad Name", "x"], 2, "not a session name"),
@@ -82,7 +82,7 @@ fn what_cannot_be_sent_is_said() {
     // The only session is not meant where another directory is (CONTRACT C1).
     let mut elsewhere = Command::new(hopty());
     elsewhere.args(["send", "--keys", "a"]).env_clear().envs(world.env.iter().cloned()).current_dir("/");
-    assert_fails(&elsewhere.output().unwrap(), 3, "no session runs in this directory");
+    assert_fails(&elsewhere.output().unwrap(), 3, "no session is running in this directory");
     world.ask(&["send", "--keys", "a"]);
     end_all(&world);
     assert_fails(&world.hopty(&["send", "one", "x"]), 1, "the session has ended");

@@ -38,15 +38,15 @@ fn what_cannot_be_waited_for_is_said_at_once() {
     let world = world();
     detached(&world, "one", &["sleep", "1000"]);
     for (args, exit, words) in [
-        (&["wait", "one", "tired"][..], 2, "tired: not something to wait for"),
+        (&["wait", "one", "tired"][..], 2, "tired: unknown condition"),
         (&["wait", "one", "text=("], 2, "text=("),
-        (&["wait", "one", "text="], 2, "no text is named"),
+        (&["wait", "one", "text="], 2, "an empty pattern"),
         (&["wait", "one", "idle", "--timeout", "soon"], 2, "not a duration"),
         (&["wait", "one", "idle"], 2, "it is no agent"),
         (&["wait", "one", "blocked"], 2, "it is no agent"),
         (&["wait", "nosuch", "exit"], 3, "there is no such session"),
-        (&["wait", "one", "exit", "--timeout", "10ms"], 1, "not so within 10ms, it is unknown"),
-        (&["wait", "one", "text=x", "--timeout", "10ms"], 1, "not so within 10ms"),
+        (&["wait", "one", "exit", "--timeout", "10ms"], 1, "timed out after 10ms, the session is unknown"),
+        (&["wait", "one", "text=x", "--timeout", "10ms"], 1, "timed out after 10ms"),
     ] {
         assert_fails(&world.hopty(args), exit, words);
     }
@@ -101,7 +101,7 @@ fn a_text_is_found_when_it_comes_and_where_it_stands() {
     let output = waits.wait_with_output().unwrap();
     assert_eq!(output.status.code(), Some(0), "{}", text(&output.stderr));
     assert_eq!(serde_json::from_slice::<Value>(&output.stdout).unwrap()["name"], "one");
-    assert_fails(&world.hopty(&["wait", "one", "text=^a$", "--timeout", "50ms"]), 1, "not so within 50ms");
+    assert_fails(&world.hopty(&["wait", "one", "text=^a$", "--timeout", "50ms"]), 1, "timed out after 50ms");
     end_all(&world);
     term.wait_exit();
 }
@@ -141,7 +141,7 @@ fn idle_and_busy_are_of_after_a_line_of_the_journal() {
     let idle = session(&world.ask(&["wait", "proj", "idle", "--json"]));
     assert_eq!(idle["state"], "idle");
     let seq = idle["seq"].to_string();
-    assert_fails(&world.hopty(&["wait", "proj", "idle", "--since", &seq, "--timeout", "20ms"]), 1, "not so within 20ms, it is idle");
+    assert_fails(&world.hopty(&["wait", "proj", "idle", "--since", &seq, "--timeout", "20ms"]), 1, "timed out after 20ms, the session is idle");
     let busy = beside(&world, &["wait", "proj", "busy", "--since", &seq, "--json"]);
     let again = beside(&world, &["wait", "proj", "idle", "--since", &seq, "--json"]);
     term.send("go on");

@@ -44,7 +44,7 @@ fn assert_held(world: &World, n: usize, why: &str) {
 
 /// How often the notice of a start stands in what a terminal was written.
 fn notices(term: &Term) -> usize {
-    String::from_utf8_lossy(&term.bytes()).matches("hopty: the store of handoffs is not as it should be: ").count()
+    String::from_utf8_lossy(&term.bytes()).matches("hopty: cannot save handoffs: ").count()
 }
 
 /// Everything below a directory that is not as hopty leaves it.
@@ -78,7 +78,7 @@ fn a_store_that_cannot_be_written_is_told_once_and_the_work_goes_on() {
     let args: Vec<&str> = world.args.iter().map(String::as_str).collect();
     let mut term = nobody::terminal(&world, &hopty, &args);
     term.wait_box();
-    term.wait_text("hint: see to it before the window is full; `hopty check` looks again");
+    term.wait_text("hint: fix this before the context window is full; `hopty check` checks it again");
     say(&term, "hi", "Answer 0.");
     assert_held(&world, 1, "Permission denied");
     term.wait_text("could not be saved");
@@ -111,7 +111,7 @@ fn full(kind: Kind) {
     say(&term, "and on", "Answer 1.");
     assert_held(&world, 2, "No space left on device");
     let said = String::from_utf8_lossy(&term.bytes()).into_owned();
-    let hint = "hint: see to it before the window is full; `hopty check` looks again";
+    let hint = "hint: fix this before the context window is full; `hopty check` checks it again";
     assert!(said.contains(&format!("the disk of {} is full: 0 KB are left of it", dir.display())) && said.contains(hint), "{said}");
     assert_eq!(notices(&term), 1);
     let check = world.hopty(&["check"]);

@@ -84,7 +84,7 @@ const ROWS: &[Row] = &[
         "mkdir -p \"$HOME/.local/state/hopty\"; chmod 500 \"$HOME/.local/state/hopty\"",
         DENIED,
     ),
-    ordinary("~/.claude read-only", "chmod 500 \"$HOME/.claude\"", Says::Words("the store of handoffs is not as it should be: ")),
+    ordinary("~/.claude read-only", "chmod 500 \"$HOME/.claude\"", Says::Words("cannot save handoffs: ")),
     row("no TMPDIR and no XDG_RUNTIME_DIR", "unset TMPDIR XDG_RUNTIME_DIR", Says::Nothing),
     row("no HOME, TMPDIR missing, no XDG_RUNTIME_DIR", "unset HOME XDG_RUNTIME_DIR; TMPDIR=\"$ROOT/none\"", NO_HOME),
     row("no HOME, XDG_RUNTIME_DIR missing", "unset HOME; XDG_RUNTIME_DIR=\"$ROOT/none\"", NO_HOME),
@@ -251,7 +251,7 @@ fn play(row: &Row) {
         Says::Private(why) => {
             vec![why.to_owned(), ": this session keeps no journal, and no other terminal can attach to it".to_owned()]
         }
-        Says::Alone(why) => vec![why.to_owned(), ": Claude runs without hopty".to_owned()],
+        Says::Alone(why) => vec![why.to_owned(), "; running Claude without hopty".to_owned()],
         Says::Words(words) => vec![words.to_owned()],
     };
     assert_eq!(said.len(), usize::from(!wanted.is_empty()), "{}: {said:#?}", row.name);

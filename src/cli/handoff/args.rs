@@ -6,13 +6,13 @@ use clap::{Args, Subcommand};
 
 use crate::core::ids::{Channel, ConversationId};
 
-/// Where to look, and how to answer.
+/// The channel to look in and the output format.
 #[derive(Debug, Args)]
 pub(in crate::cli) struct Where {
-    /// The channel; that of this directory when left out
+    /// The channel; by default that of this directory
     #[arg(long, value_name = "NAME")]
     pub channel: Option<Channel>,
-    /// As JSON
+    /// Print JSON
     #[arg(long)]
     pub json: bool,
 }
@@ -20,7 +20,7 @@ pub(in crate::cli) struct Where {
 /// Which handoff.
 #[derive(Debug, Args)]
 pub(in crate::cli) struct Which {
-    /// Its id, or as much of it as only one has; the one that waits here when left out
+    /// Its id or a unique prefix; by default the handoff that waits here
     pub id: Option<String>,
     #[command(flatten)]
     pub at: Where,
@@ -29,9 +29,9 @@ pub(in crate::cli) struct Which {
 /// Which session.
 #[derive(Debug, Args)]
 pub(in crate::cli) struct Session {
-    /// Its name; may be left out when only one is meant
+    /// The session; optional when only one matches
     pub name: Option<String>,
-    /// As JSON
+    /// Print JSON
     #[arg(long)]
     pub json: bool,
 }
@@ -39,28 +39,28 @@ pub(in crate::cli) struct Session {
 /// What a handoff is made from.
 #[derive(Debug, Args)]
 pub(in crate::cli) struct CreateOptions {
-    /// What makes it: auto, manual, signal or crash
+    /// The type to record: auto, manual, signal or crash
     #[arg(long = "type", default_value = "manual", value_name = "TYPE")]
     pub kind: String,
-    /// The transcript; that of this session or directory when left out
+    /// The transcript; by default that of this session or directory
     #[arg(long, value_name = "PATH")]
     pub transcript: Option<PathBuf>,
-    /// A file with a summary to put in, `-` for standard input
+    /// Include the summary in this file (`-` for standard input)
     #[arg(long, visible_alias = "summary", value_name = "FILE")]
     pub summary_file: Option<PathBuf>,
     #[command(flatten)]
     pub at: Where,
 }
 
-/// What of a handoff is shown: its document when none is given.
+/// What to show; the document by default.
 #[derive(Debug, Args)]
 pub(in crate::cli) struct ShowOptions {
     #[command(flatten)]
     pub which: Which,
-    /// What the next conversation would get of it
+    /// Show the brief that the next conversation would get
     #[arg(long, conflicts_with = "redactions")]
     pub frame: bool,
-    /// What was hidden in it, and where that stands in the raw copies
+    /// List the replaced secrets and their lines in the raw copies
     #[arg(long)]
     pub redactions: bool,
 }
@@ -70,26 +70,26 @@ pub(in crate::cli) struct ShowOptions {
 pub(in crate::cli) struct LoadOptions {
     #[command(flatten)]
     pub which: Which,
-    /// The conversation that gets it; a new id is made when left out
+    /// The conversation that loads it; a new id by default
     #[arg(long, value_name = "UUID")]
     pub session: Option<ConversationId>,
-    /// The process for whose life the claim holds; the session's host, or who called hopty, when left out
+    /// The process that holds the claim while it lives; by default the session's host or the caller
     #[arg(long, value_name = "PID")]
     pub pid: Option<u32>,
 }
 
-/// What is to fit.
+/// The work to fit into the window.
 #[derive(Debug, Args)]
 pub(in crate::cli) struct FitOptions {
-    /// How much the work will take, in tokens
+    /// The tokens that the work will take
     pub tokens: u64,
-    /// Into which window: a session, a transcript, a conversation's id or a directory
+    /// Whose window: a session, a transcript, a conversation id or a directory
     #[arg(long, value_name = "PATH|NAME")]
     pub of: Option<String>,
-    /// Say it in the words of an orchestrator, for the phase of this name
+    /// Answer in an orchestrator's words for this phase
     #[arg(long, value_name = "PHASE")]
     pub phase: Option<String>,
-    /// As JSON
+    /// Print JSON
     #[arg(long)]
     pub json: bool,
 }
@@ -97,13 +97,13 @@ pub(in crate::cli) struct FitOptions {
 /// Which messages.
 #[derive(Debug, Args)]
 pub(in crate::cli) struct RecentOptions {
-    /// How many
+    /// How many messages
     #[arg(short, long, default_value_t = 10, value_name = "N")]
     pub number: usize,
-    /// The transcript; that of this session or directory when left out
+    /// The transcript; by default that of this session or directory
     #[arg(long, value_name = "PATH")]
     pub transcript: Option<PathBuf>,
-    /// As JSON
+    /// Print JSON
     #[arg(long)]
     pub json: bool,
 }
@@ -111,74 +111,74 @@ pub(in crate::cli) struct RecentOptions {
 /// Which conversation, and what of it.
 #[derive(Debug, Args)]
 pub(in crate::cli) struct SessionOptions {
-    /// A session, a transcript, a conversation's id or a directory; this session or directory when left out
+    /// A session, a transcript, a conversation id or a directory; this session or directory by default
     #[arg(value_name = "PATH|NAME")]
     pub which: Option<String>,
-    /// Only the id
+    /// Print only the id
     #[arg(long, conflicts_with = "transcript")]
     pub id: bool,
-    /// Only the transcript's path
+    /// Print only the path of the transcript
     #[arg(long)]
     pub transcript: bool,
-    /// Write it to `.current-session`, too
+    /// Write it to `.current-session` as well
     #[arg(long, conflicts_with = "clear")]
     pub write: bool,
     /// Remove `.current-session` instead
     #[arg(long)]
     pub clear: bool,
-    /// As JSON
+    /// Print JSON
     #[arg(long)]
     pub json: bool,
 }
 
 #[derive(Debug, Subcommand)]
 pub(in crate::cli) enum HandoffVerb {
-    /// Save a handoff now, and print its id
+    /// Save a handoff now and print its id
     Create(CreateOptions),
     /// Show a handoff
     Show(ShowOptions),
-    /// The handoffs that wait here
+    /// List the handoffs that wait here
     List {
-        /// Those of all channels, and what is over
+        /// Include all channels and finished handoffs
         #[arg(long)]
         all: bool,
         #[command(flatten)]
         at: Where,
     },
-    /// Claim a handoff and print what the next conversation gets of it
+    /// Claim a handoff and print its brief
     Load(LoadOptions),
-    /// Put a handoff aside: it waits no more
+    /// Discard a handoff: it no longer waits
     Clear(Which),
-    /// Where a handoff's document lies
+    /// Print the path of a handoff's document
     Path {
         #[command(flatten)]
         which: Which,
-        /// The directory of its record
+        /// Print the directory of its record
         #[arg(long)]
         record: bool,
     },
-    /// Whether work of so many tokens still fits into the window, with a margin of a fifth
+    /// Check whether work of so many tokens fits into the window, with a margin of a fifth
     Fit(FitOptions),
-    /// The last prompts and answers of the conversation, at most 12
+    /// Print the last prompts and answers of the conversation, at most 12
     Recent(RecentOptions),
-    /// Which conversation this is, and where its transcript lies: ID:PATH
+    /// Print the conversation and its transcript as ID:PATH
     Session(SessionOptions),
-    /// The id of the handoff that waits here; exit code 1 when none does
+    /// Print the id of the handoff that waits here; exit code 1 if there is none
     Id {
         #[command(flatten)]
         at: Where,
-        /// Not that: the id that a handoff made now would have
+        /// Print the id that a handoff saved now would get
         #[arg(long)]
         new: bool,
     },
-    /// No hand-over because of a full context for a while (`restart.snooze`); where hopty asks first, it asks again then
+    /// Postpone automatic hand-overs for `restart.snooze`; in mode `ask`, ask again after that
     Snooze(Session),
-    /// Where hopty asks before it hands over: ask no more in this conversation
+    /// In mode `ask`: do not ask again in this conversation
     Dismiss(Session),
 }
 
 impl HandoffVerb {
-    /// Whether errors are to be given as JSON too.
+    /// Whether errors are printed as JSON.
     pub fn wants_json(&self) -> bool {
         match self {
             HandoffVerb::Create(options) => options.at.json,

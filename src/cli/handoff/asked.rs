@@ -15,10 +15,10 @@ pub(super) fn answer(paths: &Paths, session: &Session, answer: AskAnswer) -> Res
     let done = Control::connect(paths, &name, Some(ANSWER))?.ask(json!({"do": "ask", "answer": answer}))?;
     match (session.json, answer) {
         (true, _) => say(format_args!("{done}"))?,
-        (false, AskAnswer::Dismiss) => say(format_args!("{name} asks no more in this conversation"))?,
+        (false, AskAnswer::Dismiss) => say(format_args!("{name} does not ask again in this conversation"))?,
         (false, _) => {
             let snooze = done["snooze"].as_str().and_then(|span| span.parse::<Span>().ok()).unwrap_or_default();
-            say(format_args!("{name} does not hand over because of a full context for {}", snooze.words()))?;
+            say(format_args!("{name} does not hand over automatically for {}", snooze.words()))?;
         }
     }
     Ok(0)

@@ -66,8 +66,8 @@ impl Source {
                 at.follow(line);
             });
             let hint = match source.session {
-                Some(_) => "Claude writes it a moment after the first prompt: ask again then",
-                None => "`--transcript` names another one",
+                Some(_) => "Claude writes it shortly after the first prompt: try again then",
+                None => "use `--transcript` to name another one",
             };
             read.map_err(|e| Failed::new(1, e.to_string()).hint(hint))?;
             source.moved_to = at.dir.as_deref().and_then(|dir| at.moved_from(dir));
@@ -79,11 +79,11 @@ impl Source {
 
 pub(super) fn create(place: &Place, options: &CreateOptions) -> Result<u8, Failed> {
     let kind = Kind::from_word(&options.kind)
-        .ok_or_else(|| Failed::new(2, "no such type").about(&options.kind).hint("one of auto, manual, signal and crash"))?;
+        .ok_or_else(|| Failed::new(2, "unknown type").about(&options.kind).hint("use auto, manual, signal or crash"))?;
     let summary = options.summary_file.as_deref().map(summary).transpose()?;
     let source = Source::find(place, options.transcript.as_deref())?;
     let conversation = source.conversation.ok_or_else(|| {
-        Failed::new(1, "it is not known which conversation this is").hint("`--transcript PATH` names its transcript")
+        Failed::new(1, "hopty cannot tell which conversation this is").hint("name its transcript with `--transcript PATH`")
     })?;
     let here = std::env::current_dir().unwrap_or_default();
     let dir = source.dir.map_or(here, PathBuf::from);
@@ -131,7 +131,7 @@ pub(super) fn create(place: &Place, options: &CreateOptions) -> Result<u8, Faile
     }
     let kept = status.and_then(limit).map(|until| place.store.postpone_expiry(&channel, Clock::wall(), until));
     if let Some(Err(error)) = &kept {
-        note(format_args!("hopty: it may expire during the usage limit: {error}"));
+        note(format_args!("hopty: the handoff may expire during the usage limit: {error}"));
     }
     let entry = kept.and_then(|_| place.store.show(&saved.id).ok()).map_or(saved.entry, |shown| shown.entry);
     answer(options.at.json, &super::object(&entry), saved.id.as_str())
@@ -158,16 +158,16 @@ fn summary(from: &Path) -> Result<String, Failed> {
         std::fs::File::open(from).and_then(|file| file.take(SUMMARY_CAP + 1).read_to_end(&mut bytes))
     };
     read.map_err(|e| {
-        let failed = Failed::new(1, format!("the summary cannot be read: {e}")).about(from.display());
-        failed.hint("`--summary-file` names a file, or `-` for standard input")
+        let failed = Failed::new(1, format!("hopty cannot read the summary: {e}")).about(from.display());
+        failed.hint("use `--summary-file FILE`, or `-` for standard input")
     })?;
     if bytes.len() as u64 > SUMMARY_CAP {
         return Err(Failed::new(2, format!("the summary is longer than {SUMMARY_CAP} bytes"))
             .about(from.display())
-            .hint("a summary is short; what is long belongs into files that it names"));
+            .hint("keep the summary short; put long text into files and name them"));
     }
     String::from_utf8(bytes)
-        .map_err(|_| Failed::new(2, "the summary is no text (UTF-8)").about(from.display()).hint("write it as UTF-8, or leave it out"))
+        .map_err(|_| Failed::new(2, "the summary is not UTF-8").about(from.display()).hint("convert it to UTF-8, or leave it out"))
 }
 
 /// The id that a handoff made now would have (checklist 16, 33).
@@ -177,7 +177,7 @@ pub(super) fn new_id(place: &Place, at: &Where) -> Result<u8, Failed> {
         Meant::Transcript(found) => found.path.file_stem().and_then(|stem| stem.to_str()?.parse().ok()),
     };
     let conversation: ConversationId = conversation
-        .ok_or_else(|| Failed::new(1, "it is not known which conversation this is").hint("run it in a session or its directory"))?;
+        .ok_or_else(|| Failed::new(1, "hopty cannot tell which conversation this is").hint("run this in a session or in its directory"))?;
     let id = HandoffId::new(Clock::wall(), &conversation);
     answer(at.json, &json!({"id": id, "session_id": conversation}), id.as_str())
 }

@@ -32,7 +32,7 @@ fn current(place: &Place, which: Option<&str>) -> Result<Current, Failed> {
     };
     id.zip(path)
         .map(|(id, transcript)| Current { id, transcript })
-        .ok_or_else(|| Failed::new(1, "its conversation has no transcript yet").hint("Claude writes one with the first prompt"))
+        .ok_or_else(|| Failed::new(1, "its conversation has no transcript yet").hint("Claude writes it with the first prompt"))
 }
 
 /// What `.current-session` says, when a transcript is where it says (checklist 20). All sessions write this one file: that
@@ -84,7 +84,7 @@ pub(super) fn recent(place: &Place, options: &RecentOptions) -> Result<u8, Faile
     };
     let mut facts = Facts::new();
     transcript::lines(&path, |line| facts.feed(line))
-        .map_err(|e| Failed::new(1, e.to_string()).hint("`--transcript` names another one"))?;
+        .map_err(|e| Failed::new(1, e.to_string()).hint("use `--transcript` to name another one"))?;
     let all: Vec<(&str, String)> = facts
         .recent()
         .map(|said| {

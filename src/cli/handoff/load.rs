@@ -25,7 +25,7 @@ pub(super) fn load(place: &Place, options: &LoadOptions) -> Result<u8, Failed> {
     super::settle(&place.paths, &place.store, None);
     let holder = options.pid.unwrap_or_else(|| holder(place));
     let started = process::start_ticks(holder)
-        .ok_or_else(|| Failed::new(2, "there is no such process").about(holder).hint("`--pid` names the one that the claim is for"))?;
+        .ok_or_else(|| Failed::new(2, "no such process").about(holder).hint("`--pid` takes the process that holds the claim"))?;
     let conversation = match (&options.session, std::env::var("CLAUDE_CODE_SESSION_ID").ok().and_then(|id| id.parse().ok())) {
         (Some(id), _) => id.clone(),
         (None, Some(id)) => id,
@@ -39,7 +39,7 @@ pub(super) fn load(place: &Place, options: &LoadOptions) -> Result<u8, Failed> {
     let said = drift::since(&place.config, &place.store, &loaded, &dir);
     if !said.is_empty() && place.config.handoff.git == GitPolicy::Hold {
         let _ = place.store.release(&id, &conversation);
-        let hint = "bring the work tree back, or HOPTY_HANDOFF_GIT=tell loads it all the same";
+        let hint = "restore the work tree, or set HOPTY_HANDOFF_GIT=tell to load it anyway";
         return Err(Failed::new(4, said.join(" ")).about(&id).hint(hint));
     }
     if !said.is_empty() {
@@ -85,5 +85,5 @@ pub(super) fn clear(place: &Place, which: &Which) -> Result<u8, Failed> {
     }
     place.store.clear(&id).map_err(store_failed)?;
     let cleared = place.store.list(None).map_err(store_failed)?.into_iter().find(|(_, entry)| entry.id == id);
-    answer(which.at.json, &cleared.map(|(_, entry)| object(&entry)).unwrap_or_default(), &format!("{id} is put aside"))
+    answer(which.at.json, &cleared.map(|(_, entry)| object(&entry)).unwrap_or_default(), &format!("discarded {id}"))
 }

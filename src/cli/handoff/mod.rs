@@ -98,11 +98,11 @@ impl Place {
         let Some(word) = &which.id else { return self.waiting(&which.at).map(|entry| entry.id) };
         let known = self.store.list(which.at.channel.as_ref()).map_err(store_failed)?;
         pick(word, known.iter().map(|(_, entry)| &entry.id)).map_err(|why| match why {
-            NotPicked::BadId(bad) => Failed::new(2, bad.to_string()).hint("ids look like HO-20261120-142950-c74cc080"),
+            NotPicked::BadId(bad) => Failed::new(2, bad.to_string()).hint("an id looks like HO-20261120-142950-c74cc080"),
             NotPicked::Unknown(_) => not_there(why.to_string()),
             NotPicked::Several(ref ids) => {
                 let names: Vec<&str> = ids.iter().map(HandoffId::as_str).collect();
-                Failed::new(2, why.to_string()).about(word).hint(format!("one of {}", names.join(", ")))
+                Failed::new(2, why.to_string()).about(word).hint(format!("which one? {}", names.join(", ")))
             }
         })
     }
@@ -119,7 +119,7 @@ impl Place {
     /// Tells whose a handoff is that belongs to another project than this.
     fn tell_foreign(&self, entry: &Entry) {
         if *entry.project() != *project_of(&self.dir()).to_string_lossy() {
-            note(format_args!("hopty: {} is of another project: {}", entry.id, visible(entry.project())));
+            note(format_args!("hopty: {} belongs to another project: {}", entry.id, visible(entry.project())));
         }
     }
 
@@ -139,13 +139,13 @@ fn scope(at: &Where) -> Scope {
 /// The channel of a directory, by the person's registry; `global` where that cannot be used, as the host has it.
 pub(super) fn channel_of(paths: &Paths, dir: &Path) -> Channel {
     registry::channel_of(&paths.claude, dir).unwrap_or_else(|error| {
-        note(format_args!("hopty: {}; going on with the channel global", visible(&error.to_string())));
+        note(format_args!("hopty: {}; using channel global", visible(&error.to_string())));
         Channel::global()
     })
 }
 
 fn not_there(what: String) -> Failed {
-    Failed::new(1, what).called(Code::NotFound).hint("`hopty handoff list --all` shows what there is")
+    Failed::new(1, what).called(Code::NotFound).hint("`hopty handoff list --all` lists all handoffs")
 }
 
 /// What a failure of the store means for who asked (CONTRACT C2).
@@ -155,16 +155,16 @@ fn store_failed(error: StoreError) -> Failed {
         StoreError::NotClaimed(NotClaimed::Unknown(_)) | StoreError::NotMoved(NotMoved::Unknown(_)) => not_there(said),
         StoreError::NotClaimed(NotClaimed::NotActive { status: Status::Expired, .. }) => Failed::new(1, said)
             .called(Code::Ended)
-            .hint("`hopty handoff show` still shows it; `handoff.expiry` sets how long one waits"),
+            .hint("`hopty handoff show` still prints it; `handoff.expiry` sets how long a handoff waits"),
         StoreError::NotClaimed(NotClaimed::NotActive { .. }) | StoreError::NotMoved(NotMoved::NotActive { .. }) => {
-            Failed::new(1, said).called(Code::Ended).hint("`hopty handoff list --all` shows where each of them stands")
+            Failed::new(1, said).called(Code::Ended).hint("`hopty handoff list --all` shows the status of each")
         }
         StoreError::NotClaimed(NotClaimed::Held { .. }) | StoreError::NotMoved(NotMoved::NotHolder(_)) => {
-            Failed::new(4, said).hint("one conversation at most gets a handoff; the claim lapses when that process is gone")
+            Failed::new(4, said).hint("only one conversation can load a handoff; the claim lapses when that process ends")
         }
         StoreError::NotClaimed(NotClaimed::Unusable { .. }) => Failed::new(4, said)
-            .hint("it is left as it is; its raw copies, if there are any, lie where `hopty handoff path --record` says"),
-        StoreError::Fs(_) => Failed::new(125, said).hint("the store lies in `handoff` below Claude's directory, ~/.claude by default"),
+            .hint("hopty leaves it unchanged; `hopty handoff path --record` prints the directory with its raw copies"),
+        StoreError::Fs(_) => Failed::new(125, said).hint("the store is `handoff` in Claude's directory, ~/.claude by default"),
     }
 }
 

@@ -43,9 +43,9 @@ pub(super) fn redactions(place: &Place, id: &HandoffId, as_json: bool) -> Result
         say(format_args!("{}:{}: {}: {}", hidden.file, hidden.line, hidden.kind, visible(&hidden.around)))?;
     }
     if all.is_empty() {
-        note(format_args!("nothing was hidden in {id}"));
+        note(format_args!("{id} contains no replaced secrets"));
     } else if all.len() >= LISTED {
-        note(format_args!("only the first {LISTED} are listed"));
+        note(format_args!("this lists only the first {LISTED}"));
     }
     Ok(0)
 }

@@ -64,10 +64,10 @@ pub(super) fn list(place: &Place, at: &Where, all: bool) -> Result<u8, Failed> {
         match channel {
             Some(channel) if !all => {
                 let none = visible(&place.store.none_waits(&channel, &dir, now));
-                note(format_args!("{none}; `hopty handoff list --all` shows what is over, and other channels and projects"));
+                note(format_args!("{none}; `hopty handoff list --all` includes finished ones and other channels and projects"));
             }
-            Some(channel) => note(format_args!("no handoff is known in channel {channel}")),
-            None => note(format_args!("no handoff is known")),
+            Some(channel) => note(format_args!("there is no handoff in channel {channel}")),
+            None => note(format_args!("there is no handoff")),
         }
         return Ok(0);
     }
