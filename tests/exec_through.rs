@@ -347,7 +347,7 @@ fn a_claude_that_leads_back_to_hopty_is_refused() {
     assert_eq!(said.lines().count(), 2, "once, not at every turn: {said}");
     let mut term = in_terminal(&world, "fix");
     assert_eq!(term.wait_exit(), 125);
-    term.wait_text("lead back to hopty");
+    term.wait_text("seems to start hopty");
     term.assert_whole();
     world.assert_nothing_left();
 }

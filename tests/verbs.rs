@@ -168,11 +168,11 @@ fn the_configuration_says_where_each_value_came_from() {
     assert_eq!(std::fs::read(&file).unwrap(), before);
     let nowhere = home.command(&["config", "init"]).env("XDG_CONFIG_HOME", "/dev/null").output().unwrap();
     let said = String::from_utf8(nowhere.stderr).unwrap();
-    assert!(nowhere.status.code() == Some(125) && said.contains("\nhint: see to the permissions of its directory"), "{said}");
+    assert!(nowhere.status.code() == Some(125) && said.contains("\nhint: check the permissions of its directory"), "{said}");
     std::fs::write(&file, "[restart]\nmode = \"ask\"\n\n[context]\nprofile = \"s3\"\n").unwrap();
     std::fs::write(home.0.path().join(".hopty.toml"), "[context]\nrearm = 7\n").unwrap();
     let shown = ask(&["config"]);
-    assert!(shown.1.contains("rearm = 5") && shown.2.contains("/.hopty.toml does not count: Claude does not trust"), "{shown:?}");
+    assert!(shown.1.contains("rearm = 5") && shown.2.contains("/.hopty.toml is ignored: Claude does not trust"), "{shown:?}");
     assert!(shown.2.contains("\nhint: accept Claude's trust dialog here"), "{shown:?}");
     home.trust();
     let shown = ask(&["config"]);
@@ -269,7 +269,7 @@ fn completions_and_manual_pages_have_every_verb() {
         headings.iter().map(|heading| heading.trim_matches('"')).collect::<Vec<_>>(),
         wanted.map(|heading| heading.trim_matches('"'))
     );
-    assert!(page.contains("ctrl\\-\\e and then d detaches"), "{page}");
+    assert!(page.contains("ctrl\\-\\e and then d to detach"), "{page}");
     for verb in &now {
         assert!(page.contains(&format!("hopty\\-{}(1)", verb.replace('-', "\\-"))), "{verb}: {page}");
         let page = shown(&["man", verb]);

@@ -37,7 +37,7 @@ pub(super) enum Rule {
 /// hopty's directories.
 pub(super) fn paths() -> Result<Paths, Failed> {
     Paths::from_env(|name| std::env::var_os(name)).ok_or_else(|| {
-        Failed::new(125, "HOME is not set to an absolute path").about("HOME").hint("set HOME: hopty keeps its sessions below it")
+        Failed::new(125, "not set to an absolute path").about("HOME").hint("set HOME: hopty keeps its sessions below it")
     })
 }
 

@@ -104,7 +104,7 @@ pub fn a_conversation_that_a_session_runs_is_not_started_twice(kind: Kind) {
     for args in [&["--resume", conversation.as_str()][..], &["-r", conversation.as_str()], &["--continue"], &["-c"]] {
         let mut second = world.start(args);
         second.wait_text("proj: this session already runs the conversation");
-        second.wait_text("hint: `hopty attach proj` goes to it; `--fork-session`");
+        second.wait_text("hint: `hopty attach proj` attaches to it; add `--fork-session`");
         assert_eq!(second.wait_exit(), 4, "{args:?}");
     }
     assert_eq!(text_of(&world.status(), "conversation"), conversation);

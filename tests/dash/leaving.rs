@@ -28,7 +28,7 @@ fn a_panic_leaves_a_whole_terminal_and_is_told() {
     assert_eq!(term.wait_exit(), 125);
     term.assert_whole();
     term.wait_text("a panic was asked for");
-    term.wait_text("hint: the sessions go on");
+    term.wait_text("hint: the sessions keep running");
 }
 
 #[test]

@@ -89,7 +89,7 @@ fn without_a_home_it_is_said() {
     let mut world = world();
     world.env.retain(|(name, _)| name != "HOME");
     for args in [&["ls"][..], &["status"], &["run", "--detached", "--", "true"]] {
-        assert_fails(&world.hopty(args), 125, "HOME: it is not set");
+        assert_fails(&world.hopty(args), 125, "HOME: not set");
     }
 }
 

@@ -163,7 +163,7 @@ fn the_last_screen_of_a_session_that_nobody_saw_is_kept() {
     let said = last("echo unknown option --wat; exit 3");
     assert_eq!(text(&said.stdout).trim_end(), "unknown option --wat");
     assert_fails(&said, 1, "the session has ended");
-    assert!(text(&said.stderr).contains("hint: this is what it left"), "{said:?}");
+    assert!(text(&said.stderr).contains("hint: this is its last screen"), "{said:?}");
     assert!(text(&world.hopty(&["screen", "one", "--svg"]).stdout).starts_with("<svg "));
     let json: Value = serde_json::from_slice(&world.hopty(&["screen", "one", "--json"]).stdout).unwrap();
     assert_eq!(json["error"]["code"], "ended", "one object, and no picture");
