@@ -21,7 +21,7 @@ fn attach_and_come_back_by_detach_and_by_the_programs_end() {
     term.wait_text("got hello");
     world.ask(&["detach", "one"]);
     wait_chosen(&term, "one");
-    term.wait_text("the session goes on");
+    term.wait_text("the session keeps running");
     assert!(term.look(hopty::screen::Screen::alternate));
     term.send("\r");
     term.wait_for("the primary screen", |screen| !screen.alternate());
