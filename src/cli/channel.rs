@@ -83,10 +83,14 @@ pub(super) fn verb(verb: &ChannelVerb) -> Result<u8, Failed> {
             })?;
             let dir = dir(path.as_deref())?;
             if !dir.is_dir() {
-                return Err(Failed::new(1, "there is no such directory").about(dir.display()).hint("a channel belongs to a directory"));
+                return Err(Failed::new(1, "there is no such directory")
+                    .about(dir.display())
+                    .hint("a channel belongs to a directory"));
             }
             let text = dir.to_str().ok_or_else(|| {
-                Failed::new(2, "its name is not UTF-8, which the registry needs").about(dir.display()).hint("choose a directory above it")
+                Failed::new(2, "its name is not UTF-8, which the registry needs")
+                    .about(dir.display())
+                    .hint("choose a directory above it")
             })?;
             registry::set(&paths.claude, text, &channel).map_err(unusable)?;
             if *json {

@@ -123,9 +123,11 @@ fn claude(paths: &Paths, config: &Config) -> Vec<Finding> {
     let offers = offers(version.ok().as_deref(), run::hooks_off(paths, config, &[]));
     let hooks = match offers.limited {
         None => good("hooks", "hopty passes its hooks to Claude at each launch; it changes no file"),
-        Some(limited) => {
-            note("hooks", limited, "update Claude, and remove `disableAllHooks` from its settings and `hooks.inject = false` from hopty's")
-        }
+        Some(limited) => note(
+            "hooks",
+            limited,
+            "update Claude, and remove `disableAllHooks` from its settings and `hooks.inject = false` from hopty's",
+        ),
     };
     vec![which, hooks]
 }
@@ -142,9 +144,7 @@ fn place(paths: &Paths) -> Finding {
     let closed = [paths.state.clone(), paths.sessions(), paths.run()].into_iter().find(|dir| !writable(dir));
     let full = room::lack(&paths.state, room::FOR_SESSION);
     match closed {
-        None if full.is_some() => {
-            bad("sessions", full.unwrap_or_default(), "free some space: until then Claude starts without hopty")
-        }
+        None if full.is_some() => bad("sessions", full.unwrap_or_default(), "free some space: until then Claude starts without hopty"),
         Some(dir) => {
             bad("sessions", format!("{} cannot be written", dir.display()), "check its permissions, and that its disk is writable")
         }
@@ -186,7 +186,8 @@ fn hosts(paths: &Paths) -> Finding {
             },
         );
     }
-    let fix = format!("it may be stopped or busy: try again, then `kill -CONT` the host_pid that `hopty status {} --json` prints", mute[0]);
+    let fix =
+        format!("it may be stopped or busy: try again, then `kill -CONT` the host_pid that `hopty status {} --json` prints", mute[0]);
     bad("hosts", format!("no answer from {}", mute.join(", ")), fix)
 }
 
@@ -197,12 +198,20 @@ fn terminal() -> Vec<Finding> {
         let what = "standard input or output is not a terminal";
         found.push(note("terminal", what, "without a terminal, `hopty ARGS` runs `claude ARGS`, and `--detached` starts a session"));
     } else if matches!(term.as_str(), "" | "dumb") {
-        found.push(bad("terminal", format!("TERM={term} cannot draw a screen"), "set TERM to your terminal's type, such as xterm-256color"));
+        found.push(bad(
+            "terminal",
+            format!("TERM={term} cannot draw a screen"),
+            "set TERM to your terminal's type, such as xterm-256color",
+        ));
     } else {
         let size = raw::size();
         let is = format!("{term}, {}x{}", size.cols, size.rows);
         let small = (1..SMALL.0).contains(&size.cols) || (1..SMALL.1).contains(&size.rows);
-        found.push(if small { note("terminal", is, "make it larger: Claude cuts its dialogs in a terminal this small") } else { good("terminal", is) });
+        found.push(if small {
+            note("terminal", is, "make it larger: Claude cuts its dialogs in a terminal this small")
+        } else {
+            good("terminal", is)
+        });
     }
     if let Some(name) = std::env::var_os("HOPTY_SESSION") {
         let what = format!("this shell runs inside session {}", name.display());

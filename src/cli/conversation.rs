@@ -81,9 +81,7 @@ fn of_session(paths: &Paths, name: SessionName) -> Result<Meant, Failed> {
 
 fn of_id(paths: &Paths, id: &ConversationId) -> Result<Transcript, Failed> {
     let path = paths.find_transcript(id).ok_or_else(|| {
-        Failed::new(1, "this conversation has no transcript")
-            .about(id)
-            .hint(format!("hopty looked below {}", paths.claude.display()))
+        Failed::new(1, "this conversation has no transcript").about(id).hint(format!("hopty looked below {}", paths.claude.display()))
     })?;
     Ok(Transcript { path, how: "it has the name of the conversation".to_owned() })
 }

@@ -99,10 +99,7 @@ pub fn main(args: Vec<OsString>) -> u8 {
             return u8::try_from(crate::standin::agent::main(&words)).unwrap_or(1);
         }
         Some(verb @ ("hook" | "statusline")) if args.get(1).is_some_and(|arg| arg == "--help" || arg == "-h") => {
-            let _ = writeln!(
-                std::io::stdout(),
-                "Claude calls `hopty {verb}` with JSON on standard input; docs/HOOKS.md explains it"
-            );
+            let _ = writeln!(std::io::stdout(), "Claude calls `hopty {verb}` with JSON on standard input; docs/HOOKS.md explains it");
             return 0;
         }
         // Claude gives no terminal; a person would wait for nothing.

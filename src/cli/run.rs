@@ -71,10 +71,8 @@ pub(super) fn drop_in(args: Vec<OsString>) -> Result<u8, Failed> {
         None => failed,
     })?;
     if let Some((word, verb)) = near {
-        let _ = writeln!(
-            std::io::stderr(),
-            "hopty: `{word}` is not a verb, so Claude gets it as a prompt (did you mean `hopty {verb}`?)"
-        );
+        let _ =
+            writeln!(std::io::stderr(), "hopty: `{word}` is not a verb, so Claude gets it as a prompt (did you mean `hopty {verb}`?)");
     }
     claude(&paths, config, wish, (program, args), host, unplaced)
 }

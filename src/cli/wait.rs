@@ -129,9 +129,7 @@ fn turned(words: &[String]) -> Option<String> {
 fn condition_of(word: &str) -> Result<(WaitFor, Option<Regex>), Failed> {
     if let Some(pattern) = word.strip_prefix("text=") {
         if pattern.is_empty() {
-            return Err(Failed::new(2, "an empty pattern matches every screen")
-                .about(word)
-                .hint("use `hopty wait NAME text=REGEX`"));
+            return Err(Failed::new(2, "an empty pattern matches every screen").about(word).hint("use `hopty wait NAME text=REGEX`"));
         }
         let built = RegexBuilder::new(pattern).multi_line(true).size_limit(PATTERN_MAX).build();
         return built.map(|regex| (WaitFor::Text, Some(regex))).map_err(|e| {

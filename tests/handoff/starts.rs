@@ -96,7 +96,10 @@ fn the_notice_stands_above_claude_and_is_safe() {
     for bad in ["{", "[]", r#"{"registry": 7}"#] {
         std::fs::write(&registry, bad).unwrap();
         let said = start();
-        assert!(said.contains("channel-registry.json") && said.contains("until you fix the file, handoffs go to channel global"), "{said}");
+        assert!(
+            said.contains("channel-registry.json") && said.contains("until you fix the file, handoffs go to channel global"),
+            "{said}"
+        );
         assert_eq!(std::fs::read_to_string(&registry).unwrap(), bad, "it is left");
     }
     std::fs::remove_file(&registry).unwrap();

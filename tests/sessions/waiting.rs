@@ -141,7 +141,11 @@ fn idle_and_busy_are_of_after_a_line_of_the_journal() {
     let idle = session(&world.ask(&["wait", "proj", "idle", "--json"]));
     assert_eq!(idle["state"], "idle");
     let seq = idle["seq"].to_string();
-    assert_fails(&world.hopty(&["wait", "proj", "idle", "--since", &seq, "--timeout", "20ms"]), 1, "timed out after 20ms, the session is idle");
+    assert_fails(
+        &world.hopty(&["wait", "proj", "idle", "--since", &seq, "--timeout", "20ms"]),
+        1,
+        "timed out after 20ms, the session is idle",
+    );
     let busy = beside(&world, &["wait", "proj", "busy", "--since", &seq, "--json"]);
     let again = beside(&world, &["wait", "proj", "idle", "--since", &seq, "--json"]);
     term.send("go on");

@@ -176,8 +176,9 @@ pub(super) fn new_id(place: &Place, at: &Where) -> Result<u8, Failed> {
         Meant::Session(_, status) => status.conversation,
         Meant::Transcript(found) => found.path.file_stem().and_then(|stem| stem.to_str()?.parse().ok()),
     };
-    let conversation: ConversationId = conversation
-        .ok_or_else(|| Failed::new(1, "hopty cannot tell which conversation this is").hint("run this in a session or in its directory"))?;
+    let conversation: ConversationId = conversation.ok_or_else(|| {
+        Failed::new(1, "hopty cannot tell which conversation this is").hint("run this in a session or in its directory")
+    })?;
     let id = HandoffId::new(Clock::wall(), &conversation);
     answer(at.json, &json!({"id": id, "session_id": conversation}), id.as_str())
 }
