@@ -1,6 +1,6 @@
 //! Finding Claude on this machine, and its version.
 //!
-//! What it does: looks where checklist 44 says (the configured path; else `~/.local/bin`, `/usr/local/bin`, `/usr/bin`, then
+//! It looks in the configured path ( else `~/.local/bin`, `/usr/local/bin`, `/usr/bin`, then
 //! PATH) and never answers with hopty itself, under whatever name, link or small script. Reads the version from a file
 //! where one tells it, else asks the program within a time limit.
 //!
@@ -28,11 +28,11 @@ use crate::sys::safe_file::{self, FileRule};
 
 /// The name of the program that is looked for.
 const PROGRAM: &str = "claude";
-/// Where it is looked for between the home directory and PATH (checklist 44).
+/// Where it is looked for between the home directory and PATH.
 const SYSTEM: [&str; 2] = ["/usr/local/bin", "/usr/bin"];
 /// The npm package it comes in.
 const PACKAGE: &str = "@anthropic-ai/claude-code";
-/// How many hopties may stand one inside the other (CONTRACT C14).
+/// How many hopties may stand one inside the other.
 const MAX_DEPTH: u32 = 4;
 /// The argument that makes hopty the stand-in agent.
 const STAND_IN: &str = " __agent ";

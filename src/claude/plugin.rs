@@ -14,7 +14,7 @@ use crate::sys::safe_file::{self, FileRule};
 /// The plugin's name. Of two plugins of one name Claude loads only the first (measured), so it is one that nobody else has.
 pub const NAME: &str = "hopty-hooks";
 
-/// The events and their time-outs in seconds (CONTRACT C13).
+/// The events and their time-outs in seconds.
 pub const FULL: [(&str, u32); 11] = [
     ("SessionStart", 10),
     ("UserPromptSubmit", 5),
@@ -42,7 +42,7 @@ pub const OLD: [(&str, u32); 9] = [
     ("SessionEnd", 2),
 ];
 
-/// The events of a set and their time-outs in seconds (CONTRACT C13).
+/// The events of a set and their time-outs in seconds.
 #[must_use]
 pub fn events(set: HookSet) -> &'static [(&'static str, u32)] {
     match set {

@@ -1,4 +1,4 @@
-//! `hopty channel`: the name under which a directory's handoffs are kept (checklist 53, 54).
+//! `hopty channel`: the name under which a directory's handoffs are kept.
 
 use std::path::{Path, PathBuf};
 

@@ -1,4 +1,4 @@
-//! `hopty context`: how full a conversation's window is, and where each number comes from (CONTRACT C4).
+//! `hopty context`: a conversation's context usage and the source of each number.
 //!
 //! Of a session its host is asked, so that the figure is the one that everything else shows. Of any other transcript it is
 //! made from the file, by the same rules.
@@ -53,7 +53,7 @@ impl Answer {
         self.context.level.known().unwrap_or_default()
     }
 
-    /// The sentence of the third source document (checklist 99).
+    /// The sentence of the third source document.
     fn sentence(&self) -> String {
         let percent = self.context.percent;
         match self.level().check_word(&self.levels) {

@@ -1,4 +1,4 @@
-//! Talking to hosts: which session is meant (CONTRACT C1), and a request with its answer.
+//! Choosing a session, and requests to its host.
 
 use std::os::unix::net::UnixStream;
 use std::path::{Path, PathBuf};
@@ -262,7 +262,7 @@ pub(super) fn unanswered(paths: &Paths, name: &SessionName, error: &std::io::Err
     Failed::new(125, how).about(name).hint("the host may be busy; `hopty ls` shows whether it is alive")
 }
 
-/// Connects to a live session's socket; one that vanished is asked for by SIGUSR1 (CONTRACT C1).
+/// Connects to a live session's socket. SIGUSR1 makes the host recreate a socket that vanished.
 pub(super) fn dial(paths: &Paths, name: &SessionName, patience: Duration) -> std::io::Result<UnixStream> {
     let path = paths.socket(name);
     let first = match address::connect(&path, patience) {

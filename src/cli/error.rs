@@ -1,4 +1,4 @@
-//! What a person is told when something did not work: what failed, with what name, why, and a hint (CONTRACT C4).
+//! Error messages: what failed, its name, the cause, and a hint.
 
 use std::fmt;
 use std::io::{self, Write as _};
@@ -45,7 +45,7 @@ impl Failed {
         self
     }
 
-    /// The word of CONTRACT C12 for scripts, where it does not follow from the exit code.
+    /// The error code for scripts, if it does not follow from the exit code.
     #[must_use]
     pub fn called(mut self, word: Code) -> Self {
         self.word = Some(word);
@@ -72,7 +72,7 @@ impl Failed {
         (self.word == Some(Code::Refused)).then_some(self.cause.as_str())
     }
 
-    /// The word of CONTRACT C12 for scripts.
+    /// The error code for scripts (`docs/PROTOCOL.md`).
     fn word(&self) -> Value {
         if let Some(code) = self.word {
             return json!(code);

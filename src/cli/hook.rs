@@ -13,7 +13,7 @@ use crate::ipc::message::hook_line;
 use crate::sys::fd::read_some;
 use crate::sys::poll::{Interest, wait_for};
 
-/// How long to wait for the host's first word where the command does not say (CONTRACT C13).
+/// How long to wait for the host's first word where the command does not say.
 const ACK: Duration = Duration::from_millis(300);
 /// How long a held hook waits at most: below Claude's own limit for the event that is held longest.
 const HOLD: Duration = Duration::from_secs(85);

@@ -16,7 +16,7 @@ use crate::core::status::{ExitKind, Rfc3339, SessionStatus};
 use crate::core::supervisor::state::State;
 use crate::sys::clock::Clock;
 
-/// A host that does not answer within this is `unresponsive` (CONTRACT C3).
+/// A host that does not answer within this is `unresponsive`.
 pub(super) const PATIENCE: Duration = Duration::from_millis(200);
 
 pub(super) fn ls(as_json: bool, all: bool) -> Result<u8, Failed> {

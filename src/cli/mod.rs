@@ -55,7 +55,7 @@ use args::{Cli, Verb};
 use config::ConfigVerb;
 use error::Failed;
 
-/// The verbs of DESIGN 4 that this version does not have yet.
+/// Reserved verbs: none of them may reach Claude as a prompt.
 const LATER: &[&str] = &["conversations", "backup", "restore", "test", "record", "play", "setup", "unsetup"];
 
 /// The verbs of this version.

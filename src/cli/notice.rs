@@ -1,5 +1,4 @@
-//! The lines that a person sees when Claude is started, or has ended, where a handoff waits (checklist 42, 52), or a session
-//! goes on without a terminal.
+//! The lines that a person sees when Claude starts or has ended: a handoff waits, or a session runs detached.
 
 use std::path::{Path, PathBuf};
 

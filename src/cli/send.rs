@@ -12,7 +12,7 @@ use crate::core::base64;
 use crate::core::input::names::{self, CursorKeys};
 use crate::ipc::message::{Code, Failure, SEND_MAX};
 
-/// How long a submission may take (CONTRACT C4: 30 s), and the host's answer with it.
+/// How long the host may take to answer: a submission has 30 s.
 const SUBMIT: Duration = Duration::from_secs(40);
 /// How long other keys may wait behind a hand-over, or behind a program that does not read.
 const TYPE: Duration = Duration::from_secs(300);

@@ -67,7 +67,7 @@ pub(super) fn detach(given: Option<&str>, client: Option<u32>, as_json: bool) ->
     Ok(u8::from(done["detached"] == json!(0)))
 }
 
-/// Attaches this terminal until either side ends it, and gives the exit code of CONTRACT C2. `hold`: it is held already.
+/// Attaches this terminal until either side ends it, and returns the program's exit code. `hold`: the terminal is already raw.
 pub(super) fn join(
     paths: &Paths,
     name: &SessionName,

@@ -32,7 +32,7 @@ pub struct Stay {
     pub notices: Notices,
 }
 
-/// The host's farewell (CONTRACT C12, frame 86).
+/// A BYE frame (`docs/PROTOCOL.md`).
 #[derive(Default, Deserialize)]
 pub(super) struct Bye {
     #[serde(default)]

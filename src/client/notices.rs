@@ -16,7 +16,7 @@ const KEPT: usize = 5;
 /// Characters of one that are kept.
 const TEXT: usize = 1000;
 
-/// A NOTICE frame (CONTRACT C12, frame 87).
+/// A NOTICE frame (`docs/PROTOCOL.md`).
 #[derive(Deserialize)]
 struct Notice {
     text: String,

@@ -88,8 +88,7 @@ impl Client {
     }
 
     /// The second half: the modes are put back and this process stops, with its whole group, like any program after
-    /// Ctrl+Z. In an orphaned group the kernel discards the signal; then it simply goes on, and the child with it
-    /// (CONTRACT C11).
+    /// Ctrl+Z. In an orphaned process group the kernel discards the signal; then client and child simply continue.
     pub(super) fn stop_here(&mut self) {
         self.relay = Relay::Off;
         self.output.hand_back();

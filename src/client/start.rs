@@ -21,7 +21,7 @@ use crate::sys::signals::Signals;
 /// Whether client and host know each other already.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Greeting {
-    /// Each says who it is first (CONTRACT C12).
+    /// Each side introduces itself first.
     Due,
     /// This process has started the host.
     Done {

@@ -23,7 +23,7 @@ use crate::fs::session;
 use crate::ipc::address;
 use crate::ipc::control_client::{ControlClient, NoAnswer};
 
-/// How long a host gets for connection and answer together; after that it is `unresponsive` (CONTRACT C3).
+/// How long a host gets for connection and answer together; after that it is `unresponsive`.
 const PATIENCE: Duration = Duration::from_millis(200);
 /// The same for what is asked for by a key, which may have to be written down first.
 const PATIENCE_OF_A_PERSON: Duration = Duration::from_secs(5);

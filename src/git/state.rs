@@ -48,7 +48,7 @@ impl Limits {
 }
 
 impl Default for Limits {
-    /// 1.5 s (CONTRACT C6) and 8 MiB.
+    /// 1.5 s and 8 MiB.
     fn default() -> Self {
         Self { time: Duration::from_millis(1500), patch: 8 << 20 }
     }

@@ -1,4 +1,4 @@
-//! What source document 003 has a person verify by hand, 21 boxes, ticked in one run (checklist 117).
+//! What source document 003 has a person verify by hand, 21 boxes, ticked in one run.
 
 use std::path::Path;
 use std::process::Command;

@@ -149,8 +149,8 @@ fn the_window_is_what_claude_reports_and_the_persons_status_line_is_shown() {
     world.leave(term);
 }
 
-/// A long turn is not cut where a test is half written: the next boundary is taken, when the test has run. What can be gone on
-/// with is cut where it stands (checklist 90).
+/// A long turn is not interrupted while a test is half written: hopty takes the next tool boundary after the test has run.
+/// Work that can be continued is interrupted at once.
 pub fn a_test_that_is_being_written_is_completed_before_the_hand_over(kind: Kind) {
     for (path, steps) in [("tests/pier_test.py", 2), ("pier.py", 1)] {
         let script = Script::each(move |request, _| {

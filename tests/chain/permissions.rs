@@ -8,7 +8,7 @@ use super::support::claude::Kind;
 use super::support::wait_for;
 use super::support::world::World;
 
-/// The one that CONTRACT C10 is about: a spare Enter approves a permission prompt.
+/// A spare Enter would approve a permission prompt.
 pub fn a_late_hook_approves_no_permission(kind: Kind) {
     let script = Script::each(|request, _| {
         if request.continued_handoff().is_some() {

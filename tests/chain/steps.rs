@@ -24,7 +24,7 @@ pub fn text_of(decision: &Value, key: &str) -> String {
     decision[key].as_str().unwrap_or_else(|| panic!("no {key} in {decision}")).to_owned()
 }
 
-/// What CONTRACT C9 and C10 promise of the `n`-th hand-over (from 1): the first request of the new conversation carries the
+/// Checks the `n`-th hand-over (from 1): the first request of the new conversation carries the
 /// whole frame, the id and the goal, and our prompt exactly once; in the old one no tool result is missing.
 pub fn assert_handed_over(world: &World, n: usize, goal: &str) -> (String, String) {
     world.wait_decision("handoff.consumed", n);

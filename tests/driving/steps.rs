@@ -33,7 +33,7 @@ pub fn submit(world: &World, text: &str) -> (String, u64) {
     let said: Value = serde_json::from_slice(&output.stdout)
         .unwrap_or_else(|e| panic!("{e}: {}\n{}", String::from_utf8_lossy(&output.stderr), world.story()));
     let keys: Vec<&String> = said.as_object().unwrap().keys().collect();
-    assert!(keys == ["result", "seq"] || keys == ["error"], "the keys of CONTRACT C4: {said}");
+    assert!(keys == ["result", "seq"] || keys == ["error"], "no other keys: {said}");
     (said["result"].as_str().unwrap_or("refused").to_owned(), said["seq"].as_u64().unwrap_or_default())
 }
 

@@ -1,4 +1,4 @@
-//! The library of the first source document, function by function (checklist 33), and its files.
+//! The library of the first source document, function by function, and its files.
 
 use std::os::unix::fs::PermissionsExt;
 

@@ -123,7 +123,7 @@ fn item_072_handoff_loads_the_one_that_is_named_and_a_start_alone_loads_none() {
         let entry = json_of(&world, &["handoff", "show", &id, "--json"]);
         (entry["status"] == "consumed").then_some(entry)
     });
-    // The audit trail: who, when, which conversation (checklist 8).
+    // The audit trail: who, when, which conversation.
     assert_eq!(entry["consumed_by_session"], world.status()["conversation"]);
     assert_eq!(entry["consumed_by_pid"], world.status()["host_pid"]);
     assert!(entry["consumed_at"].is_string());

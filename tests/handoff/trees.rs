@@ -1,4 +1,4 @@
-//! The work tree between a handoff and the conversation that goes on from it: told, held or ignored (checklist 97).
+//! The work tree between a handoff and the conversation that goes on from it: told, held or ignored.
 
 use std::path::Path;
 use std::process::Command;

@@ -8,7 +8,7 @@ use super::support::term::Term;
 use super::support::world::World;
 use super::{assert_fails, detached, end_all, list, support, text, world};
 
-/// The example of CONTRACT C3.
+/// A session object with every field.
 fn example() -> Value {
     let path = std::path::Path::new(env!("CARGO_MANIFEST_DIR")).join("fixtures/contract/session.json");
     serde_json::from_slice(&std::fs::read(path).unwrap()).unwrap()

@@ -1,5 +1,5 @@
-//! Sessions from outside: the verbs with their output and exit codes (CONTRACT C1 to C4), the socket and its protocol
-//! (C12), and who may ask for what. Every case runs the real binary.
+//! Sessions from outside: the verbs with their output and exit codes , the socket and its protocol,
+//! and who may ask for what. Every case runs the real binary.
 
 #![allow(clippy::unwrap_used)]
 

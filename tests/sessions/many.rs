@@ -1,4 +1,4 @@
-//! `ls` over many hosts, and over some that do not answer: all are asked at once (CONTRACT C3).
+//! `ls` over many hosts, and over some that do not answer: all are asked at once.
 
 use std::time::{Duration, Instant};
 

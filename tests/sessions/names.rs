@@ -1,4 +1,4 @@
-//! Which session is meant (CONTRACT C1).
+//! Which session a verb uses.
 
 use std::ffi::OsStr;
 use std::os::unix::ffi::OsStrExt;

@@ -1,4 +1,4 @@
-//! Who may ask for what: other users nothing, what runs inside the session only what it needs (CONTRACT C12).
+//! Who may ask for what: other users nothing, what runs inside the session only what it needs.
 
 use serde_json::Value;
 

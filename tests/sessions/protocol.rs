@@ -1,4 +1,4 @@
-//! The socket's protocol (CONTRACT C12): what is answered, what is refused, and that nothing which is sent ends a session.
+//! The socket's protocol: what is answered, what is refused, and that nothing which is sent ends a session.
 
 use std::io::{BufRead, BufReader, Read, Write};
 use std::os::unix::net::UnixStream;

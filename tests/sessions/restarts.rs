@@ -1,4 +1,4 @@
-//! `hopty restart`: what it prints and when it returns (CONTRACT C4).
+//! `hopty restart`: what it prints and when it returns.
 
 use std::os::unix::fs::PermissionsExt;
 use std::time::Instant;

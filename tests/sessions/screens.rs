@@ -1,4 +1,4 @@
-//! What is on a session's screen, told from outside (CONTRACT C4).
+//! What is on a session's screen, told from outside.
 
 use std::io::Write;
 use std::process::{Command, Stdio};

@@ -79,7 +79,7 @@ fn what_cannot_be_sent_is_said() {
     ] {
         assert_fails(&world.hopty(args), exit, words);
     }
-    // The only session is not meant where another directory is (CONTRACT C1).
+    // From another directory, the only session does not match.
     let mut elsewhere = Command::new(hopty());
     elsewhere.args(["send", "--keys", "a"]).env_clear().envs(world.env.iter().cloned()).current_dir("/");
     assert_fails(&elsewhere.output().unwrap(), 3, "no session is running in this directory");
@@ -88,7 +88,7 @@ fn what_cannot_be_sent_is_said() {
     assert_fails(&world.hopty(&["send", "one", "x"]), 1, "the session has ended");
 }
 
-/// The table of CONTRACT C5 does not ask whose Ctrl+C it was.
+/// The exit table does not ask whose Ctrl+C it was.
 #[test]
 fn a_sent_ctrl_c_is_a_persons() {
     let world = world();

@@ -1,4 +1,4 @@
-//! What is kept of what is over (CONTRACT C6 and C8): 50 records, 30 days, 100 entries of history.
+//! What is kept of finished handoffs: 50 records, 30 days, 100 entries of history.
 
 use std::time::Instant;
 

@@ -1,4 +1,4 @@
-//! The hand-over of a terminal to the host (CONTRACT C12): in its corners, and by a client that is hostile or dies in the
+//! The hand-over of a terminal to the host: in its corners, and by a client that is hostile or dies in the
 //! middle of it.
 
 use std::fs::File;

@@ -85,7 +85,7 @@ fn a_program_that_stops_at_once_gives_the_shell_back() {
     term.send("\x04");
     wait_prompt(&term);
     leave(&mut term, &world, 0);
-    // Without a terminal there is no shell to give back: who attaches has it go on (CONTRACT C11).
+    // Without a terminal there is no shell to return to: attaching continues the program.
     world.ask(&["run", "--name", "proj", "--detached", "--", "sh", "-c", "kill -TSTP $$; echo went-on; exec cat"]);
     world.wait_state("stopped");
     let mut term = world.terminal(&["attach", "proj"]);

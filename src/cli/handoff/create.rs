@@ -170,7 +170,7 @@ fn summary(from: &Path) -> Result<String, Failed> {
         .map_err(|_| Failed::new(2, "the summary is not UTF-8").about(from.display()).hint("convert it to UTF-8, or leave it out"))
 }
 
-/// The id that a handoff made now would have (checklist 16, 33).
+/// The id that a handoff made now would have.
 pub(super) fn new_id(place: &Place, at: &Where) -> Result<u8, Failed> {
     let conversation = match meant(&place.paths, None, Rule::Careful)? {
         Meant::Session(_, status) => status.conversation,

@@ -35,8 +35,8 @@ fn current(place: &Place, which: Option<&str>) -> Result<Current, Failed> {
         .ok_or_else(|| Failed::new(1, "its conversation has no transcript yet").hint("Claude writes it with the first prompt"))
 }
 
-/// What `.current-session` says, when a transcript is where it says (checklist 20). All sessions write this one file: that
-/// of another project is none of this directory's.
+/// The content of `.current-session`, if its transcript exists. All sessions write this one file, so one of another project
+/// does not count for this directory.
 fn on_file(place: &Place) -> Option<Current> {
     let bytes = atomic::read_own(&place.paths.current_session(), signals::MAX_BYTES as u64, 0o022).ok()??;
     let text = String::from_utf8(bytes).ok()?;
@@ -76,7 +76,7 @@ pub(super) fn session(place: &Place, options: &SessionOptions) -> Result<u8, Fai
     answer(options.json, &json!({"session_id": found.id, "transcript": path}), &shown)
 }
 
-/// The last prompts and answers (checklist 33, `extract_recent_context`), secrets hidden.
+/// The last prompts and answers, secrets hidden.
 pub(super) fn recent(place: &Place, options: &RecentOptions) -> Result<u8, Failed> {
     let path = match &options.transcript {
         Some(path) => path.clone(),

@@ -1,4 +1,4 @@
-//! `hopty handoff fit`: whether work of a size still fits into the window (checklist 87, 99).
+//! `hopty handoff fit`: whether work of a size still fits into the window.
 
 use serde_json::json;
 

@@ -18,8 +18,8 @@ use crate::sys::process::{self, Stat};
 /// How many processes above this one are looked at.
 const GENERATIONS: usize = 16;
 
-/// Takes the claim (CONTRACT C8) and prints the frame (C9). The claim holds as long as its process lives, at most 10
-/// minutes; consumed is the handoff only when the conversation has answered, which its host sees.
+/// Takes the claim and prints the brief. The claim holds while its process is alive, for at most 10 minutes. The handoff is
+/// consumed only when the conversation has answered, which its host notices.
 pub(super) fn load(place: &Place, options: &LoadOptions) -> Result<u8, Failed> {
     let id = place.find(&options.which)?;
     super::settle(&place.paths, &place.store, None);

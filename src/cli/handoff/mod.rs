@@ -1,4 +1,4 @@
-//! `hopty handoff`: the store of handoffs for people, scripts, hooks and Claude's own Bash tool (CONTRACT C4, C8).
+//! `hopty handoff`: the store of handoffs for people, scripts, hooks and Claude's own Bash tool.
 //!
 //! It works on the files alone; a session is asked only for what it knows better: its conversation, its channel.
 
@@ -148,7 +148,7 @@ fn not_there(what: String) -> Failed {
     Failed::new(1, what).called(Code::NotFound).hint("`hopty handoff list --all` lists all handoffs")
 }
 
-/// What a failure of the store means for who asked (CONTRACT C2).
+/// The exit code and hint for a failure of the store.
 fn store_failed(error: StoreError) -> Failed {
     let said = error.to_string();
     match error {
@@ -168,7 +168,7 @@ fn store_failed(error: StoreError) -> Failed {
     }
 }
 
-/// An entry as CONTRACT C8 has it, with the status that it has now: one that was not loaded in time is expired, also before
+/// An entry in the form of `docs/HANDOFF.md` with its present status: one that was not loaded in time is expired even before
 /// the manifest says so.
 fn object(entry: &Entry) -> Value {
     let mut entry = entry.clone();

@@ -1,5 +1,5 @@
-//! What becomes of a handoff that a script loaded: nobody watches its conversation, so it is looked at when the store is
-//! asked the next time. Consumed is a handoff when the conversation that holds its claim has answered (checklist K12).
+//! Settles handoffs that a script loaded. Nobody watches their conversations, so the next read of the store looks for an answer
+//! of the conversation that holds the claim, and marks the handoff consumed.
 
 use std::path::Path;
 

@@ -1,4 +1,4 @@
-//! The environment of the child (CONTRACT C14): the person's own, less what an outer Claude left in it, plus what tells
+//! The environment of the child: the person's own, less what an outer Claude left in it, plus what tells
 //! the program where it is.
 
 use std::ffi::{OsStr, OsString};

@@ -314,7 +314,7 @@ impl Facts {
         self.continued.as_ref().is_some_and(|(seen, _)| seen == id)
     }
 
-    /// Whether Claude gave a real answer after that prompt: the handoff is consumed (CONTRACT C8).
+    /// Whether Claude gave a real answer after that prompt: the handoff is consumed.
     #[must_use]
     pub fn answered(&self, id: &HandoffId) -> bool {
         self.continued.as_ref().is_some_and(|(seen, answered)| seen == id && *answered)

@@ -1,4 +1,4 @@
-//! The question of mode `ask`: how Claude is told to put it, and the answer in what its tool gives back (checklist 109).
+//! The question of mode `ask`: how Claude is told to put it, and the answer in what its tool gives back.
 //!
 //! Claude puts it with its own tool, AskUserQuestion, so a person sees it where they look anyway. What is asked is fixed;
 //! only the percentage is filled in.

@@ -30,7 +30,7 @@ pub struct Sent {
 }
 
 impl Sent {
-    /// A prompt with this text: line ends become `\n`, control characters other than tabs go (DESIGN 8), white space
+    /// A prompt with this text: line ends become `\n`, control characters other than tabs go, white space
     /// at its end too.
     ///
     /// # Errors

@@ -1,4 +1,4 @@
-//! Which MCP servers Claude is configured with, as far as a handoff has something to say about one (checklist K25).
+//! Which MCP servers Claude is configured with, as far as a handoff has something to say about one.
 
 use serde_json::{Map, Value};
 

@@ -1,6 +1,6 @@
 //! What a screen of Claude Code shows: the prompt box and the draft in it, a dialog, and signs of work.
 //!
-//! Every Enter of a delivery must be justified by what is on the live screen (CONTRACT C10), because a spare one approves
+//! Every Enter of a delivery must be justified by what is on the live screen, because a spare one approves
 //! a permission prompt. So this page reads strictly: the box counts only where the cursor vouches for it, which no text
 //! that a model prints can forge, and what is not recognised is "no box" or "unknown dialog". Words, glyphs and forms are
 //! data ([`super::screens`]); only the mechanism is here. Nothing is remembered between screens, and nothing is decided.

@@ -112,7 +112,7 @@ pub struct GitState {
     pub notes: Vec<String>,
 }
 
-/// Whether the memory-keeper server is configured: its instruction line is written only then (checklist K25).
+/// Whether the memory-keeper server is configured: its instruction line is written only then.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum MemoryKeeper {
     /// Not there.

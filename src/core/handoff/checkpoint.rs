@@ -1,4 +1,4 @@
-//! The checkpoint of the second source document (checklist 91), as it stands in `state.json`.
+//! The checkpoint of the second source document, as it stands in `state.json`.
 
 use serde::{Deserialize, Serialize};
 
@@ -55,9 +55,9 @@ pub struct Checkpoint {
     pub evidence: Vec<String>,
     /// What goes wrong again and again.
     pub gotchas: Vec<String>,
-    /// `ready`, or `partial` when an operation was cut in two (checklist 89).
+    /// `ready`, or `partial` when an operation was cut in two.
     pub status: String,
-    /// What was going on: `implementing`, `verifying` and others (checklist 90).
+    /// What was going on: `implementing`, `verifying` and others.
     pub operation: String,
     /// Whether a next conversation can go on from here: there is a goal, or something to go on with.
     pub can_resume: bool,

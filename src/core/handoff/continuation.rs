@@ -1,4 +1,4 @@
-//! The prompt that a fresh conversation is continued with (CONTRACT C10), and how it is known again.
+//! The prompt that a fresh conversation is continued with, and how it is known again.
 //!
 //! It is a fixed template with ids filled in: nothing from a transcript, a tool or a repository is ever typed.
 

@@ -1,4 +1,4 @@
-//! The handoff as a file: `handoff.md` of the record, and `CURRENT.md` of the channel (CONTRACT C9, checklist 17-19).
+//! The handoff as a file: `handoff.md` of the record, and `CURRENT.md` of the channel.
 //!
 //! Six HTML comments name it, then come a title, the sections, and the instructions for Claude. [`Document::parse`] reads
 //! back what [`Document::render`] wrote; whether a file is the one that the manifest names is checked by its digest.

@@ -1,4 +1,4 @@
-//! What happened to the work tree between a handoff and the conversation that goes on from it (checklist 97).
+//! What happened to the work tree between a handoff and the conversation that goes on from it.
 //!
 //! The record says how the work tree stood; here that is held against how it stands now, in sentences for the new
 //! conversation and for a person. What to do about it is the configuration's to say (`handoff.git`).
@@ -6,7 +6,7 @@
 use super::capture::GitState;
 use super::state::Git;
 
-/// What a person is told in one line (checklist 97, which also names `git checkout .`: that would throw work away).
+/// The line for people. The source document also recommends `git checkout .`, which would throw work away.
 pub const ADVICE: &str = "Git state changed since handoff. 'git stash -u' puts aside what is not committed.";
 /// How many changed paths are named.
 const PATHS: usize = 5;

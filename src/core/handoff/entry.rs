@@ -1,4 +1,4 @@
-//! One handoff of a manifest: its fields, as CONTRACT C8 spells them, and the words for what it is and where it stands.
+//! One handoff of a manifest: its fields, its type and its status.
 
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
@@ -46,7 +46,7 @@ impl Kind {
     }
 }
 
-/// Where a handoff stands (checklist 18).
+/// Where a handoff stands.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Status {

@@ -1,4 +1,4 @@
-//! Where each handoff of a channel stands: the manifest (CONTRACT C8) and the moves that are allowed.
+//! Where each handoff of a channel stands: the manifest and the moves that are allowed.
 //!
 //! A handoff is `active` until it is consumed, expires or is cleared; there is no way back. `current` is the newest,
 //! also after it was consumed. To load one takes a claim, which one caller at most holds. The file is read and written
@@ -38,7 +38,7 @@ pub enum NotClaimed {
         /// Who holds it.
         holder: Claim,
     },
-    /// Its file is gone, has another id or another content than the manifest says (checklist 26, 27).
+    /// Its file is gone, has another id or another content than the manifest says.
     #[error("handoff {id} is not usable: {why}")]
     Unusable {
         /// The handoff.
@@ -224,7 +224,7 @@ impl Manifest {
         Ok(())
     }
 
-    /// Moves when an active handoff expires; none: never (a usage limit must not expire it, DESIGN 7).
+    /// Moves the expiry of an active handoff; none: never. A usage limit must not expire it.
     ///
     /// # Errors
     /// When it is not known or not active.

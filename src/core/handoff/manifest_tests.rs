@@ -3,19 +3,19 @@
 use super::*;
 use proptest::prelude::*;
 
-const CONTRACT: &str = r#"{"channel":"global",
+const EXAMPLE: &str = r#"{"channel":"global",
  "current":{"id":"HO-20261120-142950-c74cc080","session_id":"c74cc080-94b9-4841-b82f-a62cfb8efdc0","created_at":"2026-11-20T14:29:50Z","created_by_pid":4240,"working_dir":"/home/u/proj",
   "type":"auto","status":"active","hopty_session":"proj","predecessor":null,"sha256":"9f86d081884c7d659a2feaa0c55ad015a3bf4f1b2b0b822cd15d6c15b0f00a08","expires_at":"2026-11-20T16:29:50Z",
   "claim":{"by_pid":4240,"by_start":8123456,"session_id":"0b0c9c5e-0000-4000-8000-000000000000","at":"2026-11-20T14:29:52Z"},"consumed_at":null,"consumed_by_pid":null,"consumed_by_session":null},
  "also_active":[],"history":[]}"#;
 
-fn contract() -> Manifest {
-    serde_json::from_str(CONTRACT).unwrap()
+fn example() -> Manifest {
+    serde_json::from_str(EXAMPLE).unwrap()
 }
 
 fn entry(second: i64, session: Option<&str>) -> Entry {
     let created_at = WallTime(1_795_000_000_000 + second * 1000);
-    let mut entry = contract().current.unwrap();
+    let mut entry = example().current.unwrap();
     entry.id = HandoffId::new(created_at, &entry.session_id);
     entry.created_at = created_at;
     entry.expires_at = Some(created_at.after(7_200_000));
@@ -30,20 +30,20 @@ fn claim(pid: u32, at: WallTime) -> Claim {
 }
 
 #[test]
-fn the_form_is_that_of_the_contract() {
-    let value: serde_json::Value = serde_json::from_str(CONTRACT).unwrap();
-    assert_eq!(serde_json::to_value(contract()).unwrap(), value);
+fn the_form_is_that_of_the_example() {
+    let value: serde_json::Value = serde_json::from_str(EXAMPLE).unwrap();
+    assert_eq!(serde_json::to_value(example()).unwrap(), value);
 }
 
 #[test]
 fn what_a_later_hopty_wrote_outlives_every_move() {
-    let mut value: Value = serde_json::from_str(CONTRACT).unwrap();
+    let mut value: Value = serde_json::from_str(EXAMPLE).unwrap();
     value["mood"] = "good".into();
     value["current"]["colour"] = serde_json::json!({"of": ["the", "pier"]});
     value["current"]["claim"]["by_host"] = "h".into();
     let mut manifest: Manifest = serde_json::from_value(value.clone()).unwrap();
     assert_eq!(serde_json::to_value(&manifest).unwrap(), value);
-    let (id, by) = (contract().current.unwrap().id, contract().current.unwrap().claim.unwrap().session_id);
+    let (id, by) = (example().current.unwrap().id, example().current.unwrap().claim.unwrap().session_id);
     manifest.consume(&id, &by, 7, WallTime(1_795_000_000_000)).unwrap();
     manifest.add(entry(9, None));
     let written = serde_json::to_value(&manifest).unwrap();
@@ -82,7 +82,7 @@ fn one_claim_holds_until_its_holder_is_gone_or_ten_minutes_passed() {
 
 #[test]
 fn only_the_holder_consumes_and_only_once() {
-    let mut manifest = contract();
+    let mut manifest = example();
     let (id, now) = (manifest.current.as_ref().unwrap().id.clone(), WallTime(1_795_000_000_000));
     let holder = manifest.current.as_ref().unwrap().claim.as_ref().unwrap().session_id.clone();
     let other = claim(7, now).session_id;
@@ -97,7 +97,7 @@ fn only_the_holder_consumes_and_only_once() {
 
 #[test]
 fn a_due_handoff_expires_unless_somebody_is_loading_it() {
-    let mut manifest = contract();
+    let mut manifest = example();
     let due = manifest.current.as_ref().unwrap().expires_at.unwrap();
     manifest.current.as_mut().unwrap().claim.as_mut().unwrap().at = due;
     assert!(manifest.expire_due(WallTime(due.0 - 1), |_, _| false).is_empty());
@@ -229,7 +229,7 @@ fn a_clock_that_is_set_makes_no_handoff_immortal_and_none_dead() {
     // By the time that has really passed.
     assert_eq!([created, created.after(day), ago(86_400_000)].map(|now| at(Some(1000), now)), [true; 3]);
     assert_eq!([created, created.after(day), ago(86_400_000)].map(|now| at(Some(day), now)), [false; 3]);
-    let mut manifest = contract();
+    let mut manifest = example();
     manifest.current = Some(made.clone());
     assert!(manifest.expire_due(ago(86_400_000), |_, _| false).is_empty(), "it may wait again when the clock is right");
     let unlimited = Entry { expires_at: None, ..made.clone() };
@@ -239,7 +239,7 @@ fn a_clock_that_is_set_makes_no_handoff_immortal_and_none_dead() {
 #[test]
 fn an_id_stands_for_one_entry() {
     let (one, two) = (entry(0, Some("a")), entry(1, Some("b")));
-    let mut manifest = Manifest { also_active: vec![two.clone(), one.clone()], history: vec![two.clone()], ..contract() };
+    let mut manifest = Manifest { also_active: vec![two.clone(), one.clone()], history: vec![two.clone()], ..example() };
     manifest.current = Some(one.clone());
     manifest.unify();
     assert_eq!((manifest.entries().count(), manifest.current.as_ref(), &manifest.also_active), (2, Some(&one), &vec![two.clone()]));

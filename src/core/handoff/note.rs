@@ -1,4 +1,4 @@
-//! Claude's own words in a handoff (DESIGN 6.3): the one question that it is asked, and its answer, read strictly.
+//! Claude's own words in a handoff: the one question that it is asked, and its answer, read strictly.
 //!
 //! The question rides on a hook's answer, so it is no prompt. In a tool loop the answer is the text of the next message, and the
 //! loop goes on; elsewhere the answer is what ends the next turn (measured on 2.1.329: it costs one request). The answer is one JSON object of a fixed form; what is not of that form is no note, and

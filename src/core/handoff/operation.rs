@@ -1,4 +1,4 @@
-//! What Claude was in the middle of, in the words of the second source document (checklist 89, 90).
+//! What Claude was in the middle of, in the words of the second source document.
 //!
 //! An operation that would be left broken is completed or waited for ([`at_a_boundary`] tells the supervisor, which waits for
 //! as long as it may); one that can be gone on with is saved as it is and marked as partial. What it is, is read from the
@@ -82,7 +82,7 @@ impl Operation {
         }
     }
 
-    /// Whether it may be cut in two: the table of checklist 90.
+    /// Whether it may be interrupted, by the table of the second source document.
     #[must_use]
     pub fn cut(&self) -> Cut {
         match self {

@@ -1,5 +1,5 @@
 //! Which handoff a word of the command line means: its whole id, the beginning of one that only one has, or the id in the
-//! form `chk-YYYYMMDD-HHMMSS` of the third source document (checklist K9).
+//! form `chk-YYYYMMDD-HHMMSS` of the third source document.
 
 use thiserror::Error;
 

@@ -1,4 +1,4 @@
-//! Whether the work moves: what a handoff is compared by with the one before it (DESIGN 7).
+//! Whether the work moves: what a handoff is compared by with the one before it.
 //!
 //! It is three short facts and no text, so that it can stand in a journal. A conversation that leaves the same next step
 //! behind as the one before it, wrote no file and changed nothing that git sees has brought nothing, as far as can be told.

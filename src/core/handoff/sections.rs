@@ -19,7 +19,7 @@ const CHECKS: usize = 5;
 /// The longest summary, in bytes.
 const SUMMARY_CAP: usize = 16 << 10;
 
-/// A section; their order is the order of their right to space (CONTRACT C9).
+/// A section; their order is the order of their right to space.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Section {
     /// What the chain of conversations is for.

@@ -1,4 +1,4 @@
-//! `state.json` of a record: the handoff for programs (checklist 110, 111, version "2.0" and more).
+//! `state.json` of a record: the handoff for programs (version "2.0" and more).
 
 use serde::{Deserialize, Serialize};
 
@@ -14,7 +14,7 @@ use crate::core::claude::prompts::Prompt;
 use crate::core::claude::tasks::TaskStatus;
 use crate::core::ids::{Channel, ConversationId, HandoffId, SessionName};
 
-/// How far the copy of the transcript is (CONTRACT C8).
+/// How far the copy of the transcript is.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum TranscriptCopy {

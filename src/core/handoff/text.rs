@@ -2,7 +2,7 @@
 //!
 //! Prompts, answers, tool output and file names come from models and repositories. Before any of it is put into a
 //! handoff it loses what could move a terminal, hide from a reader or pass for a line of the frame, and what looks like
-//! a secret. Raw copies (the transcript, the patch) are not touched here (CONTRACT C8).
+//! a secret. Raw copies (the transcript, the patch) are not touched here.
 
 use std::borrow::Cow;
 

@@ -1,4 +1,4 @@
-//! The arguments of the first run and of the runs that follow (DESIGN 6.5).
+//! The arguments of the first run and of the runs that follow.
 //!
 //! What a person wrote and what is not taken out stays as it is, in order, byte for byte. What hopty adds stands in front,
 //! or behind where it must win; never behind `--`, and in forms that no list option swallows.
@@ -57,7 +57,7 @@ pub fn for_next_run(args: &[String], next: &NextRun) -> Vec<String> {
     again(args, next, "--session-id")
 }
 
-/// The arguments of a run after a crash: the same conversation, without any prompt (CONTRACT C5).
+/// The arguments of a run after a crash: the same conversation, without any prompt.
 #[must_use]
 pub fn for_resume(args: &[String], next: &NextRun) -> Vec<String> {
     again(args, next, "--resume")
