@@ -38,6 +38,12 @@ pub fn ago(ms: u64) -> String {
 pub struct WallTime(pub i64);
 
 impl WallTime {
+    /// That many seconds after 1970 began.
+    #[must_use]
+    pub fn of_seconds(seconds: u64) -> Self {
+        WallTime(i64::try_from(seconds.saturating_mul(1000)).unwrap_or(i64::MAX))
+    }
+
     /// RFC 3339 UTC with milliseconds: `2026-11-20T14:30:00.000Z`.
     #[must_use]
     pub fn rfc3339_ms(self) -> String {

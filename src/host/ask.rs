@@ -43,7 +43,7 @@ impl Host {
             return;
         }
         let (file, conversation) = (self.claim.dir.join(FILE), conversation.clone());
-        self.observe(move || Done::Recalled(conversation, atomic::read(&file, LONGEST).ok().flatten()));
+        self.read_files(move || Done::Recalled(conversation, atomic::read(&file, LONGEST).ok().flatten()));
     }
 
     pub(super) fn recalled(&mut self, conversation: &ConversationId, bytes: Option<&[u8]>) {

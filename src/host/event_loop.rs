@@ -8,7 +8,6 @@ use super::Host;
 use crate::core::supervisor::event::Event;
 use crate::core::supervisor::phase::Cause;
 use crate::core::time::Stamp;
-use crate::fs::watch::Watcher;
 use crate::sys::memory;
 use crate::sys::poll::{Interest, PollSet, Ready as Readiness};
 use crate::sys::worker::Worker;
@@ -69,7 +68,7 @@ impl Host {
                 for fd in self.workers().into_iter().filter_map(Worker::fd) {
                     set.add(Token::Worker, fd, Interest::Read);
                 }
-                if let Some(fd) = self.watching.looks.watcher().and_then(Watcher::fd) {
+                if let Some(fd) = self.observer.fd() {
                     set.add(Token::Watcher, fd, Interest::Read);
                 }
             }
@@ -134,15 +133,14 @@ impl Host {
 
     /// All that is due by time, by name. What is due and stays due keeps the loop busy for ever, so each is handled in
     /// `housekeeping` or in `settle`; debug builds and the laws hold that.
-    pub(super) fn deadlines(&self, now: Stamp) -> [(&'static str, Option<Stamp>); 23] {
+    pub(super) fn deadlines(&self, now: Stamp) -> [(&'static str, Option<Stamp>); 22] {
         let typing_waits = self.typing_waits();
         [
             ("supervisor", self.recorder.supervisor.next_deadline()),
             ("held keys", self.kept.deadline()),
-            ("watched files", self.look_deadline()),
             ("observer", self.observer_deadline()),
             ("answers", self.workers().into_iter().any(Worker::has_done_here).then_some(now)),
-            ("resting observer", self.observer_rests_at()),
+            ("resting reader", self.reader_rests_at()),
             ("record", self.record_deadline()),
             ("turn", self.turn_deadline(now)),
             ("unread input", self.unread_deadline(now)),
@@ -197,7 +195,7 @@ impl Host {
             Token::Listener => self.accept(),
             Token::Signals => self.take_signals(),
             Token::Worker => self.take_done(),
-            Token::Watcher => self.look(),
+            Token::Watcher => self.observer.scan_all(),
             Token::Master => self.master_ready(ready),
             Token::Connection(id) => self.connection_ready(id, ready),
             Token::Terminal(id) => self.terminal_ready(id, ready),
@@ -224,7 +222,7 @@ impl Host {
         if self.workers().into_iter().any(Worker::has_done_here) {
             self.take_done();
         }
-        self.send_observer();
+        self.scan_when_due();
         self.tell_limit_anew();
         self.tell_turn();
         self.look_for_opened();

@@ -103,7 +103,7 @@ impl Host {
 
     fn copy_transcript(&mut self, conversation: Option<&ConversationId>, reason: &Reason) {
         // One of which nothing was read has nothing to copy.
-        let known = self.watching.following.as_ref().is_some_and(|f| Some(&f.conversation) == conversation && f.bytes() > 0);
+        let known = self.observer.transcript().is_some_and(|t| Some(&t.conversation) == conversation && t.bytes() > 0);
         if !self.has_layout(Layout::Memory) || !known {
             return;
         }
@@ -135,7 +135,7 @@ impl Host {
     pub(super) fn look_for_backup(&mut self) {
         if self.has_layout(Layout::Memory) {
             self.backups.pending = None;
-            self.watching.looks.want().backup = true;
+            self.observer.scan_backup();
         }
     }
 
@@ -156,7 +156,7 @@ impl Host {
     }
 
     fn transcript(&self) -> Option<PathBuf> {
-        self.watching.following.as_ref().and_then(|following| following.path()).map(Path::to_owned)
+        self.observer.transcript().and_then(|transcript| transcript.path()).map(Path::to_owned)
     }
 
     /// The box of source document 002 above the first run, of a session that begins from a handoff.

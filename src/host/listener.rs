@@ -61,7 +61,7 @@ impl Host {
         if let Some(listener) = listener {
             self.listener = listener;
             // A directory that was made anew is not watched yet.
-            self.look();
+            self.observer.scan_all();
         }
     }
 

@@ -9,7 +9,6 @@
 //! | `child` | the program: pseudo-terminal, screen model, end, next run |
 //! | `keyboard` | what people, scripts and hopty type: held, queued, carried to the next run |
 //! | `event_loop` | one turn: wait, take what is ready, do what is due |
-//! | `figure` | how full the window is, with reasons |
 //! | `listener`, `peer` | the control socket: who is let in, and who that is |
 //! | `connection` | one connection, and the client that it may be |
 //! | `clients` | who is there, what arrives, and when they are closed |
@@ -17,10 +16,10 @@
 //! | `requests` | the control socket's lines |
 //! | `shown` | what is on the screen, as facts; the line between two runs |
 //! | `start_code` | what runs code when Claude starts |
-//! | `statusline`, `turn`, `limits` | window, turns and usage limits, as Claude's files and its status line tell them |
 //! | `log` | `host.log`: what failed and nobody waits for |
 //! | `laws` | tests: the loop itself, driven with a fake child, fake clients and a fake clock |
-//! | `watching`, `looks`, `observer`, `signal_file`, `polling` | what Claude's files and signals say, read by a thread |
+//! | `observer` | what Claude's files, its status line and signal files say |
+//! | `wiring` | what joins the parts |
 //! | `waits` | those who wait for a state, an end or a change of the screen |
 //! | `perform` | every action of the supervisor |
 //! | `save` | the workers' jobs: handoffs and their transcripts |
@@ -38,36 +37,29 @@ mod clients;
 mod connection;
 pub mod drift;
 mod event_loop;
-mod figure;
 mod keyboard;
 #[cfg(test)]
 mod laws;
 mod layouts;
-mod limits;
 mod lineage;
 mod listener;
 mod log;
-mod looks;
 mod observer;
 mod orders;
 mod peer;
 mod perform;
 mod picture;
-mod polling;
 mod record;
 mod report;
 mod requests;
 mod save;
 mod session_log;
 mod shown;
-mod signal_file;
 pub mod start;
 mod start_code;
-mod statusline;
 mod terminals;
-mod turn;
 mod waits;
-mod watching;
+mod wiring;
 mod words;
 mod writer;
 
@@ -96,14 +88,13 @@ use child::{ChildRun, Launching, Processes, System};
 use connection::Connection;
 use keyboard::{CarriedPrompts, HeldInput, SendQueue};
 use log::log;
-use observer::Observer;
+use observer::{FileReader, Observer};
 use requests::HookCall;
 use save::{Done, Frame};
 use start::place::{Private, SessionPlace};
 use start::{Launch, Lent, Ready};
 use terminals::Terminals;
 use waits::Waits;
-use watching::Watching;
 
 /// How long the end of a session waits for its last words to be on the disk.
 const LAST_WRITES: Duration = Duration::from_secs(1);
@@ -132,7 +123,7 @@ pub struct Host {
     /// What may take as long as it likes, so that nothing else waits behind it.
     copier: Worker<Done>,
     /// Reads what Claude and the project have on their disks.
-    observer: Worker<Done>,
+    reader: Worker<Done>,
     /// Writes what a launch is given.
     launch_writer: Worker<Done>,
     recorder: Recorder,
@@ -155,7 +146,9 @@ pub struct Host {
     by_key: Option<u64>,
     waits: Waits,
     sends: SendQueue,
-    watching: Watching,
+    observer: Observer,
+    /// What `.context-status` was last given.
+    context_status_file: String,
     backups: layouts::Backups,
     runs: session_log::Runs,
     /// What the person is told before the program draws.
@@ -232,7 +225,8 @@ impl Host {
             config: launch.config.clone(),
         };
         let began = Clock::wall();
-        let watching = Watching::new(Observer::new(&paths, &launch.config, claude, began), &own, claude);
+        let reader = FileReader::new(&paths, &launch.config, claude, began);
+        let observer = Observer::new(reader, &own, claude, launch.config.context.window);
         let channel = registry::channel_of(&paths.claude, &dir).unwrap_or_else(|e| {
             log(format_args!("{e}; the channel is global"));
             Channel::global()
@@ -256,7 +250,7 @@ impl Host {
             processes: Box::new(System),
             worker: Worker::new("hopty-worker"),
             copier: Worker::new(save::COPIER),
-            observer: Worker::new(save::OBSERVER),
+            reader: Worker::new(save::READER),
             launch_writer: Worker::new(save::LAUNCH_WRITER),
             recorder: Recorder::new(policy),
             record: record::Record::default(),
@@ -273,9 +267,10 @@ impl Host {
             by_key: None,
             waits: Waits::default(),
             sends: SendQueue::default(),
+            context_status_file: String::new(),
             backups: layouts::Backups::default(),
             runs: session_log::Runs::default(),
-            watching,
+            observer,
             frame: None,
             told: Vec::new(),
             resuming: None,
@@ -332,7 +327,7 @@ impl Host {
         match &host.exit {
             Some(exit) if host.run.is_none() => {
                 let code = exit.code();
-                let message = host.watching.failure.take().unwrap_or_else(|| host.why.clone());
+                let message = host.launching.failure.take().unwrap_or_else(|| host.why.clone());
                 host.tidy();
                 Err(Ready::failed(code, message, start::start_hint(code)))
             }

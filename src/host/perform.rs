@@ -5,7 +5,6 @@ use serde_json::json;
 use super::child::NextRun;
 use super::keyboard::paste;
 use super::{Host, LAST_WRITES, report};
-use crate::core::claude::tasks::Tasks;
 use crate::core::claude::view::Press;
 use crate::core::compat::boxes;
 use crate::core::context::Level;
@@ -38,15 +37,10 @@ impl Host {
             Action::ReleaseKeys { draft } => self.release_keys(draft),
             Action::Type { typing } => self.type_for_supervisor(&typing),
             Action::Follow { conversation, transcript, anew } => {
-                if anew {
-                    // Another job: neither the tasks of the one before are its own, nor what was said and done there.
-                    self.watching.tasks = Tasks::default();
-                    self.lineage.predecessor = None;
-                }
                 self.follow(&conversation, transcript.as_deref(), anew);
                 self.recall_ask(&conversation);
             }
-            Action::ConsumeSignal { file } => self.consume_signal(file),
+            Action::ConsumeSignal { file } => self.observer.consume_signal(file),
             Action::Consume { handoff, conversation } => self.consume(&handoff, &conversation),
             Action::Clear { handoff } => self.clear(handoff),
             Action::KeepAsk { conversation, answer, left } => self.keep_ask(conversation, answer, left),

@@ -89,7 +89,7 @@ impl Host {
         let supervisor = &self.recorder.supervisor;
         let entered = Some(Rfc3339(self.wall(supervisor.entered().0)));
         let standing = supervisor.state();
-        let following = self.watching.following.as_ref();
+        let transcript = self.observer.transcript();
         let handoff = |id: &HandoffId, status: HandoffUse| HandoffStatus { id: id.clone(), status: status.into() };
         let active = supervisor.active_handoff().map(|id| handoff(id, HandoffUse::Active));
         let consumed = || self.lineage.predecessor.as_ref().map(|id| handoff(id, HandoffUse::Consumed));
@@ -115,7 +115,7 @@ impl Host {
             claude_version: self.launch.version.clone(),
             conversation: supervisor.conversation().cloned(),
             before: supervisor.conversation_before().cloned(),
-            transcript: following.and_then(|f| f.path()).map(|path| path.to_string_lossy().into_owned()),
+            transcript: transcript.and_then(|transcript| transcript.path()).map(|path| path.to_string_lossy().into_owned()),
             channel: self.channel.to_string(),
             context: self.context(),
             limits: self.limits(),
@@ -203,7 +203,7 @@ impl Host {
         if lost {
             self.renew_journal();
         }
-        self.look();
+        self.observer.scan_all();
     }
 
     /// Writes `session.json`: what is left of a session when its host is gone. The writer does it, so that no disk is waited for.

@@ -170,7 +170,9 @@ impl Host {
                 self.send(id, &ok_line(request, &json!({"stdout": ""})));
             }
             Request::Hook { event, payload, .. } if event == "StatusLine" => {
-                self.status_line(&payload);
+                if self.observer.status_line(&payload, self.clock.now()) {
+                    self.tell_transcript();
+                }
                 self.send(id, &ok_line(request, &json!({"stdout": ""})));
             }
             Request::Hook { event, payload, .. } => self.hook_asks(id, request, event, payload),
@@ -251,7 +253,7 @@ impl Host {
             call.hook.prompt = Some(PromptOf::Ours);
         }
         if let Some(model) = call.model.as_ref().filter(|_| is_current) {
-            self.watching.model.start(model);
+            self.observer.model_named(model);
         }
         match call.hook.event {
             HookEvent::UserPromptSubmit if is_current => self.kept.forget_draft(),
@@ -264,7 +266,7 @@ impl Host {
         }
         if is_current {
             let cwd = payload["cwd"].as_str().filter(|cwd| cwd.starts_with('/') && Path::new(cwd) != self.dir);
-            self.watching.moved_to = cwd.map(|cwd| cut_bytes(cwd, MAX_DIR).to_owned());
+            self.observer.set_working_dir(cwd.map(|cwd| cut_bytes(cwd, MAX_DIR).to_owned()));
         }
         let id = self.next_id;
         self.next_id += 1;
@@ -334,7 +336,7 @@ impl Host {
 
     pub(super) fn hook_connection_gone(&mut self, connection: u64) {
         let gone: Vec<u64> = self.hooks.iter().filter(|(_, call)| call.connection == connection).map(|(id, _)| *id).collect();
-        self.watching.looks.forget(connection);
+        self.observer.forget_connection(connection);
         for id in gone {
             self.hooks.remove(&id);
             self.events.push_back(Event::HookGone { id });
@@ -343,7 +345,7 @@ impl Host {
 
     /// The run is over: whoever still waits for an answer gets none, which means silence to Claude.
     pub(super) fn drop_hooks(&mut self) {
-        let asking = self.watching.looks.drop_hooks();
+        let asking = self.observer.drop_hooks();
         let connections: Vec<u64> = self.hooks.values().map(|call| call.connection).chain(asking).collect();
         self.hooks.clear();
         for id in connections {

@@ -9,10 +9,9 @@ use std::path::{Path, PathBuf};
 use super::Host;
 use super::child::{LaunchFiles, Site};
 use super::log::log;
-use super::observer::{Observer, Seen};
+use super::observer::{FileReader, ScanResult};
 use super::report::Restored;
 use super::start_code::Found;
-use super::watching::persons;
 use super::words::Words;
 use crate::core::claude::code::CodeDigest;
 use crate::core::compat::layouts::Material;
@@ -25,7 +24,7 @@ use crate::core::handoff::progress::Mark;
 use crate::core::ids::{Channel, ConversationId, HandoffId};
 use crate::core::supervisor::action::{DecisionKind, RestartBy};
 use crate::core::supervisor::event::Event;
-use crate::core::time::Stamp;
+use crate::core::time::{Stamp, WallTime};
 use crate::fs::paths::Paths;
 use crate::fs::store::{Keeping, Store};
 use crate::fs::{atomic, registry};
@@ -37,7 +36,7 @@ use crate::sys::worker::Worker;
 /// The name of the thread that copies transcripts.
 pub(super) const COPIER: &str = "hopty-copier";
 /// Of the one that reads for the loop.
-pub(super) const OBSERVER: &str = "hopty-observer";
+pub(super) const READER: &str = "hopty-observer";
 /// Of the one that writes what a launch is given.
 pub(super) const LAUNCH_WRITER: &str = "hopty-launch";
 
@@ -102,8 +101,8 @@ pub(super) enum Done {
     Written(u32, Box<Restored>, io::Result<LaunchFiles>),
     /// The session's directory is there again, and its socket.
     Restored(Box<Restored>, Option<UnixListener>),
-    /// A look at Claude's files.
-    Seen(Box<Observer>, Box<Seen>),
+    /// A scan of Claude's files.
+    Scanned(Box<FileReader>, Box<ScanResult>),
     /// What an earlier host was told in this conversation.
     Recalled(ConversationId, Option<Vec<u8>>),
     /// Something that nobody waits for is done.
@@ -116,7 +115,7 @@ impl Host {
             match done {
                 Done::Accepted(at, found) => self.accepted(at, found),
                 Done::Checked(number, found) => self.checked(number, &found),
-                Done::Seen(observer, seen) => self.observed(observer, *seen),
+                Done::Scanned(reader, result) => self.scanned(reader, *result),
                 Done::Recalled(conversation, bytes) => self.recalled(&conversation, bytes.as_deref()),
                 Done::Site(run, site) => self.site_read(run, *site),
                 Done::Written(run, restored, given) => self.restored_and_written(run, *restored, given),
@@ -147,16 +146,16 @@ impl Host {
     }
 
     pub(super) fn workers(&self) -> [&Worker<Done>; 4] {
-        [&self.worker, &self.copier, &self.observer, &self.launch_writer]
+        [&self.worker, &self.copier, &self.reader, &self.launch_writer]
     }
 
     pub(super) fn workers_mut(&mut self) -> [&mut Worker<Done>; 4] {
-        [&mut self.worker, &mut self.copier, &mut self.observer, &mut self.launch_writer]
+        [&mut self.worker, &mut self.copier, &mut self.reader, &mut self.launch_writer]
     }
 
     /// Has something read. A disk that hangs never answers: whoever waits for it has a deadline.
-    pub(super) fn observe(&mut self, job: impl FnOnce() -> Done + Send + 'static) {
-        self.observer.submit(job);
+    pub(super) fn read_files(&mut self, job: impl FnOnce() -> Done + Send + 'static) {
+        self.reader.submit(job);
     }
 
     fn keeping(&self) -> Keeping {
@@ -182,15 +181,15 @@ impl Host {
     fn capture(&self, conversation: ConversationId, kind: Kind, reason: String) -> Capture {
         let supervisor = &self.recorder.supervisor;
         let empty = crate::core::claude::facts::Facts::new();
-        let following = self.watching.following.as_ref();
-        let facts = following.map_or(&empty, |f| &f.facts);
+        let followed = self.observer.transcript();
+        let facts = followed.map_or(&empty, |transcript| &transcript.facts);
         let origin = Origin {
             conversation,
             channel: self.channel.clone(),
             kind,
             created_at: Clock::wall(),
             working_dir: self.dir.display().to_string(),
-            transcript: following.and_then(|f| f.path()).map(|p| p.display().to_string()).unwrap_or_default(),
+            transcript: followed.and_then(|transcript| transcript.path()).map(|p| p.display().to_string()).unwrap_or_default(),
             session: Some(self.claim.name.clone()),
             pid: std::process::id(),
             predecessor: self.lineage.predecessor.clone(),
@@ -200,7 +199,7 @@ impl Host {
         let fill = supervisor.fill();
         capture.situation.reason = reason;
         capture.situation.window = (fill.window > 0).then_some(fill.window);
-        capture.situation.moved_to = self.watching.moved_to.clone();
+        capture.situation.moved_to = self.observer.working_dir().map(str::to_owned);
         capture
     }
 
@@ -252,8 +251,8 @@ impl Host {
             next.clone_from(&note.next);
             capture.note = Some(note);
         }
-        let following = self.watching.following.as_ref();
-        self.prompts.found_queued(following.map(|f| persons(&f.facts).collect()).unwrap_or_default());
+        let queued = self.observer.transcript().map(|transcript| transcript.facts.queued_prompts().collect());
+        self.prompts.found_queued(queued.unwrap_or_default());
         let wanted = self.makes_layouts();
         let (store, keeping) = (self.paths.claude.clone(), self.keeping());
         let (claim, dir, paths) = (self.claim_for(claim_for), self.dir.clone(), self.paths.clone());
@@ -343,9 +342,9 @@ impl Host {
         if !self.launch.config.compat.signal_files {
             return;
         }
-        let Some(following) = &self.watching.following else { return };
-        let Some(path) = following.path() else { return };
-        let text = current_session(&following.conversation, &path.display().to_string());
+        let Some(transcript) = self.observer.transcript() else { return };
+        let Some(path) = transcript.path() else { return };
+        let text = current_session(&transcript.conversation, &path.display().to_string());
         self.write_small(self.paths.current_session(), text);
     }
 
@@ -354,11 +353,21 @@ impl Host {
         if !self.launch.config.compat.signal_files {
             return;
         }
-        let text = self.figure().fill.status_line(&self.recorder.supervisor.levels()) + "\n";
-        if self.watching.status_file != text {
-            self.watching.status_file.clone_from(&text);
+        let text = self.observer.context_usage(self.clock.now()).fill.status_line(&self.recorder.supervisor.levels()) + "\n";
+        if self.context_status_file != text {
+            self.context_status_file.clone_from(&text);
             self.write_small(self.paths.context_status(), text);
         }
+    }
+
+    /// What waits here must not expire while nobody can load it.
+    pub(super) fn keep_handoffs(&mut self, until: u64) {
+        let (store, channel) = (self.paths.claude.clone(), self.channel.clone());
+        self.do_quietly(move || {
+            let until = WallTime::of_seconds(until);
+            let done = Store::open(&store).and_then(|store| store.postpone_expiry(&channel, Clock::wall(), until));
+            done.map_or_else(|e| Done::Failed(format!("handoffs may expire during a usage limit: {e}")), |_| Done::Quiet)
+        });
     }
 
     pub(super) fn write_small(&mut self, path: PathBuf, text: String) {

@@ -113,7 +113,7 @@ impl Host {
         let (places, now) = (self.places(), self.clock.now());
         let next = self.recorder.supervisor.next_dir().map(PathBuf::from);
         let dirs: BTreeSet<PathBuf> = [Some(self.dir.clone()), asked, next].into_iter().flatten().collect();
-        self.observe(move || Done::Accepted(now, dirs.iter().map(|dir| Found::read(&places, dir)).collect()));
+        self.read_files(move || Done::Accepted(now, dirs.iter().map(|dir| Found::read(&places, dir)).collect()));
     }
 
     /// What a person accepted was read. What was read much later may be somebody else's doing.
@@ -142,7 +142,7 @@ impl Host {
         let read = self.next_found(self.recorder.supervisor.next_dir());
         let number = self.check.map_or(0, |check| check.number) + 1;
         self.check = Some(Check { number, until: Some(self.clock.now().after(READ_MS)) });
-        self.observe(move || Done::Checked(number, read()));
+        self.read_files(move || Done::Checked(number, read()));
     }
 
     /// What a check was to look at was read.

@@ -36,8 +36,8 @@ impl Words {
 impl Host {
     /// Claude's last message may be its answer in a tool loop.
     pub(super) fn hear_words(&mut self) {
-        if let Some(following) = &self.watching.following {
-            self.words.hear(following.facts.last_text());
+        if let Some(transcript) = self.observer.transcript() {
+            self.words.hear(transcript.facts.last_text());
         }
     }
 }

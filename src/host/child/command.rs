@@ -38,8 +38,8 @@ impl Host {
         let plugin = self.launching.given.plugin.as_ref().map(|p| p.display().to_string());
         let next = NextRun {
             session_id: id.clone(),
-            model: self.watching.model.started().map(str::to_owned),
-            switched: self.watching.switched().map(str::to_owned),
+            model: self.observer.started_model().map(str::to_owned),
+            switched: self.observer.switched_model().map(str::to_owned),
             permission_mode: self.recorder.supervisor.permission_mode(),
             plugin_dir: plugin.clone(),
             settings: self.launching.given.settings.clone(),

@@ -15,11 +15,12 @@ use crate::core::supervisor::phase::StartKind;
 use crate::core::time::Stamp;
 use crate::fs::paths::Paths;
 use crate::fs::{atomic, registry, tasks};
+use crate::host::Host;
 use crate::host::log::log;
+use crate::host::observer::status_line;
 use crate::host::report::Restored;
 use crate::host::save::Done;
 use crate::host::start_code::{Found, READ_MS, UNREADABLE};
-use crate::host::{Host, statusline};
 
 /// How often it is looked whether what a run left has ended, in ms, while the next one waits for it.
 const CLEAR_LOOK_MS: u64 = 5;
@@ -42,6 +43,8 @@ pub(in crate::host) struct NextRun {
 pub(in crate::host) struct Launching {
     next: Option<(NextRun, Step)>,
     pub given: LaunchFiles,
+    /// Why the program could not be started.
+    pub failure: Option<String>,
 }
 
 /// How far a start is.
@@ -150,7 +153,7 @@ impl Host {
                     return self.written(number, given);
                 }
                 self.reach(Step::Reads { until: now.after(READ_MS) });
-                self.observe(move || Done::Site(number, Box::new(read())));
+                self.read_files(move || Done::Site(number, Box::new(read())));
             }
             Step::Reads { until } if *until <= now => self.hold_start(vec![UNREADABLE.to_owned()]),
             Step::Writes { until } if *until <= now => {
@@ -172,7 +175,7 @@ impl Host {
         let (paths, own, asked, dir) = (self.paths.clone(), self.own.clone(), dir.map(PathBuf::from), self.dir.clone());
         move || {
             let moved = asked.filter(|dir| dir.is_dir());
-            let settings = statusline::settings(&paths, moved.as_deref().unwrap_or(&dir), &own);
+            let settings = status_line::settings(&paths, moved.as_deref().unwrap_or(&dir), &own);
             let channel = |dir: &Path| registry::channel_of(&paths.claude, dir).ok();
             Site { moved: moved.map(|dir| (dir.clone(), channel(&dir))), found: found(), settings }
         }
@@ -201,7 +204,7 @@ impl Host {
     }
 
     fn order(&self, settings: Option<String>) -> Order {
-        let before = self.watching.following.as_ref().map(|following| following.conversation.clone());
+        let before = self.observer.transcript().map(|transcript| transcript.conversation.clone());
         let next = self.launching.next.as_ref().map(|(next, _)| next);
         let fresh = next.filter(|next| next.start == StartKind::Fresh).and_then(|next| next.conversation.clone());
         Order {

@@ -114,7 +114,7 @@ impl Host {
         let NextRun { number, start, conversation, prompt, .. } = next;
         let conversation = conversation.as_ref();
         let size = self.run.as_ref().map_or(self.launch.size, |run| run.size);
-        self.watching.moved_to = None;
+        self.observer.set_working_dir(None);
         let mut old = self.run.take();
         // It is the same terminal, and the old run has been undone.
         let former = old.as_mut().and_then(|old| old.model.look_so_far(|screen| screen.former().clone())).unwrap_or_default();
@@ -161,11 +161,11 @@ impl Host {
                 if blind {
                     self.fit();
                 }
-                self.watching.child(&self.paths, pid);
+                self.observer.run_started(self.paths.claude_session(pid));
                 self.events.push_back(Event::Started { run: number, pid, next: Some(crate::host::start::fresh_id()) });
             }
             Err(error) => {
-                self.watching.failure = Some(format!("{}: {error}", self.launch.program.display()));
+                self.launching.failure = Some(format!("{}: {error}", self.launch.program.display()));
                 self.events.push_back(Event::CouldNotStart { run: number, code: error.code() });
             }
         }

@@ -3,7 +3,7 @@
 //! a file at the end.
 
 use super::drafts::paste;
-use crate::core::claude::carried::{Carried, Way, way};
+use crate::core::claude::carried::Carried;
 use crate::core::claude::facts::Facts;
 use crate::core::claude::sent::{Sent, Taken as Found};
 use crate::core::handoff::operation::Cut;
@@ -19,9 +19,6 @@ use crate::sys::clock::Clock;
 
 /// How much earlier than now a prompt's line may say that it was written, in ms: Claude takes the time of the Enter.
 const EARLIER_MS: i64 = 10_000;
-
-/// A queued prompt of this many bytes may be cut.
-const QUEUED_MAX: usize = 60_000;
 
 /// The prompts that a next run may get.
 #[derive(Debug, Default)]
@@ -89,11 +86,6 @@ fn has(prompts: &[String], prompt: &str) -> bool {
     prompts.iter().any(|known| Carried::new(known).is(prompt))
 }
 
-/// How the first prompt of Claude's queue can be given to a fresh conversation. What is kept of a long one may be cut.
-pub(in crate::host) fn queued_way(first: Option<&str>) -> Option<Way> {
-    way(first.filter(|prompt| prompt.len() < QUEUED_MAX)?)
-}
-
 /// A line of the transcript with this prompt, written from now on.
 fn to_be_found(prompt: &Carried) -> Option<Sent> {
     let mut sent = Sent::new(prompt.text()).ok()?;
@@ -119,10 +111,10 @@ impl Host {
             self.prompts.stop(prompt);
         } else if persons {
             let taken = Carried::new(prompt);
-            if let Some(following) = &mut self.watching.following
+            if let Some(transcript) = self.observer.transcript_mut()
                 && let Some(sent) = to_be_found(&taken)
             {
-                following.facts.seek(sent);
+                transcript.facts.seek(sent);
             }
             self.prompts.taken = Some((taken, self.recorder.supervisor.run()));
         }
@@ -145,8 +137,8 @@ impl Host {
     /// Whether the line of the prompt that was stopped is there, or was waited for long enough.
     pub(in crate::host) fn tell_prompt_line(&mut self, now: Stamp) {
         let Some((id, until)) = self.prompts.awaits else { return };
-        let following = self.watching.following.as_mut().filter(|following| !following.more);
-        let found = following.is_some_and(|following| following.facts.take_found().is_some());
+        let transcript = self.observer.whole_transcript_mut();
+        let found = transcript.is_some_and(|transcript| transcript.facts.take_found().is_some());
         if found || until <= now {
             self.prompts.awaits = None;
             self.events.push_back(Event::Lines { id, found, cut: Cut::Free });
@@ -157,21 +149,21 @@ impl Host {
     pub(in crate::host) fn seek_carried(&mut self) {
         let run = self.recorder.supervisor.run();
         if let Some((taken, _)) = self.prompts.taken.as_ref().filter(|(_, of)| run > *of)
-            && let (Some(sent), Some(following)) = (to_be_found(taken), &mut self.watching.following)
+            && let (Some(sent), Some(transcript)) = (to_be_found(taken), self.observer.transcript_mut())
         {
-            following.facts.seek(sent);
+            transcript.facts.seek(sent);
         }
     }
 
     /// What the transcript says of the prompt that began the conversation.
     pub(in crate::host) fn tell_carried(&mut self) {
         let run = self.recorder.supervisor.run();
-        let Some(following) = &mut self.watching.following else { return };
-        let conversation = following.conversation.clone();
+        let Some(transcript) = self.observer.transcript_mut() else { return };
+        let conversation = transcript.conversation.clone();
         let on_its_way = self.prompts.taken.as_ref().is_some_and(|(_, of)| run > *of);
-        if on_its_way && following.facts.take_found() == Some(Found::Prompt) {
+        if on_its_way && transcript.facts.take_found() == Some(Found::Prompt) {
             self.events.push_back(Event::Prompted { conversation });
-        } else if self.prompts.has_answered(&conversation, &following.facts) {
+        } else if self.prompts.has_answered(&conversation, &transcript.facts) {
             self.prompts.given_to = None;
             self.events.push_back(Event::Answered { conversation });
         }

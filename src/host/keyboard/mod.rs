@@ -14,7 +14,7 @@ mod drafts;
 mod held_input;
 mod send_queue;
 
-pub(super) use carried_prompts::{CarriedPrompts, queued_way};
+pub(super) use carried_prompts::CarriedPrompts;
 pub(super) use client_input::ClientInput;
 pub(super) use drafts::paste;
 pub(super) use held_input::HeldInput;

@@ -210,8 +210,8 @@ impl Host {
         }
         if let Some(submitting) = &mut self.sends.submitting {
             submitting.sent.entered(Clock::wall().rfc3339_ms());
-            if let Some(following) = &mut self.watching.following {
-                following.facts.seek(submitting.sent.clone());
+            if let Some(transcript) = self.observer.transcript_mut() {
+                transcript.facts.seek(submitting.sent.clone());
             }
         }
         self.type_in(b"\r");
@@ -219,11 +219,11 @@ impl Host {
 
     /// Whether the transcript has it. Where only the transcript tells of turns, this one has begun.
     pub(in crate::host) fn tell_sent(&mut self) {
-        let Some(following) = self.watching.following.as_mut().filter(|_| self.sends.is_submitting()) else { return };
-        if let Some(taken) = following.facts.take_found() {
+        let Some(transcript) = self.observer.transcript_mut().filter(|_| self.sends.is_submitting()) else { return };
+        if let Some(taken) = transcript.facts.take_found() {
             let queued = taken == crate::core::claude::sent::Taken::Queued;
             if !queued {
-                following.told_over = Some(false);
+                transcript.report_turn(false);
             }
             self.events.push_back(Event::Taken { queued });
         }
@@ -232,9 +232,9 @@ impl Host {
     /// The supervisor has answered request `number`.
     pub(in crate::host) fn sent_settled(&mut self, number: u64) {
         if self.sends.submitting.take_if(|submitting| submitting.number == number).is_some()
-            && let Some(following) = &mut self.watching.following
+            && let Some(transcript) = self.observer.transcript_mut()
         {
-            following.facts.forget_sought();
+            transcript.facts.forget_sought();
         }
     }
 

@@ -243,7 +243,7 @@ impl World {
     pub(super) fn work(&mut self) {
         let hangs = self.disk_hangs();
         let jobs = [&mut self.host.worker, &mut self.host.copier].into_iter().fold(false, |any, worker| any | worker.do_next());
-        if jobs | (!hangs && self.host.observer.do_next()) | self.host.launch_writer.do_next() {
+        if jobs | (!hangs && self.host.reader.do_next()) | self.host.launch_writer.do_next() {
             self.host.take_done();
             if matches!(self.host.phase(), Phase::Saving { .. }) {
                 self.note("saved");

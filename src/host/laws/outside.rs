@@ -74,7 +74,7 @@ impl World {
     /// The disks do what they are asked, those that answer at once. Whether that was anything.
     pub(super) fn read_disks(&mut self) -> bool {
         let hangs = self.disk_hangs();
-        let read = (!hangs && self.host.observer.do_next()) | self.host.launch_writer.do_next();
+        let read = (!hangs && self.host.reader.do_next()) | self.host.launch_writer.do_next();
         if read {
             self.host.take_done();
         }

@@ -7,8 +7,7 @@ use std::path::Path;
 
 use serde_json::{Map, Value, json};
 
-use super::Host;
-use super::watching::read_settings;
+use super::Observer;
 use crate::claude::plugin;
 use crate::core::claude::args::Facts as OwnArgs;
 use crate::core::claude::settings::{Given, given, merge};
@@ -16,10 +15,11 @@ use crate::core::claude::statusline::StatusLine;
 use crate::core::time::Stamp;
 use crate::fs::paths::Paths;
 use crate::sys::clock::Clock;
+use crate::sys::safe_file::{self, FileRule};
 
 /// The `--settings` of a launch: the person's own, with `hopty statusline` in front of the status line that they have. `None`:
 /// nothing is added, because a project brings a status line of its own, which Claude runs only when it is trusted.
-pub(super) fn settings(paths: &Paths, project: &Path, own: &OwnArgs) -> Option<String> {
+pub(in crate::host) fn settings(paths: &Paths, project: &Path, own: &OwnArgs) -> Option<String> {
     let [user, shared, local] = paths.claude_settings(project);
     let object = |path: &Path| -> Map<String, Value> {
         read_settings(path).and_then(|text| serde_json::from_str(&text).ok()).unwrap_or_default()
@@ -46,28 +46,35 @@ pub(super) fn settings(paths: &Paths, project: &Path, own: &OwnArgs) -> Option<S
     merge(flag.as_deref(), &additions).ok().flatten()
 }
 
-impl Host {
-    /// A status-line payload: the window that Claude itself reports, and its tokens for as long as the transcript has none.
-    pub(super) fn status_line(&mut self, payload: &Value) {
-        let Some(reported) = StatusLine::read(payload) else { return };
-        let now = self.clock.now();
-        if self.watching.following.as_ref().is_some_and(|f| f.conversation == reported.conversation) {
-            self.spoken(reported, now);
-            self.tell_transcript();
+impl Observer {
+    /// Takes a status-line payload: the window that Claude itself reports, and its tokens for as long as the transcript has none. Gives
+    /// whether it is of the conversation that is followed.
+    pub fn status_line(&mut self, payload: &Value, now: Stamp) -> bool {
+        let Some(reported) = StatusLine::read(payload) else { return false };
+        let same = self.transcript.as_ref().is_some_and(|transcript| transcript.conversation == reported.conversation);
+        if same {
+            self.take_status_line(reported, now);
         } else {
             // With `--continue` it may come before the hook that names the conversation (measured on 2.1.330), and it comes once.
-            self.watching.early_line = Some((reported, now));
+            self.early_status_line = Some((reported, now));
         }
+        same
     }
 
     /// What the status line said of the conversation that is followed.
-    pub(super) fn spoken(&mut self, mut reported: StatusLine, at: Stamp) {
-        if let Some((earlier, _)) = &self.watching.status_line {
+    pub(super) fn take_status_line(&mut self, mut reported: StatusLine, at: Stamp) {
+        if let Some((earlier, _)) = &self.status_line {
             reported.keep_limits(earlier, u64::try_from(Clock::wall().0 / 1000).unwrap_or(0));
         }
         if let Some(model) = &reported.model {
-            self.watching.model.tell(model, reported.window);
+            self.model.tell(model, reported.window);
         }
-        self.watching.status_line = Some((reported, at));
+        self.status_line = Some((reported, at));
     }
+}
+
+/// A settings file, when it is there and of a size that a person writes.
+fn read_settings(path: &Path) -> Option<String> {
+    // A project may have put a device or a pipe there, which would never end.
+    safe_file::read_text(path, FileRule::of_claude(1 << 20)).ok().flatten()
 }

@@ -5,7 +5,7 @@ use std::fs::Metadata;
 use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
 
-use super::observer::Here;
+use super::reader::SessionFiles;
 use crate::core::compat::layouts::{orchestrator, state_yaml};
 use crate::core::compat::signals::{MAX_BYTES, NamedDir, RestartFile, SignalFile};
 use crate::core::supervisor::event::Event;
@@ -20,10 +20,10 @@ const MAX_STATE: u64 = 64 << 10;
 
 /// What was seen of them last.
 #[derive(Debug, Default)]
-pub(super) struct Signals {
-    restart: Option<Identity>,
-    requested: Option<Identity>,
-    state: Option<Identity>,
+pub(super) struct SignalFiles {
+    restart: Option<FileVersion>,
+    requested: Option<FileVersion>,
+    state: Option<FileVersion>,
     /// Whether `state.yaml` said that the task is completed.
     completed: bool,
     /// The state says `completed` since before this session.
@@ -31,15 +31,15 @@ pub(super) struct Signals {
 }
 
 /// Whose signals are looked at.
-pub(super) struct Place<'a> {
+pub(super) struct SignalScan<'a> {
     pub paths: &'a Paths,
-    pub here: &'a Here,
+    pub session: &'a SessionFiles,
     /// When the session began.
     pub began: WallTime,
 }
 
-impl Signals {
-    fn seen(&mut self, file: SignalFile) -> &mut Option<Identity> {
+impl SignalFiles {
+    fn seen(&mut self, file: SignalFile) -> &mut Option<FileVersion> {
         match file {
             SignalFile::RestartSession => &mut self.restart,
             SignalFile::HandoffRequested => &mut self.requested,
@@ -47,13 +47,13 @@ impl Signals {
     }
 
     /// What a signal file says, if it is another one than at the last look.
-    pub fn look(&mut self, which: SignalFile, place: &Place<'_>) -> Option<Event> {
-        let path = path_of(which, place.paths, &place.here.dir);
+    pub fn look(&mut self, which: SignalFile, place: &SignalScan<'_>) -> Option<Event> {
+        let path = path_of(which, place.paths, &place.session.dir);
         let Ok(meta) = std::fs::symlink_metadata(&path) else {
             *self.seen(which) = None;
             return None;
         };
-        let seen = identity(&meta);
+        let seen = version(&meta);
         if self.seen(which).replace(seen) == Some(seen) {
             return None;
         }
@@ -80,17 +80,17 @@ impl Signals {
         let dir_ok = matches!(dir, Some(NamedDir::Own | NamedDir::Trusted));
         let sessions = match &file {
             RestartFile::Bare { dir } => place.sessions_in(Path::new(dir)),
-            RestartFile::Requested { .. } => place.sessions_in(&place.here.dir),
+            RestartFile::Requested { .. } => place.sessions_in(&place.session.dir),
             _ => 1,
         };
         Some(Event::Signal { file, fresh: place.is_fresh(&meta), sessions, dir_ok, dir })
     }
 
     /// Whether an orchestrator's task is completed. What says so since before this session is of another task.
-    pub fn look_at_task(&mut self, place: &Place<'_>) -> Option<Event> {
-        let path = place.here.dir.join(orchestrator::DIR).join(orchestrator::STATE);
+    pub fn look_at_task(&mut self, place: &SignalScan<'_>) -> Option<Event> {
+        let path = place.session.dir.join(orchestrator::DIR).join(orchestrator::STATE);
         let meta = std::fs::symlink_metadata(&path).ok();
-        let seen = meta.as_ref().map(identity);
+        let seen = meta.as_ref().map(version);
         if self.state == seen {
             return None;
         }
@@ -113,7 +113,7 @@ impl Signals {
     pub fn obeyed(&mut self, file: SignalFile, paths: &Paths, dir: &Path) {
         let path = path_of(file, paths, dir);
         let seen = self.seen(file);
-        if std::fs::symlink_metadata(&path).is_ok_and(|m| *seen == Some(identity(&m))) {
+        if std::fs::symlink_metadata(&path).is_ok_and(|m| *seen == Some(version(&m))) {
             let _ = std::fs::remove_file(&path);
             *seen = None;
         }
@@ -127,7 +127,7 @@ fn path_of(file: SignalFile, paths: &Paths, dir: &Path) -> PathBuf {
     }
 }
 
-impl Place<'_> {
+impl SignalScan<'_> {
     /// Whether a file was written in this session. File times are as coarse as the kernel's tick.
     fn is_fresh(&self, meta: &Metadata) -> bool {
         let written = meta.mtime() * 1000 + meta.mtime_nsec() / 1_000_000;
@@ -138,7 +138,7 @@ impl Place<'_> {
     /// Claude trusts it.
     fn named_dir(&self, dir: &Path) -> NamedDir {
         let Ok(real) = dir.canonicalize() else { return NamedDir::Missing };
-        if self.here.dir.canonicalize().is_ok_and(|own| own == real) {
+        if self.session.dir.canonicalize().is_ok_and(|own| own == real) {
             return NamedDir::Own;
         }
         match std::fs::metadata(&real) {
@@ -155,9 +155,9 @@ impl Place<'_> {
         let Ok(dir) = dir.canonicalize() else { return 0 };
         let live = session::list(self.paths).into_iter().filter(|(name, alive)| {
             *alive
-                && match *name == self.here.name {
-                    true => Some(self.here.dir.clone()),
-                    false => super::report::dir_of(&self.paths.session(name)),
+                && match *name == self.session.name {
+                    true => Some(self.session.dir.clone()),
+                    false => crate::host::report::dir_of(&self.paths.session(name)),
                 }
                 .is_some_and(|of| of.canonicalize().is_ok_and(|of| of == dir))
         });
@@ -184,10 +184,10 @@ fn resolved(file: RestartFile) -> RestartFile {
 }
 
 /// Inode, time, its nanoseconds, and length.
-type Identity = (u64, i64, i64, u64);
+type FileVersion = (u64, i64, i64, u64);
 
 /// What tells one state of the file from the next. Its time alone does not: a shell makes it empty and writes it within one
 /// tick of the kernel's clock, and hopty may have looked in between.
-fn identity(meta: &Metadata) -> Identity {
+fn version(meta: &Metadata) -> FileVersion {
     (meta.ino(), meta.mtime(), meta.mtime_nsec(), meta.len())
 }

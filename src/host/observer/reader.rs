@@ -5,8 +5,7 @@
 use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
 
-use super::polling;
-use super::signal_file::{Place, Signals};
+use super::signal_files::{SignalFiles, SignalScan};
 use crate::claude::sessions_file::{self, Said};
 use crate::core::compat::layouts::orchestrator;
 use crate::core::compat::signals::SignalFile;
@@ -24,7 +23,7 @@ const SLICE: usize = 1 << 18;
 
 /// Reads what is watched, and knows what it saw last.
 #[derive(Debug)]
-pub(super) struct Observer {
+pub(in crate::host) struct FileReader {
     watcher: Watcher,
     /// A directory could not be watched.
     needs_poll: bool,
@@ -40,12 +39,12 @@ pub(super) struct Observer {
     sessions_file: Option<PathBuf>,
     said: Option<Said>,
     transcript: Option<(ConversationId, Option<Tail>)>,
-    signals: Signals,
+    signals: SignalFiles,
 }
 
 /// Where the session is at the time of a look.
 #[derive(Clone, Debug)]
-pub(super) struct Here {
+pub(in crate::host) struct SessionFiles {
     pub dir: PathBuf,
     pub name: SessionName,
     pub session_dir: PathBuf,
@@ -54,7 +53,7 @@ pub(super) struct Here {
 
 /// A transcript to follow from now on.
 #[derive(Debug)]
-pub(super) struct Follow {
+pub(in crate::host) struct FollowTranscript {
     pub conversation: ConversationId,
     /// Where a hook says that it is.
     pub transcript: Option<PathBuf>,
@@ -62,14 +61,14 @@ pub(super) struct Follow {
 
 /// What a look is to do besides reading the transcript on.
 #[derive(Debug, Default)]
-pub(super) struct Order {
+pub(in crate::host) struct ScanOrder {
     /// Look at everything that is watched.
     pub all: bool,
     /// Look at the sessions file.
     pub sessions_file: bool,
     /// The child's sessions file from now on.
     pub child: Option<PathBuf>,
-    pub follow: Option<Follow>,
+    pub follow: Option<FollowTranscript>,
     /// Paths that hooks name, by the number of the call: whether each may be the transcript of its conversation.
     pub named: Vec<(u64, PathBuf, ConversationId)>,
     /// Look for a copy of layout `memory` that nobody looked at yet.
@@ -80,10 +79,10 @@ pub(super) struct Order {
 
 /// What a look saw.
 #[derive(Debug, Default)]
-pub(super) struct Seen {
+pub(in crate::host) struct ScanResult {
     /// For the supervisor: what the sessions file and signal files say.
     pub events: Vec<Event>,
-    pub transcript: Option<TranscriptSeen>,
+    pub transcript: Option<TranscriptRead>,
     /// Calls whose path may be the transcript of their conversation.
     pub believed: Vec<u64>,
     /// The copy of layout `memory` that nobody looked at yet, when it was looked for.
@@ -96,21 +95,21 @@ pub(super) struct Seen {
 
 /// The session's own files as they are on the disk: device and inode, where one is there.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) struct OwnFiles {
+pub(in crate::host) struct OwnFiles {
     pub socket: bool,
     pub lock: Option<FileId>,
     pub journal: Option<FileId>,
 }
 
 /// Device and inode.
-pub(super) type FileId = (u64, u64);
+pub(in crate::host) type FileId = (u64, u64);
 
 /// What is new in a transcript.
 #[derive(Debug)]
-pub(super) struct TranscriptSeen {
+pub(in crate::host) struct TranscriptRead {
     pub conversation: ConversationId,
     pub path: PathBuf,
-    pub pieces: Vec<Piece>,
+    pub parts: Vec<TranscriptPart>,
     /// Bytes read of the file.
     pub bytes: u64,
     /// It was not read to its end.
@@ -119,16 +118,16 @@ pub(super) struct TranscriptSeen {
 
 /// A part of a transcript.
 #[derive(Debug)]
-pub(super) enum Piece {
+pub(in crate::host) enum TranscriptPart {
     Bytes(Vec<u8>),
     /// The file is another one, or shorter than before: what was read of it counts no more.
     Anew,
 }
 
-impl Observer {
+impl FileReader {
     pub fn new(paths: &Paths, config: &Config, claude: bool, began: WallTime) -> Self {
-        let mut observer = Observer {
-            watcher: polling::watcher(),
+        let mut reader = FileReader {
+            watcher: watcher(),
             needs_poll: false,
             paths: paths.clone(),
             claude,
@@ -138,13 +137,13 @@ impl Observer {
             sessions_file: None,
             said: None,
             transcript: None,
-            signals: Signals::default(),
+            signals: SignalFiles::default(),
         };
         if claude {
-            observer.watch_dir(&paths.claude);
+            reader.watch_dir(&paths.claude);
         }
-        observer.watcher.add(&paths.run());
-        observer
+        reader.watcher.add(&paths.run());
+        reader
     }
 
     /// What tells of changes.
@@ -153,8 +152,8 @@ impl Observer {
     }
 
     /// Does what is ordered, and looks.
-    pub fn look(&mut self, order: Order, here: &Here) -> Seen {
-        let mut seen = Seen::default();
+    pub fn scan(&mut self, order: ScanOrder, here: &SessionFiles) -> ScanResult {
+        let mut found = ScanResult::default();
         let told = self.watcher.drain();
         if let Some(file) = order.child {
             (self.sessions_file, self.said) = (Some(file), None);
@@ -163,40 +162,40 @@ impl Observer {
             self.signals.obeyed(file, &self.paths, &here.dir);
         }
         if told || order.all {
-            self.look_at_all(here, &mut seen);
+            self.look_at_all(here, &mut found);
         } else if order.sessions_file {
-            self.look_at_sessions_file(&mut seen);
+            self.look_at_sessions_file(&mut found);
         }
         if let Some(follow) = order.follow {
             self.follow(follow);
         }
-        self.read_transcript(&mut seen);
+        self.read_transcript(&mut found);
         let is_transcript = |(id, path, of): (u64, PathBuf, ConversationId)| self.paths.may_be_transcript(&path, &of).then_some(id);
-        seen.believed = order.named.into_iter().filter_map(is_transcript).collect();
-        seen.backup = order.backup.then(|| layouts::pending_backup(&here.dir));
-        seen.polls = self.needs_poll || self.watcher.is_blind();
-        seen
+        found.believed = order.named.into_iter().filter_map(is_transcript).collect();
+        found.backup = order.backup.then(|| layouts::pending_backup(&here.dir));
+        found.polls = self.needs_poll || self.watcher.is_blind();
+        found
     }
 
-    fn look_at_all(&mut self, here: &Here, seen: &mut Seen) {
+    fn look_at_all(&mut self, here: &SessionFiles, found: &mut ScanResult) {
         if self.watcher.is_blind() {
             // Another session may have ended and given one back.
-            self.watcher = polling::watcher();
+            self.watcher = watcher();
         }
         self.needs_poll = false;
         if self.claude {
             self.watch_dir(&self.paths.claude.clone());
         }
         self.watcher.add(&self.paths.run());
-        self.look_at_sessions_file(seen);
+        self.look_at_sessions_file(found);
         if self.claude {
-            self.look_at_signals(here, seen);
+            self.look_at_signals(here, found);
         }
         let lock = here.session_dir.join("lock");
         for path in [&self.paths.state, &self.paths.sessions(), &here.session_dir, &lock] {
             self.watcher.add_itself(path);
         }
-        seen.own = Some(OwnFiles {
+        found.own = Some(OwnFiles {
             socket: std::fs::symlink_metadata(&here.socket).is_ok(),
             lock: file_id(&lock),
             journal: file_id(&here.session_dir.join("journal.jsonl")),
@@ -207,9 +206,9 @@ impl Observer {
     fn watch_dir(&mut self, dir: &Path) {
         let nearest = || dir.ancestors().find(|at| at.is_dir());
         let mut at = nearest();
-        while let Some(found) = at {
-            self.watcher.add(found);
-            self.needs_poll |= !self.watcher.covers(found);
+        while let Some(nearby) = at {
+            self.watcher.add(nearby);
+            self.needs_poll |= !self.watcher.covers(nearby);
             // What was made between the look and the watch told nobody: look again.
             let now = nearest();
             if now == at {
@@ -219,7 +218,7 @@ impl Observer {
         }
     }
 
-    fn look_at_sessions_file(&mut self, seen: &mut Seen) {
+    fn look_at_sessions_file(&mut self, found: &mut ScanResult) {
         let Some(path) = self.sessions_file.clone() else { return };
         if let Some(dir) = path.parent() {
             self.watch_dir(dir);
@@ -230,27 +229,27 @@ impl Observer {
         }
         self.said.clone_from(&said);
         if let Some(Said { status: Some(status), conversation, waiting_for }) = said {
-            seen.events.push(Event::Status { status, conversation, waiting_for });
+            found.events.push(Event::Status { status, conversation, waiting_for });
         }
     }
 
-    fn look_at_signals(&mut self, here: &Here, seen: &mut Seen) {
+    fn look_at_signals(&mut self, here: &SessionFiles, found: &mut ScanResult) {
         if self.orchestrator {
             self.watch_dir(&here.dir.join(orchestrator::DIR));
         }
-        let place = Place { paths: &self.paths, here, began: self.began };
+        let place = SignalScan { paths: &self.paths, session: here, began: self.began };
         if self.signal_files {
-            seen.events.extend(self.signals.look(SignalFile::RestartSession, &place));
+            found.events.extend(self.signals.look(SignalFile::RestartSession, &place));
         }
         // A directory that leads out of the project is somebody else's.
         if self.orchestrator && layouts::is_inside(&here.dir, orchestrator::DIR) {
-            seen.events.extend(self.signals.look(SignalFile::HandoffRequested, &place));
-            seen.events.extend(self.signals.look_at_task(&place));
+            found.events.extend(self.signals.look(SignalFile::HandoffRequested, &place));
+            found.events.extend(self.signals.look_at_task(&place));
         }
     }
 
-    fn follow(&mut self, follow: Follow) {
-        let Follow { conversation, transcript } = follow;
+    fn follow(&mut self, follow: FollowTranscript) {
+        let FollowTranscript { conversation, transcript } = follow;
         // Of one conversation there is one transcript: a later word about it changes nothing.
         let known = self.transcript.take().filter(|(of, _)| *of == conversation).and_then(|(_, tail)| tail);
         let same = known.as_ref().map(Tail::path).filter(|path| path.exists()).map(Path::to_owned);
@@ -271,35 +270,45 @@ impl Observer {
     }
 
     /// Reads what is new in the transcript.
-    fn read_transcript(&mut self, seen: &mut Seen) {
+    fn read_transcript(&mut self, found: &mut ScanResult) {
         let Some((conversation, tail)) = &self.transcript else { return };
         match tail.as_ref().map(|tail| tail.path().to_owned()) {
             Some(path) => path.parent().into_iter().for_each(|dir| self.watch_dir(dir)),
             None => {
-                let found = self.paths.find_transcript(conversation);
-                self.follow_file(found);
+                let path = self.paths.find_transcript(conversation);
+                self.follow_file(path);
             }
         }
         let Some((conversation, Some(tail))) = &mut self.transcript else { return };
-        let (mut pieces, mut more, mut read) = (Vec::new(), false, 0);
+        let (mut parts, mut more, mut read) = (Vec::new(), false, 0);
         let mut buf = vec![0; 1 << 16];
         while !more {
             match tail.read(&mut buf) {
                 Ok(Found::Bytes(n)) => {
-                    pieces.push(Piece::Bytes(buf[..n].to_vec()));
+                    parts.push(TranscriptPart::Bytes(buf[..n].to_vec()));
                     read += n;
                     more = read >= SLICE;
                 }
-                Ok(Found::Anew) => pieces.push(Piece::Anew),
+                Ok(Found::Anew) => parts.push(TranscriptPart::Anew),
                 Ok(Found::Nothing) | Err(_) => break,
             }
         }
         let (conversation, path) = (conversation.clone(), tail.path().to_owned());
-        seen.transcript = Some(TranscriptSeen { conversation, path, pieces, bytes: tail.offset(), more });
+        found.transcript = Some(TranscriptRead { conversation, path, parts, bytes: tail.offset(), more });
     }
 }
 
-pub(super) fn file_id(path: &Path) -> Option<FileId> {
+/// What tells of changes.
+fn watcher() -> Watcher {
+    // For tests: a user who has no more of them.
+    #[cfg(debug_assertions)]
+    if std::env::var_os("HOPTY_TEST_BLIND").is_some() {
+        return Watcher::blind();
+    }
+    Watcher::new()
+}
+
+pub(in crate::host) fn file_id(path: &Path) -> Option<FileId> {
     std::fs::symlink_metadata(path).ok().map(|meta| (meta.dev(), meta.ino()))
 }
 
@@ -307,8 +316,13 @@ pub(super) fn file_id(path: &Path) -> Option<FileId> {
 mod tests {
     use super::*;
 
-    fn here(dir: &Path) -> Here {
-        Here { dir: dir.to_owned(), name: "proj".parse().unwrap(), session_dir: dir.join("session"), socket: dir.join("socket") }
+    fn here(dir: &Path) -> SessionFiles {
+        SessionFiles {
+            dir: dir.to_owned(),
+            name: "proj".parse().unwrap(),
+            session_dir: dir.join("session"),
+            socket: dir.join("socket"),
+        }
     }
 
     #[test]
@@ -320,18 +334,18 @@ mod tests {
         std::fs::create_dir_all(&project).unwrap();
         let file = project.join(format!("{conversation}.jsonl"));
         std::fs::write(&file, "x".repeat(SLICE + 10)).unwrap();
-        let mut observer = Observer::new(&paths, &Config::default(), true, WallTime(0));
+        let mut reader = FileReader::new(&paths, &Config::default(), true, WallTime(0));
         let here = here(home.path());
-        let follow = Follow { conversation: conversation.clone(), transcript: None };
-        let read = |seen: Seen| {
+        let follow = FollowTranscript { conversation: conversation.clone(), transcript: None };
+        let read = |seen: ScanResult| {
             let seen = seen.transcript.unwrap();
-            let bytes = |piece: &Piece| if let Piece::Bytes(bytes) = piece { bytes.len() } else { 0 };
-            (seen.pieces.iter().map(bytes).sum::<usize>(), seen.bytes, seen.more)
+            let bytes = |part: &TranscriptPart| if let TranscriptPart::Bytes(bytes) = part { bytes.len() } else { 0 };
+            (seen.parts.iter().map(bytes).sum::<usize>(), seen.bytes, seen.more)
         };
-        let first = observer.look(Order { follow: Some(follow), ..Order::default() }, &here);
+        let first = reader.scan(ScanOrder { follow: Some(follow), ..ScanOrder::default() }, &here);
         assert_eq!(read(first), (SLICE, SLICE as u64, true));
-        assert_eq!(read(observer.look(Order::default(), &here)), (10, SLICE as u64 + 10, false));
-        assert_eq!(read(observer.look(Order::default(), &here)), (0, SLICE as u64 + 10, false));
+        assert_eq!(read(reader.scan(ScanOrder::default(), &here)), (10, SLICE as u64 + 10, false));
+        assert_eq!(read(reader.scan(ScanOrder::default(), &here)), (0, SLICE as u64 + 10, false));
     }
 
     #[test]
@@ -341,9 +355,11 @@ mod tests {
         let of: ConversationId = "c74cc080-94b9-4841-b82f-a62cfb8efdc0".parse().unwrap();
         let named = |n, dir: PathBuf| (n, dir.join(format!("{of}.jsonl")), of.clone());
         std::fs::create_dir_all(paths.claude.join("projects/-p")).unwrap();
-        let mut observer = Observer::new(&paths, &Config::default(), true, WallTime(0));
-        let order =
-            Order { named: vec![named(1, home.path().to_owned()), named(2, paths.claude.join("projects/-p"))], ..Order::default() };
-        assert_eq!(observer.look(order, &here(home.path())).believed, [2]);
+        let mut reader = FileReader::new(&paths, &Config::default(), true, WallTime(0));
+        let order = ScanOrder {
+            named: vec![named(1, home.path().to_owned()), named(2, paths.claude.join("projects/-p"))],
+            ..ScanOrder::default()
+        };
+        assert_eq!(reader.scan(order, &here(home.path())).believed, [2]);
     }
 }

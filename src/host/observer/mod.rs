@@ -1,0 +1,310 @@
+//! The observer: what Claude's files and the project's say. It knows the transcript, the sessions file, signal files, the status line, how
+//! full the context window is and which usage limits are reached.
+//!
+//! It reads no file itself. The [`FileReader`] does, on a thread to which it is lent for one scan at a time, so that a disk that hangs holds
+//! nobody up. A scan is made when inotify reports a change, when a hook or a person asks, and, where nothing reports changes, every 250 ms
+//! and more and more rarely while nothing happens.
+//!
+//! | file | holds |
+//! |---|---|
+//! | `reader` | one scan: the transcript's new bytes, the sessions file, signal files, the session's own files |
+//! | `signal_files` | files by which scripts ask for a restart |
+//! | `scan_queue` | when there is a scan, what for, and who waits for it |
+//! | `transcript` | what is known of the conversation, and what the supervisor was told |
+//! | `turns` | when a turn begins and ends, where no hook tells |
+//! | `status_line` | Claude's status line: the window that it reports |
+//! | `context_usage`, `usage_limits` | how full the window is; which limit is reached |
+
+mod context_usage;
+mod reader;
+mod scan_queue;
+mod signal_files;
+pub(super) mod status_line;
+mod transcript;
+mod turns;
+mod usage_limits;
+
+use std::collections::VecDeque;
+use std::os::fd::BorrowedFd;
+use std::path::PathBuf;
+
+use serde_json::Value;
+
+pub(super) use reader::{FileId, FileReader, OwnFiles, ScanOrder, ScanResult, SessionFiles, TranscriptRead, file_id};
+pub(super) use scan_queue::{AfterScan, ScanWaiter};
+pub(super) use transcript::Transcript;
+pub(super) use usage_limits::time_left;
+
+use crate::core::claude::args::Facts as OwnArgs;
+use crate::core::claude::model::Model;
+use crate::core::claude::statusline::StatusLine;
+use crate::core::claude::tasks::Tasks;
+use crate::core::compat::signals::SignalFile;
+use crate::core::ids::{ConversationId, HandoffId};
+use crate::core::supervisor::event::Event;
+use crate::core::time::Stamp;
+use crate::fs::watch::{POLL_AT_REST_MS, POLL_MS, Watcher, pause};
+use reader::FollowTranscript;
+use scan_queue::ScanQueue;
+
+/// What is known of Claude's files, and when they are read next.
+#[derive(Debug)]
+pub(super) struct Observer {
+    scans: ScanQueue,
+    transcript: Option<Transcript>,
+    /// Claude's list of tasks as the conversation before left it: after a hand-over they share one.
+    tasks: Tasks,
+    /// The model that Claude runs.
+    model: Model,
+    /// Where the conversation works, by its hooks, when that is not the session's directory.
+    working_dir: Option<String>,
+    /// What Claude's status line said last, and when.
+    status_line: Option<(StatusLine, Stamp)>,
+    /// The same of a conversation that no hook has named yet.
+    early_status_line: Option<(StatusLine, Stamp)>,
+    /// The person's own arguments.
+    own: OwnArgs,
+    /// Whether Claude runs, or another program, of which nothing is read.
+    claude: bool,
+    /// `context.window`; 0 when it is not set.
+    configured_window: u64,
+    /// That nothing reports changes was said.
+    told_polling: bool,
+    /// No hook tells of turns, nor names the transcript: it must be found.
+    turns_by_transcript: bool,
+    /// When the files were last polled.
+    polled: Stamp,
+}
+
+impl Observer {
+    pub fn new(reader: FileReader, own: &OwnArgs, claude: bool, configured_window: u64) -> Self {
+        Observer {
+            scans: ScanQueue::new(reader),
+            transcript: None,
+            tasks: Tasks::default(),
+            model: Model::default(),
+            working_dir: None,
+            status_line: None,
+            early_status_line: None,
+            own: own.clone(),
+            claude,
+            configured_window,
+            told_polling: false,
+            turns_by_transcript: false,
+            polled: Stamp(0),
+        }
+    }
+
+    /// What tells of changes, while no scan runs.
+    pub fn fd(&self) -> Option<BorrowedFd<'_>> {
+        self.scans.watcher().and_then(Watcher::fd)
+    }
+
+    /// A run has started, whose sessions file this is.
+    pub fn run_started(&mut self, sessions_file: PathBuf) {
+        if self.claude {
+            let order = self.scans.want();
+            (order.child, order.all) = (Some(sessions_file), true);
+            self.model.run_begins();
+        }
+    }
+
+    /// Asks for a scan of everything that is watched.
+    pub fn scan_all(&mut self) {
+        self.scans.want().all = true;
+    }
+
+    /// Asks for the transcript to be read on.
+    pub fn read_on(&mut self) {
+        self.scans.want();
+    }
+
+    /// Asks for the sessions file to be read.
+    pub fn scan_sessions_file(&mut self) {
+        self.scans.want().sessions_file = true;
+    }
+
+    /// Asks whether there is a copy of layout `memory` that nobody has looked at.
+    pub fn scan_backup(&mut self) {
+        self.scans.want().backup = true;
+    }
+
+    /// A signal was obeyed: its file is to be removed.
+    pub fn consume_signal(&mut self, file: SignalFile) {
+        self.scans.want().obeyed.push(file);
+    }
+
+    /// When to do something although nothing is ready. `changed` is when the screen last did; `lines` while a hook waits for lines of the
+    /// transcript.
+    pub fn deadline(&self, now: Stamp, changed: Stamp, lines: bool) -> Option<Stamp> {
+        [self.poll_deadline(changed), self.scans.deadline(now, lines)].into_iter().flatten().min()
+    }
+
+    /// When the files are polled, where nothing reports changes.
+    fn poll_deadline(&self, changed: Stamp) -> Option<Stamp> {
+        // Where Claude keeps a project's transcripts is not computed, and a directory that it makes is not watched yet.
+        let unknown = self.turns_by_transcript && self.transcript.as_ref().is_some_and(|transcript| transcript.path().is_none());
+        let waits = self.claude && (unknown || self.scans.polls()) && self.scans.is_reader_here();
+        waits.then(|| self.polled.after(pause(self.polled.since(changed))))
+    }
+
+    /// Does what is due by time.
+    pub fn due(&mut self, now: Stamp, changed: Stamp, events: &mut VecDeque<Event>) {
+        if self.poll_deadline(changed).is_some_and(|at| at <= now) {
+            self.polled = now;
+            self.scan_all();
+        }
+        self.report_hanging(now, events);
+    }
+
+    /// Reports a scan that does not come back.
+    pub fn report_hanging(&mut self, now: Stamp, events: &mut VecDeque<Event>) {
+        if self.scans.hangs(now) {
+            let what = "Claude's files cannot be read, their disk does not answer: nothing is known of what Claude writes".to_owned();
+            events.push_back(Event::Limited { what });
+        }
+    }
+
+    /// The reader and its order, when a scan is wanted and it is here. `lines` while a hook waits for lines of the transcript.
+    pub fn begin_scan(&mut self, now: Stamp, lines: bool) -> Option<(Box<FileReader>, ScanOrder)> {
+        self.scans.lend(now, lines)
+    }
+
+    /// When the last scan began.
+    pub fn scan_began(&self) -> Stamp {
+        self.scans.lent()
+    }
+
+    /// The reader is back.
+    pub fn end_scan(&mut self, reader: Box<FileReader>, result: &ScanResult) {
+        self.scans.came_back(reader, result);
+    }
+
+    /// Where nothing reports changes, that is said once: what a script writes is seen later than elsewhere.
+    pub fn report_polling(&mut self, events: &mut VecDeque<Event>) {
+        if self.scans.polls() && !std::mem::replace(&mut self.told_polling, true) {
+            let what = format!(
+                "nothing tells when Claude's files change (inotify has no more for this user): they are looked at every {POLL_MS} ms, at \
+                 rest every {POLL_AT_REST_MS} ms"
+            );
+            events.push_back(Event::Limited { what });
+        }
+    }
+
+    /// A hook call waits for a scan that begins from now on, which also checks the transcript that it names.
+    pub fn hook_waits(&mut self, until: Stamp, (connection, request): (u64, u64), event: String, payload: Value) {
+        let of = payload["session_id"].as_str().and_then(|id| id.parse::<ConversationId>().ok());
+        let named = payload["transcript_path"].as_str().map(PathBuf::from).zip(of);
+        let number = self.scans.check(named);
+        self.scans.ask(until, connection, request, AfterScan::Hook { number, event, payload, believed: false });
+    }
+
+    /// `hopty context` waits for a scan that begins from now on.
+    pub fn context_waits(&mut self, until: Stamp, connection: u64, request: u64) {
+        self.scans.ask(until, connection, request, AfterScan::Context);
+    }
+
+    /// The next request whose scan has finished, or whose patience is over.
+    pub fn next_waiter(&mut self, now: Stamp) -> Option<ScanWaiter> {
+        self.scans.next_due(now)
+    }
+
+    /// A connection is gone: nobody hears its answers.
+    pub fn forget_connection(&mut self, connection: u64) {
+        self.scans.forget(connection);
+    }
+
+    /// The connections of hook calls that wait. They wait no longer.
+    pub fn drop_hooks(&mut self) -> Vec<u64> {
+        self.scans.drop_hooks()
+    }
+
+    /// The transcript that is followed.
+    pub fn transcript(&self) -> Option<&Transcript> {
+        self.transcript.as_ref()
+    }
+
+    pub fn transcript_mut(&mut self) -> Option<&mut Transcript> {
+        self.transcript.as_mut()
+    }
+
+    /// The transcript, once it has been read to its end.
+    pub fn whole_transcript(&self) -> Option<&Transcript> {
+        self.transcript.as_ref().filter(|transcript| transcript.is_whole())
+    }
+
+    pub fn whole_transcript_mut(&mut self) -> Option<&mut Transcript> {
+        self.transcript.as_mut().filter(|transcript| transcript.is_whole())
+    }
+
+    /// Another job begins: the tasks of the one before are not its own.
+    pub fn forget_tasks(&mut self) {
+        self.tasks = Tasks::default();
+    }
+
+    /// Follows a conversation. `hook_path` is where a hook says that its transcript is; `keeps_tasks` where it goes on with the tasks of the
+    /// one before. Gives whether it is another conversation.
+    pub fn follow(&mut self, conversation: &ConversationId, hook_path: Option<&str>, keeps_tasks: bool) -> bool {
+        let another = self.transcript.as_ref().is_none_or(|transcript| transcript.conversation != *conversation);
+        if another {
+            if keeps_tasks && let Some(before) = &self.transcript {
+                self.tasks = before.facts.tasks().clone();
+            }
+            self.transcript = Some(Transcript::new(conversation.clone(), &self.tasks));
+        }
+        if let Some((line, at)) = self.early_status_line.take_if(|(line, _)| line.conversation == *conversation) {
+            self.take_status_line(line, at);
+        }
+        let follow = FollowTranscript { conversation: conversation.clone(), transcript: hook_path.map(PathBuf::from) };
+        self.scans.want().follow = Some(follow);
+        another
+    }
+
+    /// Takes in what a scan read of the transcript: `None` where it is of another conversation, else whether its file is a new one.
+    pub fn take_transcript(&mut self, read: TranscriptRead) -> Option<bool> {
+        let transcript = self.transcript.as_mut().filter(|transcript| transcript.conversation == read.conversation)?;
+        let more = read.more;
+        let found = transcript.take(read, &self.tasks);
+        if more {
+            self.read_on();
+        }
+        Some(found)
+    }
+
+    /// What the transcript adds up to, for the supervisor; nothing before it has been read to its end: the counts of long ago must not cross
+    /// a level now. Gives whether it has been.
+    pub fn report_transcript(&mut self, now: Stamp, handoff: Option<&HandoffId>, events: &mut VecDeque<Event>) -> bool {
+        let usage = self.context_usage(now);
+        let Some(transcript) = self.whole_transcript_mut() else { return false };
+        transcript.report(&usage, handoff, events);
+        true
+    }
+
+    /// SessionStart named the model.
+    pub fn model_named(&mut self, model: &str) {
+        self.model.start(model);
+    }
+
+    /// The model that the run was started with.
+    pub fn started_model(&self) -> Option<&str> {
+        self.model.started()
+    }
+
+    /// The model that the person changed to.
+    pub fn switched_model(&self) -> Option<&str> {
+        self.model.switched(self.own.model.as_deref(), self.answered_model())
+    }
+
+    fn answered_model(&self) -> Option<&str> {
+        self.transcript.as_ref().and_then(|transcript| transcript.facts.model())
+    }
+
+    /// Where the conversation works, by its hooks, when that is not the session's directory.
+    pub fn working_dir(&self) -> Option<&str> {
+        self.working_dir.as_deref()
+    }
+
+    pub fn set_working_dir(&mut self, dir: Option<String>) {
+        self.working_dir = dir;
+    }
+}

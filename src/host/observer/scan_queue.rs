@@ -1,0 +1,211 @@
+//! The queue of scans: where the reader is, what its next scan is for, and who waits for one.
+
+use std::path::PathBuf;
+
+use serde_json::Value;
+
+use super::reader::{FileReader, ScanOrder, ScanResult};
+use crate::core::ids::ConversationId;
+use crate::core::time::Stamp;
+use crate::fs::watch::Watcher;
+
+/// How often the transcript is read while a hook waits for its lines, in ms: Claude's own flush comes every 100.
+const AWAIT_LOOK_MS: u64 = 5;
+/// After how long a scan that does not come back is reported, in ms.
+const HANGS_MS: u64 = 10_000;
+
+/// One scan runs at a time; whatever is wanted meanwhile becomes the next one.
+#[derive(Debug)]
+pub(super) struct ScanQueue {
+    /// `None` while it is lent to the thread.
+    reader: Option<Box<FileReader>>,
+    /// What the next scan does, and whether there is to be one.
+    order: ScanOrder,
+    wanted: bool,
+    /// Looks that were begun, and the last one that has come back.
+    begun: u64,
+    finished: u64,
+    /// When the reader was lent.
+    lent: Stamp,
+    polls: bool,
+    told_hanging: bool,
+    asking: Vec<ScanWaiter>,
+    /// Calls of hooks so far.
+    calls: u64,
+}
+
+/// A request that waits for a scan of what Claude has written.
+#[derive(Debug)]
+pub(in crate::host) struct ScanWaiter {
+    /// The first scan that will do.
+    scan: u64,
+    until: Stamp,
+    pub connection: u64,
+    pub request: u64,
+    pub what: AfterScan,
+}
+
+/// What goes on after the scan.
+#[derive(Debug)]
+pub(in crate::host) enum AfterScan {
+    /// A hook's call; `believed` when the transcript that it names may be one.
+    Hook { number: u64, event: String, payload: Value, believed: bool },
+    /// `hopty context`.
+    Context,
+}
+
+impl ScanQueue {
+    pub fn new(reader: FileReader) -> Self {
+        ScanQueue {
+            reader: Some(Box::new(reader)),
+            order: ScanOrder::default(),
+            wanted: false,
+            begun: 0,
+            finished: 0,
+            lent: Stamp(0),
+            polls: false,
+            told_hanging: false,
+            asking: Vec::new(),
+            calls: 0,
+        }
+    }
+
+    pub fn is_reader_here(&self) -> bool {
+        self.reader.is_some()
+    }
+
+    /// When the last scan began.
+    pub fn lent(&self) -> Stamp {
+        self.lent
+    }
+
+    /// Whether nothing tells of changes.
+    pub fn polls(&self) -> bool {
+        self.polls
+    }
+
+    /// The watcher, while no scan runs.
+    pub fn watcher(&self) -> Option<&Watcher> {
+        self.reader.as_deref().map(FileReader::watcher)
+    }
+
+    /// Asks for a scan; the caller adds what it is to do.
+    pub fn want(&mut self) -> &mut ScanOrder {
+        self.wanted = true;
+        &mut self.order
+    }
+
+    /// The reader with its order, when it is here and a scan is wanted; `lines` while a hook waits for lines.
+    pub fn lend(&mut self, now: Stamp, lines: bool) -> Option<(Box<FileReader>, ScanOrder)> {
+        let due = self.wanted || (lines && now >= self.lent.after(AWAIT_LOOK_MS));
+        if !due {
+            return None;
+        }
+        let reader = self.reader.take()?;
+        self.wanted = false;
+        self.begun += 1;
+        self.lent = now;
+        Some((reader, std::mem::take(&mut self.order)))
+    }
+
+    pub fn came_back(&mut self, reader: Box<FileReader>, found: &ScanResult) {
+        self.reader = Some(reader);
+        self.finished = self.begun;
+        self.polls = found.polls;
+        for asking in &mut self.asking {
+            if let AfterScan::Hook { number, believed, .. } = &mut asking.what {
+                *believed |= found.believed.contains(number);
+            }
+        }
+    }
+
+    /// A number for a hook call; the next scan says whether the path that it names may be its transcript.
+    pub fn check(&mut self, named: Option<(PathBuf, ConversationId)>) -> u64 {
+        self.calls += 1;
+        self.order.named.extend(named.map(|(path, of)| (self.calls, path, of)));
+        self.calls
+    }
+
+    /// Somebody waits for a scan that begins from now on.
+    pub fn ask(&mut self, until: Stamp, connection: u64, request: u64, what: AfterScan) {
+        self.wanted = true;
+        self.asking.push(ScanWaiter { scan: self.begun + 1, until, connection, request, what });
+    }
+
+    /// Nobody hears the answer any more.
+    pub fn forget(&mut self, connection: u64) {
+        self.asking.retain(|asking| asking.connection != connection);
+    }
+
+    /// The connections of hooks' calls that wait. They wait no longer.
+    pub fn drop_hooks(&mut self) -> Vec<u64> {
+        let is_hook = |asking: &mut ScanWaiter| matches!(asking.what, AfterScan::Hook { .. });
+        self.asking.extract_if(.., is_hook).map(|asking| asking.connection).collect()
+    }
+
+    /// The next one whose scan has finished, or whose patience is over.
+    pub fn next_due(&mut self, now: Stamp) -> Option<ScanWaiter> {
+        let at = self.asking.iter().position(|asking| asking.scan <= self.finished || asking.until <= now)?;
+        Some(self.asking.remove(at))
+    }
+
+    /// Whether a scan does not come back; reported once.
+    pub fn hangs(&mut self, now: Stamp) -> bool {
+        let hangs = self.reader.is_none() && !self.told_hanging && now >= self.lent.after(HANGS_MS);
+        self.told_hanging |= hangs;
+        hangs
+    }
+
+    /// When there is something to do: a scan to begin, a request to let go on, or a disk that hangs.
+    pub fn deadline(&self, now: Stamp, lines: bool) -> Option<Stamp> {
+        let here = self.reader.is_some();
+        let wanted = (here && self.wanted).then_some(now);
+        let awaited = (here && lines).then(|| self.lent.after(AWAIT_LOOK_MS));
+        let hangs = (!here && !self.told_hanging).then(|| self.lent.after(HANGS_MS));
+        let patience = self.asking.iter().map(|asking| asking.until).min();
+        [wanted, awaited, hangs, patience].into_iter().flatten().min()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::core::config::Config;
+    use crate::core::time::WallTime;
+    use crate::fs::paths::Paths;
+
+    fn queue(dir: &std::path::Path) -> ScanQueue {
+        let paths = Paths::from_env(|name| (name == "HOME").then(|| dir.into())).unwrap();
+        ScanQueue::new(FileReader::new(&paths, &Config::default(), true, WallTime(0)))
+    }
+
+    #[test]
+    fn a_request_during_a_scan_waits_for_the_next_one() {
+        let home = tempfile::tempdir().unwrap();
+        let mut queue = queue(home.path());
+        queue.ask(Stamp(100), 1, 1, AfterScan::Context);
+        let (reader, _) = queue.lend(Stamp(0), false).unwrap();
+        queue.ask(Stamp(100), 2, 1, AfterScan::Context);
+        assert!(queue.lend(Stamp(1), false).is_none() && queue.next_due(Stamp(1)).is_none());
+        queue.came_back(reader, &ScanResult::default());
+        assert_eq!(queue.next_due(Stamp(2)).map(|asking| asking.connection), Some(1));
+        assert!(queue.next_due(Stamp(2)).is_none());
+        let (reader, _) = queue.lend(Stamp(2), false).unwrap();
+        queue.came_back(reader, &ScanResult::default());
+        assert_eq!(queue.next_due(Stamp(3)).map(|asking| asking.connection), Some(2));
+        assert!(queue.lend(Stamp(3), false).is_none() && queue.deadline(Stamp(3), false).is_none());
+    }
+
+    #[test]
+    fn a_scan_that_does_not_come_back_holds_nobody_and_is_reported_once() {
+        let home = tempfile::tempdir().unwrap();
+        let mut queue = queue(home.path());
+        queue.ask(Stamp(100), 1, 1, AfterScan::Context);
+        let _away = queue.lend(Stamp(0), false).unwrap();
+        assert_eq!(queue.deadline(Stamp(1), true), Some(Stamp(100)));
+        assert!(queue.next_due(Stamp(99)).is_none() && queue.next_due(Stamp(100)).is_some());
+        assert_eq!(queue.deadline(Stamp(101), true), Some(Stamp(HANGS_MS)));
+        assert!(!queue.hangs(Stamp(HANGS_MS - 1)) && queue.hangs(Stamp(HANGS_MS)) && !queue.hangs(Stamp(HANGS_MS)));
+        assert_eq!(queue.deadline(Stamp(HANGS_MS), true), None);
+    }
+}

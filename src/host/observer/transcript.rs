@@ -1,0 +1,152 @@
+//! The transcript that is followed: what is known of its conversation, and what of that the supervisor was told.
+
+use std::collections::VecDeque;
+use std::path::{Path, PathBuf};
+
+use super::reader::{TranscriptPart, TranscriptRead};
+use crate::core::claude::carried::{Way, way};
+use crate::core::claude::facts::Facts;
+use crate::core::claude::lines::LineSplitter;
+use crate::core::claude::tasks::Tasks;
+use crate::core::context::Fill;
+use crate::core::figure::{Figure, TokensFrom};
+use crate::core::ids::{ConversationId, HandoffId};
+use crate::core::supervisor::event::Event;
+
+/// A queued prompt of this many bytes may be cut.
+const QUEUED_MAX: usize = 60_000;
+
+/// A conversation's transcript.
+#[derive(Debug)]
+pub(in crate::host) struct Transcript {
+    pub conversation: ConversationId,
+    pub facts: Facts,
+    /// Where it is, when that is known, and the bytes that were read of it.
+    path: Option<PathBuf>,
+    bytes: u64,
+    splitter: LineSplitter,
+    reported: Reported,
+    /// Its file has not been read to its end yet.
+    more: bool,
+}
+
+/// What the supervisor was told last.
+#[derive(Debug, Default, PartialEq, Eq)]
+struct Reported {
+    tokens: Option<(u64, u64)>,
+    queued: (u32, Option<Way>),
+    prompted: bool,
+    answered: bool,
+    /// The failures that were looked at.
+    failures: u64,
+    /// Whether its turn is over.
+    turn_over: Option<bool>,
+}
+
+impl Transcript {
+    /// That of a conversation that goes on with these tasks.
+    pub fn new(conversation: ConversationId, tasks: &Tasks) -> Self {
+        Transcript {
+            conversation,
+            facts: Facts::after(tasks),
+            path: None,
+            bytes: 0,
+            splitter: LineSplitter::new(),
+            reported: Reported::default(),
+            more: false,
+        }
+    }
+
+    /// The transcript's path, when it is known.
+    pub fn path(&self) -> Option<&Path> {
+        self.path.as_deref()
+    }
+
+    /// Bytes read of it.
+    pub fn bytes(&self) -> u64 {
+        self.bytes
+    }
+
+    /// Whether it has been read to its end. What stands in the middle of a long one is of long ago.
+    pub fn is_whole(&self) -> bool {
+        !self.more
+    }
+
+    /// Takes in what was read. Gives whether its file is another one than before.
+    pub(super) fn take(&mut self, read: TranscriptRead, tasks: &Tasks) -> bool {
+        let found = self.path.as_ref() != Some(&read.path);
+        if found {
+            self.path = Some(read.path);
+            self.splitter = LineSplitter::new();
+        }
+        for part in read.parts {
+            match part {
+                TranscriptPart::Bytes(bytes) => {
+                    let facts = &mut self.facts;
+                    self.splitter.feed(&bytes, |line| facts.feed(line));
+                }
+                TranscriptPart::Anew => {
+                    self.splitter.restart();
+                    self.facts = Facts::after(tasks);
+                }
+            }
+        }
+        (self.bytes, self.more) = (read.bytes, read.more);
+        found
+    }
+
+    /// What has changed, for the supervisor. `handoff` is the one whose prompt is on its way.
+    pub(super) fn report(&mut self, usage: &Figure, handoff: Option<&HandoffId>, events: &mut VecDeque<Event>) {
+        let (conversation, facts, reported) = (&self.conversation, &self.facts, &mut self.reported);
+        let Fill { tokens, window, bytes } = usage.fill;
+        // A guess decides nothing.
+        let counted = matches!(usage.tokens_from, TokensFrom::Transcript | TokensFrom::Statusline);
+        if counted && reported.tokens != Some((tokens, window)) {
+            reported.tokens = Some((tokens, window));
+            events.push_back(Event::Usage { conversation: conversation.clone(), tokens, window, bytes });
+        }
+        let queued = u32::try_from(facts.queued_prompts().count()).unwrap_or(u32::MAX);
+        let carries = queued_way(facts.queued_prompts().next());
+        if reported.queued != (queued, carries) {
+            reported.queued = (queued, carries);
+            events.push_back(Event::Queued { prompts: queued, carries });
+        }
+        let Some(id) = handoff else { return };
+        if !reported.prompted && facts.continued(id) {
+            reported.prompted = true;
+            events.push_back(Event::Prompted { conversation: conversation.clone() });
+        }
+        if !reported.answered && facts.answered(id) {
+            reported.answered = true;
+            events.push_back(Event::Answered { conversation: conversation.clone() });
+        }
+    }
+
+    /// Whether it tells of a failure that was not looked at yet. It is from now on.
+    pub(super) fn take_failure(&mut self, is_limit: bool) -> bool {
+        let count = self.facts.failures();
+        if self.facts.failure().is_none() {
+            self.reported.failures = count;
+        }
+        let new = is_limit && self.reported.failures < count;
+        if new {
+            self.reported.failures = count;
+        }
+        new
+    }
+
+    /// Whether the supervisor was told that its turn is over.
+    pub(super) fn reported_turn_over(&self) -> Option<bool> {
+        self.reported.turn_over
+    }
+
+    /// Notes what the supervisor is told of its turn; gives whether that is new.
+    pub fn report_turn(&mut self, over: bool) -> bool {
+        self.reported.turn_over.replace(over) != Some(over)
+    }
+}
+
+/// How the first prompt of Claude's queue can be given to a fresh conversation. What is kept of a long one may be cut.
+fn queued_way(first: Option<&str>) -> Option<Way> {
+    way(first.filter(|prompt| prompt.len() < QUEUED_MAX)?)
+}

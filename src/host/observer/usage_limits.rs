@@ -1,0 +1,59 @@
+//! Usage limits, as Claude tells them: the line of its transcript that says when one resets, and the figures of its status
+//! line. Measured on 2.1.329; the hook that ends such a turn names no time.
+
+use std::collections::VecDeque;
+
+use serde_json::Value;
+
+use super::Observer;
+use crate::core::claude::statusline::Used;
+use crate::core::status::{LimitUse, Rfc3339};
+use crate::core::supervisor::event::Event;
+use crate::core::supervisor::halt::LimitKind;
+use crate::core::time::WallTime;
+use crate::sys::clock::Clock;
+
+/// From this much on a limit is used up, in percent.
+const FULL: u64 = 100;
+
+impl Observer {
+    /// Reports a limit that the conversation stands at, once for each line that says so.
+    pub fn report_limit(&mut self, events: &mut VecDeque<Event>) {
+        let reached = self.reached_limit();
+        let Some(transcript) = &mut self.transcript else { return };
+        let is_new = transcript.take_failure(reached.is_some());
+        let Some((limit, resets)) = reached.filter(|_| is_new) else { return };
+        let (conversation, left) = (transcript.conversation.clone(), time_left(resets));
+        if left > 0 {
+            events.push_back(Event::UsageLimit { conversation, limit, left, resets });
+        }
+    }
+
+    /// The limit at which the transcript stands, and when it resets, in seconds since 1970.
+    fn reached_limit(&self) -> Option<(LimitKind, u64)> {
+        let failure = self.whole_transcript()?.facts.failure().filter(|failure| failure.error == "rate_limit")?;
+        let named = |word: &str| serde_json::from_value(Value::from(word)).unwrap_or(LimitKind::Other);
+        if let Some(resets) = failure.resets_at {
+            return Some((failure.limit.as_deref().map_or(LimitKind::Other, named), resets));
+        }
+        // An API key has no such limits, and its refusal is an error like others. Up to 2.1.197 the line says it in words only.
+        let kind = LimitKind::said(&failure.said);
+        let meant = |used: &&Used| kind.map_or(used.percent >= FULL, |kind| used.kind == kind);
+        self.used().iter().filter(meant).map(|used| (used.kind, used.resets)).max_by_key(|(_, resets)| *resets)
+    }
+
+    fn used(&self) -> &[Used] {
+        self.status_line.as_ref().map_or(&[], |(line, _)| &line.limits)
+    }
+
+    /// How much of a limit is used up.
+    pub fn limit_use(&self, kind: LimitKind) -> Option<LimitUse> {
+        let used = self.used().iter().find(|used| used.kind == kind)?;
+        Some(LimitUse { percent: used.percent, resets_at: Some(Rfc3339(WallTime::of_seconds(used.resets))) })
+    }
+}
+
+/// How long until then (seconds since 1970), in ms; 0 when it is over.
+pub(in crate::host) fn time_left(resets: u64) -> u64 {
+    u64::try_from(WallTime::of_seconds(resets).0.saturating_sub(Clock::wall().0)).unwrap_or(0)
+}

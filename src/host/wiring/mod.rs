@@ -1,0 +1,3 @@
+//! What joins the parts: what one part hands out is given to the others and to the supervisor.
+
+mod observer;

@@ -1,0 +1,282 @@
+//! The observer's scans, and what the supervisor and the other parts learn from them.
+
+use std::panic::{AssertUnwindSafe, catch_unwind};
+
+use serde_json::{Value, json};
+
+use crate::core::claude::facts::Facts;
+use crate::core::handoff::operation::{Cut, at_a_boundary};
+use crate::core::ids::ConversationId;
+use crate::core::status::{ContextStatus, LimitsStatus, ReachedLimit, Rfc3339};
+use crate::core::supervisor::action::Want;
+use crate::core::supervisor::event::Event;
+use crate::core::supervisor::halt::LimitKind;
+use crate::core::time::{Stamp, WallTime};
+use crate::host::Host;
+use crate::host::observer::{AfterScan, FileReader, ScanResult, ScanWaiter, SessionFiles, TranscriptRead, time_left};
+use crate::host::save::Done;
+use crate::ipc::message::ok_line;
+
+/// How long a call or a request waits for a scan of what Claude wrote before it, in ms: a disk that hangs holds nobody.
+const SCAN_MS: u64 = 150;
+/// How long the thread waits for another scan, in ms.
+const REST_MS: u64 = 2000;
+/// How much earlier than the loop's clock thinks a limit must reset to be told again, in ms: that clock stands still while the
+/// machine sleeps.
+const SLEPT_MS: u64 = 5000;
+
+impl Host {
+    /// Has the files scanned, when that is wanted and the reader is here.
+    pub(in crate::host) fn scan_when_due(&mut self) {
+        let now = self.clock.now();
+        self.observer.due(now, self.screen_changed(), &mut self.events);
+        self.go_on_without_scan(now);
+        if self.reader_rests_at().is_some_and(|at| at <= now) {
+            self.reader.rest();
+        }
+        let Some((mut reader, order)) = self.observer.begin_scan(now, self.awaits_lines()) else { return };
+        let session = SessionFiles {
+            dir: self.dir.clone(),
+            name: self.claim.name.clone(),
+            session_dir: self.claim.dir.clone(),
+            socket: self.socket.clone(),
+        };
+        self.read_files(move || {
+            // A scan that fails costs what it would have found.
+            let result = catch_unwind(AssertUnwindSafe(|| reader.scan(order, &session))).unwrap_or_default();
+            Done::Scanned(reader, Box::new(result))
+        });
+    }
+
+    fn awaits_lines(&self) -> bool {
+        self.prompts.deadline().is_some() || self.hooks.values().any(|call| call.awaits.is_some())
+    }
+
+    /// When the screen last changed.
+    fn screen_changed(&self) -> Stamp {
+        self.run.as_ref().map_or(Stamp(0), |run| run.changed)
+    }
+
+    /// When a scan is to begin, or no longer waited for.
+    pub(in crate::host) fn observer_deadline(&self) -> Option<Stamp> {
+        let lines = self.hooks.values().filter_map(|call| call.awaits).map(|(_, until)| until).min();
+        let scans = self.observer.deadline(self.clock.now(), self.screen_changed(), self.awaits_lines());
+        [scans, lines, self.prompts.deadline()].into_iter().flatten().min()
+    }
+
+    /// When the reader's thread ends, because nobody has needed it for a while.
+    pub(in crate::host) fn reader_rests_at(&self) -> Option<Stamp> {
+        (self.reader.fd().is_some() && !self.reader.is_busy()).then(|| self.observer.scan_began().after(REST_MS))
+    }
+
+    /// A scan is over.
+    pub(in crate::host) fn scanned(&mut self, reader: Box<FileReader>, result: ScanResult) {
+        self.observer.end_scan(reader, &result);
+        for event in result.events {
+            let event = match event {
+                Event::Status { status, conversation, waiting_for } => {
+                    let words = |words: String| self.rules().map_or(words.clone(), |rules| rules.waiting_for(&words));
+                    Event::Status { status, conversation, waiting_for: waiting_for.map(words) }
+                }
+                event => event,
+            };
+            self.events.push_back(event);
+        }
+        if let Some(read) = result.transcript {
+            self.take_transcript(read);
+        }
+        if let Some(copy) = result.backup {
+            self.found_backup(copy);
+        }
+        if let Some(own) = result.own {
+            self.look_at_own_files(own);
+            self.observer.report_polling(&mut self.events);
+        }
+        self.tell_lines();
+        let now = self.clock.now();
+        self.observer.report_hanging(now, &mut self.events);
+        self.go_on_without_scan(now);
+    }
+
+    /// Those whose scan has finished, and those who have waited long enough, go on.
+    fn go_on_without_scan(&mut self, now: Stamp) {
+        while let Some(ScanWaiter { connection, request, what, .. }) = self.observer.next_waiter(now) {
+            match what {
+                AfterScan::Hook { event, payload, believed, .. } => self.hook_called(connection, request, &event, &payload, believed),
+                AfterScan::Context => {
+                    self.settle();
+                    let line = ok_line(request, &self.explained());
+                    self.send(connection, &line);
+                }
+            }
+        }
+        self.tell_late_lines(now);
+    }
+
+    /// A hook is called: what Claude wrote before is read first.
+    pub(in crate::host) fn hook_asks(&mut self, connection: u64, request: u64, event: String, payload: Value) {
+        let of = payload["session_id"].as_str().and_then(|id| id.parse::<ConversationId>().ok());
+        // What it says of another conversation is believed only if Claude's own file says the same.
+        if of.as_ref() != self.recorder.supervisor.conversation() {
+            self.observer.scan_sessions_file();
+        }
+        if event == "SessionStart" {
+            self.look_for_backup();
+        }
+        let until = self.scan_patience();
+        self.observer.hook_waits(until, (connection, request), event, payload);
+        self.scan_when_due();
+    }
+
+    pub(in crate::host) fn context_asked(&mut self, connection: u64, request: u64) {
+        let until = self.scan_patience();
+        self.observer.context_waits(until, connection, request);
+        self.scan_when_due();
+    }
+
+    /// Until when a request waits for a scan. A hook gives up on a host that says nothing for long.
+    fn scan_patience(&self) -> Stamp {
+        self.clock.now().after(SCAN_MS.min(self.launch.config.hooks.ack.ms() / 2))
+    }
+
+    pub(in crate::host) fn follow(&mut self, conversation: &ConversationId, transcript: Option<&str>, anew: bool) {
+        if anew {
+            // Another job: neither the tasks of the one before are its own, nor what was said and done there.
+            self.observer.forget_tasks();
+            self.lineage.predecessor = None;
+        }
+        let keeps_tasks = !anew && self.recorder.supervisor.restarts() > 0;
+        if self.observer.follow(conversation, transcript, keeps_tasks) {
+            self.seek_carried();
+        }
+    }
+
+    /// What is new in the transcript, and what it adds up to for the supervisor.
+    fn take_transcript(&mut self, read: TranscriptRead) {
+        let Some(found) = self.observer.take_transcript(read) else { return };
+        if found {
+            self.write_current_session();
+        }
+        self.tell_transcript();
+    }
+
+    pub(in crate::host) fn tell_transcript(&mut self) {
+        let handoff = self.frame.as_ref().map(|frame| &frame.id);
+        if !self.observer.report_transcript(self.clock.now(), handoff, &mut self.events) {
+            return;
+        }
+        self.tell_carried();
+        self.write_context_status();
+        self.observer.report_limit(&mut self.events);
+        self.tell_sent();
+    }
+
+    /// Hook calls whose lines have come.
+    fn tell_lines(&mut self) {
+        // The usage of a line is told when the file has been read to its end: the line must not be told before it.
+        let Some(transcript) = self.observer.whole_transcript() else { return };
+        let (facts, mut heard) = (&transcript.facts, false);
+        for (id, waiting) in &mut self.hooks {
+            let Some((want, _)) = waiting.awaits else { continue };
+            let uses = || waiting.call.tool_uses.iter().map(String::as_str);
+            let found = match (want, &waiting.call.last_message) {
+                (Want::Assistant, Some(text)) => facts.last_text_is(text),
+                (Want::Assistant, None) => facts.has_assistant_with(uses()),
+                (Want::Results, _) => facts.has_results(uses()),
+                (Want::Prompt, _) => false,
+            };
+            if found {
+                waiting.awaits = None;
+                heard |= want == Want::Assistant;
+                self.events.push_back(Event::Lines { id: *id, found, cut: cut(want, Some(facts)) });
+            }
+        }
+        if heard {
+            self.hear_words();
+        }
+        self.tell_prompt_line(self.clock.now());
+    }
+
+    /// Hook calls whose time for that is over.
+    fn tell_late_lines(&mut self, now: Stamp) {
+        let facts = self.observer.transcript().map(|transcript| &transcript.facts);
+        for (id, waiting) in &mut self.hooks {
+            if let Some((want, _)) = waiting.awaits.take_if(|(_, until)| *until <= now) {
+                self.events.push_back(Event::Lines { id: *id, found: false, cut: cut(want, facts) });
+            }
+        }
+        self.tell_prompt_line(now);
+    }
+
+    pub(in crate::host) fn await_lines(&mut self, id: u64, want: Want, until: Stamp) {
+        match self.hooks.get_mut(&id) {
+            _ if want == Want::Prompt => self.await_prompt(id, until),
+            Some(call) => call.awaits = Some((want, until)),
+            None => self.events.push_back(Event::Lines { id, found: false, cut: Cut::Free }),
+        }
+        self.tell_lines();
+        self.observer.read_on();
+    }
+
+    /// Tells the supervisor when a turn began or ended. An end needs a screen that has been quiet for a while: the lines of
+    /// a message that is still being written look like its last.
+    pub(in crate::host) fn tell_turn(&mut self) {
+        let now = self.clock.now();
+        self.observer.set_turns_by_transcript(self.recorder.supervisor.turns_by_transcript(now));
+        let Some(over) = self.observer.turn_is_over(self.recorder.supervisor.turn_is_cut()) else { return };
+        if over && (now < self.quiet_from() || self.view().is_some_and(|view| view.busy_hint == Some(true))) {
+            return;
+        }
+        self.observer.report_turn(over, &mut self.events);
+    }
+
+    /// When an end that is not told yet may be.
+    pub(in crate::host) fn turn_deadline(&self, now: Stamp) -> Option<Stamp> {
+        self.observer.turn_deadline(self.recorder.supervisor.turn_is_cut(), self.quiet_from(), now)
+    }
+
+    /// From when on the screen counts as quiet, if it stays as it is.
+    fn quiet_from(&self) -> Stamp {
+        self.screen_changed().after(self.launch.config.restart.quiet.ms())
+    }
+
+    /// The machine may have slept: the wall clock says when a limit is over.
+    pub(in crate::host) fn tell_limit_anew(&mut self) {
+        let supervisor = &self.recorder.supervisor;
+        let (Some(limit), Some(conversation)) = (supervisor.limit(), supervisor.conversation()) else { return };
+        let left = time_left(limit.resets);
+        if limit.reset.since(self.clock.now()) > left + SLEPT_MS {
+            let conversation = conversation.clone();
+            self.events.push_back(Event::UsageLimit { conversation, limit: limit.kind, left, resets: limit.resets });
+        }
+    }
+
+    /// The `limits` part of the session object.
+    pub(in crate::host) fn limits(&self) -> LimitsStatus {
+        let reached = self.recorder.supervisor.limit();
+        let resets_at = |seconds: u64| Some(Rfc3339(WallTime::of_seconds(seconds)));
+        LimitsStatus {
+            reached: reached.map(|limit| ReachedLimit { kind: limit.kind.into(), resets_at: resets_at(limit.resets) }),
+            five_hour: self.observer.limit_use(LimitKind::FiveHour),
+            seven_day: self.observer.limit_use(LimitKind::SevenDay),
+        }
+    }
+
+    /// The `context` part of the session object.
+    pub(in crate::host) fn context(&self) -> ContextStatus {
+        let now = self.clock.now();
+        self.observer.context_usage(now).status(self.recorder.supervisor.level(), self.wall(now))
+    }
+
+    /// The same with every source that was tried.
+    fn explained(&self) -> Value {
+        let transcript = self.observer.transcript().and_then(|transcript| transcript.path());
+        let (levels, tried) = (self.recorder.supervisor.levels(), self.observer.tried_sources(self.clock.now()));
+        json!({"context": self.context(), "tried": tried, "levels": levels, "transcript": transcript})
+    }
+}
+
+/// What a stop now would cut in two.
+fn cut(want: Want, facts: Option<&Facts>) -> Cut {
+    facts.filter(|_| want == Want::Assistant).map_or(Cut::Free, |facts| at_a_boundary(facts).cut())
+}
