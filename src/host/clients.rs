@@ -5,7 +5,7 @@
 use super::Host;
 use super::connection::HELLO_MS;
 
-use super::terminals::Client;
+use super::terminals::{Client, Terminals};
 use crate::core::process::Signal;
 use crate::core::supervisor::event::Event;
 use crate::core::terminal::Size;
@@ -104,10 +104,10 @@ impl Host {
         for id in ids {
             self.go_on(id);
             self.flush_typing(id);
-            self.draw(id);
-            self.look_again(id);
-            self.pursue(id);
-            self.tell_undo(id);
+        }
+        self.on_terminals(Terminals::due);
+        let ids: Vec<u64> = self.connections.keys().copied().collect();
+        for id in ids {
             let input_waits = self.input_waits(id);
             let Some(connection) = self.connections.get_mut(&id) else { continue };
             connection.tell_to_wait(input_waits);
@@ -130,8 +130,7 @@ impl Host {
         let Some(connection) = self.connections.get_mut(&id) else { return 0 };
         connection.framed = true;
         let process = (connection.pid, connection.began);
-        let prefix = self.launch.config.terminal.prefix.byte();
-        let (client, how) = self.terminals.attach(id, attach, process, prefix, self.clock.now());
+        let (client, how) = self.terminals.attach(id, attach, process, self.clock.now());
         self.events.push_back(Event::Attached { client, how });
         client
     }
@@ -141,10 +140,10 @@ impl Host {
             tag::TERMINAL => self.take_terminal(id),
             tag::INPUT => self.typed(id, &frame.payload),
             tag::RESIZE => self.client_resized(id, &frame.payload),
-            tag::RELEASE => self.release(id),
-            tag::RESUME => self.resume(id),
-            tag::DETACH => self.say_bye(id, "detached", None),
-            tag::HANGUP => self.hung_up(id),
+            tag::RELEASE => self.on_terminals(|terminals, scene| terminals.release(id, scene)),
+            tag::RESUME => self.on_terminals(|terminals, scene| terminals.resume(id, scene)),
+            tag::DETACH => self.detach(id),
+            tag::HANGUP => self.on_terminals(|terminals, scene| terminals.hang_up(id, scene)),
             tag::SIGNAL => {
                 if let Some(number) = frame.payload.first() {
                     self.pass_signal(id, Signal(i32::from(*number)));
@@ -156,9 +155,7 @@ impl Host {
 
     fn client_resized(&mut self, id: u64, payload: &[u8]) {
         let Some(size) = read_size(payload) else { return };
-        let Some(client) = self.client_mut(id) else { return };
-        client.size = size;
-        self.fit();
+        self.on_terminals(|terminals, scene| terminals.resize(id, size, scene));
     }
 
     /// A client was told to end: its program is told instead (CONTRACT C2). One that only watches leaves.
@@ -171,7 +168,7 @@ impl Host {
         let ends = [SIGINT, SIGQUIT, SIGTERM].contains(&signal.0);
         if !self.terminals.is_in_charge(id) {
             if ends {
-                self.say_bye(id, "detached", None);
+                self.detach(id);
             }
             return;
         }
@@ -189,33 +186,15 @@ impl Host {
 
     /// A connection that broke, with or without a word before.
     pub(super) fn connection_gone(&mut self, id: u64, why: &str) {
-        let in_charge = self.terminals.is_in_charge(id);
         if self.connections.remove(&id).is_none() {
             return;
         }
-        let client = self.terminals.remove(id);
         if self.terminals.lose_launcher(id) && self.terminals.clients().next().is_none() {
             // It ended before it attached: Ctrl+C while hopty was starting.
             self.events.push_back(Event::Stop { id: 0, kill: false });
         }
-        self.unlead(id);
         self.hook_connection_gone(id);
-        let Some(mut client) = client.filter(|client| !client.leaving) else { return };
-        // The client died without a word: its terminal is made whole from here.
-        self.mend(&mut client);
-        self.detached(client.number, why, in_charge);
-    }
-
-    /// What follows from a terminal that went away. `in_charge`: whether it was by [`Terminals::is_in_charge`].
-    pub(super) fn detached(&mut self, number: u32, why: &str, in_charge: bool) {
-        self.events.push_back(Event::Detached { client: number, why: why.to_owned() });
-        // What no terminal can reach again ends with the last one that did.
-        let unreachable = self.private.is_some() && self.terminals.clients().next().is_none();
-        let ends =
-            unreachable || in_charge && why == "hangup" && self.launch.config.terminal.on_hangup == crate::core::config::OnHangup::End;
-        if ends && self.exit.is_none() {
-            self.events.push_back(Event::Stop { id: 0, kill: false });
-        }
+        self.on_terminals(|terminals, scene| terminals.lose(id, why, scene));
     }
 
     /// Closes a control connection after its last answer.

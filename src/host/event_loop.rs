@@ -5,6 +5,7 @@ use std::os::fd::AsFd;
 use nix::libc;
 
 use super::Host;
+use super::terminals::Terminals;
 use crate::core::supervisor::event::Event;
 use crate::core::supervisor::phase::Cause;
 use crate::core::time::Stamp;
@@ -144,7 +145,6 @@ impl Host {
             ("record", self.record_deadline()),
             ("turn", self.turn_deadline(now)),
             ("unread input", self.unread_deadline(now)),
-            ("picture", self.picture_deadline()),
             ("waits", self.waits_deadline(now)),
             ("sends", self.sends_deadline(now)),
             ("run", self.run.as_ref().and_then(|run| run.deadline(now))),
@@ -152,7 +152,7 @@ impl Host {
                 "connection",
                 self.connections.iter().filter_map(|(id, c)| c.deadline(typing_waits && self.terminals.is_relayed(*id))).min(),
             ),
-            ("terminals", self.terminals.deadline()),
+            ("terminals", self.terminals_deadline()),
             ("goodbye", self.goodbye.filter(|at| *at > now)),
             ("asks", self.goodbye.and_then(|_| self.connections.values().filter_map(|c| c.asks).filter(|at| *at > now).min())),
             ("socket", self.rebind_at),
@@ -235,11 +235,10 @@ impl Host {
         self.expire_connections();
         self.type_behind();
         self.pump_sends();
-        self.set_stalled_apart();
         self.rebind_when_due();
         self.write_session_file_when_due();
         self.tend_journal();
-        self.answer_queries();
+        self.on_terminals(Terminals::answer_queries);
         self.tell_screen();
     }
 }

@@ -231,6 +231,7 @@ impl Host {
             log(format_args!("{e}; the channel is global"));
             Channel::global()
         });
+        let terminals = Terminals::new(&launch.config.terminal);
         // On the heap: the frames of a start stand on the stack for as long as the session lives.
         Ok(Box::new(Host {
             clock: Clock::start(),
@@ -259,7 +260,7 @@ impl Host {
             run: None,
             connections: BTreeMap::new(),
             next_id: 1,
-            terminals: Terminals::default(),
+            terminals,
             lent_env: BTreeMap::new(),
             kept: HeldInput::default(),
             hooks: BTreeMap::new(),

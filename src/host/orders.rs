@@ -52,7 +52,7 @@ impl Host {
             return;
         }
         client.typing.armed = key.is_none();
-        self.redraw(id);
+        self.on_terminals(|terminals, scene| terminals.redraw(id, scene));
         if let Some(key) = key.as_deref().map(keys).and_then(|keys| keys.into_iter().next()) {
             self.obey(id, &key);
         }
@@ -71,19 +71,19 @@ impl Host {
         match order(key) {
             Some(Order::Detach) if self.private.is_some() => {
                 let text = "\x1b[1mhopty\x1b[m detach: no terminal could attach to this session again, so this one stays.\r\n\r\nAny key goes back.";
-                self.show_text(id, text.as_bytes());
+                self.on_terminals(|terminals, scene| terminals.show_page(id, text.as_bytes(), scene));
             }
-            Some(Order::Detach) => self.say_bye(id, "detached", None),
-            Some(Order::Redraw) => self.redraw(id),
+            Some(Order::Detach) => self.detach(id),
+            Some(Order::Redraw) => self.on_terminals(|terminals, scene| terminals.redraw(id, scene)),
             Some(Order::Help) => {
                 let text = self.help();
-                self.show_text(id, text.as_bytes());
+                self.on_terminals(|terminals, scene| terminals.show_page(id, text.as_bytes(), scene));
             }
             Some(Order::Notices) => {
                 let Some(client) = self.client_mut(id) else { return };
                 let size = client.size;
                 let text = self.terminals.notices_page(self.clock.now(), size);
-                self.show_text(id, text.as_bytes());
+                self.on_terminals(|terminals, scene| terminals.show_page(id, text.as_bytes(), scene));
             }
             Some(Order::HandOver) => self.hand_over_by_key(id),
             Some(Order::Snooze) => self.snooze_by_key(id),

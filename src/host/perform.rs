@@ -4,6 +4,7 @@ use serde_json::json;
 
 use super::child::NextRun;
 use super::keyboard::paste;
+use super::terminals::Terminals;
 use super::{Host, LAST_WRITES, report};
 use crate::core::claude::view::Press;
 use crate::core::compat::boxes;
@@ -45,7 +46,7 @@ impl Host {
             Action::Clear { handoff } => self.clear(handoff),
             Action::KeepAsk { conversation, answer, left } => self.keep_ask(conversation, answer, left),
             Action::KeepHandoffs { until } => self.keep_handoffs(until),
-            Action::Suspend => self.suspend_leader(),
+            Action::Suspend => self.on_terminals(Terminals::suspend_leader),
             Action::Notice { about, text } => self.notice(about, &text),
             Action::Reply { id, with } => self.reply(id, &with),
             Action::Decide { decision } => self.decided(&decision),
@@ -163,10 +164,8 @@ impl Host {
         // Whoever hears of the end may look at once.
         self.write_session_file();
         self.record.flush(LAST_WRITES);
-        let clients: Vec<u64> = self.terminals.clients().map(|(id, _)| id).collect();
-        self.keep_last_screen(!clients.is_empty());
-        for id in clients {
-            self.say_bye(id, "ended", message.as_deref());
-        }
+        let attached = self.terminals.clients().next().is_some();
+        self.keep_last_screen(attached);
+        self.on_terminals(|terminals, scene| terminals.disconnect_all(message.as_deref(), scene));
     }
 }

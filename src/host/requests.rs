@@ -158,7 +158,7 @@ impl Host {
                 let all = self.terminals.clients().filter(|(_, there)| !there.leaving);
                 let meant: Vec<u64> =
                     all.filter(|(_, there)| client.is_none_or(|only| only == there.number)).map(|(id, _)| id).collect();
-                meant.iter().for_each(|client| self.say_bye(*client, "detached", None));
+                meant.iter().for_each(|client| self.detach(*client));
                 self.send(id, &ok_line(request, &json!({"detached": meant.len()})));
             }
             Request::Attach(attach) => {

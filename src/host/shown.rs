@@ -5,7 +5,7 @@ use std::panic::{AssertUnwindSafe, catch_unwind};
 
 use super::Host;
 use super::child::ChildRun;
-use super::terminals::{ANSWER_MS, repaint};
+use super::terminals::repaint;
 use crate::core::claude::view::{BoxMode, Rules, ScreenText, TitleState, View};
 use crate::core::ids::{ConversationId, HandoffId};
 use crate::core::supervisor::Agent;
@@ -14,7 +14,7 @@ use crate::core::supervisor::event::Event;
 use crate::core::supervisor::phase::{Phase, StartKind, StopFor, StopStep};
 use crate::core::supervisor::shown::{PromptBox, ScreenFacts};
 use crate::core::time::Stamp;
-use crate::screen::{Attr, Identity, Mode, Screen};
+use crate::screen::{Attr, Mode, Screen};
 
 /// How often the prompt box is looked at while a hand-over is under way, in ms.
 pub(super) const LOOK_MS: u64 = 10;
@@ -130,39 +130,6 @@ impl Host {
             };
             of(screen, rows)
         })
-    }
-
-    /// Somebody is about to come or to go: what the child has asked and said so far is for those who were there.
-    pub(super) fn settle_output(&mut self) {
-        if let Some(run) = &mut self.run {
-            run.model.look(|_| ());
-        }
-        self.answer_queries();
-        self.keep_said();
-    }
-
-    /// While no terminal is there to answer, the host answers for it, so that the child does not wait.
-    pub(super) fn answer_queries(&mut self) {
-        let shown = self.terminals.clients().any(|(_, client)| client.watches() && client.gets_bytes());
-        let watched = shown || self.terminals.expects_first();
-        let due = self.clock.now().after(ANSWER_MS);
-        let Some(run) = &mut self.run else { return };
-        let Some(queries) = run.model.take_queries() else { return };
-        if watched && run.muted.is_none() {
-            if let Some(client) = self.terminals.leader().and_then(|id| self.terminals.client_mut(id)) {
-                client.asked = Some(due);
-            }
-            return;
-        }
-        // The bytes that asked must not reach a terminal later on as well.
-        run.lost |= !watched;
-        run.mix_unread();
-        let identity = Identity::new(env!("CARGO_PKG_VERSION"));
-        for answer in run.model.answer(&queries, &identity) {
-            if run.input.send(&run.pty, &answer).is_err() {
-                break;
-            }
-        }
     }
 
     /// The live screen, read by the rules.

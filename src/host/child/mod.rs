@@ -20,3 +20,4 @@ pub(super) use guarded_screen::GuardedScreen;
 pub(super) use launching::{LaunchFiles, Launching, NextRun, Site};
 pub(super) use processes::{Processes, System};
 pub(super) use run::{ChildRun, INPUT_HIGH};
+pub(super) use screen_model::ScreenModel;

@@ -3,7 +3,7 @@
 use super::launching::NextRun;
 use super::screen_model::ScreenModel;
 
-use crate::host::terminals::{Capabilities, Unread, repaint, takes_window_names};
+use crate::host::terminals::{Capabilities, Terminals, Unread, repaint, takes_window_names};
 
 use crate::core::ids::ConversationId;
 use crate::core::process::{ProcessEnd, Signal};
@@ -71,10 +71,6 @@ pub(in crate::host) struct ChildRun {
     tree: Vec<Process>,
     leftovers: Vec<(Process, Stamp)>,
     pub unread: Unread,
-    /// Output for a client that is not there yet, or is suspended.
-    pub buffered: Vec<u8>,
-    /// Some of it was not kept, or its questions were answered: who comes is shown the picture instead.
-    pub lost: bool,
 }
 
 impl ChildRun {
@@ -155,11 +151,9 @@ impl Host {
                     tree: Vec::new(),
                     leftovers,
                     unread: Unread::default(),
-                    buffered: Vec::new(),
-                    lost: false,
                 });
                 if blind {
-                    self.fit();
+                    self.on_terminals(Terminals::fit);
                 }
                 self.observer.run_started(self.paths.claude_session(pid));
                 self.events.push_back(Event::Started { run: number, pid, next: Some(crate::host::start::fresh_id()) });
@@ -205,7 +199,7 @@ impl Host {
     }
 
     pub(in crate::host) fn read_output(&mut self) -> bool {
-        self.set_slow_apart();
+        self.on_terminals(Terminals::set_slow_aside);
         let Some(run) = &mut self.run else { return false };
         if run.at_end {
             return false;
@@ -244,9 +238,9 @@ impl Host {
         }
         if run.model.take_failure() {
             self.events.push_back(Event::Degraded { part: "screen model".to_owned() });
-            self.fit();
+            self.on_terminals(Terminals::fit);
         }
-        self.keep_said();
+        self.on_terminals(Terminals::keep_notifications);
         let Some(run) = &mut self.run else { return };
         if run.model.revision() != run.revision {
             run.revision = run.model.revision();
@@ -260,34 +254,6 @@ impl Host {
             }
             _ => {}
         }
-    }
-
-    /// Whether the child must wait until that client has come.
-    pub(in crate::host) fn is_kept_full(&self) -> bool {
-        self.run.as_ref().is_some_and(|run| run.buffered.len() >= INPUT_HIGH) && self.terminals.expects_first()
-    }
-
-    /// Sends bytes to every client; while there is none they are kept.
-    pub(in crate::host) fn show(&mut self, bytes: &[u8]) {
-        let watchers = self.terminals.in_use();
-        let mut shown = false;
-        let mut from = 0;
-        while let Some(id) = self.terminals.next_from(from) {
-            (shown, from) = (shown | self.show_to(id, bytes), id + 1);
-        }
-        let expected = self.terminals.expects_first();
-        let Some(run) = self.run.as_mut().filter(|run| !shown && !run.lost) else { return };
-        if watchers > 0 || !expected && run.buffered.len() + bytes.len() > INPUT_HIGH {
-            run.lost = true;
-            run.buffered = Vec::new();
-        } else {
-            run.buffered.extend_from_slice(bytes);
-        }
-    }
-
-    /// What was written while no terminal was there.
-    pub(in crate::host) fn take_buffered(&mut self) -> Vec<u8> {
-        self.run.as_mut().map(|run| std::mem::take(&mut run.buffered)).unwrap_or_default()
     }
 
     pub(in crate::host) fn child_changed(&mut self) {
@@ -414,16 +380,5 @@ impl Host {
                 now < *until && !process.is_gone()
             });
         }
-    }
-
-    pub(in crate::host) fn resize(&mut self, size: Size) {
-        if let Some(run) = &mut self.run
-            && run.size != size
-        {
-            run.size = size;
-            run.model.resize(size);
-            let _ = run.pty.resize(size);
-        }
-        self.launch.size = size;
     }
 }

@@ -187,7 +187,7 @@ impl Host {
         }
         let leads = !orders && pieces.iter().any(|piece| piece.class != Class::Report);
         if leads {
-            self.lead(id);
+            self.on_terminals(|terminals, scene| terminals.lead(id, scene));
         }
         if orders {
             self.take_orders(id, pieces);

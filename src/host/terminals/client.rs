@@ -2,18 +2,22 @@
 
 use std::os::fd::AsFd;
 
-use super::capabilities::Capabilities;
+use super::capabilities::{Capabilities, Rendering};
+use super::output::STALL_MS;
+use super::scene::Scene;
 use super::scrollback::TerminalId;
-use super::viewport::{STALL_MS, Viewport};
+use super::viewport::Viewport;
 use crate::core::supervisor::event::Coming;
 use crate::core::terminal::{Modes, Size};
 use crate::core::time::Stamp;
 use crate::host::event_loop::Token;
 use crate::host::keyboard::ClientInput;
+use crate::ipc::frame::{MAX_PAYLOAD, tag};
 use crate::ipc::message::Attach;
 use crate::screen::Open;
+use crate::sys::fd::read_some;
 use crate::sys::outbuf::OutBuf;
-use crate::sys::poll::{Interest, PollSet, is_readable};
+use crate::sys::poll::{Interest, PollSet, Ready, is_readable};
 use crate::sys::process::StatFile;
 use crate::tty::handed::{Handed, Spare};
 
@@ -23,6 +27,9 @@ pub(super) const OUT_HIGH: usize = 1 << 18;
 /// The same for a terminal that takes bytes: enough for the child to go on while somebody else has that one's processor, and little to
 /// wait for behind Ctrl+C.
 const AHEAD: usize = 1 << 14;
+/// While writing, a client's state is looked at at most this often, in ms: when output begins, and in a burst. More than 20 would be
+/// seen by who stops the client; a look costs some 3 us.
+const LOOK_MS: (u64, u64) = (1, 5);
 /// How often a client that was stopped from outside is looked at again, in ms: at first, and after a while. When it goes
 /// on it says so itself.
 const PAUSED_MS: (u64, u64) = (20, 500);
@@ -45,9 +52,9 @@ pub(in crate::host) struct Client {
     pub read_only: bool,
     pub typing: ClientInput,
     pub tty: Option<String>,
-    pub window: Option<TerminalId>,
+    pub terminal_id: Option<TerminalId>,
     /// What its terminal cannot do.
-    pub kind: Capabilities,
+    pub capabilities: Capabilities,
     /// Where in the child's bytes a terminal is that gets only their text.
     pub text: Open,
     /// The modes of its terminal before it made it raw, and after.
@@ -73,7 +80,7 @@ pub(in crate::host) struct Client {
     /// The child asked its terminal something: until when to wait for the answer.
     pub asked: Option<Stamp>,
     /// What happens as soon as everything is written.
-    pub goal: Option<AfterFlush>,
+    pub after_flush: Option<AfterFlush>,
     /// How many bytes waited, and since when it is that many.
     pub progress: (usize, Stamp),
     /// It takes nothing and holds the program up: the bytes that it had taken by then, and since when.
@@ -99,7 +106,7 @@ pub(in crate::host) enum Transport {
 }
 
 impl Transport {
-    /// The word of CONTRACT C3.
+    /// The word in the session object.
     pub fn word(&self) -> &'static str {
         match self {
             Transport::Borrowed(_) => "fd",
@@ -118,6 +125,16 @@ pub(in crate::host) enum AfterFlush {
     Disconnect { why: &'static str, message: Option<String>, patience: u64 },
 }
 
+impl AfterFlush {
+    /// How long the terminal may take nothing before, in ms.
+    pub fn patience(&self) -> u64 {
+        match self {
+            AfterFlush::Disconnect { patience, .. } => *patience,
+            AfterFlush::Release => STUCK_LEAVE_MS,
+        }
+    }
+}
+
 impl Client {
     /// One that has just attached; its terminal is still to come.
     pub(super) fn new(number: u32, how: Coming, attach: &Attach, process: (i32, Option<u64>), prefix: Option<u8>, now: Stamp) -> Self {
@@ -133,9 +150,9 @@ impl Client {
             read_only: attach.read_only,
             typing: ClientInput::new(prefix),
             tty: attach.tty.clone(),
-            kind: Capabilities::of(&attach.term),
+            capabilities: Capabilities::of(&attach.term),
             text: Open::default(),
-            window: TerminalId::of(attach.tty.as_deref(), pid),
+            terminal_id: TerminalId::of(attach.tty.as_deref(), pid),
             found: attach.termios.clone(),
             raw: attach.raw.clone(),
             via: Transport::Pending,
@@ -149,7 +166,7 @@ impl Client {
             paused: None,
             checked: now,
             asked: None,
-            goal: None,
+            after_flush: None,
             progress: (0, now),
             stalled: None,
             redo: None,
@@ -159,10 +176,10 @@ impl Client {
     }
 
     pub fn deadline(&self) -> Option<Stamp> {
-        let goal = self.goal.as_ref().map(|goal| self.progress.1.after(stuck_limit(goal)));
-        let asked = self.asked.filter(|_| self.goal.is_some());
+        let stuck = self.after_flush.as_ref().map(|after| self.progress.1.after(after.patience()));
+        let asked = self.asked.filter(|_| self.after_flush.is_some());
         let stalled = self.stalled.map(|(_, since)| since.after(STALL_MS));
-        [self.paused.map(|(at, _)| at), self.typing.deadline(), goal, asked, self.undo_at, stalled].into_iter().flatten().min()
+        [self.paused.map(|(at, _)| at), self.typing.deadline(), stuck, asked, self.undo_at, stalled].into_iter().flatten().min()
     }
 
     /// Whether it gets the child's bytes.
@@ -172,7 +189,7 @@ impl Client {
 
     /// Whether its terminal is in use.
     pub fn watches(&self) -> bool {
-        matches!(self.via, Transport::Borrowed(_) | Transport::Relayed(_)) && self.goal.is_none() && !self.leaving
+        matches!(self.via, Transport::Borrowed(_) | Transport::Relayed(_)) && self.after_flush.is_none() && !self.leaving
     }
 
     /// Whether its bytes come and go by its connection.
@@ -212,7 +229,7 @@ impl Client {
 
     /// The program has ended and the last bytes are on their way.
     pub fn is_ending(&self) -> bool {
-        matches!(self.goal, Some(AfterFlush::Disconnect { why: "ended", .. }))
+        matches!(self.after_flush, Some(AfterFlush::Disconnect { why: "ended", .. }))
     }
 
     /// Whether its terminal may be touched now; else it is left alone until a later look.
@@ -229,11 +246,105 @@ impl Client {
         self.paused = Some((now.after(pause), since));
         false
     }
+
+    /// Writes to its terminal. False when it has none now.
+    pub(super) fn put(&mut self, id: u64, bytes: &[u8], scene: &mut Scene<'_>) -> bool {
+        if self.after_flush.is_some() || self.leaving {
+            return false;
+        }
+        match &self.via {
+            Transport::Borrowed(_) => {
+                let now = scene.now();
+                let bursts = scene.run.as_ref().is_some_and(|run| run.model.is_behind());
+                let look = if bursts { LOOK_MS.1 } else { LOOK_MS.0 };
+                let looked = self.paused.is_none() && now.since(self.checked) < look;
+                let usable = looked || (self.paused.is_none() && self.may_use_terminal(now));
+                if let Transport::Borrowed(terminal) = &self.via
+                    && usable
+                {
+                    if self.out.send(terminal, bytes).is_err() {
+                        self.out.clear();
+                    }
+                } else {
+                    self.out.push(bytes);
+                }
+                true
+            }
+            Transport::Relayed(_) => {
+                for part in bytes.chunks(MAX_PAYLOAD) {
+                    scene.links.frame(id, tag::OUTPUT, part);
+                }
+                true
+            }
+            Transport::Pending | Transport::Released => false,
+        }
+    }
+
+    /// Draws on its terminal what that can show.
+    pub(super) fn put_picture(&mut self, id: u64, picture: &[u8], scene: &mut Scene<'_>) {
+        let picture = self.capabilities.strip(picture);
+        self.put(id, &picture, scene);
+    }
+
+    /// Shows it what the program has written. False when there is no terminal that shows that.
+    pub(super) fn show(&mut self, id: u64, bytes: &[u8], scene: &mut Scene<'_>) -> bool {
+        if !self.gets_bytes() {
+            return false;
+        }
+        let program = scene.run.as_ref().map_or(Capabilities::Full, |run| run.capabilities);
+        if self.capabilities.shown(program) == Rendering::Text {
+            let text = self.text.text(bytes);
+            return self.put(id, &text, scene);
+        }
+        self.put(id, bytes, scene)
+    }
+
+    /// What takes everything off its terminal again.
+    pub(super) fn undo(&mut self, scene: &mut Scene<'_>) -> Vec<u8> {
+        match &mut self.viewport {
+            Viewport::Mirror(painter) => painter.undo(),
+            Viewport::Stale { undo, .. } => undo.clone(),
+            Viewport::Direct => scene.undo(),
+        }
+    }
+
+    /// Where it was stopped and is due for another look: whether its terminal may be used again, and then what waits for it.
+    pub(super) fn look_again(&mut self, now: Stamp) {
+        if self.paused.is_some_and(|(at, _)| at <= now)
+            && self.may_use_terminal(now)
+            && let Transport::Borrowed(terminal) = &self.via
+            && self.out.flush(terminal).is_err()
+        {
+            self.out.clear();
+        }
+    }
+
+    /// Reads what was typed on its borrowed terminal, which gives no more than `buf` takes at once.
+    pub(super) fn read(&mut self, ready: Ready, typing_waits: bool, now: Stamp, buf: &mut [u8]) -> TerminalInput {
+        if !self.may_use_terminal(now) {
+            return TerminalInput::Nothing;
+        }
+        let Transport::Borrowed(terminal) = &self.via else { return TerminalInput::Nothing };
+        if ready.write && self.out.flush(terminal).is_err() {
+            self.out.clear();
+        }
+        if !ready.gone && (!ready.read || typing_waits) {
+            return TerminalInput::Nothing;
+        }
+        match read_some(terminal, buf) {
+            Ok(Some(0)) | Err(_) => TerminalInput::HungUp,
+            Ok(None) => TerminalInput::Nothing,
+            Ok(Some(n)) => TerminalInput::Bytes(n),
+        }
+    }
 }
 
-pub(super) fn stuck_limit(goal: &AfterFlush) -> u64 {
-    match goal {
-        AfterFlush::Disconnect { patience, .. } => *patience,
-        AfterFlush::Release => STUCK_LEAVE_MS,
-    }
+/// What came of reading a terminal.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(in crate::host) enum TerminalInput {
+    Nothing,
+    /// So many bytes were typed.
+    Bytes(usize),
+    /// It is gone.
+    HungUp,
 }

@@ -1,50 +1,66 @@
-//! People's terminals: who is attached, what each terminal shows, and how it is given back.
+//! People's terminals: who is attached, who leads, what each terminal shows, and how it is given back.
+//!
+//! [`Terminals`] owns all of it. It reads no socket and no pseudo-terminal of the program: what it needs of those comes with each call
+//! ([`Scene`]), what follows for the rest of the host comes out as [`TerminalEvent`]s. What is due by time is done in
+//! [`Terminals::due`], at [`Terminals::deadline`].
 //!
 //! | file | holds |
 //! |---|---|
+//! | `scene` | what the terminals need of the host, and what they tell it |
 //! | `client` | one client: its terminal, how bytes reach it, what still has to be written there |
-//! | `detach` | a terminal is taken, shown what the child writes, and given back whole |
-//! | `viewport` | who leads, how large the session is, what each client sees of it |
+//! | `attach` | a terminal is handed over and shown what it missed |
+//! | `detach` | it is given back whole: for a while, or because its client leaves |
+//! | `leader` | who leads, and how large the session is |
+//! | `output` | what the program writes and asks: to whom it goes, what is kept, who is too slow |
+//! | `viewport` | what a terminal shows: the program's bytes, a mirror, or nothing until it is drawn anew |
 //! | `diff_painter` | a mirror: pictures of the session, drawn by difference |
 //! | `repaint` | the whole picture, for a terminal that comes late |
+//! | `repair` | what makes a terminal whole whose host or client dies |
 //! | `capabilities` | what a terminal cannot do |
-//! | `rescue` | a terminal is put back whose host or client has died |
 //! | `scrollback` | how much of the history each terminal has been shown |
 //! | `notices` | what people are told while a program has the screen |
 //! | `undelivered` | what was typed and the program did not read |
+//! | `wiring` | the host's calls |
 
+mod attach;
 mod capabilities;
 mod client;
 mod detach;
 mod diff_painter;
+mod leader;
 mod notices;
+mod output;
 pub(super) mod repaint;
-mod rescue;
+mod repair;
+mod scene;
 mod scrollback;
 mod undelivered;
 mod viewport;
+mod wiring;
 
 pub(super) use capabilities::{Capabilities, takes_window_names};
-pub(super) use client::{Client, Transport};
-pub(super) use detach::ANSWER_MS;
+pub(super) use client::{Client, TerminalInput};
+pub(super) use scene::{ClientLinks, Scene, ShownRun, TerminalEvent};
 pub(super) use undelivered::Unread;
 pub(super) use viewport::{StaleUntil, Viewport};
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, VecDeque};
 
-use crate::core::config::SizePolicy;
+use crate::core::config::{self, SizePolicy};
 use crate::core::status::ClientStatus;
 use crate::core::supervisor::event::Coming;
 use crate::core::terminal::Size;
 use crate::core::time::Stamp;
 use crate::host::event_loop::Token;
 use crate::ipc::message::Attach;
-use crate::sys::poll::PollSet;
+use crate::sys::poll::{PollSet, Ready};
+use client::Transport;
 use notices::Notices;
+use output::Backlog;
 use scrollback::ScrollbackPositions;
 
 /// The terminals of the people who are attached.
-#[derive(Debug, Default)]
+#[derive(Debug)]
 pub(super) struct Terminals {
     /// By their connections. By itself each: a map keeps room for eleven of what it holds, also when nobody is there.
     clients: BTreeMap<u64, Box<Client>>,
@@ -53,11 +69,42 @@ pub(super) struct Terminals {
     leader: Option<u64>,
     /// How many clients have attached so far.
     attached: u32,
+    size_policy: SizePolicy,
+    /// The size while nobody is attached, or always.
+    detached_size: Size,
+    prefix: Option<u8>,
     scrollback: ScrollbackPositions,
     notices: Notices,
+    backlog: Backlog,
+    /// What people typed and the program had not read when it ended: their shells'.
+    undelivered: Vec<u8>,
+    events: VecDeque<TerminalEvent>,
 }
 
 impl Terminals {
+    /// Those of a session to which nobody is attached.
+    pub fn new(config: &config::Terminal) -> Self {
+        Terminals {
+            clients: BTreeMap::new(),
+            launcher: None,
+            leader: None,
+            attached: 0,
+            size_policy: config.size,
+            detached_size: Size::cells(config.detached_size.cols, config.detached_size.rows),
+            prefix: config.prefix.byte(),
+            scrollback: ScrollbackPositions::default(),
+            notices: Notices::default(),
+            backlog: Backlog::default(),
+            undelivered: Vec::new(),
+            events: VecDeque::new(),
+        }
+    }
+
+    /// What follows for the rest of the host, oldest first.
+    pub fn next_event(&mut self) -> Option<TerminalEvent> {
+        self.events.pop_front()
+    }
+
     /// Whoever started this host is about to attach on this connection.
     pub fn expect(&mut self, connection: u64) {
         self.launcher = Some(connection);
@@ -86,21 +133,14 @@ impl Terminals {
 
     /// A connection becomes a client's. `pid` and `began`: its process, and when that began, in clock ticks since boot. Gives the
     /// client's number, and where it comes from.
-    pub fn attach(
-        &mut self,
-        connection: u64,
-        attach: &Attach,
-        process: (i32, Option<u64>),
-        prefix: Option<u8>,
-        now: Stamp,
-    ) -> (u32, Coming) {
+    pub fn attach(&mut self, connection: u64, attach: &Attach, process: (i32, Option<u64>), now: Stamp) -> (u32, Coming) {
         self.attached += 1;
         let how = match self.launcher.take_if(|launcher| *launcher == connection) {
             Some(_) => Coming::Starts,
             None if attach.read_only => Coming::Watches,
             None => Coming::Joins,
         };
-        self.clients.insert(connection, Box::new(Client::new(self.attached, how, attach, process, prefix, now)));
+        self.clients.insert(connection, Box::new(Client::new(self.attached, how, attach, process, self.prefix, now)));
         (self.attached, how)
     }
 
@@ -122,14 +162,9 @@ impl Terminals {
         self.clients.iter().map(|(id, client)| (*id, client.as_ref()))
     }
 
-    /// The first client at or after this connection.
-    pub fn next_from(&self, from: u64) -> Option<u64> {
-        self.clients.range(from..).next().map(|(id, _)| *id)
-    }
-
-    /// Forgets a client whose connection is closed.
-    pub fn remove(&mut self, id: u64) -> Option<Box<Client>> {
-        self.clients.remove(&id)
+    /// Forgets a client that has had its farewell.
+    pub fn remove(&mut self, id: u64) {
+        self.clients.remove(&id);
     }
 
     /// Lets go of all of them.
@@ -137,6 +172,7 @@ impl Terminals {
         self.clients.clear();
     }
 
+    #[cfg(test)]
     pub fn leader(&self) -> Option<u64> {
         self.leader
     }
@@ -155,6 +191,11 @@ impl Terminals {
         self.clients.iter().filter(|(_, client)| client.watches()).map(|(id, _)| *id).collect()
     }
 
+    /// Reads what was typed on a client's borrowed terminal, which gives no more than `buf` takes at once.
+    pub fn read(&mut self, id: u64, ready: Ready, typing_waits: bool, now: Stamp, buf: &mut [u8]) -> TerminalInput {
+        self.client_mut(id).map_or(TerminalInput::Nothing, |client| client.read(ready, typing_waits, now, buf))
+    }
+
     /// Whether the bytes of this client come and go by its connection.
     pub fn is_relayed(&self, id: u64) -> bool {
         self.client(id).is_some_and(Client::is_relayed)
@@ -168,32 +209,12 @@ impl Terminals {
         may_type && (self.leads(id) || clients().count() == 1)
     }
 
-    /// Who leads when this one does no longer: of those that stay, the one whose person typed last.
-    fn next_leader(&self, id: u64) -> Option<u64> {
-        let typed = |id: &u64| self.client(*id).map(|client| (!client.read_only, client.typed));
-        let next = self.ids_in_use().into_iter().filter(|other| *other != id).max_by_key(typed);
-        next.filter(|id| typed(id).is_some_and(|(may, _)| may))
-    }
-
-    /// The size that the session is to have; `None`: the one it has.
-    fn wanted_size(&self, policy: SizePolicy, fixed: Size) -> Option<Size> {
-        match policy {
-            SizePolicy::Fixed => Some(fixed),
-            SizePolicy::Leader => self.leader.and_then(|id| self.client(id)).map(|leader| leader.size),
-            SizePolicy::Smallest => {
-                let sizes: Vec<_> = self.clients.values().filter(|c| !c.read_only && !c.leaving).map(|c| c.size).collect();
-                let least = |of: fn(&Size) -> u16| sizes.iter().map(of).min();
-                let (cols, rows) = (least(|size| size.drawn().0)?, least(|size| size.drawn().1)?);
-                let same = sizes.iter().find(|size| size.drawn() == (cols, rows));
-                Some(same.copied().unwrap_or(Size::cells(cols, rows)))
-            }
-        }
-    }
-
     /// A new run begins on the terminals that get its bytes: they have seen all of its `total` lines of history, and no other any.
     pub fn begin_run(&mut self, total: u64) {
         let shown = self.clients.values().filter(|client| client.gets_bytes());
-        self.scrollback = ScrollbackPositions::by(shown.filter_map(|client| client.window.clone()), total);
+        self.scrollback = ScrollbackPositions::by(shown.filter_map(|client| client.terminal_id.clone()), total);
+        self.backlog = Backlog::default();
+        self.undelivered = Vec::new();
     }
 
     /// Whether a client other than `but` has typed the first half of a sequence that the child has: whatever else was typed now
@@ -201,6 +222,11 @@ impl Terminals {
     pub fn is_in_a_sequence(&self, but: Option<u64>) -> bool {
         let mut others = self.clients.iter().filter(|(id, _)| Some(**id) != but).map(|(_, client)| client);
         others.any(|client| !client.leaving && client.typing.unflushed.is_some() && client.typing.head.is_some())
+    }
+
+    /// What people typed and the program had not read when it ended; the leader's client gives it to its shell.
+    pub fn keep_undelivered(&mut self, bytes: Vec<u8>) {
+        self.undelivered = bytes;
     }
 
     /// Whether a terminal is still taking the program's last bytes, which are owed to it.
@@ -211,11 +237,6 @@ impl Terminals {
     /// Whether everything is written, and every client has had its farewell.
     pub fn are_quiet(&self) -> bool {
         self.clients.values().all(|client| client.is_quiet())
-    }
-
-    /// The last notices, for a terminal of this size.
-    pub fn notices_page(&self, now: Stamp, size: Size) -> String {
-        self.notices.page(now, size)
     }
 
     /// For listings.
@@ -239,7 +260,24 @@ impl Terminals {
         }
     }
 
-    pub fn deadline(&self) -> Option<Stamp> {
-        self.clients.values().filter_map(|client| client.deadline()).min()
+    /// When something is due. `shown`: run and revision of the screen; `None` where none is shown.
+    pub fn deadline(&self, shown: Option<(u32, u64)>, links: &dyn ClientLinks) -> Option<Stamp> {
+        let client = self.clients.values().filter_map(|client| client.deadline()).min();
+        let picture = shown.and_then(|shown| self.picture_deadline(shown, links));
+        [client, picture].into_iter().flatten().min()
+    }
+
+    /// Does what is due.
+    pub fn due(&mut self, scene: &mut Scene<'_>) {
+        let ids: Vec<u64> = self.clients.keys().copied().collect();
+        for id in ids {
+            self.draw(id, scene);
+            if let Some(client) = self.clients.get_mut(&id) {
+                client.look_again(scene.now());
+            }
+            self.finish_flush(id, scene);
+            self.tell_undo(id, scene);
+        }
+        self.set_stalled_aside(scene);
     }
 }

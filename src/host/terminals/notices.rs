@@ -9,12 +9,13 @@ use std::collections::VecDeque;
 use serde_json::json;
 use unicode_width::UnicodeWidthStr;
 
+use super::Terminals;
+use super::scene::Scene;
 use crate::core::handoff::text::{cut_chars, safe_line};
 use crate::core::supervisor::action::DecisionKind;
 use crate::core::terminal::Size;
 use crate::core::time::{Stamp, ago};
-use crate::host::Host;
-use crate::ipc::frame::{Frame, tag};
+use crate::ipc::frame::tag;
 
 /// Notices that are kept for the page.
 const KEPT: usize = 20;
@@ -70,44 +71,44 @@ impl Notices {
     }
 }
 
-impl Host {
+impl Terminals {
     /// Tells everybody who is attached, and remembers it for who asks.
-    pub(in crate::host) fn notice(&mut self, about: DecisionKind, text: &str) {
-        if self.terminals.expects_first() && self.terminals.in_use() == 0 {
+    pub fn notice(&mut self, about: DecisionKind, text: &str, scene: &mut Scene<'_>) {
+        if self.expects_first() && self.in_use() == 0 {
             // The terminal that started the session has not come yet.
-            return self.terminals.notices.miss(self.clock.now(), text);
+            return self.notices.miss(scene.now(), text);
         }
-        self.terminals.notices.keep(self.clock.now(), text);
+        self.notices.keep(scene.now(), text);
         let payload = json!({"kind": about, "text": text}).to_string();
-        let frame = Frame::new(tag::NOTICE, payload.as_bytes()).encode();
-        for connection in self.connections.values_mut().filter(|connection| connection.framed) {
-            connection.stream.send(&frame);
+        for id in self.clients.keys() {
+            scene.links.frame(*id, tag::NOTICE, payload.as_bytes());
         }
     }
-}
 
-impl Host {
     /// What the program wants a person to be told reaches the terminal with its bytes, and is kept where there is none.
-    pub(in crate::host) fn keep_said(&mut self) {
-        let said = self.run.as_mut().map(|run| run.model.take_said()).unwrap_or_default();
+    pub fn keep_notifications(&mut self, scene: &mut Scene<'_>) {
+        let said = scene.run.as_mut().map(|run| run.model.take_said()).unwrap_or_default();
         // Who is there may have seen it by now, and looks at something else already.
-        if said.is_empty() || self.terminals.in_use() > 0 || self.terminals.expects_first() {
+        if said.is_empty() || self.in_use() > 0 || self.expects_first() {
             return;
         }
-        let now = self.clock.now();
         for text in said {
-            self.terminals.notices.miss(now, &format!("the program, while nobody was attached: {text}"));
+            self.notices.miss(scene.now(), &format!("the program, while nobody was attached: {text}"));
         }
     }
 
     /// Whoever comes first is told what nobody was.
-    pub(in crate::host) fn tell_missed(&mut self, id: u64) {
-        let now = self.clock.now();
-        let Some(connection) = self.connections.get_mut(&id) else { return };
-        for (at, text) in self.terminals.notices.missed.drain(..) {
+    pub(super) fn tell_missed(&mut self, id: u64, scene: &mut Scene<'_>) {
+        let now = scene.now();
+        for (at, text) in self.notices.missed.drain(..) {
             let payload = json!({"kind": DecisionKind::ClientAttached, "text": text, "ago_ms": now.since(at)}).to_string();
-            connection.frame(tag::NOTICE, payload.as_bytes());
+            scene.links.frame(id, tag::NOTICE, payload.as_bytes());
         }
+    }
+
+    /// The last notices, for a terminal of this size.
+    pub fn notices_page(&self, now: Stamp, size: Size) -> String {
+        self.notices.page(now, size)
     }
 }
 

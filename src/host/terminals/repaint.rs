@@ -6,7 +6,7 @@
 
 use std::ops::Range;
 
-use crate::host::child::ChildRun;
+use super::scene::ShownRun;
 use crate::screen::Screen;
 
 /// Modes that are not sent: a frame that is held back (2026), addressing relative to a region that is not sent (6).
@@ -33,7 +33,7 @@ pub(in crate::host) fn modes(screen: &Screen) -> Vec<u8> {
 /// The run, and what turns on again what `undo` turns off. Only on the primary screen: what the program wrote last is still
 /// there when it goes on, above what the shell writes.
 #[must_use]
-pub(in crate::host) fn redo(run: &mut ChildRun, undo: &[u8]) -> Option<(u32, Vec<u8>)> {
+pub(in crate::host) fn redo(run: &mut ShownRun<'_>, undo: &[u8]) -> Option<(u32, Vec<u8>)> {
     let mut out = String::new();
     if !undo.is_empty() {
         let primary = run.model.look(|screen| {

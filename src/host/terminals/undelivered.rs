@@ -22,8 +22,6 @@ use crate::tty::modes::{self, When};
 pub(in crate::host) struct Unread {
     /// Not only a person's: something else was typed and may still wait.
     mixed: bool,
-    /// After the run's end: what a person had typed.
-    pub typed: Vec<u8>,
 }
 
 impl ChildRun {
@@ -48,7 +46,7 @@ impl Host {
         // Of more than a terminal holds the middle would be lost: a command that nobody wrote.
         if unread.len() <= HELD {
             let persons = units(&unread).into_iter().filter(|unit| !matches!(unit.class, Class::Report | Class::Interrupt));
-            run.unread.typed = persons.flat_map(|unit| unit.bytes).collect();
+            self.terminals.keep_undelivered(persons.flat_map(|unit| unit.bytes).collect());
         }
     }
 }

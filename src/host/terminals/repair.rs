@@ -1,27 +1,30 @@
 //! Making a terminal whole whose host or client dies: the client is told beforehand what to write, and the host does it where
 //! a client is gone without a word.
 
-use crate::host::Host;
-use crate::host::terminals::{Client, Transport, Viewport, repaint};
+use std::os::fd::AsFd;
 
-use crate::ipc::frame::{Frame, tag};
+use super::Terminals;
+use super::client::{Client, Transport};
+use super::repaint;
+use super::scene::Scene;
+use super::viewport::Viewport;
+use crate::ipc::frame::tag;
 use crate::sys::poll::{Interest, PollSet};
 use crate::tty::raw;
 
-/// How long the terminal of a client that died may take to be mended, in ms.
-const MEND_MS: u64 = 200;
+/// How long the terminal of a client that died may take to be repaired, in ms.
+const REPAIR_MS: u64 = 200;
 /// How long a program may go on drawing before a client is told where below it there is room, in ms: to tell it after each
 /// piece would wake the client as often as the program writes.
 const DRAWS_MS: u64 = 100;
 
-impl Host {
+impl Terminals {
     /// The sequences that a client writes when the host dies, whenever they change. What it says next stands below what the
     /// program has drawn.
-    pub(in crate::host) fn tell_undo(&mut self, id: u64) {
-        let now = self.clock.now();
-        let Some(connection) = self.connections.get_mut(&id) else { return };
-        let Some(client) = self.terminals.client_mut(id) else { return };
-        let run = self.run.as_mut().filter(|_| !client.leaving && !matches!(client.via, Transport::Released));
+    pub(super) fn tell_undo(&mut self, id: u64, scene: &mut Scene<'_>) {
+        let now = scene.now();
+        let Some(client) = self.clients.get_mut(&id) else { return };
+        let run = scene.run.as_mut().filter(|_| !client.leaving && !matches!(client.via, Transport::Released));
         let Some(run) = run else {
             client.undo_at = None;
             return;
@@ -45,30 +48,42 @@ impl Host {
             Viewport::Stale { undo, .. } => undo.clone(),
         };
         if client.undo != undo {
-            connection.stream.send(&Frame::new(tag::UNDO, &undo).encode());
+            scene.links.frame(id, tag::UNDO, &undo);
             client.undo = undo;
         }
     }
+}
 
-    /// The terminal of a client that died without a word.
-    pub(in crate::host) fn mend(&mut self, client: &mut Client) {
-        let undo = self.undo_of(client);
-        if let Transport::Relayed(spare) = &mut client.via
+impl Client {
+    /// Makes the terminal whole of a client that died without a word.
+    pub(super) fn repair(&mut self, scene: &mut Scene<'_>) {
+        let undo = self.last_undo(scene);
+        if let Transport::Relayed(spare) = &mut self.via
             && let Some(spare) = spare.take()
         {
             spare.mend([raw::END_OF_ANYTHING, &undo].concat());
         }
-        let Transport::Borrowed(terminal) = &client.via else { return };
+        let Transport::Borrowed(terminal) = &self.via else { return };
         // Behind what still waits: the undo is for a terminal that has seen all of it.
-        let _ = client.out.send(terminal, &undo);
-        let until = self.clock.now().after(MEND_MS);
-        while !client.out.is_empty() && self.clock.now() < until {
+        let _ = self.out.send(terminal, &undo);
+        let until = scene.now().after(REPAIR_MS);
+        while !self.out.is_empty() && scene.now() < until {
             let mut set = PollSet::default();
-            set.add((), std::os::fd::AsFd::as_fd(terminal), Interest::Write);
-            if set.wait(Some(MEND_MS)).is_err() || client.out.flush(terminal).is_err() {
+            set.add((), terminal.as_fd(), Interest::Write);
+            if set.wait(Some(REPAIR_MS)).is_err() || self.out.flush(terminal).is_err() {
                 break;
             }
         }
         terminal.restore_modes();
+    }
+
+    /// What takes everything off its terminal, with room below what the program has drawn.
+    fn last_undo(&mut self, scene: &mut Scene<'_>) -> Vec<u8> {
+        let undo = self.undo(scene);
+        let run = scene.run.as_mut().filter(|run| self.gets_bytes() && run.muted.is_none());
+        match run.and_then(|run| run.model.look(repaint::step_below)).filter(|step| !step.is_empty()) {
+            Some(step) => [&undo, &step, b"\r\n" as &[u8]].concat(),
+            None => undo,
+        }
     }
 }

@@ -1,0 +1,87 @@
+//! A client hands its terminal over, by descriptor where that can be, and is shown what it missed.
+
+use super::client::Transport;
+use super::scene::Scene;
+use super::{TerminalEvent, Terminals};
+use crate::core::supervisor::event::Coming;
+use crate::ipc::frame::tag;
+use crate::tty::handed::{Handed, Spare};
+
+impl Terminals {
+    /// Takes the terminal that a client hands over. False where none is expected.
+    pub fn take_terminal(&mut self, id: u64, scene: &mut Scene<'_>) -> bool {
+        self.settle_output(scene);
+        let fd = scene.links.take_fd(id);
+        let Some(client) = self.client_mut(id) else { return false };
+        if !matches!(client.via, Transport::Pending) || client.leaving {
+            return false;
+        }
+        let spare = fd.as_ref().and_then(|fd| fd.try_clone().ok());
+        match fd.map(|fd| Handed::take(fd, client.found.clone(), client.raw.clone())) {
+            Some(Ok(terminal)) => client.via = Transport::Borrowed(terminal),
+            other => {
+                client.via = Transport::Relayed(spare.and_then(|fd| Spare::keep(fd, client.found.clone())));
+                let why = match other {
+                    Some(Err(error)) => error.to_string(),
+                    _ => "no descriptor came with the frame".to_owned(),
+                };
+                scene.links.frame(id, tag::RELAY, why.as_bytes());
+            }
+        }
+        self.catch_up(id, scene);
+        self.tell_missed(id, scene);
+        // After the picture: who is woken by it takes time from who waits to see it.
+        if !self.is_relayed(id) {
+            scene.links.frame(id, tag::TAKEN, &[]);
+        }
+        true
+    }
+
+    /// Shows a client what it has missed: the bytes as they came where all of them are still there, else the picture.
+    fn catch_up(&mut self, id: u64, scene: &mut Scene<'_>) {
+        let Some(client) = self.client_mut(id) else { return };
+        let (returns, redo) = (client.returns, client.redo.take());
+        let first = client.how == Coming::Starts && client.number == 1 && !returns;
+        if !self.accept(id, scene) {
+            return;
+        }
+        let Some(run) = &mut scene.run else { return };
+        let redo = redo.filter(|(number, _)| *number == run.number);
+        let (kept, all) = self.backlog.take();
+        if all && (first || (returns && redo.is_some())) {
+            if let Some(client) = self.clients.get_mut(&id) {
+                client.put(id, &redo.unwrap_or_default().1, scene);
+                client.put(id, &kept, scene);
+            }
+            return;
+        }
+        let former = if returns { run.model.look_so_far(|screen| screen.former().clone()) } else { None };
+        self.draw_whole(id, former.unwrap_or_default(), scene);
+    }
+
+    /// A client that has just handed its terminal over: the leader's gets bytes, so that only what it missed is to be shown
+    /// (true); any other gets its mirror.
+    fn accept(&mut self, id: u64, scene: &mut Scene<'_>) -> bool {
+        let led = self.leader.and_then(|leader| self.client(leader)).is_some_and(|leader| !leader.leaving);
+        if !led && self.client(id).is_some_and(|client| !client.read_only) {
+            self.leader = Some(id);
+        }
+        self.fit_size(scene);
+        let bytes = self.may_have_bytes(id, scene);
+        if !bytes {
+            self.draw_mirror(id, scene);
+        }
+        self.fit(scene);
+        bytes
+    }
+
+    /// A client has come while the program is stopped. Who joins continues it; what it started, or came back to, stopped while the
+    /// terminal was on its way, when nobody could be told.
+    pub fn meet_stopped_program(&mut self, id: u64, scene: &mut Scene<'_>) {
+        match self.client(id).map(|client| (client.how, client.returns)) {
+            Some((Coming::Joins, false)) => self.events.push_back(TerminalEvent::Continued),
+            Some((Coming::Watches, false)) | None => {}
+            Some(_) => self.suspend_leader(scene),
+        }
+    }
+}

@@ -1,0 +1,170 @@
+//! The host's calls to its terminals, and what follows from what they tell.
+
+use std::collections::BTreeMap;
+use std::os::fd::OwnedFd;
+
+use nix::libc::{SIGCONT, SIGWINCH};
+
+use super::{ClientLinks, Scene, ShownRun, TerminalEvent, TerminalInput, Terminals};
+use crate::core::process::Signal;
+use crate::core::supervisor::action::DecisionKind;
+use crate::core::supervisor::event::Event;
+use crate::core::time::Stamp;
+use crate::host::Host;
+use crate::host::child::ChildRun;
+use crate::host::connection::Connection;
+use crate::sys::poll::Ready;
+
+impl ClientLinks for BTreeMap<u64, Box<Connection>> {
+    fn frame(&mut self, id: u64, tag: u8, payload: &[u8]) {
+        if let Some(connection) = self.get_mut(&id) {
+            connection.frame(tag, payload);
+        }
+    }
+
+    fn waiting(&self, id: u64) -> usize {
+        self.get(&id).map_or(0, |connection| connection.stream.waiting())
+    }
+
+    fn written(&self, id: u64) -> u64 {
+        self.get(&id).map_or(0, |connection| connection.stream.written())
+    }
+
+    fn has_input(&self, id: u64) -> bool {
+        self.get(&id).is_some_and(|connection| connection.has_input())
+    }
+
+    fn take_fd(&mut self, id: u64) -> Option<OwnedFd> {
+        self.get_mut(&id)?.stream.take_fd()
+    }
+
+    fn close(&mut self, id: u64, now: Stamp, limit_ms: u64) {
+        if let Some(connection) = self.get_mut(&id) {
+            connection.close(now, limit_ms);
+        }
+    }
+}
+
+impl ChildRun {
+    /// What terminals show of it.
+    fn shown(&mut self) -> ShownRun<'_> {
+        ShownRun {
+            number: self.number,
+            model: &mut self.model,
+            size: &mut self.size,
+            capabilities: self.kind,
+            muted: &mut self.muted,
+            has_ended: self.end.is_some(),
+        }
+    }
+}
+
+impl Host {
+    /// Lets the terminals do something, and does what follows from it.
+    pub(in crate::host) fn on_terminals<T>(&mut self, act: impl FnOnce(&mut Terminals, &mut Scene<'_>) -> T) -> T {
+        let run = self.run.as_mut().map(ChildRun::shown);
+        let mut scene = Scene { clock: self.clock, run, links: &mut self.connections, exit: self.exit };
+        let done = act(&mut self.terminals, &mut scene);
+        while let Some(event) = self.terminals.next_event() {
+            self.take_terminal_event(event);
+        }
+        done
+    }
+
+    fn take_terminal_event(&mut self, event: TerminalEvent) {
+        match event {
+            TerminalEvent::Resized(size) => {
+                if let Some(run) = &self.run {
+                    let _ = run.pty.resize(size);
+                }
+                self.launch.size = size;
+            }
+            TerminalEvent::WantsRedraw => {
+                if let Some(run) = &self.run {
+                    let _ = run.pty.signal_foreground(Signal(SIGWINCH));
+                }
+            }
+            TerminalEvent::Continued => self.signal_child(Signal(SIGCONT), true),
+            TerminalEvent::Answers(answers) => {
+                let Some(run) = &mut self.run else { return };
+                run.mix_unread();
+                for answer in answers {
+                    if run.input.send(&run.pty, &answer).is_err() {
+                        break;
+                    }
+                }
+            }
+            TerminalEvent::Detached { client, why, in_charge } => self.detached(client, why, in_charge),
+        }
+    }
+
+    /// What follows from a terminal that went away.
+    fn detached(&mut self, client: u32, why: String, in_charge: bool) {
+        // What no terminal can reach again ends with the last one that did.
+        let unreachable = self.private.is_some() && self.terminals.clients().next().is_none();
+        let ends_with_terminal = self.launch.config.terminal.on_hangup == crate::core::config::OnHangup::End;
+        let ends = unreachable || in_charge && why == "hangup" && ends_with_terminal;
+        self.events.push_back(Event::Detached { client, why });
+        if ends && self.exit.is_none() {
+            self.events.push_back(Event::Stop { id: 0, kill: false });
+        }
+    }
+
+    /// A client hands its terminal over.
+    pub(in crate::host) fn take_terminal(&mut self, id: u64) {
+        if !self.on_terminals(|terminals, scene| terminals.take_terminal(id, scene)) {
+            return;
+        }
+        if self.run.as_ref().is_some_and(|run| run.end.is_none() && self.processes.is_stopped(run.pid)) {
+            self.on_terminals(|terminals, scene| terminals.meet_stopped_program(id, scene));
+        }
+        // The program ended before its first client was here.
+        if self.exit.is_some() {
+            self.keep_last_screen(true);
+            let message = self.last_word();
+            self.on_terminals(|terminals, scene| terminals.disconnect(id, "ended", message.as_deref(), scene));
+        }
+    }
+
+    /// Lets a client go; the session goes on.
+    pub(in crate::host) fn detach(&mut self, id: u64) {
+        self.on_terminals(|terminals, scene| terminals.disconnect(id, "detached", None, scene));
+    }
+
+    /// A borrowed terminal is ready.
+    pub(in crate::host) fn terminal_ready(&mut self, id: u64, ready: Ready) {
+        let mut buf = [0; 4096];
+        match self.terminals.read(id, ready, self.typing_waits(), self.clock.now(), &mut buf) {
+            TerminalInput::Nothing => {}
+            TerminalInput::Bytes(n) => self.typed(id, &buf[..n]),
+            TerminalInput::HungUp => self.on_terminals(|terminals, scene| terminals.hang_up(id, scene)),
+        }
+    }
+
+    /// Sends what the program wrote to everybody who gets its bytes.
+    pub(in crate::host) fn show(&mut self, bytes: &[u8]) {
+        self.on_terminals(|terminals, scene| terminals.show(bytes, scene));
+    }
+
+    /// Whether the child may be read.
+    pub(in crate::host) fn has_room(&self) -> bool {
+        self.terminals.have_room(&self.connections)
+    }
+
+    /// Whether the next read follows at once: in a burst more is there when this is taken, and only a key is looked for between.
+    pub(in crate::host) fn goes_on(&self) -> bool {
+        let bursts = self.run.as_ref().is_some_and(|run| run.model.is_bursting());
+        bursts && self.has_room() && (self.typing_waits() || !self.terminals.have_input(&self.connections))
+    }
+
+    /// When something is due for the terminals.
+    pub(in crate::host) fn terminals_deadline(&self) -> Option<Stamp> {
+        let run = self.run.as_ref().filter(|run| run.muted.is_none());
+        self.terminals.deadline(run.map(|run| (run.number, run.model.revision())), &self.connections)
+    }
+
+    /// Tells everybody who is attached, and remembers it for who asks.
+    pub(in crate::host) fn notice(&mut self, about: DecisionKind, text: &str) {
+        self.on_terminals(|terminals, scene| terminals.notice(about, text, scene));
+    }
+}
