@@ -80,7 +80,7 @@ impl Host {
 
     /// Whether the child has enough to read, or enough is kept for it, so that the keyboard waits.
     pub(super) fn typing_waits(&self) -> bool {
-        self.kept.is_full() || self.run.as_ref().is_some_and(|run| run.input.len() > super::child::INPUT_HIGH)
+        self.keyboard.held.is_full() || self.run.as_ref().is_some_and(|run| run.input.len() > super::child::INPUT_HIGH)
     }
 
     /// Whether it waits on this connection: its client's bytes come in frames.

@@ -138,7 +138,7 @@ impl Host {
         let typing_waits = self.typing_waits();
         [
             ("supervisor", self.recorder.supervisor.next_deadline()),
-            ("held keys", self.kept.deadline()),
+            ("held keys", self.keyboard.held.deadline()),
             ("observer", self.observer_deadline()),
             ("answers", self.workers().into_iter().any(Worker::has_done_here).then_some(now)),
             ("resting reader", self.reader_rests_at()),
@@ -146,7 +146,7 @@ impl Host {
             ("turn", self.turn_deadline(now)),
             ("unread input", self.unread_deadline(now)),
             ("waits", self.waits_deadline(now)),
-            ("sends", self.sends_deadline(now)),
+            ("sends", self.keyboard.sends_deadline(now)),
             ("run", self.run.as_ref().and_then(|run| run.deadline(now))),
             (
                 "connection",
@@ -227,7 +227,7 @@ impl Host {
         self.tell_turn();
         self.look_for_opened();
         self.finish_run();
-        self.pump_typing();
+        self.type_held();
         self.end_leftovers();
         self.go_on_launching();
         self.give_up_check();

@@ -86,7 +86,7 @@ use crate::fs::{registry, session, session::Claim};
 use crate::sys::{clock::Clock, signals::Signals, worker::Worker, worker::within};
 use child::{ChildRun, Launching, Processes, System};
 use connection::Connection;
-use keyboard::{CarriedPrompts, HeldInput, SendQueue};
+use keyboard::Keyboard;
 use log::log;
 use observer::{FileReader, Observer};
 use requests::HookCall;
@@ -138,14 +138,13 @@ pub struct Host {
     terminals: Terminals,
     /// What the next run takes from the clients' environment (`program.update_env`).
     lent_env: BTreeMap<String, String>,
-    kept: HeldInput,
+    keyboard: Keyboard,
     hooks: BTreeMap<u64, HookCall>,
     /// Requests that the supervisor has not answered: connection and id there.
     asked: BTreeMap<u64, (u64, u64)>,
     /// A restart that was asked for by a key.
     by_key: Option<u64>,
     waits: Waits,
-    sends: SendQueue,
     observer: Observer,
     /// What `.context-status` was last given.
     context_status_file: String,
@@ -159,10 +158,6 @@ pub struct Host {
     words: words::Words,
     /// The handoff whose prompt is on its way, with the text that the new conversation is given.
     frame: Option<Frame>,
-    /// The person's prompts that go from one run to the next.
-    prompts: CarriedPrompts,
-    /// Where that lies which a person typed and no run has got.
-    unsent: Option<String>,
     lineage: lineage::Lineage,
     accepted: start_code::Accepted,
     check: Option<start_code::Check>,
@@ -262,12 +257,11 @@ impl Host {
             next_id: 1,
             terminals,
             lent_env: BTreeMap::new(),
-            kept: HeldInput::default(),
+            keyboard: Keyboard::default(),
             hooks: BTreeMap::new(),
             asked: BTreeMap::new(),
             by_key: None,
             waits: Waits::default(),
-            sends: SendQueue::default(),
             context_status_file: String::new(),
             backups: layouts::Backups::default(),
             runs: session_log::Runs::default(),
@@ -276,8 +270,6 @@ impl Host {
             told: Vec::new(),
             resuming: None,
             words: words::Words::default(),
-            prompts: CarriedPrompts::default(),
-            unsent: None,
             lineage: lineage::Lineage::default(),
             accepted: start_code::Accepted::default(),
             check: None,

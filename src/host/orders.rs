@@ -10,18 +10,18 @@ impl Host {
     pub(super) fn take_orders(&mut self, id: u64, pieces: &[Piece]) {
         for piece in pieces {
             let Some(client) = self.client_mut(id) else { return };
-            let (whole, bytes) = client.typing.cut(piece);
-            match (piece.class, client.typing.armed) {
+            let (whole, bytes) = client.input.cut(piece);
+            match (piece.class, client.input.armed) {
                 // Its beginning was passed on before it was known what it is.
                 _ if !whole => self.pass_on(id, piece.class, bytes),
-                (Class::Prefix, false) => client.typing.armed = true,
+                (Class::Prefix, false) => client.input.armed = true,
                 (Class::Prefix, true) => {
-                    client.typing.armed = false;
+                    client.input.armed = false;
                     self.pass_on(id, Class::Typed, bytes);
                 }
                 (Class::Report, _) | (_, false) => self.pass_on(id, piece.class, bytes),
                 (Class::Paste, true) => {
-                    client.typing.armed = false;
+                    client.input.armed = false;
                     self.pass_on(id, Class::Paste, bytes);
                 }
                 (class, true) => {
@@ -32,7 +32,7 @@ impl Host {
                     if keys.is_empty() {
                         continue;
                     }
-                    client.typing.armed = false;
+                    client.input.armed = false;
                     let key = keys.remove(0);
                     self.obey(id, &key);
                     self.pass_on(id, class, keys.concat());
@@ -45,13 +45,13 @@ impl Host {
     /// may be pressed again before them.
     pub(super) fn leave_page(&mut self, id: u64, pieces: &[Piece]) {
         let Some(client) = self.client_mut(id) else { return };
-        let cut: Vec<(Class, Vec<u8>)> = pieces.iter().map(|piece| (piece.class, client.typing.cut(piece).1)).collect();
+        let cut: Vec<(Class, Vec<u8>)> = pieces.iter().map(|piece| (piece.class, client.input.cut(piece).1)).collect();
         let any = cut.iter().any(|(class, _)| *class != Class::Report);
         let key = cut.into_iter().find(|(class, _)| !matches!(class, Class::Report | Class::Prefix)).map(|(_, bytes)| bytes);
         if !any {
             return;
         }
-        client.typing.armed = key.is_none();
+        client.input.armed = key.is_none();
         self.on_terminals(|terminals, scene| terminals.redraw(id, scene));
         if let Some(key) = key.as_deref().map(keys).and_then(|keys| keys.into_iter().next()) {
             self.obey(id, &key);

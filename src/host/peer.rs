@@ -162,6 +162,6 @@ impl Host {
         let open = self.connections.get(&id).is_some_and(|c| c.stops || c.waits.is_some());
         let asked = self.asked.values().any(|(connection, _)| *connection == id);
         let hook = self.hooks.values().any(|call| call.connection == id);
-        open || asked || hook || self.waits.has(id) || self.sends.has(id)
+        open || asked || hook || self.waits.has(id) || self.keyboard.queue.has(id)
     }
 }

@@ -25,16 +25,16 @@ impl Host {
                 self.keep_late_prompt(id);
                 self.hold_hook(id);
             }
-            Action::ReturnPrompt { submit } => self.return_prompt(submit),
-            Action::TakeQueued => self.take_queued(),
-            Action::DropPrompt => self.drop_prompt(),
+            Action::ReturnPrompt { submit } => self.keyboard.return_prompt(submit),
+            Action::TakeQueued => self.keyboard.carried.take_first_queued(self.recorder.supervisor.run()),
+            Action::DropPrompt => self.keyboard.carried.drop_taken(),
             Action::AnswerHook { id, with } => self.answer_hook(id, &with),
             Action::AwaitLines { id, want, until } => self.await_lines(id, want, until),
             Action::WaitSafePoint { .. } => {}
             Action::CheckSettings => self.check_settings(),
             Action::Save { by, claim_for } => self.save(by, &claim_for),
-            Action::HoldKeys => self.hold_keys(),
-            Action::PassKeys => self.pass_keys(),
+            Action::HoldKeys => self.keyboard.held.hold(),
+            Action::PassKeys => self.keyboard.held.pass(),
             Action::ReleaseKeys { draft } => self.release_keys(draft),
             Action::Type { typing } => self.type_for_supervisor(&typing),
             Action::Follow { conversation, transcript, anew } => {
@@ -65,7 +65,9 @@ impl Host {
             Typing::Carried { .. } => self.type_carried(),
             Typing::Text { .. } => self.paste_sent(),
             Typing::GoOn { after } => self.paste_own(after.prompt()),
-            Typing::Enter if self.sends.is_submitting() && !matches!(self.phase(), Phase::Delivering { .. }) => self.enter_sent(),
+            Typing::Enter if self.keyboard.queue.is_submitting() && !matches!(self.phase(), Phase::Delivering { .. }) => {
+                self.enter_sent()
+            }
             Typing::Enter => self.type_in(b"\r"),
             Typing::Interrupt => self.interrupt(),
             Typing::DialogKey { dialog } => {
@@ -108,7 +110,7 @@ impl Host {
                 self.restart_settled(&Err(decision.sentence.clone()));
                 if decision.kind == K::RestartCancelled {
                     // The prompts are still queued in the Claude that goes on.
-                    self.prompts.forget_queued();
+                    self.keyboard.carried.forget_queued();
                 } else {
                     self.compress_transcripts();
                 }
@@ -145,8 +147,8 @@ impl Host {
         let plain = self.exit.is_none_or(|exit| matches!(exit.cause, Cause::Finished | Cause::UserInterrupt));
         let waiting = self.recorder.supervisor.active_handoff().is_some();
         let completed = self.recorder.supervisor.task_completed().then_some("Task completed!");
-        let why = (self.unsent.is_some() || !plain || waiting).then_some(self.why.as_str());
-        let words: Vec<&str> = completed.into_iter().chain(why).chain(self.unsent.as_deref()).collect();
+        let why = (self.keyboard.unsent.is_some() || !plain || waiting).then_some(self.why.as_str());
+        let words: Vec<&str> = completed.into_iter().chain(why).chain(self.keyboard.unsent.as_deref()).collect();
         (!words.is_empty()).then(|| words.join(" "))
     }
 
@@ -154,12 +156,11 @@ impl Host {
     fn close(&mut self, exit: report::Exit) {
         self.exit = Some(exit);
         // Who waits to type is told now: the host may be gone in the next turn.
-        self.pump_sends();
+        self.type_sends();
         self.take_unread();
         self.back_up_last();
-        if let Some(unsent) = self.keep_unsent() {
-            self.unsent = Some(unsent);
-        }
+        // A private directory is deleted at the end of its session.
+        self.keyboard.keep_unsent(self.private.is_none().then(|| self.claim.dir.join("unsent.txt")));
         let message = self.last_word();
         // Whoever hears of the end may look at once.
         self.write_session_file();

@@ -245,10 +245,12 @@ impl Host {
             hook.transcript = None;
         }
         let is_current = !hook.agent && hook.conversation.as_ref() == self.recorder.supervisor.conversation();
-        if call.hook.prompt == Some(PromptOf::Person) && payload["prompt"].as_str().is_some_and(|prompt| self.sends.is(prompt)) {
+        if call.hook.prompt == Some(PromptOf::Person)
+            && payload["prompt"].as_str().is_some_and(|prompt| self.keyboard.queue.is(prompt))
+        {
             call.hook.prompt = Some(PromptOf::Sent);
         }
-        let begins = |prompt: &String| self.prompts.begins(self.recorder.supervisor.run(), prompt);
+        let begins = |prompt: &String| self.keyboard.carried.begins(self.recorder.supervisor.run(), prompt);
         if call.hook.prompt == Some(PromptOf::Person) && is_current && call.prompt.as_ref().is_some_and(begins) {
             call.hook.prompt = Some(PromptOf::Ours);
         }
@@ -256,7 +258,7 @@ impl Host {
             self.observer.model_named(model);
         }
         match call.hook.event {
-            HookEvent::UserPromptSubmit if is_current => self.kept.forget_draft(),
+            HookEvent::UserPromptSubmit if is_current => self.keyboard.draft.forget(),
             HookEvent::Stop if is_current => {
                 self.words.answer(call.last_message.as_deref());
                 // Whether a draft stands in the box is to be known now.

@@ -252,7 +252,7 @@ impl Host {
             capture.note = Some(note);
         }
         let queued = self.observer.transcript().map(|transcript| transcript.facts.queued_prompts().collect());
-        self.prompts.found_queued(queued.unwrap_or_default());
+        self.keyboard.carried.found_queued(queued.unwrap_or_default());
         let wanted = self.makes_layouts();
         let (store, keeping) = (self.paths.claude.clone(), self.keeping());
         let (claim, dir, paths) = (self.claim_for(claim_for), self.dir.clone(), self.paths.clone());

@@ -155,7 +155,7 @@ impl Host {
 
     /// Nothing else tells when the child has read what was typed, and an Enter may wait for that.
     pub(super) fn unread_deadline(&self, now: Stamp) -> Option<Stamp> {
-        let types = matches!(self.phase(), Phase::Delivering { .. }) || self.sends.is_submitting();
+        let types = matches!(self.phase(), Phase::Delivering { .. }) || self.keyboard.queue.is_submitting();
         let waits = types && self.run.as_ref().is_some_and(|run| run.facts.unread);
         waits.then(|| now.after(LOOK_MS))
     }
@@ -171,7 +171,7 @@ impl Host {
             || matches!(phase, Phase::Waiting { .. })
             || !self.hooks.is_empty()
             || self.waits.for_state()
-            || self.sends.is_submitting()
+            || self.keyboard.queue.is_submitting()
             || self.recorder.supervisor.is_halted()
             || self.recorder.supervisor.watches_mode(self.clock.now());
         let told = self.run.as_ref().is_some_and(|run| run.facts.dialog.is_some());
@@ -186,14 +186,17 @@ impl Host {
             return;
         }
         let delivering = matches!(self.phase(), Phase::Delivering { .. });
-        let types = delivering || self.sends.is_submitting();
+        let types = delivering || self.keyboard.queue.is_submitting();
         // Nothing may be pasted into the middle of a key.
         let in_a_sequence = self.terminals.is_in_a_sequence(None);
         let now = self.clock.now();
         // What a run that has ended shows is not what the next one shows.
         let Some(run) = self.run.as_mut().filter(|run| !run.at_end) else { return };
-        let unread =
-            types && (in_a_sequence || !run.input.is_empty() || run.pty.unread() || (!delivering && self.kept.deadline().is_some()));
+        let unread = types
+            && (in_a_sequence
+                || !run.input.is_empty()
+                || run.pty.unread()
+                || (!delivering && self.keyboard.held.deadline().is_some()));
         let changed = run.model.revision() != run.seen && now >= run.looked.after(LOOK_MS);
         if !changed && unread == run.facts.unread {
             return;
@@ -203,7 +206,7 @@ impl Host {
         run.looked = now;
         // What nobody can read any more says nothing: a dialog that stood there is not known to stand there.
         let view = self.view().unwrap_or_default();
-        let sent = self.sends.text().filter(|_| !delivering).map(str::to_owned);
+        let sent = self.keyboard.queue.text().filter(|_| !delivering).map(str::to_owned);
         let expected = sent.or_else(|| self.frame.as_ref().and_then(|frame| frame.typed.clone()));
         let prompt = match &view.prompt_box {
             None => PromptBox::None,

@@ -180,7 +180,7 @@ impl Host {
             self.note_typed(&typed.bytes());
         }
         let (mut args, env) = self.command(number, start, conversation);
-        if let Some(text) = self.carried_text().filter(|_| prompt) {
+        if let Some(text) = self.keyboard.carried.text().filter(|_| prompt) {
             args.extend(["--".into(), text.into()]);
         }
         let program = self.lent.program(&self.launch, args, env, self.dir.clone());

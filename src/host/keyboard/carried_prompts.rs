@@ -77,6 +77,39 @@ impl CarriedPrompts {
         self.given_to.as_ref() == Some(conversation) && facts.model().is_some()
     }
 
+    /// The prompt that begins the fresh conversation.
+    pub fn text(&self) -> Option<&str> {
+        self.taken.as_ref().map(|(taken, _)| taken.text())
+    }
+
+    /// The first of the queue, which the record that was just saved has seen, begins the fresh conversation. `run`: the one in
+    /// which it was submitted.
+    pub fn take_first_queued(&mut self, run: u32) {
+        if self.taken.is_none() && !self.queued.is_empty() {
+            self.taken = Some((Carried::new(&self.queued.remove(0)), run));
+        }
+    }
+
+    /// The prompt begins nothing: the next run submits it again, or it is given back as text for the draft.
+    pub(super) fn give_back(&mut self, submit: bool) -> Option<String> {
+        let (taken, _) = self.taken.take()?;
+        if submit {
+            self.stopped.insert(0, taken.text().to_owned());
+            return None;
+        }
+        Some(taken.text().to_owned())
+    }
+
+    /// Nobody wants it any more.
+    pub fn drop_taken(&mut self) {
+        self.taken = None;
+    }
+
+    /// Hook call `id` waits for the prompt's line in the transcript.
+    pub fn await_line(&mut self, id: u64, until: Stamp) {
+        self.awaits = Some((id, until));
+    }
+
     pub fn deadline(&self) -> Option<Stamp> {
         self.awaits.map(|(_, until)| until)
     }
@@ -107,8 +140,8 @@ impl Host {
         if !matches!(with, HookAnswer::StopTurn { .. }) {
             // What Claude said of its work was said before this.
             self.words = Words::None;
-        } else if persons && self.prompts.taken.is_some() {
-            self.prompts.stop(prompt);
+        } else if persons && self.keyboard.carried.taken.is_some() {
+            self.keyboard.carried.stop(prompt);
         } else if persons {
             let taken = Carried::new(prompt);
             if let Some(transcript) = self.observer.transcript_mut()
@@ -116,7 +149,7 @@ impl Host {
             {
                 transcript.facts.seek(sent);
             }
-            self.prompts.taken = Some((taken, self.recorder.supervisor.run()));
+            self.keyboard.carried.taken = Some((taken, self.recorder.supervisor.run()));
         }
     }
 
@@ -126,21 +159,17 @@ impl Host {
         let persons = matches!(call.call.hook.prompt, Some(PromptOf::Person | PromptOf::Sent));
         let prompt = call.call.prompt.clone().filter(|_| persons && call.call.hook.event == HookEvent::UserPromptSubmit);
         if let Some(prompt) = prompt.filter(|_| matches!(self.phase(), Phase::Stopping { .. })) {
-            self.prompts.stop(&prompt);
+            self.keyboard.carried.stop(&prompt);
         }
-    }
-
-    pub(in crate::host) fn await_prompt(&mut self, id: u64, until: Stamp) {
-        self.prompts.awaits = Some((id, until));
     }
 
     /// Whether the line of the prompt that was stopped is there, or was waited for long enough.
     pub(in crate::host) fn tell_prompt_line(&mut self, now: Stamp) {
-        let Some((id, until)) = self.prompts.awaits else { return };
+        let Some((id, until)) = self.keyboard.carried.awaits else { return };
         let transcript = self.observer.whole_transcript_mut();
         let found = transcript.is_some_and(|transcript| transcript.facts.take_found().is_some());
         if found || until <= now {
-            self.prompts.awaits = None;
+            self.keyboard.carried.awaits = None;
             self.events.push_back(Event::Lines { id, found, cut: Cut::Free });
         }
     }
@@ -148,7 +177,7 @@ impl Host {
     /// A fresh conversation begins: the prompt is looked for in its transcript.
     pub(in crate::host) fn seek_carried(&mut self) {
         let run = self.recorder.supervisor.run();
-        if let Some((taken, _)) = self.prompts.taken.as_ref().filter(|(_, of)| run > *of)
+        if let Some((taken, _)) = self.keyboard.carried.taken.as_ref().filter(|(_, of)| run > *of)
             && let (Some(sent), Some(transcript)) = (to_be_found(taken), self.observer.transcript_mut())
         {
             transcript.facts.seek(sent);
@@ -160,23 +189,18 @@ impl Host {
         let run = self.recorder.supervisor.run();
         let Some(transcript) = self.observer.transcript_mut() else { return };
         let conversation = transcript.conversation.clone();
-        let on_its_way = self.prompts.taken.as_ref().is_some_and(|(_, of)| run > *of);
+        let on_its_way = self.keyboard.carried.taken.as_ref().is_some_and(|(_, of)| run > *of);
         if on_its_way && transcript.facts.take_found() == Some(Found::Prompt) {
             self.events.push_back(Event::Prompted { conversation });
-        } else if self.prompts.has_answered(&conversation, &transcript.facts) {
-            self.prompts.given_to = None;
+        } else if self.keyboard.carried.has_answered(&conversation, &transcript.facts) {
+            self.keyboard.carried.given_to = None;
             self.events.push_back(Event::Answered { conversation });
         }
     }
 
-    /// The prompt that begins the fresh conversation.
-    pub(in crate::host) fn carried_text(&self) -> Option<&str> {
-        self.prompts.taken.as_ref().map(|(taken, _)| taken.text())
-    }
-
-    /// Types it. Where nobody has it any more, the prompt that names the handoff takes its place.
+    /// Types the prompt that begins the fresh conversation. Where nobody has it any more, the prompt that names the handoff takes its place.
     pub(in crate::host) fn type_carried(&mut self) {
-        let text = self.carried_text().map(str::to_owned).or_else(|| self.frame.as_ref().map(|frame| frame.prompt(true)));
+        let text = self.keyboard.carried.text().map(str::to_owned).or_else(|| self.frame.as_ref().map(|frame| frame.prompt(true)));
         let Some(text) = text else { return };
         if let Some(frame) = &mut self.frame {
             frame.typed = Some(text.clone());
@@ -186,30 +210,9 @@ impl Host {
 
     /// It is proven that the fresh conversation has it.
     pub(in crate::host) fn carried_submitted(&mut self, conversation: Option<&ConversationId>) {
-        if self.prompts.taken.take().is_some() {
-            self.prompts.given_to = conversation.cloned();
+        if self.keyboard.carried.taken.take().is_some() {
+            self.keyboard.carried.given_to = conversation.cloned();
         }
         self.tell_carried();
-    }
-
-    pub(in crate::host) fn return_prompt(&mut self, submit: bool) {
-        let Some((taken, _)) = self.prompts.taken.take() else { return };
-        if submit {
-            self.prompts.stopped.insert(0, taken.text().to_owned());
-        } else {
-            self.kept.saved.splice(..0, paste(taken.text()));
-        }
-    }
-
-    /// The first of the queue, which the record that was just saved has seen, begins the fresh conversation.
-    pub(in crate::host) fn take_queued(&mut self) {
-        if self.prompts.taken.is_none() && !self.prompts.queued.is_empty() {
-            let first = self.prompts.queued.remove(0);
-            self.prompts.taken = Some((Carried::new(&first), self.recorder.supervisor.run()));
-        }
-    }
-
-    pub(in crate::host) fn drop_prompt(&mut self) {
-        self.prompts.taken = None;
     }
 }

@@ -3,13 +3,14 @@
 use std::path::PathBuf;
 use std::time::Duration;
 
-use crate::core::claude::view::BoxMode;
+use crate::core::claude::view::{BoxMode, PromptBox};
 use crate::core::draft::Draft;
 use crate::core::handoff::redact::redact;
 use crate::core::handoff::text::{cut_chars, safe_line};
+use crate::core::input::Classifier;
 use crate::core::supervisor::Agent;
 use crate::core::supervisor::phase::{Cause, Phase, StartKind};
-use crate::core::supervisor::shown::PromptBox;
+use crate::core::supervisor::shown::PromptBox as BoxContent;
 use crate::fs::atomic;
 use crate::host::Host;
 use crate::host::log::log;
@@ -21,21 +22,79 @@ const WRITE_LIMIT: Duration = Duration::from_secs(1);
 /// Characters of a draft that are shown where it cannot be kept.
 const SHOWN_MOST: usize = 500;
 
-impl Host {
-    /// Before the old run ends: what stands in its prompt box, as bytes that make the same again.
-    pub(in crate::host) fn save_draft(&mut self) {
+/// The draft in Claude's prompt box: what was typed since the last submit, and what is saved of it for the next run.
+#[derive(Debug, Default)]
+pub(in crate::host) struct PromptDraft {
+    /// Labels what the child was given of a person's keys.
+    labels: Classifier,
+    typed: Draft,
+    /// The draft of the old run, to be typed into the new one.
+    saved: Vec<u8>,
+}
+
+impl PromptDraft {
+    /// A person's keys are on their way to the child.
+    pub fn note(&mut self, bytes: &[u8]) {
+        let mut pieces = Vec::new();
+        self.labels.feed(bytes, &mut pieces);
+        self.typed.take(bytes, &pieces);
+    }
+
+    /// A lone ESC was a key.
+    pub fn flush(&mut self) {
+        let mut pieces = Vec::new();
+        self.labels.flush(&mut pieces);
+        self.typed.take(&[], &pieces);
+    }
+
+    /// The draft was submitted or the box is empty.
+    pub fn forget(&mut self) {
+        self.typed.clear();
+    }
+
+    /// Before the old run ends: keeps what stands in its prompt box, as bytes that make the same again.
+    pub fn save(&mut self, shown: Option<&PromptBox>) {
         // The first half of a sequence is no text: the whole of it is typed when the rest has come.
-        let shown = self.view().and_then(|view| view.prompt_box);
-        let typed = self.kept.draft.bytes().to_vec();
-        self.kept.saved = match shown {
+        let typed = self.typed.bytes().to_vec();
+        self.saved = match shown {
             // No box to look at: what was typed is all that is known.
             None => typed,
             Some(shown) if shown.text.is_empty() => Vec::new(),
-            Some(shown) if shown.folded || self.draft_is(&shown.text) || shown.mode != BoxMode::Prompt => typed,
+            Some(shown) if shown.folded || self.is(&shown.text) || shown.mode != BoxMode::Prompt => typed,
             // The box was edited in a way that the bytes do not show: what a person saw is what counts.
             Some(shown) => paste(&shown.text),
         };
-        self.kept.draft = Draft::new();
+        self.typed = Draft::new();
+    }
+
+    /// What is saved.
+    pub fn saved(&self) -> &[u8] {
+        &self.saved
+    }
+
+    /// Puts text in front of what is saved.
+    pub fn put_first(&mut self, text: &str) {
+        self.saved.splice(..0, paste(text));
+    }
+
+    /// A new run gets what is saved, and its own draft begins.
+    pub fn take_saved(&mut self) -> Vec<u8> {
+        std::mem::take(self).saved
+    }
+
+    /// Whether the typed bytes alone explain the text of the box.
+    fn is(&self, text: &str) -> bool {
+        let squeeze = |s: &str| s.chars().filter(|c| !c.is_whitespace() && *c != '\\').collect::<String>();
+        let typed = String::from_utf8_lossy(self.typed.bytes()).replace("\x1b[200~", "").replace("\x1b[201~", "");
+        !typed.contains('\x1b') && !typed.contains('\x7f') && squeeze(&typed) == squeeze(text)
+    }
+}
+
+impl Host {
+    /// Before the old run ends.
+    pub(in crate::host) fn save_draft(&mut self) {
+        let shown = self.view().and_then(|view| view.prompt_box);
+        self.keyboard.draft.save(shown.as_ref());
     }
 
     /// The same after the end of a run that nobody had stopped: its box is on the screen as it was at the last moment.
@@ -46,40 +105,30 @@ impl Host {
             _ => false,
         };
         // A draft that was saved before has not been typed yet. What hopty or a script typed is not a person's.
-        let ours = self.sends.is_submitting() || self.run.as_ref().is_some_and(|run| run.facts.prompt == PromptBox::Ours);
-        if lost && !ours && self.launch.agent == Agent::Claude && self.kept.saved.is_empty() {
+        let ours = self.keyboard.queue.is_submitting() || self.run.as_ref().is_some_and(|run| run.facts.prompt == BoxContent::Ours);
+        if lost && !ours && self.launch.agent == Agent::Claude && self.keyboard.draft.saved().is_empty() {
             self.save_draft();
         }
-    }
-
-    /// At the end of a session: what a person wrote and no run has got is put into a file, so that nothing is lost in
-    /// silence. Gives the sentence that names the file, or shows the text where no file can be written.
-    pub(in crate::host) fn keep_unsent(&self) -> Option<String> {
-        let mut unsent: Vec<u8> = self.prompts.unsent().flat_map(|prompt| format!("{prompt}\n").into_bytes()).collect();
-        unsent.extend(self.kept.unsent());
-        let text: String = String::from_utf8_lossy(&unsent).replace("\x1b[200~", "").replace("\x1b[201~", "");
-        if text.chars().all(|c| c.is_control() || c.is_whitespace()) {
-            return None;
-        }
-        // A private directory is deleted at the end of its session.
-        let own = self.private.is_none().then(|| self.claim.dir.join("unsent.txt"));
-        Some(match keep(own, &text) {
-            Ok(path) => format!("What you had typed and not sent is in {}.", path.display()),
-            Err(why) => format!("What you had typed and not sent could not be kept ({why}): {}", short(&text)),
-        })
     }
 
     /// The text of the draft in the prompt box, for the handoff.
     pub(in crate::host) fn draft_text(&mut self) -> Option<String> {
         self.view()?.prompt_box.map(|shown| shown.text).filter(|text| !text.is_empty())
     }
+}
 
-    /// Whether the typed bytes alone explain the text of the box.
-    fn draft_is(&self, text: &str) -> bool {
-        let squeeze = |s: &str| s.chars().filter(|c| !c.is_whitespace() && *c != '\\').collect::<String>();
-        let typed = String::from_utf8_lossy(self.kept.draft.bytes()).replace("\x1b[200~", "").replace("\x1b[201~", "");
-        !typed.contains('\x1b') && !typed.contains('\x7f') && squeeze(&typed) == squeeze(text)
+/// At the end of a session: puts what a person wrote and no run has got into a file, so that nothing is lost in silence. Gives
+/// the sentence that names the file, or shows the text where no file can be written. `own`: the session's own file, where it
+/// outlives the session.
+pub(super) fn keep_unsent(unsent: &[u8], own: Option<PathBuf>) -> Option<String> {
+    let text: String = String::from_utf8_lossy(unsent).replace("\x1b[200~", "").replace("\x1b[201~", "");
+    if text.chars().all(|c| c.is_control() || c.is_whitespace()) {
+        return None;
     }
+    Some(match keep(own, &text) {
+        Ok(path) => format!("What you had typed and not sent is in {}.", path.display()),
+        Err(why) => format!("What you had typed and not sent could not be kept ({why}): {}", short(&text)),
+    })
 }
 
 /// Writes a draft to `own`, or where that fails to a file that outlives the session. Gives the file, or why there is none.
@@ -117,6 +166,29 @@ pub(in crate::host) fn paste(text: &str) -> Vec<u8> {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn without_a_box_the_typed_bytes_are_the_draft() {
+        let mut draft = PromptDraft::default();
+        draft.note(b"first\rsecond");
+        draft.save(None);
+        assert_eq!(draft.saved(), b"second");
+        draft.put_first("stopped");
+        draft.note(b"later");
+        assert_eq!(draft.take_saved(), b"\x1b[200~stopped\x1b[201~second");
+        draft.save(None);
+        assert_eq!(draft.saved(), b"");
+    }
+
+    #[test]
+    fn what_is_only_white_space_is_not_kept() {
+        assert_eq!(keep_unsent(b"\x1b[200~ \n\x1b[201~", None), None);
+        let dir = tempfile::tempdir().unwrap();
+        let own = dir.path().join("unsent.txt");
+        let told = keep_unsent(b"\x1b[200~a thought\x1b[201~", Some(own.clone())).unwrap();
+        assert!(told.contains("unsent.txt"), "{told}");
+        assert_eq!(std::fs::read(own).unwrap(), b"a thought");
+    }
 
     #[test]
     fn a_draft_that_is_shown_has_one_line_no_secret_and_a_bounded_length() {

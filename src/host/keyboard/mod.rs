@@ -3,6 +3,7 @@
 //! | file | holds |
 //! |---|---|
 //! | `client_input` | one client's input: its labels, and what went nowhere yet |
+//! | `routing` | where a client's keys go |
 //! | `held_input` | input that is held during a hand-over and typed afterwards |
 //! | `send_queue` | what scripts type |
 //! | `drafts` | the draft in the prompt box |
@@ -12,10 +13,92 @@ mod carried_prompts;
 mod client_input;
 mod drafts;
 mod held_input;
+mod routing;
 mod send_queue;
 
-pub(super) use carried_prompts::CarriedPrompts;
+use std::path::PathBuf;
+
+use crate::core::time::Stamp;
+use carried_prompts::CarriedPrompts;
+use drafts::PromptDraft;
+use held_input::HeldInput;
+use send_queue::SendQueue;
+
 pub(super) use client_input::ClientInput;
 pub(super) use drafts::paste;
-pub(super) use held_input::HeldInput;
-pub(super) use send_queue::SendQueue;
+
+/// What waits to be typed. Each prompt and key has one owner here until a run has it or a file names it.
+#[derive(Debug, Default)]
+pub(super) struct Keyboard {
+    pub held: HeldInput,
+    pub draft: PromptDraft,
+    pub queue: SendQueue,
+    pub carried: CarriedPrompts,
+    /// At the end: the sentence that says where the unsent input is.
+    pub unsent: Option<String>,
+}
+
+impl Keyboard {
+    /// A hand-over is over. `with_draft`: a new run gets the prompts and the draft of the old one first.
+    pub fn release(&mut self, now: Stamp, with_draft: bool) {
+        if with_draft {
+            self.held.put_first(self.carried.take(), &self.draft.take_saved());
+        }
+        self.held.release(now);
+    }
+
+    /// When the next piece of a script's is due, if only time is waited for.
+    pub fn sends_deadline(&self, now: Stamp) -> Option<Stamp> {
+        self.queue.deadline(now).filter(|_| !self.held.must_wait())
+    }
+
+    /// The prompt that was to begin a fresh conversation goes back to the person: submitted again, or into the draft.
+    pub fn return_prompt(&mut self, submit: bool) {
+        if let Some(prompt) = self.carried.give_back(submit) {
+            self.draft.put_first(&prompt);
+        }
+    }
+
+    /// At the end of a session: keeps what no run has got in a file (`own`, where that outlives the session).
+    pub fn keep_unsent(&mut self, own: Option<PathBuf>) {
+        let mut unsent: Vec<u8> = self.carried.unsent().flat_map(|prompt| format!("{prompt}\n").into_bytes()).collect();
+        unsent.extend_from_slice(self.draft.saved());
+        unsent.extend(self.held.unsent());
+        self.unsent = drafts::keep_unsent(&unsent, own).or(self.unsent.take());
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::core::input::Class;
+
+    #[test]
+    fn what_no_run_has_got_is_kept_in_order() {
+        let dir = tempfile::tempdir().unwrap();
+        let own = dir.path().join("unsent.txt");
+        let mut keyboard = Keyboard::default();
+        keyboard.carried.found_queued(vec!["queued"]);
+        keyboard.draft.note(b"draft ");
+        keyboard.draft.save(None);
+        keyboard.held.hold();
+        keyboard.held.push(Class::Typed, b"held".to_vec());
+        keyboard.keep_unsent(Some(own.clone()));
+        assert_eq!(std::fs::read_to_string(&own).unwrap(), "queued\ndraft held");
+        keyboard.release(Stamp(0), true);
+        keyboard.keep_unsent(Some(own.clone()));
+        assert_eq!(std::fs::read_to_string(&own).unwrap(), "queued\ndraft held");
+    }
+
+    #[test]
+    fn a_prompt_that_comes_back_is_submitted_again_or_stands_in_the_draft() {
+        let mut keyboard = Keyboard::default();
+        for (submit, draft) in [(true, &b""[..]), (false, b"\x1b[200~first\x1b[201~")] {
+            keyboard.carried.found_queued(vec!["first", "second"]);
+            keyboard.carried.take_first_queued(1);
+            keyboard.return_prompt(submit);
+            assert_eq!(keyboard.draft.saved(), draft);
+            assert_eq!(keyboard.carried.take(), if submit { vec!["first", "second"] } else { vec!["second"] });
+        }
+    }
+}

@@ -17,8 +17,9 @@ use crate::core::supervisor::Agent;
 use crate::core::supervisor::event::Event;
 use crate::core::time::Stamp;
 use crate::host::Host;
+use crate::host::child::INPUT_HIGH;
 use crate::ipc::message::{Code, Failure, SEND_MAX, Send, error_line, ok_line};
-use crate::screen::Mode;
+use crate::screen::{Mode, Screen};
 use crate::sys::clock::Clock;
 
 /// The most that waits, of all requests, in bytes.
@@ -37,6 +38,13 @@ struct QueuedSend {
     parts: VecDeque<Vec<u8>>,
     bytes: usize,
     /// It was to be submitted, to a program of which nobody knows whether it was.
+    submit: bool,
+}
+
+/// A request of which everything was typed.
+#[derive(Debug, PartialEq, Eq)]
+struct TypedSend {
+    bytes: usize,
     submit: bool,
 }
 
@@ -60,7 +68,7 @@ pub(in crate::host) struct SendQueue {
 impl SendQueue {
     /// Whether something is still to be typed for this connection.
     pub fn has(&self, connection: u64) -> bool {
-        self.waiting.iter().any(|typing| typing.connection == connection)
+        self.waiting.iter().any(|queued| queued.connection == connection)
     }
 
     pub fn is_submitting(&self) -> bool {
@@ -76,6 +84,80 @@ impl SendQueue {
     pub fn is(&self, prompt: &str) -> bool {
         self.submitting.as_ref().is_some_and(|submitting| submitting.sent.is(prompt))
     }
+
+    /// When the next piece is due, if only time is waited for.
+    pub fn deadline(&self, now: Stamp) -> Option<Stamp> {
+        (!self.waiting.is_empty() && self.due > now).then_some(self.due)
+    }
+
+    /// Takes a request. What waits is bounded.
+    fn push(&mut self, queued: QueuedSend) -> Result<(), Failure> {
+        let (bytes, waiting) = (queued.bytes, self.waiting.iter().map(|queued| queued.bytes).sum::<usize>());
+        if bytes > SEND_MAX {
+            return Err(Failure::new(Code::TooLarge, format!("{bytes} bytes are more than {SEND_MAX}"), "send it in parts"));
+        }
+        if waiting + bytes > WAITING_MAX {
+            let what = format!("{waiting} bytes wait to be typed already");
+            return Err(Failure::new(Code::Busy, what, "the program does not read them: `hopty screen` shows what it does"));
+        }
+        self.waiting.push_back(queued);
+        Ok(())
+    }
+
+    /// Connection and request of the piece that is next.
+    fn first(&self) -> Option<(u64, u64)> {
+        self.waiting.front().map(|queued| (queued.connection, queued.request))
+    }
+
+    /// The first request is over, or nobody wants it any more.
+    fn drop_first(&mut self) {
+        self.waiting.pop_front();
+    }
+
+    /// The next piece, and the request that is done with it; `None` before it is due.
+    fn next(&mut self, now: Stamp) -> Option<(Vec<u8>, Option<TypedSend>)> {
+        let queued = self.waiting.front_mut().filter(|_| self.due <= now)?;
+        let part = queued.parts.pop_front().unwrap_or_default();
+        let done = queued.parts.is_empty().then_some(TypedSend { bytes: queued.bytes, submit: queued.submit });
+        if done.is_some() {
+            self.drop_first();
+        }
+        self.due = now.after(KEY_MS);
+        Some((part, done))
+    }
+}
+
+/// How the program takes keys and pastes.
+#[derive(Clone, Copy, Debug)]
+struct InputModes {
+    cursor: CursorKeys,
+    pastes: bool,
+}
+
+/// What is to be typed, piece by piece.
+fn parts(wanted: &Send, modes: InputModes) -> Result<VecDeque<Vec<u8>>, Failure> {
+    let wrong = |message: String| Failure::new(Code::BadRequest, message, "see docs/PROTOCOL.md");
+    let mut parts = match (&wanted.text, &wanted.base64, &wanted.keys) {
+        (Some(text), None, None) if wanted.submit => VecDeque::from([as_pasted(text, modes.pastes)]),
+        (Some(text), None, None) => VecDeque::from([text.clone().into_bytes()]),
+        (None, Some(text), None) => VecDeque::from([base64::decode(text).ok_or_else(|| wrong("`base64` is none".to_owned()))?]),
+        (None, None, Some(keys)) => {
+            let bytes = |name: &String| names::bytes(name, modes.cursor).map_err(|e| wrong(e.to_string()));
+            keys.iter().map(bytes).collect::<Result<_, _>>()?
+        }
+        _ => return Err(wrong("a `send` has one of `text`, `base64` and `keys`".to_owned())),
+    };
+    if wanted.submit {
+        parts.push_back(b"\r".to_vec());
+    }
+    Ok(parts)
+}
+
+/// A text for a program that is no agent: as a paste where it knows pastes.
+fn as_pasted(text: &str, pastes: bool) -> Vec<u8> {
+    let clean = text.replace("\r\n", "\n");
+    let clean = clean.trim_end_matches(['\n', '\r']);
+    if pastes { paste(clean) } else { clean.replace('\n', "\r").into_bytes() }
 }
 
 impl Host {
@@ -93,54 +175,21 @@ impl Host {
         if wanted.submit && self.launch.agent == Agent::Claude {
             return self.begin_submit(connection, request, wanted);
         }
-        let mut parts = self.parts(wanted)?;
-        if wanted.submit {
-            parts.push_back(b"\r".to_vec());
-        }
+        let parts = parts(wanted, self.input_modes())?;
         let bytes = parts.iter().map(Vec::len).sum();
-        let waiting: usize = self.sends.waiting.iter().map(|typing| typing.bytes).sum();
-        if bytes > SEND_MAX {
-            return Err(Failure::new(Code::TooLarge, format!("{bytes} bytes are more than {SEND_MAX}"), "send it in parts"));
-        }
-        if waiting + bytes > WAITING_MAX {
-            let what = format!("{waiting} bytes wait to be typed already");
-            return Err(Failure::new(Code::Busy, what, "the program does not read them: `hopty screen` shows what it does"));
-        }
-        self.sends.waiting.push_back(QueuedSend { connection, request, parts, bytes, submit: wanted.submit });
-        self.pump_sends();
+        self.keyboard.queue.push(QueuedSend { connection, request, parts, bytes, submit: wanted.submit })?;
+        self.type_sends();
         Ok(())
     }
 
-    /// What is to be typed, piece by piece.
-    fn parts(&mut self, wanted: &Send) -> Result<VecDeque<Vec<u8>>, Failure> {
-        let wrong = |message: String| Failure::new(Code::BadRequest, message, "see docs/PROTOCOL.md");
-        match (&wanted.text, &wanted.base64, &wanted.keys) {
-            (Some(text), None, None) if wanted.submit => Ok(VecDeque::from([self.as_pasted(text)])),
-            (Some(text), None, None) => Ok(VecDeque::from([text.clone().into_bytes()])),
-            (None, Some(text), None) => {
-                base64::decode(text).map(|bytes| VecDeque::from([bytes])).ok_or_else(|| wrong("`base64` is none".to_owned()))
-            }
-            (None, None, Some(keys)) => {
-                let application =
-                    self.run.as_mut().is_some_and(|run| run.model.look(|screen| screen.is_on(Mode::CursorKeys)) == Some(true));
-                let cursor = if application { CursorKeys::Application } else { CursorKeys::Normal };
-                let bytes = |name: &String| names::bytes(name, cursor).map_err(|e| wrong(e.to_string()));
-                keys.iter().map(bytes).collect()
-            }
-            _ => Err(wrong("a `send` has one of `text`, `base64` and `keys`".to_owned())),
-        }
-    }
-
-    /// A text for a program that is no agent: as a paste where it knows pastes.
-    fn as_pasted(&mut self, text: &str) -> Vec<u8> {
-        let pastes = self.run.as_mut().is_some_and(|run| run.model.look(|screen| screen.is_on(Mode::BracketedPaste)) == Some(true));
-        let clean = text.replace("\r\n", "\n");
-        let clean = clean.trim_end_matches(['\n', '\r']);
-        if pastes { paste(clean) } else { clean.replace('\n', "\r").into_bytes() }
+    fn input_modes(&mut self) -> InputModes {
+        let on = |screen: &Screen| (screen.is_on(Mode::CursorKeys), screen.is_on(Mode::BracketedPaste));
+        let (application, pastes) = self.run.as_mut().and_then(|run| run.model.look(on)).unwrap_or_default();
+        InputModes { cursor: if application { CursorKeys::Application } else { CursorKeys::Normal }, pastes }
     }
 
     fn begin_submit(&mut self, connection: u64, request: u64, wanted: &Send) -> Result<(), Failure> {
-        if self.sends.is_submitting() {
+        if self.keyboard.queue.is_submitting() {
             return Err(Failure::new(Code::Busy, "another prompt is being submitted", "try again when it was"));
         }
         let bytes = wanted.base64.as_deref().and_then(base64::decode).and_then(|bytes| String::from_utf8(bytes).ok());
@@ -159,7 +208,7 @@ impl Host {
         })?;
         let number = self.remember(connection, request);
         let command = sent.is_command();
-        self.sends.submitting = Some(Submitting { number, sent });
+        self.keyboard.queue.submitting = Some(Submitting { number, sent });
         // What stands in the box is to be known before it is decided on.
         self.look_anew();
         self.look_at_screen();
@@ -169,11 +218,11 @@ impl Host {
 
     /// Types a prompt of hopty's own, without Enter; one that a person has sent meanwhile goes first.
     pub(in crate::host) fn paste_own(&mut self, text: &str) {
-        if self.sends.is_submitting() {
+        if self.keyboard.queue.is_submitting() {
             return;
         }
         if let Ok(sent) = Sent::new(text) {
-            self.sends.submitting = Some(Submitting { number: 0, sent });
+            self.keyboard.queue.submitting = Some(Submitting { number: 0, sent });
             self.look_anew();
             self.paste_sent();
         }
@@ -189,7 +238,7 @@ impl Host {
 
     /// Types the prompt, without Enter.
     pub(in crate::host) fn paste_sent(&mut self) {
-        if let Some(text) = self.sends.text() {
+        if let Some(text) = self.keyboard.queue.text() {
             let bytes = paste(text);
             self.type_in(&bytes);
         }
@@ -204,11 +253,11 @@ impl Host {
             }
         }
         let shown = self.view().and_then(|view| view.prompt_box);
-        let stands = self.sends.text().is_some_and(|text| shown.is_some_and(|shown| shown.holds(text)));
+        let stands = self.keyboard.queue.text().is_some_and(|text| shown.is_some_and(|shown| shown.holds(text)));
         if !stands {
             return;
         }
-        if let Some(submitting) = &mut self.sends.submitting {
+        if let Some(submitting) = &mut self.keyboard.queue.submitting {
             submitting.sent.entered(Clock::wall().rfc3339_ms());
             if let Some(transcript) = self.observer.transcript_mut() {
                 transcript.facts.seek(submitting.sent.clone());
@@ -219,7 +268,7 @@ impl Host {
 
     /// Whether the transcript has it. Where only the transcript tells of turns, this one has begun.
     pub(in crate::host) fn tell_sent(&mut self) {
-        let Some(transcript) = self.observer.transcript_mut().filter(|_| self.sends.is_submitting()) else { return };
+        let Some(transcript) = self.observer.transcript_mut().filter(|_| self.keyboard.queue.is_submitting()) else { return };
         if let Some(taken) = transcript.facts.take_found() {
             let queued = taken == crate::core::claude::sent::Taken::Queued;
             if !queued {
@@ -231,7 +280,7 @@ impl Host {
 
     /// The supervisor has answered request `number`.
     pub(in crate::host) fn sent_settled(&mut self, number: u64) {
-        if self.sends.submitting.take_if(|submitting| submitting.number == number).is_some()
+        if self.keyboard.queue.submitting.take_if(|submitting| submitting.number == number).is_some()
             && let Some(transcript) = self.observer.transcript_mut()
         {
             transcript.facts.forget_sought();
@@ -239,37 +288,31 @@ impl Host {
     }
 
     /// Types what is due.
-    pub(in crate::host) fn pump_sends(&mut self) {
+    pub(in crate::host) fn type_sends(&mut self) {
         let now = self.clock.now();
         let in_a_sequence = self.terminals.is_in_a_sequence(None);
-        while let Some(typing) = self.sends.waiting.front_mut() {
-            let (connection, request) = (typing.connection, typing.request);
+        while let Some((connection, request)) = self.keyboard.queue.first() {
             // Whoever asked is gone, and so is the wish.
             if !self.connections.contains_key(&connection) {
-                self.sends.waiting.pop_front();
+                self.keyboard.queue.drop_first();
                 continue;
             }
             if self.exit.is_some() {
-                self.sends.waiting.pop_front();
+                self.keyboard.queue.drop_first();
                 self.send(connection, &error_line(request, &Failure::new(Code::Ended, "the session has ended", "")));
                 continue;
             }
-            let reads = self.run.as_ref().is_some_and(|run| !run.at_end && run.input.len() <= crate::host::child::INPUT_HIGH);
-            if !reads || self.kept.must_wait() || self.sends.due > now || in_a_sequence {
+            let reads = self.run.as_ref().is_some_and(|run| !run.at_end && run.input.len() <= INPUT_HIGH);
+            if !reads || self.keyboard.held.must_wait() || in_a_sequence {
                 return;
             }
-            let (bytes, submit) = (typing.bytes, typing.submit);
-            let part = typing.parts.pop_front().unwrap_or_default();
-            let done = typing.parts.is_empty();
-            self.sends.due = now.after(KEY_MS);
+            let Some((part, done)) = self.keyboard.queue.next(now) else { return };
             self.type_scripted(&part);
-            if !done {
-                continue;
+            if let Some(TypedSend { bytes, submit }) = done {
+                let seq = self.recorder.supervisor.seq();
+                let answer = if submit { json!({"result": "unknown", "seq": seq}) } else { json!({"typed": bytes, "seq": seq}) };
+                self.send(connection, &ok_line(request, &answer));
             }
-            self.sends.waiting.pop_front();
-            let seq = self.recorder.supervisor.seq();
-            let answer = if submit { json!({"result": "unknown", "seq": seq}) } else { json!({"typed": bytes, "seq": seq}) };
-            self.send(connection, &ok_line(request, &answer));
         }
     }
 
@@ -285,10 +328,46 @@ impl Host {
         self.note_typed(bytes);
         self.type_in(bytes);
     }
+}
 
-    /// When the next piece is due.
-    pub(in crate::host) fn sends_deadline(&self, now: Stamp) -> Option<Stamp> {
-        let waits = !self.sends.waiting.is_empty() && !self.kept.must_wait();
-        (waits && self.sends.due > now).then_some(self.sends.due)
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn text(text: &str, submit: bool) -> Send {
+        Send { text: Some(text.to_owned()), submit, ..Send::default() }
+    }
+
+    fn queued(request: u64, wanted: &Send) -> QueuedSend {
+        let parts = parts(wanted, InputModes { cursor: CursorKeys::Normal, pastes: true }).unwrap();
+        let bytes = parts.iter().map(Vec::len).sum();
+        QueuedSend { connection: 7, request, parts, bytes, submit: wanted.submit }
+    }
+
+    #[test]
+    fn each_piece_has_its_pause_and_the_request_is_done_with_the_last() {
+        let mut queue = SendQueue::default();
+        queue.push(queued(1, &Send { keys: Some(vec!["down".to_owned(), "enter".to_owned()]), ..Send::default() })).unwrap();
+        queue.push(queued(2, &text("a\n", true))).unwrap();
+        assert!(queue.has(7) && !queue.has(8));
+        assert_eq!(queue.next(Stamp(5)), Some((b"\x1b[B".to_vec(), None)));
+        assert_eq!((queue.next(Stamp(5)), queue.deadline(Stamp(5))), (None, Some(Stamp(5 + KEY_MS))));
+        assert_eq!(queue.next(Stamp(50)), Some((b"\r".to_vec(), Some(TypedSend { bytes: 4, submit: false }))));
+        assert_eq!(queue.first(), Some((7, 2)));
+        assert_eq!(queue.next(Stamp(100)), Some((paste("a"), None)));
+        assert_eq!(queue.next(Stamp(150)), Some((b"\r".to_vec(), Some(TypedSend { bytes: 14, submit: true }))));
+        assert_eq!((queue.first(), queue.deadline(Stamp(150))), (None, None));
+    }
+
+    #[test]
+    fn what_waits_is_bounded() {
+        let mut queue = SendQueue::default();
+        let much = "x".repeat(SEND_MAX);
+        let refused = |result: Result<(), Failure>| result.unwrap_err().code;
+        assert_eq!(refused(queue.push(queued(1, &text(&format!("{much}x"), false)))), Code::TooLarge);
+        for n in 0..WAITING_MAX / SEND_MAX {
+            queue.push(queued(n as u64, &text(&much, false))).unwrap();
+        }
+        assert_eq!(refused(queue.push(queued(99, &text(&much, false)))), Code::Busy);
     }
 }

@@ -99,8 +99,8 @@ impl World {
             self.rest();
             self.pass_resting(6000);
         }
-        let settled = self.host.kept.is_settled();
-        assert!(self.over || settled, "keys are still held: {:?}\n{}", self.host.kept, self.story());
+        let settled = self.host.keyboard.held.is_settled();
+        assert!(self.over || settled, "keys are still held: {:?}\n{}", self.host.keyboard, self.story());
         if !self.over {
             self.request(json!({"do": "stop"}), 1000);
             for _ in 0..40 {

@@ -114,7 +114,7 @@ impl World {
         if self.clients[n].rest.is_some() {
             return;
         }
-        let held = self.host.kept.must_wait() && self.host.exit.is_none();
+        let held = self.host.keyboard.held.must_wait() && self.host.exit.is_none();
         let client = &mut self.clients[n];
         let mut key = client.next_key(held);
         let cut = key.bytes.starts_with(b"\x1b") && dice.wild.is_multiple_of(3);

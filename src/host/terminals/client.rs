@@ -50,7 +50,7 @@ pub(in crate::host) struct Client {
     pub stat: Option<StatFile>,
     pub size: Size,
     pub read_only: bool,
-    pub typing: ClientInput,
+    pub input: ClientInput,
     pub tty: Option<String>,
     pub terminal_id: Option<TerminalId>,
     /// What its terminal cannot do.
@@ -148,7 +148,7 @@ impl Client {
             }),
             size: attach.size,
             read_only: attach.read_only,
-            typing: ClientInput::new(prefix),
+            input: ClientInput::new(prefix),
             tty: attach.tty.clone(),
             capabilities: Capabilities::of(&attach.term),
             text: Open::default(),
@@ -179,7 +179,7 @@ impl Client {
         let stuck = self.after_flush.as_ref().map(|after| self.progress.1.after(after.patience()));
         let asked = self.asked.filter(|_| self.after_flush.is_some());
         let stalled = self.stalled.map(|(_, since)| since.after(STALL_MS));
-        [self.paused.map(|(at, _)| at), self.typing.deadline(), stuck, asked, self.undo_at, stalled].into_iter().flatten().min()
+        [self.paused.map(|(at, _)| at), self.input.deadline(), stuck, asked, self.undo_at, stalled].into_iter().flatten().min()
     }
 
     /// Whether it gets the child's bytes.

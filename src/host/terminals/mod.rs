@@ -221,7 +221,7 @@ impl Terminals {
     /// would land in the middle of it.
     pub fn is_in_a_sequence(&self, but: Option<u64>) -> bool {
         let mut others = self.clients.iter().filter(|(id, _)| Some(**id) != but).map(|(_, client)| client);
-        others.any(|client| !client.leaving && client.typing.unflushed.is_some() && client.typing.head.is_some())
+        others.any(|client| !client.leaving && client.input.unflushed.is_some() && client.input.head.is_some())
     }
 
     /// What people typed and the program had not read when it ended; the leader's client gives it to its shell.

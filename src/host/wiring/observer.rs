@@ -49,7 +49,7 @@ impl Host {
     }
 
     fn awaits_lines(&self) -> bool {
-        self.prompts.deadline().is_some() || self.hooks.values().any(|call| call.awaits.is_some())
+        self.keyboard.carried.deadline().is_some() || self.hooks.values().any(|call| call.awaits.is_some())
     }
 
     /// When the screen last changed.
@@ -61,7 +61,7 @@ impl Host {
     pub(in crate::host) fn observer_deadline(&self) -> Option<Stamp> {
         let lines = self.hooks.values().filter_map(|call| call.awaits).map(|(_, until)| until).min();
         let scans = self.observer.deadline(self.clock.now(), self.screen_changed(), self.awaits_lines());
-        [scans, lines, self.prompts.deadline()].into_iter().flatten().min()
+        [scans, lines, self.keyboard.carried.deadline()].into_iter().flatten().min()
     }
 
     /// When the reader's thread ends, because nobody has needed it for a while.
@@ -210,7 +210,7 @@ impl Host {
 
     pub(in crate::host) fn await_lines(&mut self, id: u64, want: Want, until: Stamp) {
         match self.hooks.get_mut(&id) {
-            _ if want == Want::Prompt => self.await_prompt(id, until),
+            _ if want == Want::Prompt => self.keyboard.carried.await_line(id, until),
             Some(call) => call.awaits = Some((want, until)),
             None => self.events.push_back(Event::Lines { id, found: false, cut: Cut::Free }),
         }
