@@ -2,7 +2,7 @@
 
 use super::error::visible;
 use crate::core::status::HandoverStatus;
-use crate::core::supervisor::next::When;
+use crate::core::supervisor::next_handover::When;
 use crate::core::time::WallTime;
 
 /// When the next hand-over comes, as it looks at the time `now`.

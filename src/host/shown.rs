@@ -12,7 +12,7 @@ use crate::core::supervisor::Agent;
 use crate::core::supervisor::action::RestartBy;
 use crate::core::supervisor::event::Event;
 use crate::core::supervisor::phase::{Phase, StartKind, StopFor, StopStep};
-use crate::core::supervisor::shown::{PromptBox, ScreenFacts};
+use crate::core::supervisor::screen_facts::{PromptBox, ScreenFacts};
 use crate::core::time::Stamp;
 use crate::screen::{Attr, Mode, Screen};
 

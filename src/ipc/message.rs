@@ -4,7 +4,7 @@ use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
 
 use crate::core::handoff::text::{cut_chars, safe_line};
-use crate::core::supervisor::ask::AskAnswer;
+use crate::core::supervisor::question::AskAnswer;
 use crate::core::terminal::{Modes, Size};
 use crate::core::visible::is_hidden;
 

@@ -8,7 +8,7 @@ use std::sync::{Arc, OnceLock};
 use std::thread;
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
-use hopty::core::supervisor::halt::After;
+use hopty::core::supervisor::limits::After;
 use hopty::core::time::WallTime;
 use hopty::standin::script::{Reply, Script};
 use serde_json::{Value, json};

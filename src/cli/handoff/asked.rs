@@ -7,7 +7,7 @@ use crate::cli::control::{Control, Rule, live};
 use crate::cli::error::{Failed, say};
 use crate::cli::session::ANSWER;
 use crate::core::config::Span;
-use crate::core::supervisor::ask::AskAnswer;
+use crate::core::supervisor::question::AskAnswer;
 use crate::fs::paths::Paths;
 
 pub(super) fn answer(paths: &Paths, session: &Session, answer: AskAnswer) -> Result<u8, Failed> {

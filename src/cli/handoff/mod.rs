@@ -24,7 +24,7 @@ use crate::core::handoff::entry::{Entry, Status};
 use crate::core::handoff::manifest::{NotClaimed, NotMoved};
 use crate::core::handoff::pick::{NotPicked, pick};
 use crate::core::ids::{Channel, HandoffId, SessionName};
-use crate::core::supervisor::ask::AskAnswer;
+use crate::core::supervisor::question::AskAnswer;
 use crate::fs::paths::Paths;
 use crate::fs::project::project_of;
 use crate::fs::registry;

@@ -6,7 +6,7 @@
 use serde_json::Value;
 
 use crate::core::config::Span;
-use crate::core::supervisor::ask::AskAnswer;
+use crate::core::supervisor::question::AskAnswer;
 
 /// The tool.
 const TOOL: &str = "AskUserQuestion";

@@ -12,7 +12,7 @@ use super::steps::{Step, about, error_line};
 use super::transcript::{Assistant, Line, ResultDetail, TEXT_CAP, ToolResult, ToolUse, Usage, User, UserKind};
 use crate::core::handoff::continuation::{handoff_of, unwrap_pasted};
 use crate::core::handoff::text::cut_words;
-use crate::core::supervisor::halt::After;
+use crate::core::supervisor::limits::After;
 
 /// How many queued prompts are kept, and of each so many bytes.
 const QUEUE_CAP: (usize, usize) = (256, 64 << 10);

@@ -3,7 +3,7 @@
 use serde_json::Value;
 
 use crate::core::ids::ConversationId;
-use crate::core::supervisor::halt::LimitKind;
+use crate::core::supervisor::limits::LimitKind;
 
 /// The longest name of a model, in bytes.
 const MAX_MODEL: usize = 200;

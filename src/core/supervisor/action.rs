@@ -3,9 +3,9 @@
 use serde::{Deserialize, Serialize};
 
 pub use super::answer::{HookAnswer, Told};
-use super::ask::AskAnswer;
-use super::halt::After;
+use super::limits::After;
 use super::phase::{Cause, StartKind};
+use super::question::AskAnswer;
 pub use super::reply::{Reply, SendResult};
 use crate::core::compat::signals::SignalFile;
 use crate::core::context::Level;

@@ -4,7 +4,7 @@
 use serde::{Deserialize, Serialize};
 
 use super::action::{Action, DecisionKind, Reply, RestartBy};
-use super::level::Began;
+use super::levels::Began;
 use super::phase::{Phase, Plan, Request, StartKind, StopFor};
 use super::progress::Progress;
 use super::state::State;

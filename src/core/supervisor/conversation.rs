@@ -3,11 +3,11 @@
 use serde::{Deserialize, Serialize};
 
 use super::action::{Action, DecisionKind, HookAnswer, RestartBy};
-use super::ask::Ask;
 use super::event::{Hook, HookEvent, Source};
-use super::level::Began;
+use super::levels::Began;
 use super::phase::{Phase, StopFor, StopStep};
 use super::progress::Progress;
+use super::question::Ask;
 use super::{Supervisor, Turn};
 use crate::core::context::{Fill, Level};
 use crate::core::ids::ConversationId;

@@ -3,7 +3,7 @@
 use serde::{Deserialize, Serialize};
 
 use super::action::{Action, DecisionKind};
-use super::ends::killed_by;
+use super::exit_table::killed_by;
 use super::phase::{Cause, Phase, Plan, StartKind};
 use super::run::ends_programs;
 use super::{Agent, Supervisor};

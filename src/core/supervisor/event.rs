@@ -4,11 +4,11 @@
 use serde::{Deserialize, Serialize};
 
 pub use super::agent_status::AgentStatus;
-use super::ask::AskAnswer;
 use super::compact::Compaction;
-use super::halt::LimitKind;
 pub use super::key_class::KeyClass;
-use super::shown::ScreenFacts;
+use super::limits::LimitKind;
+use super::question::AskAnswer;
+use super::screen_facts::ScreenFacts;
 use crate::core::claude::carried::Way;
 use crate::core::compat::signals::{NamedDir, RestartFile};
 use crate::core::handoff::operation::Cut;

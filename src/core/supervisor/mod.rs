@@ -6,59 +6,57 @@
 //!
 //! | file | holds |
 //! |---|---|
-//! | `policy`, `event`, `key_class`, `shown`, `action`, `answer`, `phase` | the vocabulary |
-//! | `ends` | why a child ended: the table of CONTRACT C5 |
+//! | `policy`, `event`, `key_class`, `screen_facts`, `action`, `answer`, `reply`, `phase` | the vocabulary |
+//! | `exit_table` | why a child ended: one table |
 //! | `run` | one life of the child: spawn, start, Ctrl+C, passed signals |
 //! | `hooks`, `conversation` | what a hook call means, and which conversation it is about |
 //! | `mode` | the permission mode of the next run |
-//! | `level`, `compact` | the context figure and what crossing a level asks for, Claude's own compaction |
-//! | `ask`, `task` | the question that is put to a person first, in mode `ask`; a task that is completed |
-//! | `restart`, `note`, `person`, `back` | from a wish to a safe point, Claude's own words before it, somebody who is there, the way back |
-//! | `save`, `progress` | from the safe point to a handoff on disk; whether hand-overs bring anything |
-//! | `budget` | how many restarts there may be within a time |
-//! | `stop`, `crash` | from SIGTERM to the end, and what follows an end that nobody asked for |
-//! | `deliver` | the continuation prompt: paste, echo, Enter, proof |
-//! | `halt`, `proceed` | a usage limit or an API error that ended the turn, and who goes on after it |
-//! | `submit` | a prompt that a person sends from outside, typed and proven in the same way |
-//! | `keys`, `due` | who gets what a person types meanwhile; when something is due |
-//! | `decisions`, `state`, `next` | what is written down with its reasons, and what others may ask |
+//! | `levels`, `compact` | the context usage and what crossing a level asks for, Claude's own compaction |
+//! | `question`, `task` | the question that is put to a person first, in mode `ask`; a task that is completed |
+//! | `request`, `note`, `person`, `back` | from a request to a safe point, Claude's own words before it, somebody who is there, the way back |
+//! | `saving`, `progress` | from the safe point to a handoff on disk; whether hand-overs bring anything |
+//! | `stopping`, `crash`, `budget` | from SIGTERM to the end; what follows a crash; how many restarts there may be within a time |
+//! | `submission` | one text on its way into Claude's prompt: paste, echo, Enter, proof |
+//! | `delivery`, `sending` | its two users: the continuation prompt, and what `hopty send --submit` or hopty itself sends |
+//! | `limits` | a usage limit or an API error that ended the turn: the wait, and who goes on after it |
+//! | `key_hold`, `deadlines` | who gets what a person types meanwhile; when something is due |
+//! | `decisions`, `state`, `next_handover` | what is written down with its reasons, and what others may ask |
 
 pub mod action;
 mod agent_status;
 mod answer;
-pub mod ask;
 mod back;
 mod budget;
 pub mod compact;
 mod conversation;
 mod crash;
+mod deadlines;
 mod decisions;
-mod deliver;
-mod due;
-pub mod ends;
+mod delivery;
 pub mod event;
-pub mod halt;
+pub mod exit_table;
 mod hooks;
 mod key_class;
-mod keys;
-mod level;
+mod key_hold;
+mod levels;
+pub mod limits;
 mod mode;
-pub mod next;
+pub mod next_handover;
 mod note;
 mod person;
 pub mod phase;
 mod policy;
-mod proceed;
 mod progress;
+pub mod question;
 mod reply;
-mod restart;
+mod request;
 mod run;
-mod save;
+mod saving;
+pub mod screen_facts;
 mod secrets;
-pub mod shown;
+mod sending;
 pub mod state;
-mod stop;
-mod submit;
+mod stopping;
 mod task;
 
 #[cfg(test)]
@@ -77,22 +75,22 @@ use budget::RestartBudget;
 use conversation::ConversationState;
 use crash::CrashGuard;
 use event::Event;
-use halt::Halts;
 use hooks::Held;
-use keys::Keys;
+use key_hold::Keys;
+use limits::Halts;
 use mode::Modes;
 use person::Person;
 use phase::{Phase, StopFor};
 pub use policy::{Agent, Policy, RULES};
 use progress::Progress;
-use restart::SignalSeen;
+use request::SignalSeen;
 use run::RunState;
-use save::Handoffs;
-use shown::{PromptBox, ScreenFacts};
+use saving::Handoffs;
+use screen_facts::{PromptBox, ScreenFacts};
+use sending::Submit;
 use state::Entered;
-use submit::Submit;
 
-/// The version of these rules: a journal is replayed only by the same number (CONTRACT C7).
+/// The version of these rules: a journal is replayed only by the same number.
 pub const CORE: u32 = 1;
 
 /// Whether Claude is in the middle of a turn, by its hooks.

@@ -7,7 +7,7 @@
 use serde::{Deserialize, Serialize};
 
 use super::Supervisor;
-use super::shown::{PromptBox, ScreenFacts};
+use super::screen_facts::{PromptBox, ScreenFacts};
 use crate::core::claude::permission::PermissionMode;
 use crate::core::time::Stamp;
 

@@ -9,11 +9,11 @@
 use serde::{Deserialize, Serialize};
 
 use super::action::{Action, Decision, DecisionKind, HookAnswer, RestartBy, Target, Want};
-use super::ask::Ask;
 use super::event::{AgentStatus, Coming, Hook, PromptOf};
 use super::hooks::{Held, LINES_MS};
 use super::phase::{Phase, Request, SafePoint, SaveStep};
-use super::stop::CONT;
+use super::question::Ask;
+use super::stopping::CONT;
 use super::{Supervisor, Turn};
 use crate::core::claude::carried::Way;
 use crate::core::config::RestartMode;

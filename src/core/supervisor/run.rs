@@ -4,9 +4,9 @@ use serde::{Deserialize, Serialize};
 
 use super::action::{Action, DecisionKind, Target, Typing};
 use super::conversation::Claims;
-use super::ends::{CtrlC, Meaning, Row, meaning};
 use super::event::AgentStatus;
-use super::keys::Keys;
+use super::exit_table::{CtrlC, Meaning, Row, meaning};
+use super::key_hold::Keys;
 use super::phase::{Cause, Phase, Plan, StartKind, StopFor};
 use super::{Agent, Held, ScreenFacts, Supervisor, Turn};
 use crate::core::claude::carried::Way;

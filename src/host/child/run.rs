@@ -10,7 +10,7 @@ use crate::core::process::{ProcessEnd, Signal};
 use crate::core::supervisor::Agent;
 use crate::core::supervisor::event::Event;
 use crate::core::supervisor::phase::{Phase, StartKind, StopFor};
-use crate::core::supervisor::shown::ScreenFacts;
+use crate::core::supervisor::screen_facts::ScreenFacts;
 use crate::core::terminal::Size;
 use crate::core::time::Stamp;
 use crate::host::Host;

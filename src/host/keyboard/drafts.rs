@@ -10,7 +10,7 @@ use crate::core::handoff::text::{cut_chars, safe_line};
 use crate::core::input::Classifier;
 use crate::core::supervisor::Agent;
 use crate::core::supervisor::phase::{Cause, Phase, StartKind};
-use crate::core::supervisor::shown::PromptBox as BoxContent;
+use crate::core::supervisor::screen_facts::PromptBox as BoxContent;
 use crate::fs::atomic;
 use crate::host::Host;
 use crate::host::log::log;

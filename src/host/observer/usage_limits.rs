@@ -9,7 +9,7 @@ use super::Observer;
 use crate::core::claude::statusline::Used;
 use crate::core::status::{LimitUse, Rfc3339};
 use crate::core::supervisor::event::Event;
-use crate::core::supervisor::halt::LimitKind;
+use crate::core::supervisor::limits::LimitKind;
 use crate::core::time::WallTime;
 use crate::sys::clock::Clock;
 

@@ -10,7 +10,7 @@ use crate::core::ids::ConversationId;
 use crate::core::status::{ContextStatus, LimitsStatus, ReachedLimit, Rfc3339};
 use crate::core::supervisor::action::Want;
 use crate::core::supervisor::event::Event;
-use crate::core::supervisor::halt::LimitKind;
+use crate::core::supervisor::limits::LimitKind;
 use crate::core::time::{Stamp, WallTime};
 use crate::host::Host;
 use crate::host::observer::{AfterScan, FileReader, ScanResult, ScanWaiter, SessionFiles, TranscriptRead, time_left};

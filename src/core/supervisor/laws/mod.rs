@@ -3,9 +3,9 @@
 //! The seed is fixed, so that a failure is the same everywhere and the coverage that is asserted does not depend on luck;
 //! `HOPTY_LAWS_SEED=n` takes another one.
 
-mod halts;
 mod histories;
 mod journal;
+mod limits;
 mod moves;
 mod place;
 mod prompts;
@@ -20,8 +20,8 @@ use proptest::prelude::any;
 use proptest::test_runner::{Config as ProptestConfig, RngAlgorithm, TestRng, TestRunner};
 
 use super::action::Action;
-use super::ends::{CtrlC, Row};
 use super::event::Event;
+use super::exit_table::{CtrlC, Row};
 use super::tests::{claude, plain, span};
 use super::{Phase, Policy, Supervisor};
 use crate::core::config::{AfterError, RestartMode};

@@ -1,10 +1,10 @@
 //! Which event comes next: mostly one that fits the phase, so that every phase is reached, and now and then any at all.
 
-use super::super::ask::AskAnswer;
 use super::super::event::{AgentStatus, Asker, Coming, Event, Hook, HookEvent, KeyClass, PromptOf, Source};
-use super::super::halt::LimitKind;
+use super::super::limits::LimitKind;
 use super::super::phase::{DeliverStep, SaveStep};
-use super::super::shown::{PromptBox, ScreenFacts};
+use super::super::question::AskAnswer;
+use super::super::screen_facts::{PromptBox, ScreenFacts};
 use super::super::tests::{conversation, handoff, hook, named};
 use super::super::{Agent, Phase};
 use super::world::World;

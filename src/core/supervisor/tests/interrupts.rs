@@ -2,7 +2,7 @@
 
 use std::collections::HashSet;
 
-use super::super::ends::{CtrlC, Row};
+use super::super::exit_table::{CtrlC, Row};
 use super::*;
 
 const ENDS: [ProcessEnd; 9] = [

@@ -4,7 +4,7 @@ use super::*;
 use crate::core::claude::hooks::stdout;
 use crate::core::config::{Level as Threshold, RestartMode, Span};
 use crate::core::supervisor::action::{HookAnswer, Target};
-use crate::core::supervisor::ask::AskAnswer;
+use crate::core::supervisor::question::AskAnswer;
 
 /// The main loop: the end that hopty brought about leads to the next run, the same end by itself does not.
 #[test]

@@ -3,8 +3,8 @@
 use super::*;
 use crate::core::claude::carried::Way;
 use crate::core::config::RestartMode;
-use crate::core::supervisor::ask::AskAnswer;
-use crate::core::supervisor::next::When;
+use crate::core::supervisor::next_handover::When;
+use crate::core::supervisor::question::AskAnswer;
 
 fn talking() -> Policy {
     Policy { notes: true, ..claude() }

@@ -2,7 +2,7 @@
 
 use super::*;
 use crate::core::config::{AskDefault, RestartMode};
-use crate::core::supervisor::ask::AskAnswer;
+use crate::core::supervisor::question::AskAnswer;
 
 fn asking() -> Policy {
     let mut policy = Policy { notes: true, ..claude() };

@@ -13,10 +13,10 @@
 use serde::{Deserialize, Serialize};
 
 use super::action::{Action, Reply, SendResult, Typing};
-use super::halt::After;
-use super::keys::Keys;
+use super::key_hold::Keys;
+use super::limits::After;
 use super::phase::Phase;
-use super::shown::PromptBox;
+use super::screen_facts::PromptBox;
 use super::state::State;
 use super::{Supervisor, Turn};
 use crate::core::time::Stamp;

@@ -1,10 +1,10 @@
 //! From a wish to a safe point (DESIGN 6.1 and 6.2): who may ask, how long is waited, and what may stand in the way.
 
 use super::action::{Action, DecisionKind, HookAnswer, Reply, RestartBy};
-use super::ask::Ask;
 use super::event::{AgentStatus, Asker};
 use super::phase::{Phase, Plan, Request, SafePoint};
-use super::shown::PromptBox;
+use super::question::Ask;
+use super::screen_facts::PromptBox;
 use super::{Agent, Held, Supervisor, Turn};
 use crate::core::compat::signals::{NamedDir, RestartFile};
 use crate::core::handoff::operation::Cut;

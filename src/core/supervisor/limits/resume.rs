@@ -4,11 +4,11 @@
 //! ends the wait. Typed is only into an empty box with no dialog. The limit's own dialog is a person's, unless the
 //! configuration names it (`delivery.answer_dialogs`).
 
-use super::action::{Action, DecisionKind, Typing};
-use super::halt::{After, Halt};
-use super::phase::Phase;
-use super::submit::{STANDS_MS, TYPING_MS};
-use super::{Supervisor, Turn};
+use super::super::action::{Action, DecisionKind, Typing};
+use super::super::phase::Phase;
+use super::super::sending::{STANDS_MS, TYPING_MS};
+use super::super::{Supervisor, Turn};
+use super::{After, Halt};
 use crate::core::time::Stamp;
 
 /// The name of the dialog in which Claude asks what to do about a limit.
@@ -18,7 +18,7 @@ const DIALOG_STANDS_MS: u64 = 1500;
 
 impl Supervisor {
     /// Something changed: say what is to be said, answer what may be answered, go on when that is due.
-    pub(super) fn look_at_halt(&mut self, now: Stamp, out: &mut Vec<Action>) {
+    pub(in crate::core::supervisor) fn look_at_halt(&mut self, now: Stamp, out: &mut Vec<Action>) {
         self.tick_halt(now, out);
         self.answer_limit_dialog(now, out);
         let Some(halt) = &self.halts.now else { return };
@@ -51,7 +51,7 @@ impl Supervisor {
         }
     }
 
-    pub(super) fn own_prompt_submitted(&mut self, out: &mut Vec<Action>) {
+    pub(in crate::core::supervisor) fn own_prompt_submitted(&mut self, out: &mut Vec<Action>) {
         let Some(halt) = self.halts.now.take() else { return };
         let text = match halt.after() {
             After::Limit => "The usage limit is over and Claude had not gone on by itself; hopty's prompt to go on was submitted.",
@@ -61,13 +61,13 @@ impl Supervisor {
     }
 
     /// Once is all: what was typed may have been submitted.
-    pub(super) fn own_prompt_failed(&mut self, why: &str, out: &mut Vec<Action>) {
+    pub(in crate::core::supervisor) fn own_prompt_failed(&mut self, why: &str, out: &mut Vec<Action>) {
         self.halts.forget();
         let text = format!("hopty's prompt to go on was not submitted: {why}.");
         self.tell(out, DecisionKind::ContinueCancelled, text, &[self.lines.event], |_| {});
     }
 
-    pub(super) fn proceed_deadlines(&self, halt: &Halt, due: &mut Vec<Stamp>) {
+    pub(in crate::core::supervisor) fn proceed_deadlines(&self, halt: &Halt, due: &mut Vec<Stamp>) {
         if halt.limit().is_some() && self.run.screen.dialog.as_deref() == Some(DIALOG) {
             due.push(self.run.dialog_since.after(DIALOG_STANDS_MS));
         }

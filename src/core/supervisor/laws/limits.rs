@@ -2,7 +2,7 @@
 
 use super::super::action::{Action, DecisionKind};
 use super::super::event::{Event, HookEvent, KeyClass};
-use super::super::halt::After;
+use super::super::limits::After;
 use super::super::{Phase, Supervisor};
 use crate::core::config::Recovery;
 use crate::core::ids::ConversationId;

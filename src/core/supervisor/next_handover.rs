@@ -3,8 +3,8 @@
 use serde::{Deserialize, Serialize};
 
 use super::action::RestartBy;
-use super::ask::Ask;
 use super::phase::{Phase, Request, StopFor};
+use super::question::Ask;
 use super::{Agent, Supervisor, Turn};
 use crate::core::config::{Level as Threshold, RestartMode};
 use crate::core::context::Level;

@@ -2,9 +2,9 @@
 
 use super::action::{Action, DecisionKind, HookAnswer, Typing};
 use super::event::PromptOf;
-use super::keys::Keys;
+use super::key_hold::Keys;
 use super::phase::{DeliverStep, Phase, Plan};
-use super::shown::PromptBox;
+use super::screen_facts::PromptBox;
 use super::{Supervisor, Turn};
 use crate::core::claude::carried::Way;
 use crate::core::ids::{ConversationId, HandoffId};

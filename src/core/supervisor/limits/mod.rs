@@ -3,6 +3,8 @@
 //! While it does no hand-over begins: a fresh conversation could do no more than this one. What may be typed afterwards, and
 //! when, is said here; `proceed` types it. Nothing is typed against a person: a key that is pressed leaves it to them.
 
+mod resume;
+
 use serde::{Deserialize, Serialize};
 
 use super::Supervisor;

@@ -2,8 +2,8 @@
 
 use super::Supervisor;
 use super::action::{Action, DecisionKind, Reply, Target};
-use super::ends::{CtrlC, INTERRUPT_WINDOW_MS, Meaning, Row, killed_by, meaning};
 use super::event::AgentStatus;
+use super::exit_table::{CtrlC, INTERRUPT_WINDOW_MS, Meaning, Row, killed_by, meaning};
 use super::phase::{Cause, Phase, StopFor, StopStep};
 use crate::core::process::{ProcessEnd, Signal};
 use crate::core::time::Stamp;

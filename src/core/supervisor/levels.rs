@@ -3,8 +3,8 @@
 use serde::{Deserialize, Serialize};
 
 use super::action::{Action, DecisionKind, RestartBy};
-use super::ask::Ask;
 use super::phase::{Phase, Request};
+use super::question::Ask;
 use super::{Agent, Supervisor};
 use crate::core::config::{Levels, RestartMode};
 use crate::core::context::{Fill, Level};
