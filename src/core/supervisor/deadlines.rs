@@ -1,7 +1,7 @@
 //! When something is due although nothing happens: the earliest of all deadlines.
 
 use super::Supervisor;
-use super::phase::{DeliverStep, Phase, StopStep};
+use super::phase::{Phase, StopStep};
 use crate::core::time::Stamp;
 
 impl Supervisor {
@@ -16,11 +16,10 @@ impl Supervisor {
             Phase::Stopping { step: StopStep::Settle { until }, .. } => due.push(*until),
             Phase::Stopping { step: StopStep::Term { kill_at }, .. } => due.push(*kill_at),
             Phase::Cooling { until, held, .. } => due.extend(held.is_empty().then_some(*until)),
-            Phase::Delivering { step, .. } => match step {
-                DeliverStep::Ready { until } => due.extend([Some(*until), self.hook_wait_deadline()].into_iter().flatten()),
-                DeliverStep::Echo { until } => due.push(*until),
-                DeliverStep::Enter { again, until } => due.extend([*again, *until]),
-            },
+            Phase::Delivering { submission, .. } => {
+                submission.deadlines(&mut due);
+                due.extend(self.hook_wait_deadline().filter(|_| submission.is_ready()));
+            }
             Phase::Stopping { step: StopStep::Kill, .. } | Phase::Cold | Phase::Spawning { .. } | Phase::Closed { .. } => {}
         }
         due.extend(self.held_deadline());

@@ -1,10 +1,11 @@
-//! The continuation prompt: paste, echo, Enter, proof (DESIGN 6.6, CONTRACT C10). No Enter is blind.
+//! The delivery of the continuation prompt into a fresh run: when it begins, what stands in its way, what proves it.
 
 use super::action::{Action, DecisionKind, HookAnswer, Typing};
 use super::event::PromptOf;
 use super::key_hold::Keys;
-use super::phase::{DeliverStep, Phase, Plan};
+use super::phase::{Phase, Plan};
 use super::screen_facts::PromptBox;
+use super::submission::{DuringTurn, Submission, SubmissionKey, SubmissionRules, SubmissionStep};
 use super::{Supervisor, Turn};
 use crate::core::claude::carried::Way;
 use crate::core::ids::{ConversationId, HandoffId};
@@ -29,46 +30,50 @@ impl Supervisor {
         }
         self.decide(out, DecisionKind::DeliveryStarted, text, &[self.lines.event], |d| d.handoff = Some(handoff.clone()));
         self.hold_keys(out);
-        let step = DeliverStep::Ready { until: now.after(wait.max(1)) };
-        self.enter(now, Phase::Delivering { plan, handoff, step, enters: 0, obstacle: None, met: Vec::new() });
+        let submission = Submission::new(Some(now.after(wait.max(1))));
+        self.enter(now, Phase::Delivering { plan, handoff, submission, enters: 0, obstacle: None, met: Vec::new() });
+    }
+
+    /// A delivery may type only while Claude is idle, has a time for each step and an end of its Enters.
+    fn delivery_rules(&self, enters: u32) -> SubmissionRules {
+        let c = &self.policy.config.delivery;
+        SubmissionRules {
+            confirm_ms: Some(c.confirm_timeout.ms().max(1)),
+            enter_every_ms: c.enter_every.ms().max(1),
+            enter_is_left: enters < c.enter_max,
+            during_turn: DuringTurn::Wait,
+            awaits_hook: true,
+            shares_box: false,
+        }
     }
 
     /// Something on the screen, in the sessions file or in time changed: the next step, if it can be justified.
     pub(super) fn deliver(&mut self, now: Stamp, out: &mut Vec<Action>) {
-        let Phase::Delivering { step, enters, .. } = self.phase else { return };
+        let Phase::Delivering { submission, enters, .. } = &self.phase else { return };
         if self.run.stopped {
             return;
         }
+        let (submission, rules) = (submission.clone(), self.delivery_rules(*enters));
         if let Some(name) = self.obstacle().map(str::to_owned) {
             self.dialog_in_the_way(name, out);
             return;
         }
         self.way_is_free(now, out);
-        match step {
-            DeliverStep::Ready { .. } => {
-                if self.paste_is_justified(now) {
-                    self.paste(now, out);
+        match self.next_key(now, &submission, &rules) {
+            // Claude was started with it.
+            Some(SubmissionKey::Paste) if self.carries() == Some(Way::Argument) => {}
+            Some(SubmissionKey::Paste) => {
+                let Some(typing) = self.text_to_deliver(out) else { return };
+                self.paste(now, typing, &rules, out);
+            }
+            Some(SubmissionKey::Enter) => {
+                self.press_enter(now, &rules, out);
+                if let Phase::Delivering { enters, .. } = &mut self.phase {
+                    *enters += 1;
                 }
             }
-            DeliverStep::Echo { until } => {
-                if self.enter_is_justified() {
-                    self.press_enter(now, until, enters, out);
-                }
-            }
-            DeliverStep::Enter { again, until } => {
-                if now >= again && self.enter_is_justified() && enters < self.policy.config.delivery.enter_max {
-                    self.press_enter(now, until, enters, out);
-                }
-            }
+            None => {}
         }
-    }
-
-    fn paste_is_justified(&self, now: Stamp) -> bool {
-        self.carries() != Some(Way::Argument)
-            && self.run.screen.prompt == PromptBox::Empty
-            && self.run.screen.paste
-            && self.run.turn != Turn::Busy
-            && self.hook_wait_deadline().is_none_or(|at| now >= at)
     }
 
     /// Until when a box that is drawn waits for the SessionStart hook.
@@ -77,18 +82,10 @@ impl Supervisor {
         self.run.box_since.filter(|_| may_come).map(|at| at.after(HOOK_WAIT_MS))
     }
 
-    /// All of CONTRACT C10: our text in the live box, no dialog, nobody waited for, no turn running, nothing unread.
-    fn enter_is_justified(&self) -> bool {
-        self.run.screen.prompt == PromptBox::Ours
-            && self.obstacle().is_none()
-            && !self.run.screen.unread
-            && self.run.turn != Turn::Busy
-    }
-
-    fn paste(&mut self, now: Stamp, out: &mut Vec<Action>) {
+    /// The prompt that is pasted: the person's own, or one that names the handoff.
+    fn text_to_deliver(&mut self, out: &mut Vec<Action>) -> Option<Typing> {
         let hooks_seen = self.run.hooks_seen;
-        let Phase::Delivering { plan, handoff, step, .. } = &mut self.phase else { return };
-        *step = DeliverStep::Echo { until: now.after(self.policy.config.delivery.confirm_timeout.ms().max(1)) };
+        let Phase::Delivering { plan, handoff, .. } = &mut self.phase else { return None };
         let handoff = handoff.clone();
         if plan.carries.is_some() && !hooks_seen {
             // Nothing brings the handoff into the context but a prompt that names it; the person's comes after it.
@@ -96,11 +93,10 @@ impl Supervisor {
             self.return_prompt(false, out);
         }
         self.run.offered = Some(handoff.clone());
-        let typing = match self.carries() {
+        Some(match self.carries() {
             Some(_) => Typing::Carried { handoff },
             None => Typing::Prompt { handoff, frame: self.run.brief_answered },
-        };
-        out.push(Action::Type { typing });
+        })
     }
 
     /// How the person's own prompt gets into the conversation that is being begun.
@@ -118,26 +114,17 @@ impl Supervisor {
         Some(HookAnswer::Frame { handoff: handoff.clone() })
     }
 
-    fn press_enter(&mut self, now: Stamp, until: Stamp, count: u32, out: &mut Vec<Action>) {
-        let again = now.after(self.policy.config.delivery.enter_every.ms().max(1));
-        if let Phase::Delivering { step, enters, .. } = &mut self.phase {
-            *step = DeliverStep::Enter { again, until };
-            *enters = count + 1;
-            out.push(Action::Type { typing: Typing::Enter });
-        }
-    }
-
     /// A dialog is answered once, as the configuration allows, or a person is told; either way the person can answer it.
     fn dialog_in_the_way(&mut self, name: String, out: &mut Vec<Action>) {
         let on_screen = self.run.screen.dialog.is_some();
-        let Phase::Delivering { handoff, step, obstacle, met, .. } = &mut self.phase else { return };
+        let Phase::Delivering { handoff, submission, obstacle, met, .. } = &mut self.phase else { return };
         // The sessions file lags behind the screen: it says nothing new about a dialog that was seen.
         if obstacle.as_ref() == Some(&name) || (obstacle.is_some() && !on_screen) {
             return;
         }
         *obstacle = Some(name.clone());
-        if let DeliverStep::Ready { until } = step {
-            *until = self.phase_began.at.after(DIALOG_MS).max(*until);
+        if submission.is_ready() {
+            submission.until = submission.until.max(Some(self.phase_began.at.after(DIALOG_MS)));
         }
         if !met.contains(&name) {
             met.push(name.clone());
@@ -156,28 +143,30 @@ impl Supervisor {
     fn way_is_free(&mut self, now: Stamp, out: &mut Vec<Action>) {
         let wait = self.policy.config.delivery.ready_timeout.ms().max(1);
         let last = self.phase_began.at.after(DIALOG_MS);
-        let Phase::Delivering { step, obstacle, .. } = &mut self.phase else { return };
+        let Phase::Delivering { submission, obstacle, .. } = &mut self.phase else { return };
         if obstacle.take().is_some() {
-            if let DeliverStep::Ready { until } = step {
-                *until = now.after(wait).min((*until).max(last));
+            if submission.is_ready() {
+                submission.until = submission.until.max(Some(last)).min(Some(now.after(wait)));
             }
             self.hold_keys(out);
         }
     }
 
     pub(super) fn tick_deliver(&mut self, now: Stamp, out: &mut Vec<Action>) {
-        let Phase::Delivering { step, .. } = self.phase else { return };
-        let what = match step {
-            DeliverStep::Ready { until } if now >= until => match self.obstacle() {
+        let Phase::Delivering { submission, .. } = &self.phase else { return };
+        if submission.until.is_none_or(|until| now < until) {
+            return;
+        }
+        let what = match submission.step {
+            SubmissionStep::Ready { .. } => match self.obstacle() {
                 Some(dialog) => format!("a dialog ({dialog}) stayed open"),
                 None if self.run.offered.is_some() => "no proof of submission came".to_owned(),
                 None if self.run.turn == Turn::Busy => "Claude was at work on something else".to_owned(),
                 None if self.run.screen.prompt == PromptBox::Draft => "the prompt box held something else".to_owned(),
                 None => "no prompt box was drawn in time".to_owned(),
             },
-            DeliverStep::Echo { until } if now >= until => "the text did not appear in the prompt box".to_owned(),
-            DeliverStep::Enter { until, .. } if now >= until => "no proof of submission came".to_owned(),
-            _ => return,
+            SubmissionStep::Echo => "the text did not appear in the prompt box".to_owned(),
+            SubmissionStep::Enter { .. } => "no proof of submission came".to_owned(),
         };
         if let Some(draft) = self.break_off(now, &what, false, out) {
             self.release_keys(draft, out);

@@ -57,6 +57,7 @@ mod secrets;
 mod sending;
 pub mod state;
 mod stopping;
+pub mod submission;
 mod task;
 
 #[cfg(test)]
@@ -87,7 +88,7 @@ use request::SignalSeen;
 use run::RunState;
 use saving::Handoffs;
 use screen_facts::{PromptBox, ScreenFacts};
-use sending::Submit;
+use sending::Sending;
 use state::Entered;
 
 /// The version of these rules: a journal is replayed only by the same number.
@@ -179,8 +180,8 @@ pub struct Supervisor {
     modes: Modes,
     #[serde(default)]
     entered: Entered,
-    #[serde(default)]
-    submit: Option<Submit>,
+    #[serde(default, rename = "submit")]
+    sending: Option<Sending>,
     #[serde(default)]
     halts: Halts,
     #[serde(default)]
@@ -211,7 +212,7 @@ impl Supervisor {
             handoffs: Handoffs::default(),
             modes: Modes::default(),
             entered: Entered::default(),
-            submit: None,
+            sending: None,
             halts: Halts::default(),
             progress: Progress::default(),
             chain: Chain::default(),

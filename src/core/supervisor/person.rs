@@ -129,7 +129,7 @@ impl Supervisor {
     /// How this prompt goes to a fresh conversation, when it does.
     pub(super) fn takes_prompt(&self, now: Stamp, hook: &Hook) -> Option<Way> {
         let Phase::Waiting { request } = &self.phase else { return None };
-        let waits = request.for_prompt.is_some() && hook.prompt == Some(PromptOf::Person) && self.submit.is_none();
+        let waits = request.for_prompt.is_some() && hook.prompt == Some(PromptOf::Person) && self.sending.is_none();
         // It is called for a prompt that is queued, too.
         let works =
             self.run.turn == Turn::Busy || self.run.status == Some(AgentStatus::Busy) && now >= self.run.status_since.after(WORKS_MS);

@@ -3,6 +3,7 @@
 use serde::{Deserialize, Serialize};
 
 use super::action::RestartBy;
+use super::submission::Submission;
 use crate::core::claude::carried::Way;
 use crate::core::context::Level;
 use crate::core::ids::{ConversationId, HandoffId};
@@ -186,29 +187,6 @@ pub enum StopStep {
     Kill,
 }
 
-/// How far delivery has come.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(tag = "step", rename_all = "snake_case")]
-pub enum DeliverStep {
-    /// The prompt box is waited for.
-    Ready {
-        /// Given up then.
-        until: Stamp,
-    },
-    /// The text was pasted and is waited for in the box.
-    Echo {
-        /// Given up then.
-        until: Stamp,
-    },
-    /// Enter was sent.
-    Enter {
-        /// Another one, where it can be justified, then.
-        again: Stamp,
-        /// Given up then.
-        until: Stamp,
-    },
-}
-
 /// The phase of a session.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(tag = "phase", rename_all = "snake_case")]
@@ -261,8 +239,9 @@ pub enum Phase {
         plan: Plan,
         /// The handoff.
         handoff: HandoffId,
-        /// How far.
-        step: DeliverStep,
+        /// The prompt on its way.
+        #[serde(rename = "step")]
+        submission: Submission,
         /// Enters sent so far.
         enters: u32,
         /// The dialog that is in the way.

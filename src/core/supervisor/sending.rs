@@ -17,7 +17,7 @@ use super::key_hold::Keys;
 use super::limits::After;
 use super::phase::Phase;
 use super::screen_facts::PromptBox;
-use super::state::State;
+use super::submission::{DuringTurn, Submission, SubmissionKey, SubmissionRules, SubmissionStep};
 use super::{Supervisor, Turn};
 use crate::core::time::Stamp;
 
@@ -33,9 +33,9 @@ const HAND_OVER_MS: u64 = 5000;
 /// The request number of hopty's own prompt: no request has it.
 const OWN: u64 = 0;
 
-/// A submission under way.
+/// A prompt that is being sent.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
-pub(super) struct Submit {
+pub(super) struct Sending {
     /// The request.
     id: u64,
     /// A slash command: nothing will prove it.
@@ -43,103 +43,105 @@ pub(super) struct Submit {
     /// hopty's own prompt to go on, which nobody waits for.
     #[serde(default)]
     own: Option<After>,
-    step: Step,
+    #[serde(rename = "step")]
+    pub(super) submission: Submission,
     until: Stamp,
 }
 
-#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
-#[serde(tag = "step", rename_all = "snake_case")]
-enum Step {
-    /// An empty box is waited for; since when something is in the way.
-    Ready { hindered: Option<Stamp> },
-    /// The text was pasted then and is waited for in the box.
-    Echo { pasted: Stamp },
-    /// Enter was sent, while Claude was at work or not; another one, where it can be justified, is at `again`.
-    Enter { pasted: Stamp, again: Stamp, works: bool },
+impl Sending {
+    fn is_typed(&self) -> bool {
+        !self.submission.is_ready()
+    }
+
+    fn was_entered(&self) -> bool {
+        matches!(self.submission.step, SubmissionStep::Enter { .. })
+    }
 }
 
 impl Supervisor {
+    /// A prompt that is sent has one deadline; it may be typed while Claude works, and Enter may be sent again until then.
+    fn sending_rules(&self) -> SubmissionRules {
+        SubmissionRules {
+            confirm_ms: None,
+            enter_every_ms: self.policy.config.delivery.enter_every.ms().max(1),
+            enter_is_left: true,
+            during_turn: if self.policy.submit_when_idle { DuringTurn::WaitForIdle } else { DuringTurn::Queue },
+            awaits_hook: false,
+            shares_box: true,
+        }
+    }
+
     pub(super) fn submit(&mut self, now: Stamp, id: u64, command: bool, out: &mut Vec<Action>) {
-        let until = now.after(LIMIT_MS);
-        if self.submit.is_some() {
+        if self.sending.is_some() {
             let reason = "another prompt is being submitted".to_owned();
             out.push(Action::Reply { id, with: Reply::Refused { reason } });
         } else {
-            self.submit = Some(Submit { id, command, own: None, step: Step::Ready { hindered: None }, until });
+            self.send(now, id, command, None);
         }
     }
 
     /// The same for a prompt of hopty's own.
     pub(super) fn submit_own(&mut self, now: Stamp, after: After) {
-        let step = Step::Ready { hindered: None };
-        self.submit = Some(Submit { id: OWN, command: false, own: Some(after), step, until: now.after(LIMIT_MS) });
+        self.send(now, OWN, false, Some(after));
+    }
+
+    fn send(&mut self, now: Stamp, id: u64, command: bool, own: Option<After>) {
+        self.sending = Some(Sending { id, command, own, submission: Submission::new(None), until: now.after(LIMIT_MS) });
     }
 
     /// Whether hopty's own prompt is on its way.
     pub(super) fn submits_own(&self) -> bool {
-        self.submit.as_ref().is_some_and(|submit| submit.own.is_some())
+        self.sending.as_ref().is_some_and(|sending| sending.own.is_some())
     }
 
     /// Something changed: the next step, if it can be justified.
     pub(super) fn submit_goes_on(&mut self, now: Stamp, out: &mut Vec<Action>) {
-        let Some(submit) = self.submit.clone() else { return };
-        let runs = match (&self.phase, submit.step) {
-            (Phase::Running, _) | (Phase::Waiting { .. }, Step::Ready { .. }) => true,
+        let Some(sending) = self.sending.clone() else { return };
+        let runs = match &self.phase {
+            Phase::Running => true,
             // A hand-over has waited long enough: what is submitted now would be cut short.
-            (Phase::Waiting { .. }, _) => self.submit_is_typed(now),
+            Phase::Waiting { .. } => !sending.is_typed() || self.submit_is_typed(now),
             _ => false,
         };
-        match submit.step {
-            _ if !runs => {}
-            Step::Ready { hindered } => {
+        if !runs {
+            return;
+        }
+        match sending.submission.step {
+            SubmissionStep::Ready { hindered } => {
                 let hindrance = self.hindrance();
                 let since = hindrance.as_ref().map(|_| hindered.unwrap_or(now));
-                self.set_step(Step::Ready { hindered: since });
+                if let Some(sending) = &mut self.sending {
+                    sending.submission.step = SubmissionStep::Ready { hindered: since };
+                }
                 if let (Some(reason), Some(since)) = (hindrance, since) {
                     if now >= since.after(STANDS_MS) {
                         self.refuse_submit(reason, out);
                     }
-                } else if self.box_is_free(now) && !self.enter_may_answer() {
-                    self.hold_keys(out);
-                    let typing = submit.own.map_or(Typing::Text { id: submit.id }, |after| Typing::GoOn { after });
-                    out.push(Action::Type { typing });
-                    self.set_step(Step::Echo { pasted: now });
+                    return;
                 }
             }
-            Step::Enter { again, .. } if submit.command && self.command_is_gone(now, again) => {
-                self.settle_submit(SendResult::Unknown, out);
+            SubmissionStep::Enter { again, .. } if sending.command && self.command_is_gone(now, again) => {
+                return self.settle_submit(SendResult::Unknown, out);
             }
             // A dialog came: a person must be able to answer it.
-            _ if self.obstacle().is_some() => self.pass_keys(out),
-            Step::Echo { pasted } => {
-                if self.stands_alone() && !self.enter_may_answer() {
-                    self.press(now, pasted, out);
-                }
-            }
-            Step::Enter { pasted, again, .. } => {
-                if now >= again && self.stands_alone() && !self.enter_may_answer() {
-                    self.press(now, pasted, out);
-                }
-            }
+            _ if self.obstacle().is_some() => return self.pass_keys(out),
+            _ => {}
         }
-    }
-
-    fn set_step(&mut self, step: Step) {
-        if let Some(submit) = &mut self.submit {
-            submit.step = step;
+        let rules = self.sending_rules();
+        match self.next_key(now, &sending.submission, &rules) {
+            Some(SubmissionKey::Paste) => {
+                self.hold_keys(out);
+                let typing = sending.own.map_or(Typing::Text { id: sending.id }, |after| Typing::GoOn { after });
+                self.paste(now, typing, &rules, out);
+            }
+            Some(SubmissionKey::Enter) => self.press_enter(now, &rules, out),
+            None => {}
         }
-    }
-
-    fn press(&mut self, now: Stamp, pasted: Stamp, out: &mut Vec<Action>) {
-        let again = now.after(self.policy.config.delivery.enter_every.ms().max(1));
-        out.push(Action::Type { typing: Typing::Enter });
-        let works = self.state().state == State::Busy;
-        self.set_step(Step::Enter { pasted, again, works });
     }
 
     /// What must not be typed into.
     fn hindrance(&self) -> Option<String> {
-        if let Some(reason) = self.limit_hinders(self.submit.as_ref().is_some_and(|submit| submit.command)) {
+        if let Some(reason) = self.limit_hinders(self.sending.as_ref().is_some_and(|sending| sending.command)) {
             return Some(reason);
         }
         if self.run.stopped {
@@ -153,15 +155,13 @@ impl Supervisor {
     }
 
     pub(super) fn box_is_free(&self, now: Stamp) -> bool {
-        let writes = self.run.typed.is_some_and(|at| now < at.after(TYPING_MS));
-        // What was kept during a hand-over comes first.
-        let settled = now >= self.phase_began.at.after(STANDS_MS) && self.keys == Keys::Free && !self.run.screen.unread;
-        settled && !writes && self.run.screen.prompt == PromptBox::Empty && self.run.screen.paste
+        self.box_has_settled(now) && self.box_is_empty()
     }
 
-    /// All that an Enter needs: our text in the live box, no dialog, nothing unread.
-    fn stands_alone(&self) -> bool {
-        !self.run.stopped && self.run.screen.prompt == PromptBox::Ours && self.obstacle().is_none() && !self.run.screen.unread
+    /// Whether nobody writes and nothing that was typed is on its way. What was kept during a hand-over comes first.
+    pub(super) fn box_has_settled(&self, now: Stamp) -> bool {
+        let writes = self.run.typed.is_some_and(|at| now < at.after(TYPING_MS));
+        now >= self.phase_began.at.after(STANDS_MS) && self.keys == Keys::Free && !self.run.screen.unread && !writes
     }
 
     /// Whether a slash command has left the box: it is empty, or a panel has stood in its place for a while.
@@ -170,14 +170,10 @@ impl Supervisor {
         !self.run.screen.unread && (panel || self.run.screen.prompt == PromptBox::Empty)
     }
 
-    /// Whether an Enter could answer a dialog that is not drawn yet.
-    fn enter_may_answer(&self) -> bool {
-        self.policy.submit_when_idle && self.state().state == State::Busy
-    }
-
     /// A hook has the prompt. Where a turn ran when Enter was pressed, and runs still, it waits for that turn's end.
     pub(super) fn submit_hooked(&mut self, turn: Turn, out: &mut Vec<Action>) {
-        if let Some(Submit { step: Step::Enter { works, .. }, .. }) = self.submit {
+        let step = self.sending.as_ref().map(|sending| sending.submission.step);
+        if let Some(SubmissionStep::Enter { works, .. }) = step {
             let queued = works && turn == Turn::Busy;
             self.settle_submit(if queued { SendResult::Queued } else { SendResult::Submitted }, out);
         }
@@ -185,21 +181,21 @@ impl Supervisor {
 
     /// The same by the transcript, where no hook tells when a turn begins.
     pub(super) fn submit_read(&mut self, now: Stamp, queued: bool, out: &mut Vec<Action>) {
-        if !queued && !self.run.hooks_seen && self.submit.is_some() {
+        if !queued && !self.run.hooks_seen && self.sending.is_some() {
             self.miss_hooks(out);
             self.set_turn(now, Turn::Busy);
             self.conversation.spoken = true;
         }
-        if self.submit.as_ref().is_some_and(|submit| matches!(submit.step, Step::Enter { .. })) {
+        if self.sending.as_ref().is_some_and(Sending::was_entered) {
             self.settle_submit(if queued { SendResult::Queued } else { SendResult::Submitted }, out);
         }
     }
 
     fn settle_submit(&mut self, result: SendResult, out: &mut Vec<Action>) {
-        let Some(submit) = self.submit.take() else { return };
-        self.give_keys_back(&submit, out);
-        out.push(Action::Reply { id: submit.id, with: Reply::Sent { result } });
-        if submit.own.is_some() {
+        let Some(sending) = self.sending.take() else { return };
+        self.give_keys_back(&sending, out);
+        out.push(Action::Reply { id: sending.id, with: Reply::Sent { result } });
+        if sending.own.is_some() {
             match result {
                 SendResult::Unknown => self.own_prompt_failed("nothing proves that it was submitted", out),
                 SendResult::Submitted | SendResult::Queued => self.own_prompt_submitted(out),
@@ -208,61 +204,57 @@ impl Supervisor {
     }
 
     fn refuse_submit(&mut self, reason: String, out: &mut Vec<Action>) {
-        let Some(submit) = self.submit.take() else { return };
-        self.give_keys_back(&submit, out);
-        if submit.own.is_some() {
+        let Some(sending) = self.sending.take() else { return };
+        self.give_keys_back(&sending, out);
+        if sending.own.is_some() {
             self.own_prompt_failed(&reason, out);
         }
-        out.push(Action::Reply { id: submit.id, with: Reply::Refused { reason } });
+        out.push(Action::Reply { id: sending.id, with: Reply::Refused { reason } });
     }
 
     /// Keys are kept from the paste on, so that they do not mix; a hand-over that has begun keeps them for itself.
-    fn give_keys_back(&mut self, submit: &Submit, out: &mut Vec<Action>) {
-        let typed = !matches!(submit.step, Step::Ready { .. });
-        if typed && self.keys != Keys::Free && matches!(self.phase, Phase::Running | Phase::Waiting { .. }) {
+    fn give_keys_back(&mut self, sending: &Sending, out: &mut Vec<Action>) {
+        if sending.is_typed() && self.keys != Keys::Free && matches!(self.phase, Phase::Running | Phase::Waiting { .. }) {
             self.release_keys(false, out);
         }
     }
 
     /// Ctrl+C while keys are kept for a submission: the person wins, and gets the box back without our text.
     pub(super) fn submit_interrupted(&mut self, out: &mut Vec<Action>) {
-        let Some(submit) = &self.submit else { return };
+        let Some(sending) = &self.sending else { return };
         if !matches!(self.phase, Phase::Running | Phase::Waiting { .. }) {
             return;
         }
-        let step = submit.step;
-        if matches!(step, Step::Ready { .. }) {
+        if !sending.is_typed() {
             return;
         }
+        let entered = sending.was_entered();
         if self.keys == Keys::Held {
             out.push(Action::Type { typing: Typing::Interrupt });
         }
-        match step {
-            Step::Echo { .. } => self.refuse_submit("a person pressed Ctrl+C".to_owned(), out),
-            _ => self.settle_submit(SendResult::Unknown, out),
+        if entered {
+            self.settle_submit(SendResult::Unknown, out);
+        } else {
+            self.refuse_submit("a person pressed Ctrl+C".to_owned(), out);
         }
     }
 
     /// The session is over.
     pub(super) fn submit_closes(&mut self, out: &mut Vec<Action>) {
-        if let Some(Submit { id, step, .. }) = self.submit.take() {
-            let with = match step {
-                Step::Ready { .. } => Reply::Ended,
-                Step::Echo { .. } | Step::Enter { .. } => Reply::Sent { result: SendResult::Unknown },
-            };
-            out.push(Action::Reply { id, with });
+        if let Some(sending) = self.sending.take() {
+            let with = if sending.is_typed() { Reply::Sent { result: SendResult::Unknown } } else { Reply::Ended };
+            out.push(Action::Reply { id: sending.id, with });
         }
     }
 
     /// After every event: a submission does not outlive its run, nor its time.
     pub(super) fn submit_ends(&mut self, now: Stamp, out: &mut Vec<Action>) {
-        let Some(submit) = &self.submit else { return };
-        let waits = matches!(submit.step, Step::Ready { .. });
-        if !waits && (self.run.pid.is_none() || now >= submit.until) {
+        let Some(sending) = &self.sending else { return };
+        if sending.is_typed() && (self.run.pid.is_none() || now >= sending.until) {
             self.settle_submit(SendResult::Unknown, out);
-        } else if now >= submit.until {
+        } else if now >= sending.until {
             let reason = match &self.phase {
-                Phase::Running | Phase::Waiting { .. } if self.enter_may_answer() => {
+                Phase::Running | Phase::Waiting { .. } if self.turn_forbids(self.sending_rules().during_turn) => {
                     "Claude works, and this version might take an Enter for the answer to a question that it is about to ask; wait until it is idle"
                 }
                 Phase::Running | Phase::Waiting { .. } => "no empty prompt box was drawn in time",
@@ -274,23 +266,19 @@ impl Supervisor {
 
     /// Whether a prompt stands half typed in the box, so that a hand-over waits a moment.
     pub(super) fn submit_is_typed(&self, now: Stamp) -> bool {
-        self.submit.as_ref().is_some_and(|submit| match submit.step {
-            Step::Ready { .. } => false,
-            Step::Echo { pasted } | Step::Enter { pasted, .. } => now < pasted.after(HAND_OVER_MS),
-        })
+        let pasted = self.sending.as_ref().and_then(|sending| sending.submission.pasted);
+        pasted.is_some_and(|at| now < at.after(HAND_OVER_MS))
     }
 
     pub(super) fn submit_deadlines(&self, due: &mut Vec<Stamp>) {
-        let Some(submit) = &self.submit else { return };
-        due.push(submit.until);
-        match submit.step {
-            Step::Ready { hindered } => {
-                due.extend(hindered.map(|since| since.after(STANDS_MS)));
-                due.push(self.phase_began.at.after(STANDS_MS));
-                due.extend(self.run.typed.map(|at| at.after(TYPING_MS)));
-            }
-            Step::Echo { pasted } => due.push(pasted.after(HAND_OVER_MS)),
-            Step::Enter { pasted, again, .. } => due.extend([pasted.after(HAND_OVER_MS), again]),
+        let Some(sending) = &self.sending else { return };
+        due.push(sending.until);
+        sending.submission.deadlines(due);
+        due.extend(sending.submission.pasted.map(|at| at.after(HAND_OVER_MS)));
+        if let SubmissionStep::Ready { hindered } = sending.submission.step {
+            due.extend(hindered.map(|since| since.after(STANDS_MS)));
+            due.push(self.phase_began.at.after(STANDS_MS));
+            due.extend(self.run.typed.map(|at| at.after(TYPING_MS)));
         }
     }
 }

@@ -2,7 +2,7 @@
 
 use super::super::event::{AgentStatus, Asker, Coming, Event, Hook, HookEvent, KeyClass, PromptOf, Source};
 use super::super::limits::LimitKind;
-use super::super::phase::{DeliverStep, SaveStep};
+use super::super::phase::SaveStep;
 use super::super::question::AskAnswer;
 use super::super::screen_facts::{PromptBox, ScreenFacts};
 use super::super::tests::{conversation, handoff, hook, named};
@@ -188,12 +188,12 @@ impl World {
                 206..210 => stop(dice),
                 _ => self.anything(dice),
             },
-            Phase::Delivering { step, .. } => match dice.what {
-                0..60 if matches!(step, DeliverStep::Ready { .. }) => self.session_start(dice),
+            Phase::Delivering { submission, .. } => match dice.what {
+                0..60 if submission.is_ready() => self.session_start(dice),
                 0..20 => self.session_start(dice),
                 20..60 => self.call(HookEvent::UserPromptSubmit, Dice { with: 0, ..dice }),
                 60..100 => {
-                    let box_now = if matches!(step, DeliverStep::Ready { .. }) { 2 } else { 5 };
+                    let box_now = if submission.is_ready() { 2 } else { 5 };
                     self.screen(Dice { with: box_now, ..dice })
                 }
                 100..150 => self.screen(dice),

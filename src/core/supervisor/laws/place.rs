@@ -1,7 +1,7 @@
 //! Where the machine stands, in words.
 
 use super::super::Phase;
-use super::super::phase::DeliverStep;
+use super::super::submission::SubmissionStep;
 use super::world::World;
 
 impl World {
@@ -17,10 +17,10 @@ impl World {
                 let first = |text: &str| text.split([' ', '{']).next().unwrap_or_default().to_owned();
                 format!("stopping {} {}", first(&why), first(&step))
             }
-            Phase::Delivering { step, .. } => match step {
-                DeliverStep::Ready { .. } => "delivering Ready".to_owned(),
-                DeliverStep::Echo { .. } => "delivering Echo".to_owned(),
-                DeliverStep::Enter { .. } => "delivering Enter".to_owned(),
+            Phase::Delivering { submission, .. } => match submission.step {
+                SubmissionStep::Ready { .. } => "delivering Ready".to_owned(),
+                SubmissionStep::Echo => "delivering Echo".to_owned(),
+                SubmissionStep::Enter { .. } => "delivering Enter".to_owned(),
             },
             Phase::Closed { cause, .. } => format!("closed {cause:?}"),
             phase => phase.word().to_owned(),

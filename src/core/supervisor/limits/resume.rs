@@ -22,7 +22,7 @@ impl Supervisor {
         self.tick_halt(now, out);
         self.answer_limit_dialog(now, out);
         let Some(halt) = &self.halts.now else { return };
-        if halt.due().is_none_or(|due| now < due) || self.submit.is_some() {
+        if halt.due().is_none_or(|due| now < due) || self.sending.is_some() {
             return;
         }
         let after = halt.after();

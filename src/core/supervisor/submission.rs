@@ -1,0 +1,192 @@
+//! One text on its way into Claude's prompt box: paste, echo, Enter, proof. No Enter is blind.
+//!
+//! Two use it: the delivery of a continuation prompt (`delivery`), and the sending of a prompt for a person or for hopty itself
+//! (`sending`). What they do differently is [`SubmissionRules`].
+
+use serde::{Deserialize, Serialize};
+
+use super::action::{Action, Typing};
+use super::phase::Phase;
+use super::screen_facts::PromptBox;
+use super::state::State;
+use super::{Supervisor, Turn};
+use crate::core::time::Stamp;
+
+/// How far a text has come.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(tag = "step", rename_all = "snake_case")]
+pub enum SubmissionStep {
+    /// An empty prompt box is waited for.
+    Ready {
+        /// Since when something is in the way that ends the submission if it stays.
+        #[serde(default)]
+        hindered: Option<Stamp>,
+    },
+    /// The text was pasted and is waited for in the box.
+    Echo,
+    /// Enter was sent.
+    Enter {
+        /// Another one, where it can be justified, then.
+        again: Stamp,
+        /// Claude was at work: it queues the prompt.
+        #[serde(default)]
+        works: bool,
+    },
+}
+
+/// A text on its way.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Submission {
+    /// How far.
+    #[serde(flatten)]
+    pub step: SubmissionStep,
+    /// This step is given up then; none where the whole has one deadline.
+    #[serde(default)]
+    pub(super) until: Option<Stamp>,
+    /// When it was pasted, where the whole has one deadline.
+    #[serde(default)]
+    pub(super) pasted: Option<Stamp>,
+}
+
+/// What a turn that runs means for a text.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub(super) enum DuringTurn {
+    /// It is Claude at work on something else.
+    Wait,
+    /// Claude queues it.
+    Queue,
+    /// An Enter might answer a dialog that is not drawn yet.
+    WaitForIdle,
+}
+
+/// What the users of a submission do differently.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct SubmissionRules {
+    /// The time for echo and proof, from the paste on, in ms; none where the whole has one deadline.
+    pub confirm_ms: Option<u64>,
+    /// The time between two Enters, in ms.
+    pub enter_every_ms: u64,
+    /// Whether there may be another Enter.
+    pub enter_is_left: bool,
+    /// What a turn that runs means.
+    pub during_turn: DuringTurn,
+    /// A SessionStart hook is waited for before the paste.
+    pub awaits_hook: bool,
+    /// Nobody must be writing, and the box must have stood for a moment before the paste.
+    pub shares_box: bool,
+}
+
+/// What is due.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub(super) enum SubmissionKey {
+    Paste,
+    Enter,
+}
+
+impl Submission {
+    pub(super) fn new(until: Option<Stamp>) -> Self {
+        Submission { step: SubmissionStep::Ready { hindered: None }, until, pasted: None }
+    }
+
+    pub(super) fn is_ready(&self) -> bool {
+        matches!(self.step, SubmissionStep::Ready { .. })
+    }
+
+    fn pasted(&mut self, now: Stamp, rules: &SubmissionRules) {
+        self.step = SubmissionStep::Echo;
+        match rules.confirm_ms {
+            Some(ms) => self.until = Some(now.after(ms)),
+            None => self.pasted = Some(now),
+        }
+    }
+
+    /// When its step is over by itself, or another Enter may be due.
+    pub(super) fn deadlines(&self, due: &mut Vec<Stamp>) {
+        due.extend(self.until);
+        if let SubmissionStep::Enter { again, .. } = self.step {
+            due.push(again);
+        }
+    }
+}
+
+impl Supervisor {
+    /// The key that is due, when everything was seen that it needs.
+    pub(super) fn next_key(&self, now: Stamp, submission: &Submission, rules: &SubmissionRules) -> Option<SubmissionKey> {
+        match submission.step {
+            SubmissionStep::Ready { .. } => self.paste_is_justified(now, rules).then_some(SubmissionKey::Paste),
+            SubmissionStep::Enter { again, .. } if now < again || !rules.enter_is_left => None,
+            SubmissionStep::Echo | SubmissionStep::Enter { .. } => self.enter_is_justified(rules).then_some(SubmissionKey::Enter),
+        }
+    }
+
+    fn paste_is_justified(&self, now: Stamp, rules: &SubmissionRules) -> bool {
+        self.box_is_empty()
+            && !self.turn_forbids(rules.during_turn)
+            && (!rules.awaits_hook || self.hook_wait_deadline().is_none_or(|at| now >= at))
+            && (!rules.shares_box || self.box_has_settled(now))
+    }
+
+    pub(super) fn box_is_empty(&self) -> bool {
+        !self.run.stopped && self.obstacle().is_none() && self.run.screen.prompt == PromptBox::Empty && self.run.screen.paste
+    }
+
+    /// All that an Enter needs: our text in the live box, no dialog, nobody waited for, nothing unread, no turn that it could disturb.
+    fn enter_is_justified(&self, rules: &SubmissionRules) -> bool {
+        !self.run.stopped
+            && self.run.screen.prompt == PromptBox::Ours
+            && self.obstacle().is_none()
+            && !self.run.screen.unread
+            && !self.turn_forbids(rules.during_turn)
+    }
+
+    pub(super) fn turn_forbids(&self, during_turn: DuringTurn) -> bool {
+        match during_turn {
+            DuringTurn::Wait => self.run.turn == Turn::Busy,
+            DuringTurn::Queue => false,
+            DuringTurn::WaitForIdle => self.state().state == State::Busy,
+        }
+    }
+
+    pub(super) fn paste(&mut self, now: Stamp, typing: Typing, rules: &SubmissionRules, out: &mut Vec<Action>) {
+        out.push(Action::Type { typing });
+        if let Some(submission) = self.submission() {
+            submission.pasted(now, rules);
+        }
+    }
+
+    pub(super) fn press_enter(&mut self, now: Stamp, rules: &SubmissionRules, out: &mut Vec<Action>) {
+        out.push(Action::Type { typing: Typing::Enter });
+        let works = rules.during_turn != DuringTurn::Wait && self.state().state == State::Busy;
+        if let Some(submission) = self.submission() {
+            submission.step = SubmissionStep::Enter { again: now.after(rules.enter_every_ms), works };
+        }
+    }
+
+    /// The one that may type now.
+    fn submission(&mut self) -> Option<&mut Submission> {
+        match &mut self.phase {
+            Phase::Delivering { submission, .. } => Some(submission),
+            _ => self.sending.as_mut().map(|sending| &mut sending.submission),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// The steps of the first release: of a delivery and of a sent prompt.
+    #[test]
+    fn steps_of_earlier_journals_are_read() {
+        let read = |text: &str| serde_json::from_str::<Submission>(text).unwrap();
+        assert_eq!(read(r#"{"step":"ready","until":5}"#), Submission::new(Some(Stamp(5))));
+        let entered = SubmissionStep::Enter { again: Stamp(7), works: false };
+        let delivered = Submission { step: entered, until: Some(Stamp(9)), pasted: None };
+        assert_eq!(read(r#"{"step":"enter","again":7,"until":9}"#), delivered);
+        let sent = Submission { step: SubmissionStep::Echo, until: None, pasted: Some(Stamp(3)) };
+        assert_eq!(read(r#"{"step":"echo","pasted":3}"#), sent);
+        assert_eq!(read(&serde_json::to_string(&sent).unwrap()), sent);
+        let hindered = read(r#"{"step":"ready","hindered":4}"#);
+        assert_eq!(hindered.step, SubmissionStep::Ready { hindered: Some(Stamp(4)) });
+    }
+}
