@@ -41,8 +41,7 @@ pub(super) fn read(path: &Path, max: u64) -> (Content, Option<Metadata>) {
 }
 
 fn bytes(file: File, max: u64) -> Option<Vec<u8>> {
-    let mut bytes = Vec::new();
-    (file.take(max + 1).read_to_end(&mut bytes).is_ok() && bytes.len() as u64 <= max).then_some(bytes)
+    safe_file::first_bytes(file, max + 1).ok().filter(|bytes| bytes.len() as u64 <= max)
 }
 
 /// What changes with every change of a file, short of its content.

@@ -236,10 +236,8 @@ pub fn may_lead_back(path: &Path) -> bool {
 }
 
 fn read_at_most(path: &Path, most: u64) -> Option<Vec<u8>> {
-    let mut bytes = Vec::new();
     let file = safe_file::open(path, FileRule::of_claude(u64::MAX)).ok()??;
-    file.take(most).read_to_end(&mut bytes).ok()?;
-    Some(bytes)
+    safe_file::first_bytes(file, most).ok()
 }
 
 /// A hopty inside a hopty inside a hopty: a wrapper calls itself.

@@ -9,6 +9,7 @@ use serde_json::{Map, Value, json};
 
 use crate::core::claude::offers::HookSet;
 use crate::core::config::{Hooks, Span};
+use crate::sys::private_dir::is_own;
 use crate::sys::safe_file::{self, FileRule};
 
 /// The plugin's name. Of two plugins of one name Claude loads only the first (measured), so it is one that nobody else has.
@@ -118,8 +119,7 @@ pub fn write(session_dir: &Path, binary: &Path, set: HookSet, ack: Span) -> io::
 
 /// Whether a directory of this user alone has these entries and no other, by their names in order.
 fn holds_only(dir: &Path, names: &[&str]) -> bool {
-    let own = std::fs::symlink_metadata(dir)
-        .is_ok_and(|meta| meta.is_dir() && meta.uid() == nix::unistd::geteuid().as_raw() && meta.mode() & 0o7777 == 0o700);
+    let own = std::fs::symlink_metadata(dir).is_ok_and(|meta| meta.is_dir() && is_own(&meta) && meta.mode() & 0o7777 == 0o700);
     let Ok(entries) = std::fs::read_dir(dir) else { return false };
     let mut found: Vec<_> = entries.take(names.len() + 1).flatten().map(|entry| entry.file_name()).collect();
     found.sort();

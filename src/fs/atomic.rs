@@ -7,7 +7,7 @@
 use std::fs::{self, DirBuilder, File};
 use std::io::{self, Write};
 use std::os::unix::ffi::OsStrExt;
-use std::os::unix::fs::{DirBuilderExt, MetadataExt, PermissionsExt};
+use std::os::unix::fs::{DirBuilderExt, PermissionsExt};
 use std::path::Path;
 use std::time::Duration;
 
@@ -15,7 +15,8 @@ use tempfile::NamedTempFile;
 
 use super::error::FsError;
 use super::trace;
-use crate::sys::safe_file::{self, FileOwner, FileRule};
+use crate::sys::private_dir;
+use crate::sys::safe_file::{self, FileLinks, FileOwner, FileRule};
 
 /// How the names of temporary files begin; what is left of a crash is known by it.
 pub const TEMP_PREFIX: &str = ".hopty-tmp-";
@@ -179,14 +180,7 @@ pub fn private_dir(path: &Path) -> Result<(), FsError> {
             _ => sync_dir(above(dir))?,
         }
     }
-    let meta = fs::metadata(path).map_err(FsError::io("look at", path))?;
-    if !meta.is_dir() {
-        return Err(FsError::WrongKind { path: path.to_owned(), expected: "directory" });
-    }
-    if meta.uid() != nix::unistd::geteuid().as_raw() || meta.mode() & 0o022 != 0 {
-        return Err(FsError::NotPrivate(path.to_owned()));
-    }
-    Ok(())
+    Ok(private_dir::check(path, FileLinks::Follow, 0o022)?)
 }
 
 /// Deletes the temporary files that a crash left in `dir`. Only for directories whose writers hold a lock, and under it.

@@ -5,6 +5,7 @@ use std::path::{Path, PathBuf};
 
 use thiserror::Error;
 
+use crate::sys::private_dir::DirError;
 use crate::sys::safe_file::SafeFileError;
 
 /// A file operation that failed.
@@ -60,6 +61,16 @@ impl From<SafeFileError> for FsError {
             SafeFileError::Kind { path, .. } => FsError::WrongKind { path, expected: "file" },
             SafeFileError::Foreign(path) | SafeFileError::Writable(path) => FsError::NotPrivate(path),
             SafeFileError::TooLong { path, cap } => FsError::TooLong { path, cap },
+        }
+    }
+}
+
+impl From<DirError> for FsError {
+    fn from(error: DirError) -> Self {
+        match error {
+            DirError::Io(path, source) => FsError::Io { doing: "look at", path, source },
+            DirError::NoDirectory(path) => FsError::WrongKind { path, expected: "directory" },
+            DirError::Foreign(path) | DirError::Open { path, .. } => FsError::NotPrivate(path),
         }
     }
 }

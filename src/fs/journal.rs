@@ -2,7 +2,7 @@
 //! it does not carry work.
 
 use std::fs::File;
-use std::io::{self, Read, Seek, SeekFrom, Write};
+use std::io::{self, Seek, SeekFrom, Write};
 use std::os::unix::fs::{MetadataExt, OpenOptionsExt};
 use std::path::{Path, PathBuf};
 
@@ -178,8 +178,7 @@ fn last_part(path: &Path, most: u64) -> Result<Option<String>, SafeFileError> {
     if cut {
         file.seek(SeekFrom::Start(length - most)).map_err(io)?;
     }
-    let mut bytes = Vec::new();
-    file.take(most).read_to_end(&mut bytes).map_err(io)?;
+    let mut bytes = safe_file::first_bytes(file, most).map_err(io)?;
     if cut {
         let first = memchr::memchr(b'\n', &bytes).map_or(bytes.len(), |end| end + 1);
         bytes.drain(..first);

@@ -5,7 +5,7 @@
 
 use std::fs::{self, DirBuilder, File, OpenOptions};
 use std::io::{self, Read, Write};
-use std::os::unix::fs::{DirBuilderExt, MetadataExt, OpenOptionsExt};
+use std::os::unix::fs::{DirBuilderExt, OpenOptionsExt};
 use std::path::{Path, PathBuf};
 
 use nix::fcntl::OFlag;
@@ -19,6 +19,7 @@ use crate::core::compat::layouts::{Material, acm, checkpoint, orchestrator, pid}
 use crate::core::config::Layout;
 use crate::core::ids::{Channel, HandoffId};
 use crate::core::time::WallTime;
+use crate::sys::private_dir::is_own;
 use crate::sys::safe_file::{self, FileRule};
 
 /// The longest file of somebody else's that is changed, in bytes.
@@ -221,7 +222,7 @@ pub fn append(path: &Path, line: &str) -> Result<(), FsError> {
     if !meta.is_file() {
         return Err(FsError::WrongKind { path: path.to_owned(), expected: "file" });
     }
-    if meta.uid() != nix::unistd::geteuid().as_raw() {
+    if !is_own(&meta) {
         return Err(FsError::NotPrivate(path.to_owned()));
     }
     file.write_all(line.as_bytes()).map_err(FsError::io("write", path))
@@ -261,10 +262,6 @@ fn steps(project: &Path, below: &str) -> impl Iterator<Item = PathBuf> {
         dir.push(name);
         dir.clone()
     })
-}
-
-fn is_own(meta: &fs::Metadata) -> bool {
-    meta.uid() == nix::unistd::geteuid().as_raw()
 }
 
 /// The text of a file that is to be changed; empty where there is none.

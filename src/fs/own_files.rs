@@ -1,8 +1,7 @@
 //! Handoff files that Claude or a person wrote by hand, in the form of the first source document: `CHANNEL-PID.md` and `CHANNEL.md` in the
 //! directory of handoffs. hopty reads them and leaves them where they are.
 
-use std::fs::{self, File};
-use std::io::Read;
+use std::fs;
 use std::path::{Path, PathBuf};
 use std::time::UNIX_EPOCH;
 
@@ -55,12 +54,7 @@ fn read(path: &Path, since: WallTime) -> Result<Option<String>, safe_file::SafeF
     if !file.metadata().is_ok_and(|meta| is_since(&meta, since)) {
         return Ok(None);
     }
-    let text = |file: File| {
-        let mut bytes = Vec::new();
-        file.take(CAP).read_to_end(&mut bytes).ok()?;
-        Some(String::from_utf8_lossy(&bytes).into_owned())
-    };
-    Ok(text(file))
+    Ok(safe_file::first_bytes(file, CAP).ok().map(|bytes| String::from_utf8_lossy(&bytes).into_owned()))
 }
 
 fn is_since(meta: &fs::Metadata, since: WallTime) -> bool {

@@ -1,10 +1,10 @@
 //! Where things lie (DESIGN 5). The only file that knows the names.
 
-use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
 
 use crate::core::config::Profile;
 use crate::core::ids::{ConversationId, SessionName};
+use crate::sys::private_dir::is_own;
 
 /// The home of who has none.
 const NOWHERE: &str = "/dev/null";
@@ -163,7 +163,7 @@ impl Paths {
         let real = |path: &Path| path.canonicalize().unwrap_or_else(|_| path.to_owned());
         let is_below = real(dir).parent() == Some(real(&projects).as_path());
         let is_plain = match std::fs::symlink_metadata(path) {
-            Ok(meta) => meta.is_file() && meta.uid() == nix::unistd::geteuid().as_raw(),
+            Ok(meta) => meta.is_file() && is_own(&meta),
             Err(error) => error.kind() == std::io::ErrorKind::NotFound,
         };
         is_below && is_plain && name == format!("{conversation}.jsonl").as_str()

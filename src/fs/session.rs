@@ -14,8 +14,9 @@ use thiserror::Error;
 use super::paths::Paths;
 use crate::core::ids::SessionName;
 use crate::core::status::SessionStatus;
+use crate::sys::private_dir::{self, DirError};
 use crate::sys::process;
-use crate::sys::safe_file::{self, FileOwner, FileRule, SafeFileError};
+use crate::sys::safe_file::{self, FileLinks, FileOwner, FileRule, SafeFileError};
 
 /// How often a lock is tried that no living host holds before its name counts as taken: who only looks whether a host
 /// lives holds it for a moment.
@@ -34,20 +35,9 @@ const LOCK_LENGTH: usize = 48;
 /// Why hopty's own directories are not used, or a name is not had.
 #[derive(Debug, Error)]
 pub enum SessionError {
-    /// It is a file, or a link where none is due.
-    #[error("{0} is no directory of its own")]
-    NoDirectory(PathBuf),
-    /// Somebody else owns it.
-    #[error("{0} belongs to another user")]
-    Foreign(PathBuf),
-    /// Others may write into it, or look into it.
-    #[error("{path} is open to other users (mode {mode:03o})")]
-    Open {
-        /// The directory.
-        path: PathBuf,
-        /// Its mode.
-        mode: u32,
-    },
+    /// A directory of hopty's will not do, or the system refused it.
+    #[error(transparent)]
+    Dir(#[from] DirError),
     /// The home directory that it would be in is missing; it is not hopty's to make.
     #[error("the home directory {0} does not exist")]
     NoHome(PathBuf),
@@ -57,9 +47,6 @@ pub enum SessionError {
     /// The name is held by a living host.
     #[error("the name is taken")]
     Taken(SessionName),
-    /// The system said no.
-    #[error("{0}: {1}")]
-    Io(PathBuf, io::Error),
 }
 
 impl SessionError {
@@ -67,15 +54,14 @@ impl SessionError {
     #[must_use]
     pub fn hint(&self) -> String {
         match self {
-            SessionError::NoDirectory(path) => format!("move {} out of the way", path.display()),
-            SessionError::Foreign(path) => format!("make it your own (chown) or move {} out of the way", path.display()),
-            SessionError::Open { path, .. } => format!("close it: chmod 700 {}", path.display()),
+            SessionError::Dir(error) => {
+                error.hint().unwrap_or_else(|| "hopty keeps its sessions below XDG_STATE_HOME, or ~/.local/state".to_owned())
+            }
             SessionError::NoHome(path) => format!("make {}, or set HOME or XDG_STATE_HOME to a directory that exists", path.display()),
             SessionError::Full(_) => "make room there".to_owned(),
             SessionError::Taken(name) => {
                 format!("`hopty attach {name}` goes to the session that has it; another --name starts another")
             }
-            SessionError::Io(..) => "hopty keeps its sessions below XDG_STATE_HOME, or ~/.local/state".to_owned(),
         }
     }
 }
@@ -170,15 +156,15 @@ impl Keeper {
 pub fn prepare(paths: &Paths) -> Result<(), SessionError> {
     if paths.state.starts_with(&paths.home) && !paths.home.is_dir() && !paths.state.is_dir() {
         return Err(match std::fs::metadata(&paths.home) {
-            Ok(_) => SessionError::NoDirectory(paths.home.clone()),
+            Ok(_) => DirError::NoDirectory(paths.home.clone()).into(),
             Err(e) if e.kind() == io::ErrorKind::NotFound => SessionError::NoHome(paths.home.clone()),
-            Err(e) => SessionError::Io(paths.home.clone(), e),
+            Err(e) => DirError::Io(paths.home.clone(), e).into(),
         });
     }
     // The state directory itself may be a link to another disk; what is below it may not.
-    private(&paths.state, Link::Followed, 0o022)?;
-    private(&paths.sessions(), Link::Refused, 0o022)?;
-    private(&paths.run(), Link::Refused, 0o077)
+    private(&paths.state, FileLinks::Follow, 0o022)?;
+    private(&paths.sessions(), FileLinks::Refuse, 0o022)?;
+    Ok(private(&paths.run(), FileLinks::Refuse, 0o077)?)
 }
 
 /// The same, and that there is room for a session.
@@ -190,33 +176,15 @@ pub fn prepare_with_room(paths: &Paths) -> Result<(), SessionError> {
     super::room::lack(&paths.state, super::room::FOR_SESSION).map_or(Ok(()), |full| Err(SessionError::Full(full)))
 }
 
-#[derive(Clone, Copy, PartialEq, Eq)]
-enum Link {
-    Followed,
-    Refused,
-}
-
-fn private(dir: &Path, link: Link, closed: u32) -> Result<(), SessionError> {
+/// Makes the directory where it is missing, and checks it.
+fn private(dir: &Path, links: FileLinks, closed: u32) -> Result<(), DirError> {
     #[cfg(debug_assertions)]
     safe_file::hangs::wait();
-    let io = |e| SessionError::Io(dir.to_owned(), e);
     match make(dir) {
-        Err(e) if e.kind() == io::ErrorKind::AlreadyExists => return Err(SessionError::NoDirectory(dir.to_owned())),
-        made => made.map_err(io)?,
+        Err(e) if e.kind() == io::ErrorKind::AlreadyExists => return Err(DirError::NoDirectory(dir.to_owned())),
+        made => made.map_err(|e| DirError::Io(dir.to_owned(), e))?,
     }
-    let meta = if link == Link::Followed { std::fs::metadata(dir) } else { std::fs::symlink_metadata(dir) }.map_err(io)?;
-    if !meta.is_dir() {
-        return Err(SessionError::NoDirectory(dir.to_owned()));
-    }
-    // SAFETY: geteuid cannot fail.
-    if meta.uid() != unsafe { libc::geteuid() } {
-        return Err(SessionError::Foreign(dir.to_owned()));
-    }
-    let mode = meta.permissions().mode() & 0o777;
-    if mode & closed != 0 {
-        return Err(SessionError::Open { path: dir.to_owned(), mode });
-    }
-    Ok(())
+    private_dir::check(dir, links, closed)
 }
 
 /// Opens the log of a session's host.
@@ -268,12 +236,12 @@ pub fn claim(paths: &Paths, wanted: &SessionName, numbered: bool) -> Result<Clai
     let mut name = wanted.clone();
     for n in 2..10_000 {
         let dir = paths.session(&name);
-        match private(&dir, Link::Refused, 0o022) {
+        match private(&dir, FileLinks::Refuse, 0o022) {
             // Swept away between its making and the look at it; whoever looks next makes it again.
-            Err(SessionError::Io(_, e)) if e.kind() == io::ErrorKind::NotFound => private(&dir, Link::Refused, 0o022)?,
+            Err(DirError::Io(_, e)) if e.kind() == io::ErrorKind::NotFound => private(&dir, FileLinks::Refuse, 0o022)?,
             other => other?,
         }
-        match try_claim(&dir).map_err(|e| SessionError::Io(dir.clone(), e))? {
+        match try_claim(&dir).map_err(|e| DirError::Io(dir.clone(), e))? {
             Some(lock) => return Ok(Claim::new(name, dir, lock)),
             None if numbered => name = wanted.numbered(n),
             None => break,

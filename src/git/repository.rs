@@ -2,7 +2,7 @@
 
 use std::ffi::OsStr;
 use std::fs::{self, File, Metadata};
-use std::io::{self, Read};
+use std::io;
 use std::os::unix::ffi::OsStrExt;
 use std::os::unix::fs::{MetadataExt, OpenOptionsExt};
 use std::path::{Path, PathBuf};
@@ -10,6 +10,7 @@ use std::path::{Path, PathBuf};
 use nix::libc;
 
 use super::state::GitError;
+use crate::sys::safe_file;
 
 /// The longest `.git` file, `HEAD` and `commondir`, in bytes. Paths are at most 4 KiB.
 const LINK_CAP: u64 = 8 << 10;
@@ -106,9 +107,7 @@ pub(super) fn read_small(path: &Path) -> io::Result<Vec<u8>> {
     if !file.metadata()?.is_file() {
         return Err(io::Error::new(io::ErrorKind::InvalidInput, "not a regular file"));
     }
-    let mut bytes = Vec::new();
-    file.take(LINK_CAP).read_to_end(&mut bytes)?;
-    Ok(bytes)
+    safe_file::first_bytes(file, LINK_CAP)
 }
 
 #[cfg(test)]

@@ -6,7 +6,7 @@
 use std::fs::File;
 use std::io;
 use std::os::fd::AsRawFd;
-use std::os::unix::fs::{FileTypeExt, MetadataExt, OpenOptionsExt, PermissionsExt};
+use std::os::unix::fs::{FileTypeExt, OpenOptionsExt, PermissionsExt};
 use std::os::unix::net::{UnixListener, UnixStream};
 use std::path::{Path, PathBuf};
 use std::time::Duration;
@@ -16,22 +16,19 @@ use nix::sys::socket::{self, AddressFamily, SockFlag, SockType, UnixAddr, sockop
 use nix::sys::time::TimeVal;
 use thiserror::Error;
 
+use crate::sys::private_dir::{self, DirError, is_own};
+use crate::sys::safe_file::FileLinks;
+
 /// The longest path of a socket address, in bytes (Linux, without the closing NUL).
 const MAX_PATH: usize = 107;
 
-/// Why a directory or a socket is not used.
+/// Why a socket is not used.
 #[derive(Debug, Error)]
-pub enum Unsafe {
-    /// It is a symbolic link or no directory.
-    #[error("{0} is no directory of its own")]
-    NoDirectory(PathBuf),
-    /// Somebody else owns it.
-    #[error("{0} belongs to another user")]
-    Foreign(PathBuf),
-    /// Others may write into it.
-    #[error("{0} can be read or written by others (mode {1:o})")]
-    Open(PathBuf, u32),
-    /// Something stands in a socket's place that is none, or somebody else's.
+pub enum SocketError {
+    /// Its directory will not do.
+    #[error(transparent)]
+    Dir(#[from] DirError),
+    /// Something stands in its place that is none, or somebody else's.
     #[error("{0} is no socket of this user")]
     NoSocket(PathBuf),
     /// The system said no.
@@ -39,37 +36,17 @@ pub enum Unsafe {
     Io(PathBuf, io::Error),
 }
 
-impl Unsafe {
+impl SocketError {
     /// What a person can do about it.
     #[must_use]
     pub fn hint(&self) -> String {
-        match self {
-            Unsafe::NoDirectory(path) | Unsafe::NoSocket(path) => format!("move {} out of the way", path.display()),
-            Unsafe::Foreign(path) => format!("make it your own (chown) or move {} out of the way", path.display()),
-            Unsafe::Open(path, _) => format!("close it: chmod 700 {}", path.display()),
-            Unsafe::Io(..) => "hopty keeps its sockets below XDG_STATE_HOME, or ~/.local/state".to_owned(),
-        }
+        let hint = match self {
+            SocketError::Dir(error) => error.hint(),
+            SocketError::NoSocket(path) => Some(format!("move {} out of the way", path.display())),
+            SocketError::Io(..) => None,
+        };
+        hint.unwrap_or_else(|| "hopty keeps its sockets below XDG_STATE_HOME, or ~/.local/state".to_owned())
     }
-}
-
-/// Checks that a directory is this user's own, private and no link.
-///
-/// # Errors
-/// Which of these it is not.
-pub fn check_private(dir: &Path) -> Result<(), Unsafe> {
-    let meta = std::fs::symlink_metadata(dir).map_err(|e| Unsafe::Io(dir.to_owned(), e))?;
-    if !meta.is_dir() {
-        return Err(Unsafe::NoDirectory(dir.to_owned()));
-    }
-    // SAFETY: geteuid cannot fail.
-    if meta.uid() != unsafe { libc::geteuid() } {
-        return Err(Unsafe::Foreign(dir.to_owned()));
-    }
-    let mode = meta.permissions().mode() & 0o777;
-    if mode & 0o077 != 0 {
-        return Err(Unsafe::Open(dir.to_owned(), mode));
-    }
-    Ok(())
 }
 
 fn split(path: &Path) -> io::Result<(&Path, &std::ffi::OsStr)> {
@@ -93,16 +70,13 @@ fn short<T>(path: &Path, with: impl FnOnce(&Path) -> io::Result<T>) -> io::Resul
 ///
 /// # Errors
 /// When the directory is not private, something else stands in the socket's place, or the socket cannot be made.
-pub fn bind(path: &Path) -> Result<UnixListener, Unsafe> {
-    let io = |e| Unsafe::Io(path.to_owned(), e);
+pub fn bind(path: &Path) -> Result<UnixListener, SocketError> {
+    let io = |e| SocketError::Io(path.to_owned(), e);
     let (dir, _) = split(path).map_err(io)?;
-    check_private(dir)?;
+    private_dir::check(dir, FileLinks::Refuse, 0o077)?;
     match std::fs::symlink_metadata(path) {
-        // SAFETY: geteuid cannot fail.
-        Ok(meta) if meta.file_type().is_socket() && meta.uid() == unsafe { libc::geteuid() } => {
-            std::fs::remove_file(path).map_err(io)?
-        }
-        Ok(_) => return Err(Unsafe::NoSocket(path.to_owned())),
+        Ok(meta) if meta.file_type().is_socket() && is_own(&meta) => std::fs::remove_file(path).map_err(io)?,
+        Ok(_) => return Err(SocketError::NoSocket(path.to_owned())),
         Err(e) if e.kind() == io::ErrorKind::NotFound => {}
         Err(e) => return Err(io(e)),
     }
@@ -126,8 +100,7 @@ pub fn connect(path: &Path, limit: Duration) -> io::Result<UnixStream> {
     socket::setsockopt(&socket, sockopt::SendTimeout, &time)?;
     short(path, |path| Ok(socket::connect(socket.as_raw_fd(), &UnixAddr::new(path)?)?))?;
     let peer = socket::getsockopt(&socket, sockopt::PeerCredentials)?;
-    // SAFETY: geteuid cannot fail.
-    if peer.uid() != unsafe { libc::geteuid() } {
+    if peer.uid() != nix::unistd::geteuid().as_raw() {
         return Err(io::Error::new(io::ErrorKind::PermissionDenied, "another user listens there"));
     }
     let socket = UnixStream::from(socket);
@@ -173,9 +146,9 @@ mod tests {
     fn an_open_directory_is_refused() {
         let home = tempfile::tempdir().unwrap();
         std::fs::set_permissions(home.path(), std::fs::Permissions::from_mode(0o755)).unwrap();
-        assert!(matches!(bind(&home.path().join("s.sock")), Err(Unsafe::Open(..))));
+        assert!(matches!(bind(&home.path().join("s.sock")), Err(SocketError::Dir(DirError::Open { .. }))));
         let link = home.path().join("link");
         std::os::unix::fs::symlink("/tmp", &link).unwrap();
-        assert!(matches!(bind(&link.join("s.sock")), Err(Unsafe::NoDirectory(_))));
+        assert!(matches!(bind(&link.join("s.sock")), Err(SocketError::Dir(DirError::NoDirectory(_)))));
     }
 }

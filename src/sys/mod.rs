@@ -8,6 +8,7 @@ pub mod large_page;
 pub mod memory;
 pub mod outbuf;
 pub mod poll;
+pub mod private_dir;
 pub mod process;
 pub mod safe_file;
 pub mod signals;

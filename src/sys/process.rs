@@ -11,6 +11,7 @@ use nix::libc;
 use nix::sys::signal::kill;
 use nix::unistd::Pid;
 
+use super::safe_file::first_bytes;
 use crate::core::process::Signal;
 
 /// What the kernel says of a process (Linux `/proc/PID/stat`).
@@ -276,11 +277,7 @@ pub fn lineage(pid: i32) -> Option<Vec<Named>> {
 /// The environment that a process was started with, cut to its first 256 KiB; empty where this user may not look.
 #[must_use]
 pub fn environment(pid: i32) -> Vec<u8> {
-    let mut bytes = Vec::new();
-    if let Ok(file) = std::fs::File::open(format!("/proc/{pid}/environ")) {
-        let _ = io::Read::read_to_end(&mut io::Read::take(file, 256 << 10), &mut bytes);
-    }
-    bytes
+    std::fs::File::open(format!("/proc/{pid}/environ")).and_then(|file| first_bytes(file, 256 << 10)).unwrap_or_default()
 }
 
 /// The children of this thread: what it spawned, and what was left to it as a sub-reaper.

@@ -204,16 +204,25 @@ pub fn open(path: &Path, rule: FileRule) -> Result<Option<File>, SafeFileError> 
 /// As [`open`], and when it cannot be read or grows beyond the bound meanwhile.
 pub fn read(path: &Path, rule: FileRule) -> Result<Option<Vec<u8>>, SafeFileError> {
     let Some(file) = open(path, rule)? else { return Ok(None) };
-    let mut bytes = Vec::new();
     let io = |source| SafeFileError::Io { doing: "read", path: path.to_owned(), source };
-    file.take(rule.cap.saturating_add(1)).read_to_end(&mut bytes).map_err(io)?;
+    let bytes = first_bytes(file, rule.cap.saturating_add(1)).map_err(io)?;
     match bytes.len() as u64 > rule.cap {
         true => Err(SafeFileError::TooLong { path: path.to_owned(), cap: rule.cap }),
         false => Ok(Some(bytes)),
     }
 }
 
-/// The same as text; what is not UTF-8 is replaced, as Claude does it: a byte that is none must not hide a file.
+/// What comes next in an open file, at most `most` bytes of it.
+///
+/// # Errors
+/// When it cannot be read.
+pub fn first_bytes(file: File, most: u64) -> io::Result<Vec<u8>> {
+    let mut bytes = Vec::new();
+    file.take(most).read_to_end(&mut bytes)?;
+    Ok(bytes)
+}
+
+/// The content as text; what is not UTF-8 is replaced, as Claude does it: a byte that is none must not hide a file.
 ///
 /// # Errors
 /// As [`read`].

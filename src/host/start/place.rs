@@ -13,7 +13,7 @@ use super::orphan;
 use super::{Begin, Launch, Ready};
 use crate::fs::paths::Paths;
 use crate::fs::session::{self, Claim, SessionError};
-use crate::ipc::address::{self, Unsafe};
+use crate::ipc::address::{self, SocketError};
 use crate::sys::safe_file;
 
 /// A session's name, directory and socket.
@@ -105,7 +105,7 @@ fn write_in(parents: &[PathBuf], bytes: &[u8]) -> io::Result<PathBuf> {
 
 enum Refused {
     Session(SessionError),
-    Socket(Unsafe),
+    Socket(SocketError),
 }
 
 impl Refused {
