@@ -211,7 +211,7 @@ fn refuse_odd(path: &Path) -> Result<(), FsError> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use std::os::unix::fs::symlink;
+    use std::os::unix::fs::{MetadataExt, symlink};
 
     #[test]
     fn a_write_replaces_and_leaves_nothing_behind() {

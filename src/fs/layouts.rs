@@ -12,7 +12,7 @@ use nix::fcntl::OFlag;
 
 use super::atomic;
 use super::error::FsError;
-use super::records::TRANSCRIPT_CAP;
+use super::store::TRANSCRIPT_CAP;
 use crate::core::compat::layouts::memory::{self, Reason};
 use crate::core::compat::layouts::orchestrator::Before;
 use crate::core::compat::layouts::{Material, acm, checkpoint, orchestrator, pid};

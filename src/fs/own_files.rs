@@ -75,7 +75,7 @@ mod tests {
         let channel: Channel = "web".parse().unwrap();
         let since = WallTime(1_795_000_000_000);
         let write = |name: &str, text: &str, second: u64| {
-            let file = File::create(at.join(name)).unwrap();
+            let file = fs::File::create(at.join(name)).unwrap();
             fs::write(at.join(name), text).unwrap();
             file.set_modified(UNIX_EPOCH + std::time::Duration::from_secs(second)).unwrap();
         };

@@ -10,11 +10,11 @@ use std::collections::BTreeMap;
 use std::ffi::OsString;
 use std::path::{Path, PathBuf};
 
-use super::store::tests::{at, capture, claim};
-use super::store::{Keeping, Store};
-use super::trace::{self, Step};
+use super::tests::{at, capture, claim};
+use super::{Keeping, Store};
 use crate::core::handoff::entry::Entry;
 use crate::core::ids::{Channel, HandoffId};
+use crate::fs::trace::{self, Step};
 
 /// What a manifest holds that nobody can read.
 const GARBAGE: &str = "{\"channel\":";
@@ -160,7 +160,7 @@ impl Disk {
                 std::fs::write(target, content).unwrap();
             }
             Node::Dir { lasting, pending, .. } => {
-                super::atomic::make_dir(target).unwrap();
+                crate::fs::atomic::make_dir(target).unwrap();
                 let mut names = lasting.clone();
                 pending.iter().filter(|_| cut.keeps_name()).for_each(|change| change.make(&mut names));
                 names.iter().for_each(|(name, node)| self.leave(*node, &target.join(name), cut));

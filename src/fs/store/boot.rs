@@ -5,9 +5,9 @@ use std::path::Path;
 
 use nix::libc;
 
-use super::atomic;
-use super::error::FsError;
 use crate::core::time::WallTime;
+use crate::fs::atomic;
+use crate::fs::error::FsError;
 use crate::sys::safe_file::{self, FileRule};
 
 /// The file in a record.

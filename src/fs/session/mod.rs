@@ -11,9 +11,9 @@ use std::time::{Duration, SystemTime};
 use nix::libc;
 use thiserror::Error;
 
-use super::paths::Paths;
 use crate::core::ids::SessionName;
 use crate::core::status::SessionStatus;
+use crate::fs::paths::Paths;
 use crate::sys::private_dir::{self, DirError};
 use crate::sys::process;
 use crate::sys::safe_file::{self, FileLinks, FileOwner, FileRule, SafeFileError};
@@ -173,7 +173,7 @@ pub fn prepare(paths: &Paths) -> Result<(), SessionError> {
 /// As [`prepare`], and [`SessionError::Full`].
 pub fn prepare_with_room(paths: &Paths) -> Result<(), SessionError> {
     prepare(paths)?;
-    super::room::lack(&paths.state, super::room::FOR_SESSION).map_or(Ok(()), |full| Err(SessionError::Full(full)))
+    crate::fs::room::lack(&paths.state, crate::fs::room::FOR_SESSION).map_or(Ok(()), |full| Err(SessionError::Full(full)))
 }
 
 /// Makes the directory where it is missing, and checks it.
@@ -399,5 +399,4 @@ pub fn list(paths: &Paths) -> Vec<(SessionName, bool)> {
 }
 
 #[cfg(test)]
-#[path = "session_tests.rs"]
 mod tests;

@@ -4,7 +4,7 @@
 use std::collections::HashSet;
 
 use super::manifests::Found;
-use super::store::{Keeping, Store};
+use super::{Keeping, Store};
 use crate::core::handoff::entry::Status;
 use crate::core::ids::HandoffId;
 use crate::core::time::WallTime;
@@ -47,7 +47,7 @@ impl Store {
 
 #[cfg(test)]
 mod tests {
-    use super::super::store::tests::{capture, store};
+    use super::super::tests::{capture, store};
     use super::*;
 
     #[test]

@@ -10,13 +10,13 @@ use std::time::Duration;
 
 use serde::Deserialize;
 
-use super::atomic;
 use super::boot;
-use super::error::FsError;
-use super::lock::{DirLock, FileLock};
-use super::project::project_of;
 use crate::core::handoff::manifest::Manifest;
 use crate::core::ids::Channel;
+use crate::fs::atomic;
+use crate::fs::error::FsError;
+use crate::fs::lock::{DirLock, FileLock};
+use crate::fs::project::project_of;
 
 /// How long to wait for a lock that another process holds.
 const LOCK_WAIT: Duration = Duration::from_secs(5);

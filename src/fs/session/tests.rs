@@ -75,10 +75,10 @@ fn unsafe_directories_are_refused_and_left_as_they_are() {
     }
     std::fs::remove_dir(paths.run()).unwrap();
     std::os::unix::fs::symlink(home.path(), paths.run()).unwrap();
-    assert!(matches!(prepare(&paths), Err(SessionError::NoDirectory(_))));
+    assert!(matches!(prepare(&paths), Err(SessionError::Dir(DirError::NoDirectory(_)))));
     std::fs::remove_file(paths.run()).unwrap();
     std::fs::write(paths.run(), "a file").unwrap();
-    assert!(matches!(prepare(&paths), Err(SessionError::NoDirectory(_))));
+    assert!(matches!(prepare(&paths), Err(SessionError::Dir(DirError::NoDirectory(_)))));
 }
 
 #[test]

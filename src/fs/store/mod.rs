@@ -5,16 +5,18 @@
 //! that cannot be read is put aside and reported, never overwritten. All of this waits for disks and locks: it belongs
 //! on a worker, not in a loop.
 
+mod boot;
+mod claims;
+mod keeping;
+mod manifests;
+#[cfg(test)]
+mod power_tests;
+mod records;
+
 use std::path::{Path, PathBuf};
 
 use thiserror::Error;
 
-use super::atomic;
-use super::error::FsError;
-use super::manifests::Manifests;
-pub use super::project::Scope;
-use super::project::project_of;
-use super::records::{DOCUMENT_CAP, Records, digest};
 use crate::core::compat::layouts::Phases;
 use crate::core::config::Handoff;
 use crate::core::handoff::brief::{Budget, brief_of_document, with_changes};
@@ -24,6 +26,13 @@ use crate::core::handoff::entry::{Entry, Status};
 use crate::core::handoff::manifest::{Manifest, NotClaimed, NotMoved};
 use crate::core::handoff::state::{Git, TranscriptCopy};
 use crate::core::ids::{Channel, HandoffId};
+use crate::fs::atomic;
+use crate::fs::error::FsError;
+pub use crate::fs::project::Scope;
+use crate::fs::project::project_of;
+use manifests::Manifests;
+pub(super) use records::TRANSCRIPT_CAP;
+use records::{DOCUMENT_CAP, Records, digest};
 
 /// Why the store did not do what it was asked for.
 #[derive(Debug, Error)]

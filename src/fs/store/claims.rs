@@ -5,13 +5,13 @@
 use std::path::Path;
 
 use super::manifests::Locked;
-use super::project::project_of;
-use super::store::{Loaded, Scope, Store, StoreError};
+use super::{Loaded, Scope, Store, StoreError};
 use crate::core::handoff::entry::{Claim, Entry};
 use crate::core::handoff::manifest::{Manifest, NotClaimed, NotMoved};
 use crate::core::handoff::text::safe_line;
 use crate::core::ids::{Channel, ConversationId, HandoffId, SessionName};
 use crate::core::time::WallTime;
+use crate::fs::project::project_of;
 use crate::sys::process;
 
 impl Store {
@@ -174,8 +174,8 @@ impl Store {
 
 #[cfg(test)]
 mod tests {
-    use super::super::store::Keeping;
-    use super::super::store::tests::{at, capture, claim, store};
+    use super::super::Keeping;
+    use super::super::tests::{at, capture, claim, store};
     use super::*;
     use crate::core::handoff::entry::Status;
     use std::io::{BufRead, Write};

@@ -14,10 +14,8 @@ use flate2::write::GzEncoder;
 use serde::Deserialize;
 use sha2::{Digest, Sha256};
 
-use super::atomic;
+use super::Keeping;
 use super::boot;
-use super::error::FsError;
-use super::store::Keeping;
 use crate::core::compat::layouts::Phases;
 use crate::core::handoff::brief::{Places, brief};
 use crate::core::handoff::capture::Capture;
@@ -25,6 +23,8 @@ use crate::core::handoff::document::Document;
 use crate::core::handoff::state::{Git, State, TranscriptCopy};
 use crate::core::handoff::words::Words;
 use crate::core::ids::{Channel, HandoffId};
+use crate::fs::atomic;
+use crate::fs::error::FsError;
 use crate::sys::safe_file::{self, FileRule};
 
 /// The longest document that is read, in bytes.
@@ -32,7 +32,7 @@ pub(super) const DOCUMENT_CAP: u64 = 16 << 20;
 /// The copy of the transcript in a record.
 const TRANSCRIPT: &str = "transcript.jsonl.gz";
 /// The longest transcript that is copied, in bytes. Claude's own are some megabytes.
-pub(super) const TRANSCRIPT_CAP: u64 = 1 << 30;
+pub(in crate::fs) const TRANSCRIPT_CAP: u64 = 1 << 30;
 /// Uncommitted changes and new files, as a patch.
 const PATCH: &str = "changes.patch";
 /// What the next conversation is shown.
