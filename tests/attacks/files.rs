@@ -144,6 +144,8 @@ fn ended(world: &World, name: &str) {
     wait_for("its end", || {
         (!world.hopty(&["status", name]).stdout.is_empty() && world.ask(&["status", name]).contains("ended")).then_some(())
     });
+    // The name is free when its host is gone, which is a moment after the state says so.
+    wait_for("its host's end", || world.processes().is_empty().then_some(()));
 }
 
 #[test]
