@@ -134,7 +134,7 @@ impl Host {
 
     /// All that is due by time, by name. What is due and stays due keeps the loop busy for ever, so each is handled in
     /// `housekeeping` or in `settle`; debug builds and the laws hold that.
-    pub(super) fn deadlines(&self, now: Stamp) -> [(&'static str, Option<Stamp>); 22] {
+    pub(super) fn deadlines(&self, now: Stamp) -> impl IntoIterator<Item = (&'static str, Option<Stamp>)> + use<> {
         let typing_waits = self.typing_waits();
         [
             ("supervisor", self.recorder.supervisor.next_deadline()),
