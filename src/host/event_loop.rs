@@ -234,7 +234,7 @@ impl Host {
         self.give_up_records();
         self.expire_connections();
         self.type_behind();
-        self.pump_sends();
+        self.type_sends();
         self.rebind_when_due();
         self.write_session_file_when_due();
         self.tend_journal();
