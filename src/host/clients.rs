@@ -3,7 +3,7 @@
 //! What becomes of a client's terminal is in `terminals`.
 
 use super::Host;
-use super::connection::HELLO_MS;
+use super::control::connection::HELLO_MS;
 
 use super::terminals::{Client, Terminals};
 use crate::core::process::Signal;

@@ -9,59 +9,33 @@
 //! | `child` | the program: pseudo-terminal, screen model, end, next run |
 //! | `keyboard` | what people, scripts and hopty type: held, queued, carried to the next run |
 //! | `event_loop` | one turn: wait, take what is ready, do what is due |
-//! | `listener`, `peer` | the control socket: who is let in, and who that is |
-//! | `connection` | one connection, and the client that it may be |
+//! | `control` | the control socket: who may connect, requests and their answers, hook calls, waits, the session's status |
+//! | `jobs` | what threads write: handoffs, layouts, logs, the journal; what runs code at a start |
 //! | `clients` | who is there, what arrives, and when they are closed |
 //! | `terminals` | people's terminals: attach, leader and size, mirrors, repaint, notices, what was not read |
-//! | `requests` | the control socket's lines |
 //! | `shown` | what is on the screen, as facts; the line between two runs |
-//! | `start_code` | what runs code when Claude starts |
-//! | `log` | `host.log`: what failed and nobody waits for |
 //! | `laws` | tests: the loop itself, driven with a fake child, fake clients and a fake clock |
 //! | `observer` | what Claude's files, its status line and signal files say |
 //! | `wiring` | what joins the parts |
-//! | `waits` | those who wait for a state, an end or a change of the screen |
 //! | `perform` | every action of the supervisor |
-//! | `save` | the workers' jobs: handoffs and their transcripts |
-//! | `lineage` | `--handoff`, and what a conversation has from before it |
-//! | `layouts` | handoffs in other tools' formats, and what is printed between two runs |
-//! | `session_log` | `auto-session.log` |
-//! | `record`, `writer` | the journal; the thread that writes it, the session's file and the log |
-//! | `report` | the session object of CONTRACT C3 |
 
 #![deny(clippy::print_stderr, reason = "it panics where the disk of `host.log` is full")]
 
-mod ask;
 mod child;
 mod clients;
-mod connection;
-pub mod drift;
+mod control;
 mod event_loop;
+mod jobs;
 mod keyboard;
 #[cfg(test)]
 mod laws;
-mod layouts;
-mod lineage;
-mod listener;
-mod log;
 mod observer;
-mod orders;
-mod peer;
 mod perform;
 mod picture;
-mod record;
-mod report;
-mod requests;
-mod save;
-mod session_log;
 mod shown;
 pub mod start;
-mod start_code;
 mod terminals;
-mod waits;
 mod wiring;
-mod words;
-mod writer;
 
 use std::cell::OnceCell;
 use std::collections::{BTreeMap, VecDeque};
@@ -71,6 +45,8 @@ use std::path::PathBuf;
 use std::time::Duration;
 
 use nix::libc;
+
+pub use jobs::drift;
 
 use crate::core::claude::{args, offers::HookSet, view::Rules};
 use crate::core::ids::{Channel, SessionName};
@@ -85,16 +61,14 @@ use crate::fs::paths::Paths;
 use crate::fs::{registry, session, session::Claim};
 use crate::sys::{clock::Clock, signals::Signals, worker::Worker, worker::within};
 use child::{ChildRun, Launching, Processes, System};
-use connection::Connection;
+use control::{Connection, Exit, HookCall, Waits};
+use jobs::log::log;
+use jobs::{AcceptedCode, Brief, CodeCheck, Done, Journal, Lineage, MemoryCopies, NoteState, RunLog};
 use keyboard::Keyboard;
-use log::log;
 use observer::{FileReader, Observer};
-use requests::HookCall;
-use save::{Done, Frame};
 use start::place::{Private, SessionPlace};
 use start::{Launch, Lent, Ready};
 use terminals::Terminals;
-use waits::Waits;
 
 /// How long the end of a session waits for its last words to be on the disk.
 const LAST_WRITES: Duration = Duration::from_secs(1);
@@ -127,7 +101,7 @@ pub struct Host {
     /// Writes what a launch is given.
     launch_writer: Worker<Done>,
     recorder: Recorder,
-    record: record::Record,
+    journal: Journal,
     events: VecDeque<Event>,
     /// How to read Claude's screens, from the first look on.
     rules: OnceCell<Option<Rules>>,
@@ -148,26 +122,26 @@ pub struct Host {
     observer: Observer,
     /// What `.context-status` was last given.
     context_status_file: String,
-    backups: layouts::Backups,
-    runs: session_log::Runs,
+    backups: MemoryCopies,
+    runs: RunLog,
     /// What the person is told before the program draws.
     told: Vec<String>,
     /// What stands above the first run.
     resuming: Option<String>,
     /// Claude's own words for the next handoff.
-    words: words::Words,
+    words: NoteState,
     /// The handoff whose prompt is on its way, with the text that the new conversation is given.
-    frame: Option<Frame>,
-    lineage: lineage::Lineage,
-    accepted: start_code::Accepted,
-    check: Option<start_code::Check>,
+    brief: Option<Brief>,
+    lineage: Lineage,
+    accepted: AcceptedCode,
+    check: Option<CodeCheck>,
     launching: Launching,
     full_screen: Option<bool>,
     why: String,
     /// Why the last restart was wanted: what its handoff gives as its reason.
     wish: String,
     wished_by: Option<RestartBy>,
-    exit: Option<report::Exit>,
+    exit: Option<Exit>,
     last_end: Option<ProcessEnd>,
     /// Nobody can be let in: when to try again.
     accept_at: Option<Stamp>,
@@ -245,11 +219,11 @@ impl Host {
             signals,
             processes: Box::new(System),
             worker: Worker::new("hopty-worker"),
-            copier: Worker::new(save::COPIER),
-            reader: Worker::new(save::READER),
-            launch_writer: Worker::new(save::LAUNCH_WRITER),
+            copier: Worker::new(jobs::COPIER),
+            reader: Worker::new(jobs::READER),
+            launch_writer: Worker::new(jobs::LAUNCH_WRITER),
             recorder: Recorder::new(policy),
-            record: record::Record::default(),
+            journal: Journal::default(),
             events: VecDeque::new(),
             rules: OnceCell::new(),
             run: None,
@@ -263,15 +237,15 @@ impl Host {
             by_key: None,
             waits: Waits::default(),
             context_status_file: String::new(),
-            backups: layouts::Backups::default(),
-            runs: session_log::Runs::default(),
+            backups: MemoryCopies::default(),
+            runs: RunLog::default(),
             observer,
-            frame: None,
+            brief: None,
             told: Vec::new(),
             resuming: None,
-            words: words::Words::default(),
-            lineage: lineage::Lineage::default(),
-            accepted: start_code::Accepted::default(),
+            words: NoteState::default(),
+            lineage: Lineage::default(),
+            accepted: AcceptedCode::default(),
             check: None,
             launching: Launching::default(),
             full_screen: None,
@@ -373,7 +347,7 @@ impl Host {
     /// Leaves nothing behind but the journal and the session's last state, which was written when it was over. Whoever
     /// waits for the end of its connection finds the name and the socket gone.
     fn tidy(&mut self) {
-        self.record.flush(LAST_WRITES);
+        self.journal.flush(LAST_WRITES);
         if let Some(run) = self.run.take() {
             run.abandon();
         }

@@ -3,9 +3,10 @@
 use serde_json::json;
 
 use super::child::NextRun;
+use super::control::Exit;
 use super::keyboard::paste;
 use super::terminals::Terminals;
-use super::{Host, LAST_WRITES, report};
+use super::{Host, LAST_WRITES};
 use crate::core::claude::view::Press;
 use crate::core::compat::boxes;
 use crate::core::context::Level;
@@ -50,14 +51,14 @@ impl Host {
             Action::Notice { about, text } => self.notice(about, &text),
             Action::Reply { id, with } => self.reply(id, &with),
             Action::Decide { decision } => self.decided(&decision),
-            Action::Close { cause, code } => self.close(report::Exit::new(cause, code, self.last_end)),
+            Action::Close { cause, code } => self.close(Exit::new(cause, code, self.last_end)),
         }
     }
 
     fn type_for_supervisor(&mut self, typing: &Typing) {
         match typing {
             Typing::Prompt { frame: with_frame, .. } => {
-                let Some(frame) = &mut self.frame else { return };
+                let Some(frame) = &mut self.brief else { return };
                 let text = frame.prompt(*with_frame);
                 frame.typed = Some(text.clone());
                 self.type_in(&paste(&text));
@@ -153,7 +154,7 @@ impl Host {
     }
 
     /// The session is over: everybody hears it, after the last byte.
-    fn close(&mut self, exit: report::Exit) {
+    fn close(&mut self, exit: Exit) {
         self.exit = Some(exit);
         // Who waits to type is told now: the host may be gone in the next turn.
         self.type_sends();
@@ -164,7 +165,7 @@ impl Host {
         let message = self.last_word();
         // Whoever hears of the end may look at once.
         self.write_session_file();
-        self.record.flush(LAST_WRITES);
+        self.journal.flush(LAST_WRITES);
         let attached = self.terminals.clients().next().is_some();
         self.keep_last_screen(attached);
         self.on_terminals(|terminals, scene| terminals.disconnect_all(message.as_deref(), scene));

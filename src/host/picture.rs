@@ -51,10 +51,10 @@ impl Host {
     pub(super) fn keep_last_screen(&mut self, seen: bool) {
         let path = self.paths.last_screen(&self.claim.name);
         if seen {
-            self.record.remove_file(path);
+            self.journal.remove_file(path);
         } else {
             let picture = self.picture(0).to_string().into_bytes();
-            self.record.put_file(path, picture);
+            self.journal.put_file(path, picture);
         }
     }
 }

@@ -207,7 +207,7 @@ impl Host {
         // What nobody can read any more says nothing: a dialog that stood there is not known to stand there.
         let view = self.view().unwrap_or_default();
         let sent = self.keyboard.queue.text().filter(|_| !delivering).map(str::to_owned);
-        let expected = sent.or_else(|| self.frame.as_ref().and_then(|frame| frame.typed.clone()));
+        let expected = sent.or_else(|| self.brief.as_ref().and_then(|frame| frame.typed.clone()));
         let prompt = match &view.prompt_box {
             None => PromptBox::None,
             Some(shown) if expected.as_ref().is_some_and(|text| shown.holds(text)) => PromptBox::Ours,

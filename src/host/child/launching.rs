@@ -16,11 +16,11 @@ use crate::core::time::Stamp;
 use crate::fs::paths::Paths;
 use crate::fs::{atomic, registry, tasks};
 use crate::host::Host;
-use crate::host::log::log;
+use crate::host::control::status::Restored;
+use crate::host::jobs::handoffs::Done;
+use crate::host::jobs::log::log;
+use crate::host::jobs::start_code::{CodeFound, READ_MS, UNREADABLE};
 use crate::host::observer::status_line;
-use crate::host::report::Restored;
-use crate::host::save::Done;
-use crate::host::start_code::{Found, READ_MS, UNREADABLE};
 
 /// How often it is looked whether what a run left has ended, in ms, while the next one waits for it.
 const CLEAR_LOOK_MS: u64 = 5;
@@ -82,7 +82,7 @@ impl LaunchFiles {
 pub(in crate::host) struct Site {
     /// Another directory than the session's, and its channel.
     moved: Option<(PathBuf, Option<Channel>)>,
-    found: Found,
+    found: CodeFound,
     /// The content of `--settings`.
     settings: Option<String>,
 }

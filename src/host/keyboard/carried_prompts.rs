@@ -13,8 +13,8 @@ use crate::core::supervisor::event::{Event, HookEvent, PromptOf};
 use crate::core::supervisor::phase::Phase;
 use crate::core::time::Stamp;
 use crate::host::Host;
-use crate::host::requests::HookCall;
-use crate::host::words::Words;
+use crate::host::control::HookCall;
+use crate::host::jobs::NoteState;
 use crate::sys::clock::Clock;
 
 /// How much earlier than now a prompt's line may say that it was written, in ms: Claude takes the time of the Enter.
@@ -139,7 +139,7 @@ impl Host {
         };
         if !matches!(with, HookAnswer::StopTurn { .. }) {
             // What Claude said of its work was said before this.
-            self.words = Words::None;
+            self.words = NoteState::None;
         } else if persons && self.keyboard.carried.taken.is_some() {
             self.keyboard.carried.stop(prompt);
         } else if persons {
@@ -200,9 +200,9 @@ impl Host {
 
     /// Types the prompt that begins the fresh conversation. Where nobody has it any more, the prompt that names the handoff takes its place.
     pub(in crate::host) fn type_carried(&mut self) {
-        let text = self.keyboard.carried.text().map(str::to_owned).or_else(|| self.frame.as_ref().map(|frame| frame.prompt(true)));
+        let text = self.keyboard.carried.text().map(str::to_owned).or_else(|| self.brief.as_ref().map(|frame| frame.prompt(true)));
         let Some(text) = text else { return };
-        if let Some(frame) = &mut self.frame {
+        if let Some(frame) = &mut self.brief {
             frame.typed = Some(text.clone());
         }
         self.type_in(&paste(&text));

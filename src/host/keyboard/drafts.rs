@@ -13,7 +13,7 @@ use crate::core::supervisor::phase::{Cause, Phase, StartKind};
 use crate::core::supervisor::screen_facts::PromptBox as BoxContent;
 use crate::fs::atomic;
 use crate::host::Host;
-use crate::host::log::log;
+use crate::host::jobs::log::log;
 use crate::host::start::place;
 use crate::sys::worker::within;
 

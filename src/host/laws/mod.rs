@@ -32,7 +32,7 @@ use proptest::test_runner::{Config as ProptestConfig, RngAlgorithm, TestRng, Tes
 use serde_json::json;
 
 use super::start::{Launch, Lent};
-use super::{Host, connection::Connection};
+use super::{Host, control::Connection};
 use crate::core::claude::offers::{HookSet, Offers};
 use crate::core::config::{Config, OnHangup};
 use crate::core::supervisor::Agent;
@@ -163,7 +163,8 @@ impl World {
         let pid = i32::try_from(std::process::id()).unwrap();
         let mut connection = Connection::new(Stream::new(near).unwrap(), pid, self.now());
         let inside = asker == Asker::Descendant;
-        connection.peer = Some(if inside { super::peer::Peer::Inside } else { super::peer::Peer::Person });
+        connection.peer =
+            Some(if inside { crate::host::control::peer::Peer::Inside } else { crate::host::control::peer::Peer::Person });
         let id = self.host.next_id;
         self.host.next_id += 1;
         self.host.connections.insert(id, Box::new(connection));

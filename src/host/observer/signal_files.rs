@@ -157,7 +157,7 @@ impl SignalScan<'_> {
             *alive
                 && match *name == self.session.name {
                     true => Some(self.session.dir.clone()),
-                    false => crate::host::report::dir_of(&self.paths.session(name)),
+                    false => crate::host::control::status::dir_of(&self.paths.session(name)),
                 }
                 .is_some_and(|of| of.canonicalize().is_ok_and(|of| of == dir))
         });

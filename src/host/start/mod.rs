@@ -17,8 +17,8 @@ use nix::libc;
 use serde::{Deserialize, Serialize};
 
 use super::Host;
-use super::connection::Connection;
-use super::peer::{HOST_NAMES, Peer};
+use super::control::connection::Connection;
+use super::control::peer::{HOST_NAMES, Peer};
 use crate::core::claude::offers::Offers;
 use crate::core::config::Config;
 use crate::core::ids::SessionName;
@@ -251,7 +251,7 @@ fn up(socket: UnixStream) -> Result<Box<Host>, i32> {
         Ok(mut host) => {
             if detached {
                 // Whoever started it may ask for it by its directory at once.
-                host.record.flush(FIRST_WRITES);
+                host.journal.flush(FIRST_WRITES);
             }
             let state = host.private.as_ref().map(|_| host.paths.state.to_string_lossy().into_owned());
             tell(&socket, &Ready::Up { name: host.name().clone(), told: std::mem::take(&mut host.told), state });
@@ -277,7 +277,7 @@ fn tell(mut socket: &UnixStream, ready: &Ready) {
 fn begin(launch: Launch, args: Vec<OsString>, lent: Lent) -> Result<Box<Host>, Ready> {
     let paths = Paths::from_env(|name| std::env::var_os(name)).unwrap_or_else(|| Paths::nowhere(|name| std::env::var_os(name)));
     let place = place::find(&paths, &launch)?;
-    super::log::to(&place.claim.dir);
+    super::jobs::log::to(&place.claim.dir);
     Host::begin(launch, args, lent, place)
 }
 

@@ -6,7 +6,7 @@ use super::capabilities::Capabilities;
 use crate::core::terminal::Size;
 use crate::core::time::Stamp;
 use crate::host::child::ScreenModel;
-use crate::host::report::Exit;
+use crate::host::control::status::Exit;
 use crate::sys::clock::Clock;
 
 /// What is there while the terminals are dealt with.

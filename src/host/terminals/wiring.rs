@@ -12,7 +12,7 @@ use crate::core::supervisor::event::Event;
 use crate::core::time::Stamp;
 use crate::host::Host;
 use crate::host::child::ChildRun;
-use crate::host::connection::Connection;
+use crate::host::control::connection::Connection;
 use crate::sys::poll::Ready;
 
 impl ClientLinks for BTreeMap<u64, Box<Connection>> {

@@ -13,8 +13,8 @@ use crate::core::supervisor::event::Event;
 use crate::core::supervisor::limits::LimitKind;
 use crate::core::time::{Stamp, WallTime};
 use crate::host::Host;
+use crate::host::jobs::handoffs::Done;
 use crate::host::observer::{AfterScan, FileReader, ScanResult, ScanWaiter, SessionFiles, TranscriptRead, time_left};
-use crate::host::save::Done;
 use crate::ipc::message::ok_line;
 
 /// How long a call or a request waits for a scan of what Claude wrote before it, in ms: a disk that hangs holds nobody.
@@ -161,7 +161,7 @@ impl Host {
     }
 
     pub(in crate::host) fn tell_transcript(&mut self) {
-        let handoff = self.frame.as_ref().map(|frame| &frame.id);
+        let handoff = self.brief.as_ref().map(|frame| &frame.id);
         if !self.observer.report_transcript(self.clock.now(), handoff, &mut self.events) {
             return;
         }

@@ -3,8 +3,6 @@
 
 use std::path::{Path, PathBuf};
 
-use super::Host;
-use super::save::Done;
 use crate::core::claude::hooks::Call;
 use crate::core::compat::boxes;
 use crate::core::compat::layouts::memory::{self, Reason};
@@ -14,11 +12,13 @@ use crate::core::supervisor::action::HookAnswer;
 use crate::core::supervisor::event::{Event, HookEvent};
 use crate::core::supervisor::phase::{Phase, StopFor};
 use crate::fs::layouts::{self, Place};
+use crate::host::Host;
+use crate::host::jobs::handoffs::Done;
 use crate::sys::clock::Clock;
 
 /// Copies of layout `memory`.
 #[derive(Debug, Default)]
-pub(super) struct Backups {
+pub(in crate::host) struct MemoryCopies {
     /// Those that the worker is about to make: what they are called if nobody else takes the name in the same second.
     due: Vec<PathBuf>,
     /// The one that nobody looked at yet, as of the last look.
@@ -28,24 +28,24 @@ pub(super) struct Backups {
 }
 
 impl Host {
-    pub(super) fn has_layout(&self, layout: Layout) -> bool {
+    pub(in crate::host) fn has_layout(&self, layout: Layout) -> bool {
         self.launch.config.handoff.views.contains(&layout)
     }
 
     /// Whether the messages of source document 002 are printed.
-    pub(super) fn prints_boxes(&self) -> bool {
+    pub(in crate::host) fn prints_boxes(&self) -> bool {
         self.has_layout(Layout::Orchestrator) || self.launch.config.context.profile == Profile::S2
     }
 
     /// Whether there are layouts or boxes to be made of a handoff.
-    pub(super) fn makes_layouts(&self) -> bool {
+    pub(in crate::host) fn makes_layouts(&self) -> bool {
         !self.launch.config.handoff.views.is_empty() || self.prints_boxes()
     }
 
     /// Writes the layouts of the handoff that was just saved.
-    pub(super) fn write_layouts(&mut self) {
+    pub(in crate::host) fn write_layouts(&mut self) {
         let chosen = self.launch.config.handoff.views.clone();
-        let Some(of) = self.frame.as_ref().and_then(|frame| frame.material.clone()).filter(|_| !chosen.is_empty()) else { return };
+        let Some(of) = self.brief.as_ref().and_then(|frame| frame.material.clone()).filter(|_| !chosen.is_empty()) else { return };
         let host = std::process::id();
         let place = Place {
             project: self.dir.clone(),
@@ -58,10 +58,10 @@ impl Host {
     }
 
     /// The handoff was consumed: what only waited for that goes.
-    pub(super) fn layouts_consumed(&mut self, id: &HandoffId) {
+    pub(in crate::host) fn layouts_consumed(&mut self, id: &HandoffId) {
         if [Layout::Pid, Layout::Orchestrator, Layout::Memory].into_iter().any(|layout| self.has_layout(layout)) {
             // A restart may have led elsewhere; its files lie where it was made.
-            let frame = self.frame.as_ref().filter(|frame| frame.id == *id);
+            let frame = self.brief.as_ref().filter(|frame| frame.id == *id);
             let (dir, channel) = frame.map_or_else(|| (self.dir.clone(), self.channel.clone()), |frame| frame.made_in.clone());
             let (claude, id) = (self.paths.claude.clone(), id.clone());
             self.do_quietly(move || {
@@ -72,7 +72,7 @@ impl Host {
     }
 
     /// Layout `memory`: the conversation ends, or is compacted. The hook does not wait: Claude ends them after 1.5 s.
-    pub(super) fn back_up(&mut self, call: &Call, with: &HookAnswer) {
+    pub(in crate::host) fn back_up(&mut self, call: &Call, with: &HookAnswer) {
         if call.hook.agent || call.hook.conversation.is_none() {
             return;
         }
@@ -94,7 +94,7 @@ impl Host {
     }
 
     /// Layout `memory`: the session is over. Claude was killed, or was told of no hooks, where its end was not copied yet.
-    pub(super) fn back_up_last(&mut self) {
+    pub(in crate::host) fn back_up_last(&mut self) {
         let conversation = self.recorder.supervisor.conversation().cloned();
         if self.backups.ended != conversation {
             self.copy_transcript(conversation.as_ref(), &Reason::Ended(String::new()));
@@ -122,7 +122,7 @@ impl Host {
     }
 
     /// A copy was made, or could not be.
-    pub(super) fn backed_up(&mut self, due: &Path, made: Result<Option<PathBuf>, String>) {
+    pub(in crate::host) fn backed_up(&mut self, due: &Path, made: Result<Option<PathBuf>, String>) {
         self.backups.due.retain(|one| one != due);
         match made {
             Ok(Some(copy)) => self.backups.pending = Some(copy),
@@ -132,7 +132,7 @@ impl Host {
     }
 
     /// A conversation begins: the look that its hook waits for is to tell of a copy that nobody looked at yet.
-    pub(super) fn look_for_backup(&mut self) {
+    pub(in crate::host) fn look_for_backup(&mut self) {
         if self.has_layout(Layout::Memory) {
             self.backups.pending = None;
             self.observer.scan_backup();
@@ -140,13 +140,13 @@ impl Host {
     }
 
     /// What that look found.
-    pub(super) fn found_backup(&mut self, copy: Option<PathBuf>) {
+    pub(in crate::host) fn found_backup(&mut self, copy: Option<PathBuf>) {
         self.backups.pending = copy;
     }
 
     /// Layout `memory`: what a beginning conversation is told of a copy that nobody looked at yet, or that is just being made. One
     /// that goes on from a handoff has better.
-    pub(super) fn pending_backup(&self, call: &Call, with: &HookAnswer) -> Option<String> {
+    pub(in crate::host) fn pending_backup(&self, call: &Call, with: &HookAnswer) -> Option<String> {
         let begins = call.hook.event == HookEvent::SessionStart && !call.hook.agent && *with == HookAnswer::Nothing;
         if !begins || !self.has_layout(Layout::Memory) {
             return None;
@@ -160,7 +160,7 @@ impl Host {
     }
 
     /// The box of source document 002 above the first run, of a session that begins from a handoff.
-    pub(super) fn print_resuming(&mut self) {
+    pub(in crate::host) fn print_resuming(&mut self) {
         let Some(text) = self.resuming.take() else { return };
         if let Some(run) = &mut self.run {
             run.model.change(|screen| screen.feed(text.as_bytes()));
@@ -169,9 +169,9 @@ impl Host {
     }
 
     /// What stands between two runs, below hopty's one line: the banner of source document 001, the boxes of 002.
-    pub(super) fn printed_between(&self) -> String {
+    pub(in crate::host) fn printed_between(&self) -> String {
         let mut text = String::new();
-        let frame = self.frame.as_ref().filter(|frame| Some(&frame.id) == self.next_handoff());
+        let frame = self.brief.as_ref().filter(|frame| Some(&frame.id) == self.next_handoff());
         if let Some(of) = frame.and_then(|frame| frame.material.as_ref()).filter(|_| self.prints_boxes()) {
             text.push_str(&boxes::handing_over(of));
             text.push_str(&boxes::resuming(&of.state.id, &of.state.context.current_objective, of.phases));

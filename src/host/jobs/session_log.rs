@@ -3,18 +3,18 @@
 use std::borrow::Cow;
 use std::ffi::{OsStr, OsString};
 
-use super::Host;
-use super::save::Done;
 use crate::core::compat::session_log::{About, lines};
 use crate::core::handoff::redact::redact_words;
 use crate::core::supervisor::Agent;
 use crate::core::supervisor::action::{Decision, DecisionKind};
 use crate::fs::layouts::append;
+use crate::host::Host;
+use crate::host::jobs::handoffs::Done;
 use crate::sys::clock::{Clock, local};
 
 /// What the log says of the runs.
 #[derive(Debug, Default)]
-pub(super) struct Runs {
+pub(in crate::host) struct RunLog {
     /// The command of the one at hand.
     command: String,
     /// How the last one ended.
@@ -23,14 +23,14 @@ pub(super) struct Runs {
 
 impl Host {
     /// A run is about to be started with these arguments.
-    pub(super) fn log_command(&mut self, args: &[OsString]) {
+    pub(in crate::host) fn log_command(&mut self, args: &[OsString]) {
         let program = self.launch.program.as_os_str();
         let words = std::iter::once(program).chain(args.iter().map(OsString::as_os_str));
         let words: Vec<String> = words.map(OsStr::to_string_lossy).map(Cow::into_owned).collect();
         self.runs.command = redact_words(&words).join(" ");
     }
 
-    pub(super) fn log_decision(&mut self, decision: &Decision) {
+    pub(in crate::host) fn log_decision(&mut self, decision: &Decision) {
         if decision.kind == DecisionKind::RunEnded {
             self.runs.before.clone_from(&decision.sentence);
         }

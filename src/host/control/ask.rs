@@ -3,8 +3,6 @@
 
 use serde::{Deserialize, Serialize};
 
-use super::Host;
-use super::save::Done;
 use crate::core::config::RestartMode;
 use crate::core::ids::ConversationId;
 use crate::core::supervisor::Agent;
@@ -13,6 +11,8 @@ use crate::core::supervisor::event::{Asker, Event};
 use crate::core::supervisor::question::AskAnswer;
 use crate::core::time::WallTime;
 use crate::fs::atomic;
+use crate::host::Host;
+use crate::host::jobs::handoffs::Done;
 use crate::ipc::message::{Code, Failure, error_line, ok_line};
 use crate::sys::clock::Clock;
 
@@ -31,14 +31,14 @@ struct Kept {
 }
 
 impl Host {
-    pub(super) fn keep_ask(&mut self, conversation: ConversationId, answer: AskAnswer, left: u64) {
+    pub(in crate::host) fn keep_ask(&mut self, conversation: ConversationId, answer: AskAnswer, left: u64) {
         let until = if left == 0 { 0 } else { u64::try_from(Clock::wall().0).unwrap_or(0) + left };
         let text = serde_json::to_string(&Kept { conversation, answer, until }).unwrap_or_default() + "\n";
         self.write_small(self.claim.dir.join(FILE), text);
     }
 
     /// An earlier host may have been told something in this conversation.
-    pub(super) fn recall_ask(&mut self, conversation: &ConversationId) {
+    pub(in crate::host) fn recall_ask(&mut self, conversation: &ConversationId) {
         if self.launch.config.restart.mode == RestartMode::Manual {
             return;
         }
@@ -46,7 +46,7 @@ impl Host {
         self.read_files(move || Done::Recalled(conversation, atomic::read(&file, LONGEST).ok().flatten()));
     }
 
-    pub(super) fn recalled(&mut self, conversation: &ConversationId, bytes: Option<&[u8]>) {
+    pub(in crate::host) fn recalled(&mut self, conversation: &ConversationId, bytes: Option<&[u8]>) {
         let Some(Ok(kept)) = bytes.map(serde_json::from_slice::<Kept>) else { return };
         let WallTime(now) = Clock::wall();
         let left = kept.until.saturating_sub(u64::try_from(now).unwrap_or(0));
@@ -56,7 +56,7 @@ impl Host {
     }
 
     /// The prefix key and `r`. Whoever only watches decides nothing.
-    pub(super) fn hand_over_by_key(&mut self, client: u64) {
+    pub(in crate::host) fn hand_over_by_key(&mut self, client: u64) {
         if self.client_mut(client).is_some_and(|client| !client.read_only) {
             let id = self.next_id;
             self.next_id += 1;
@@ -67,14 +67,14 @@ impl Host {
     }
 
     /// The prefix key and `s`.
-    pub(super) fn snooze_by_key(&mut self, client: u64) {
+    pub(in crate::host) fn snooze_by_key(&mut self, client: u64) {
         if self.client_mut(client).is_some_and(|client| !client.read_only) {
             self.events.push_back(Event::Ask { answer: AskAnswer::Snooze });
         }
     }
 
     /// A key has no answer of its own: what is refused is told as a notice.
-    pub(super) fn key_answered(&mut self, number: u64, with: &Reply) {
+    pub(in crate::host) fn key_answered(&mut self, number: u64, with: &Reply) {
         if self.by_key.take_if(|id| *id == number).is_some()
             && let Reply::Refused { reason } = with
         {
@@ -82,7 +82,7 @@ impl Host {
         }
     }
 
-    pub(super) fn ask_request(&mut self, connection: u64, request: u64, answer: AskAnswer) {
+    pub(in crate::host) fn ask_request(&mut self, connection: u64, request: u64, answer: AskAnswer) {
         let person = self.asker(connection) == Asker::Person;
         let puts_off = answer == AskAnswer::Snooze && person && self.launch.agent == Agent::Claude;
         let line = if puts_off || self.launch.config.restart.mode == RestartMode::Ask {

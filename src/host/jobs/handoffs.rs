@@ -6,13 +6,6 @@ use std::os::unix::net::UnixListener;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::path::{Path, PathBuf};
 
-use super::Host;
-use super::child::{LaunchFiles, Site};
-use super::log::log;
-use super::observer::{FileReader, ScanResult};
-use super::report::Restored;
-use super::start_code::Found;
-use super::words::Words;
 use crate::core::claude::code::CodeDigest;
 use crate::core::compat::layouts::Material;
 use crate::core::compat::signals::current_session;
@@ -29,20 +22,27 @@ use crate::fs::paths::Paths;
 use crate::fs::store::{Keeping, Store};
 use crate::fs::{atomic, registry};
 use crate::git::state::Limits;
+use crate::host::Host;
+use crate::host::child::{LaunchFiles, Site};
+use crate::host::control::status::Restored;
+use crate::host::jobs::NoteState;
+use crate::host::jobs::log::log;
+use crate::host::jobs::start_code::CodeFound;
+use crate::host::observer::{FileReader, ScanResult};
 use crate::sys::clock::Clock;
 use crate::sys::process::start_ticks;
 use crate::sys::worker::Worker;
 
 /// The name of the thread that copies transcripts.
-pub(super) const COPIER: &str = "hopty-copier";
+pub(in crate::host) const COPIER: &str = "hopty-copier";
 /// Of the one that reads for the loop.
-pub(super) const READER: &str = "hopty-observer";
+pub(in crate::host) const READER: &str = "hopty-observer";
 /// Of the one that writes what a launch is given.
-pub(super) const LAUNCH_WRITER: &str = "hopty-launch";
+pub(in crate::host) const LAUNCH_WRITER: &str = "hopty-launch";
 
 /// A handoff on its way into a conversation.
 #[derive(Clone, Debug)]
-pub(super) struct Frame {
+pub(in crate::host) struct Brief {
     pub id: HandoffId,
     /// What SessionStart is answered with.
     pub text: String,
@@ -62,7 +62,7 @@ pub(super) struct Frame {
     pub found: Vec<String>,
 }
 
-impl Frame {
+impl Brief {
     /// The prompt that names the handoff; without the frame in the context it names the file to read.
     pub fn prompt(&self, with_frame: bool) -> String {
         let made = if with_frame {
@@ -76,13 +76,13 @@ impl Frame {
 
 /// A finished job.
 #[derive(Debug)]
-pub(super) enum Done {
+pub(in crate::host) enum Done {
     /// A handoff is saved and claimed, and this is what a person should know of the store.
-    Saved(Box<Frame>, Vec<String>),
+    Saved(Box<Brief>, Vec<String>),
     /// It is not.
     NotSaved(String),
     /// The record for this call of PreCompact is saved, or why it is not.
-    Recorded(u64, Result<HandoffId, String>, Option<Found>),
+    Recorded(u64, Result<HandoffId, String>, Option<CodeFound>),
     /// Something that nobody waits for failed.
     Failed(String),
     /// What of a job could not be done and only costs itself, in sentences.
@@ -92,9 +92,9 @@ pub(super) enum Done {
     /// What runs code in the directories that Claude trusted when the session began.
     Known(Vec<(PathBuf, CodeDigest)>),
     /// What a person accepted at that time.
-    Accepted(Stamp, Vec<Found>),
+    Accepted(Stamp, Vec<CodeFound>),
     /// What a check was to look at.
-    Checked(u64, Found),
+    Checked(u64, CodeFound),
     /// Where this run starts, and what with.
     Site(u32, Box<Site>),
     /// What this run is given was written.
@@ -110,7 +110,7 @@ pub(super) enum Done {
 }
 
 impl Host {
-    pub(super) fn take_done(&mut self) {
+    pub(in crate::host) fn take_done(&mut self) {
         for done in self.workers_mut().into_iter().flat_map(Worker::take).collect::<Vec<_>>() {
             match done {
                 Done::Accepted(at, found) => self.accepted(at, found),
@@ -127,7 +127,7 @@ impl Host {
                     self.events.extend(notices.into_iter().map(|what| Event::Limited { what }));
                     self.events.push_back(Event::Saved { handoff: frame.id.clone(), mark: frame.mark });
                     self.channel.clone_from(&frame.made_in.1);
-                    self.frame = Some(*frame);
+                    self.brief = Some(*frame);
                     self.write_layouts();
                 }
                 Done::NotSaved(error) => self.events.push_back(Event::SaveFailed { error }),
@@ -145,16 +145,16 @@ impl Host {
         }
     }
 
-    pub(super) fn workers(&self) -> [&Worker<Done>; 4] {
+    pub(in crate::host) fn workers(&self) -> [&Worker<Done>; 4] {
         [&self.worker, &self.copier, &self.reader, &self.launch_writer]
     }
 
-    pub(super) fn workers_mut(&mut self) -> [&mut Worker<Done>; 4] {
+    pub(in crate::host) fn workers_mut(&mut self) -> [&mut Worker<Done>; 4] {
         [&mut self.worker, &mut self.copier, &mut self.reader, &mut self.launch_writer]
     }
 
     /// Has something read. A disk that hangs never answers: whoever waits for it has a deadline.
-    pub(super) fn read_files(&mut self, job: impl FnOnce() -> Done + Send + 'static) {
+    pub(in crate::host) fn read_files(&mut self, job: impl FnOnce() -> Done + Send + 'static) {
         self.reader.submit(job);
     }
 
@@ -162,11 +162,11 @@ impl Host {
         Keeping::of(&self.launch.config.handoff)
     }
 
-    pub(super) fn budget(&self) -> Budget {
+    pub(in crate::host) fn budget(&self) -> Budget {
         Budget::of(&self.launch.config.handoff)
     }
 
-    pub(super) fn claim_for(&self, conversation: &ConversationId) -> Claim {
+    pub(in crate::host) fn claim_for(&self, conversation: &ConversationId) -> Claim {
         let pid = std::process::id();
         Claim {
             by_pid: pid,
@@ -204,7 +204,7 @@ impl Host {
     }
 
     /// Saves a record of what a compaction is about to shorten. It waits in the store for who looks for it; nobody is to go on from it.
-    pub(super) fn save_before_compaction(&mut self, hook: u64) {
+    pub(in crate::host) fn save_before_compaction(&mut self, hook: u64) {
         let Some(conversation) = self.recorder.supervisor.conversation().cloned() else {
             return self.record_settled(hook, Err("no conversation is known".to_owned()), None);
         };
@@ -230,7 +230,7 @@ impl Host {
     }
 
     /// Collects what is known and has the worker save it.
-    pub(super) fn save(&mut self, by: RestartBy, claim_for: &ConversationId) {
+    pub(in crate::host) fn save(&mut self, by: RestartBy, claim_for: &ConversationId) {
         let Some(conversation) = self.recorder.supervisor.conversation().cloned() else {
             self.events.push_back(Event::SaveFailed { error: "no conversation is known".to_owned() });
             return;
@@ -246,7 +246,7 @@ impl Host {
         let transcript = capture.origin.transcript.clone();
         let mut next = Vec::new();
         self.hear_words();
-        if let Words::Said(note) = std::mem::take(&mut self.words) {
+        if let NoteState::Said(note) = std::mem::take(&mut self.words) {
             capture.summary = Some(note.text());
             next.clone_from(&note.next);
             capture.note = Some(note);
@@ -274,7 +274,7 @@ impl Host {
             });
             match saved {
                 Ok((saved, notices)) => {
-                    let frame = Frame {
+                    let frame = Brief {
                         material: material.map(|of| Box::new(of.saved(&saved.entry))),
                         text: saved.brief,
                         id: saved.id,
@@ -296,13 +296,13 @@ impl Host {
     }
 
     /// What nobody waits for.
-    pub(super) fn do_quietly(&mut self, job: impl FnOnce() -> Done + Send + 'static) {
+    pub(in crate::host) fn do_quietly(&mut self, job: impl FnOnce() -> Done + Send + 'static) {
         self.worker.submit(job);
     }
 
     /// After the next run has its prompt there is time for the raw copy: before, it would take the new Claude's processor.
-    pub(super) fn compress_transcripts(&mut self) {
-        let Some(frame) = &mut self.frame else { return };
+    pub(in crate::host) fn compress_transcripts(&mut self) {
+        let Some(frame) = &mut self.brief else { return };
         let Some(source) = frame.raw.take() else { return };
         let (store, id) = (self.paths.claude.clone(), frame.id.clone());
         let job = move || {
@@ -315,7 +315,7 @@ impl Host {
         self.copier.submit(job);
     }
 
-    pub(super) fn consume(&mut self, handoff: &HandoffId, conversation: &ConversationId) {
+    pub(in crate::host) fn consume(&mut self, handoff: &HandoffId, conversation: &ConversationId) {
         let (store, id, by) = (self.paths.claude.clone(), handoff.clone(), conversation.clone());
         self.lineage.went_on(handoff);
         let claim = self.claim_for(conversation);
@@ -338,7 +338,7 @@ impl Host {
     }
 
     /// `.current-session`, for scripts that read it.
-    pub(super) fn write_current_session(&mut self) {
+    pub(in crate::host) fn write_current_session(&mut self) {
         if !self.launch.config.compat.signal_files {
             return;
         }
@@ -349,7 +349,7 @@ impl Host {
     }
 
     /// `.context-status`, for scripts that read it, whenever its text would be another.
-    pub(super) fn write_context_status(&mut self) {
+    pub(in crate::host) fn write_context_status(&mut self) {
         if !self.launch.config.compat.signal_files {
             return;
         }
@@ -361,7 +361,7 @@ impl Host {
     }
 
     /// What waits here must not expire while nobody can load it.
-    pub(super) fn keep_handoffs(&mut self, until: u64) {
+    pub(in crate::host) fn keep_handoffs(&mut self, until: u64) {
         let (store, channel) = (self.paths.claude.clone(), self.channel.clone());
         self.do_quietly(move || {
             let until = WallTime::of_seconds(until);
@@ -370,7 +370,7 @@ impl Host {
         });
     }
 
-    pub(super) fn write_small(&mut self, path: PathBuf, text: String) {
+    pub(in crate::host) fn write_small(&mut self, path: PathBuf, text: String) {
         self.do_quietly(move || {
             let done = atomic::swap(&path, text.as_bytes());
             done.map_or_else(|e| Done::Failed(e.to_string()), |()| Done::Quiet)

@@ -2,9 +2,6 @@
 
 use std::path::{Path, PathBuf};
 
-use super::Host;
-use super::log::log;
-use super::observer::{FileId, OwnFiles, file_id};
 use crate::core::handoff::redact::redact_words;
 use crate::core::ids::{HandoffId, SessionName};
 use crate::core::process::ProcessEnd;
@@ -15,13 +12,16 @@ use crate::core::time::{Stamp, WallTime};
 use crate::core::visible::escaped;
 use crate::fs::paths::Paths;
 use crate::fs::session::{self, Claim, Keeper};
+use crate::host::Host;
+use crate::host::jobs::log::log;
+use crate::host::observer::{FileId, OwnFiles, file_id};
 
 /// How long after the first run began the session's file is written, in ms.
 const SOON_MS: u64 = 5;
 
 /// How a session ended.
 #[derive(Clone, Copy, Debug)]
-pub(super) struct Exit {
+pub(in crate::host) struct Exit {
     pub cause: Cause,
     code: u8,
     signal: Option<i32>,
@@ -50,7 +50,7 @@ impl Exit {
 
 /// What a thread needs to make the session's directory again.
 #[derive(Debug)]
-pub(super) struct Restore {
+pub(in crate::host) struct Restore {
     pub paths: Paths,
     keeper: Keeper,
     /// The journal's file, where it should be on the disk.
@@ -59,7 +59,7 @@ pub(super) struct Restore {
 
 /// What it did.
 #[derive(Debug)]
-pub(super) struct Restored {
+pub(in crate::host) struct Restored {
     claim: Option<Claim>,
     failed: Option<String>,
     /// The journal's file that is gone.
@@ -75,7 +75,7 @@ impl Restore {
             Err(error) => (None, Some(error.to_string())),
         };
         if let Some(claim) = &claim {
-            super::log::to(&claim.dir);
+            crate::host::jobs::log::to(&claim.dir);
         }
         let (name, dir) = self.keeper.place();
         let there = file_id(&dir.join("journal.jsonl"));
@@ -85,7 +85,7 @@ impl Restore {
 
 impl Host {
     /// The session object.
-    pub(super) fn status(&self) -> SessionStatus {
+    pub(in crate::host) fn status(&self) -> SessionStatus {
         let supervisor = &self.recorder.supervisor;
         let entered = Some(Rfc3339(self.wall(supervisor.entered().0)));
         let standing = supervisor.state();
@@ -132,7 +132,7 @@ impl Host {
     }
 
     /// The moment of the wall clock at a stamp of the session.
-    pub(super) fn wall(&self, stamp: Stamp) -> WallTime {
+    pub(in crate::host) fn wall(&self, stamp: Stamp) -> WallTime {
         WallTime(self.began.0).after(stamp.0)
     }
 
@@ -144,12 +144,12 @@ impl Host {
     }
 
     /// The same in a moment: a terminal waits for the first bytes.
-    pub(super) fn write_session_file_soon(&mut self) {
+    pub(in crate::host) fn write_session_file_soon(&mut self) {
         self.session_file_at = Some(self.clock.now().after(SOON_MS));
     }
 
     /// Where a turn is over its figures are written down, for who comes when the host is gone.
-    pub(super) fn note_turn(&mut self) {
+    pub(in crate::host) fn note_turn(&mut self) {
         let entered = self.recorder.supervisor.entered().1;
         if entered != self.session_file_of {
             self.session_file_of = entered;
@@ -159,15 +159,15 @@ impl Host {
         }
     }
 
-    pub(super) fn write_session_file_when_due(&mut self) {
+    pub(in crate::host) fn write_session_file_when_due(&mut self) {
         if self.session_file_at.is_some_and(|at| at <= self.clock.now()) {
             self.write_session_file();
         }
     }
 
     /// Notices that its directory or its socket is not where it was: deleted, or moved away. They are made again a moment later.
-    pub(super) fn look_at_own_files(&mut self, found: OwnFiles) {
-        let journal = self.record.journal_id();
+    pub(in crate::host) fn look_at_own_files(&mut self, found: OwnFiles) {
+        let journal = self.journal.journal_id();
         let gone = !found.socket
             || found.lock.is_none()
             || found.lock != self.claim.lock_id()
@@ -179,18 +179,18 @@ impl Host {
 
     /// What makes the session's directory again where it is gone, so that every verb finds the session: the lock, the session's file,
     /// the log, and a journal that goes on from here. For a thread.
-    pub(super) fn restore(&self) -> Restore {
-        Restore { paths: self.paths.clone(), keeper: self.claim.keeper(), journal: self.record.journal_id() }
+    pub(in crate::host) fn restore(&self) -> Restore {
+        Restore { paths: self.paths.clone(), keeper: self.claim.keeper(), journal: self.journal.journal_id() }
     }
 
     /// That was done, or nothing was missing.
-    pub(super) fn restored(&mut self, restored: Restored) {
+    pub(in crate::host) fn restored(&mut self, restored: Restored) {
         let Restored { claim, failed, lost, .. } = restored;
         if let Some(error) = failed {
             return log(format_args!("the session's directory cannot be made again: {error}"));
         }
         // One that was begun meanwhile is not lost.
-        let lost = lost.is_some_and(|id| self.record.writes_to(id));
+        let lost = lost.is_some_and(|id| self.journal.writes_to(id));
         if claim.is_none() && !lost {
             return;
         }
@@ -207,16 +207,16 @@ impl Host {
     }
 
     /// Writes `session.json`: what is left of a session when its host is gone. The writer does it, so that no disk is waited for.
-    pub(super) fn write_session_file(&mut self) {
+    pub(in crate::host) fn write_session_file(&mut self) {
         self.session_file_at = None;
         let mut text = format!("{:#}", self.status().json());
         text.push('\n');
-        self.record.put_file(self.claim.dir.join("session.json"), escaped(&text).into_bytes());
+        self.journal.put_file(self.claim.dir.join("session.json"), escaped(&text).into_bytes());
     }
 }
 
 /// The directory that a session's file names.
-pub(super) fn dir_of(session: &Path) -> Option<PathBuf> {
+pub(in crate::host) fn dir_of(session: &Path) -> Option<PathBuf> {
     session::status(session).ok()?.map(|status| PathBuf::from(status.dir))
 }
 

@@ -3,9 +3,9 @@
 
 use std::os::fd::AsFd;
 
-use super::event_loop::Token;
+use crate::host::event_loop::Token;
 
-use super::peer::Peer;
+use crate::host::control::peer::Peer;
 
 use crate::core::time::Stamp;
 use crate::ipc::frame::{Frame, tag};
@@ -15,15 +15,15 @@ use crate::sys::poll::{Interest, PollSet, is_readable};
 /// Bytes waiting for a peer that does not read its answers above which its requests are not read either.
 const ANSWERS_HIGH: usize = 1 << 20;
 /// Until when the first line must have come, in ms (CONTRACT C12).
-pub(super) const HELLO_MS: u64 = 5000;
+pub(in crate::host) const HELLO_MS: u64 = 5000;
 /// How long a connection that waits for nothing may say nothing, in ms: a person's, and one of a descendant or another Claude.
 const IDLE_MS: (u64, u64) = (60_000, 10_000);
 /// How long a session that is over stays for somebody who is about to ask, in ms.
-pub(super) const ASKS_MS: u64 = 250;
+pub(in crate::host) const ASKS_MS: u64 = 250;
 
 /// One connection.
 #[derive(Debug)]
-pub(super) struct Connection {
+pub(in crate::host) struct Connection {
     pub stream: Stream,
     pub greeted: bool,
     pub pid: i32,

@@ -1,13 +1,13 @@
 //! What a person tells hopty from inside a session: the prefix key and a key after it.
 
-use super::Host;
 use crate::core::draft::units;
 use crate::core::input::order::{ORDERS, Order, is_release, order};
 use crate::core::input::{Class, Piece};
+use crate::host::Host;
 
 impl Host {
     /// Takes orders out of what a client typed; the rest goes to the child.
-    pub(super) fn take_orders(&mut self, id: u64, pieces: &[Piece]) {
+    pub(in crate::host) fn take_orders(&mut self, id: u64, pieces: &[Piece]) {
         for piece in pieces {
             let Some(client) = self.client_mut(id) else { return };
             let (whole, bytes) = client.input.cut(piece);
@@ -43,7 +43,7 @@ impl Host {
 
     /// A key on a page of hopty's own: the page goes away. The keys that it names work there as behind the prefix key, which
     /// may be pressed again before them.
-    pub(super) fn leave_page(&mut self, id: u64, pieces: &[Piece]) {
+    pub(in crate::host) fn leave_page(&mut self, id: u64, pieces: &[Piece]) {
         let Some(client) = self.client_mut(id) else { return };
         let cut: Vec<(Class, Vec<u8>)> = pieces.iter().map(|piece| (piece.class, client.input.cut(piece).1)).collect();
         let any = cut.iter().any(|(class, _)| *class != Class::Report);

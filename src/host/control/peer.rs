@@ -5,17 +5,17 @@ use std::os::fd::OwnedFd;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
-use super::Host;
 use crate::core::ids::SessionName;
 use crate::core::supervisor::event::Asker;
 use crate::fs::session;
+use crate::host::Host;
 use crate::ipc::message::{Code, Failure, Request};
 use crate::sys::process::{Named, Process, environment, lineage, start_ticks};
 use crate::sys::worker::within;
 
 /// What a host that runs Claude is called (`comm`), and one that runs any other program. A host of an older version has the first
 /// name, whatever it runs.
-pub(super) const HOST_NAMES: (&std::ffi::CStr, &std::ffi::CStr) = (c"hopty-host", c"hopty-plain");
+pub(in crate::host) const HOST_NAMES: (&std::ffi::CStr, &std::ffi::CStr) = (c"hopty-host", c"hopty-plain");
 
 /// How long the name of another session is looked for. A loaded machine may take its time; a disk that hangs costs this once.
 const LOOK: Duration = Duration::from_secs(1);
@@ -25,7 +25,7 @@ static LOOKING: AtomicBool = AtomicBool::new(false);
 
 /// Who is at the other end.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(super) enum Peer {
+pub(in crate::host) enum Peer {
     /// A person: the same user, outside of every Claude that hopty runs, or whoever started this session.
     Person,
     /// It hangs on the session's own child.
@@ -37,7 +37,7 @@ pub(super) enum Peer {
 impl Host {
     /// Who connected. `held`: what the kernel gave of the process that did, an error where it was gone by then.
     /// Gives when it began, too, in clock ticks since boot; 0 where it is gone.
-    pub(super) fn look_up(&self, pid: i32, held: std::io::Result<Option<OwnedFd>>) -> (Peer, u64) {
+    pub(in crate::host) fn look_up(&self, pid: i32, held: std::io::Result<Option<OwnedFd>>) -> (Peer, u64) {
         // Who has ended since it connected can no longer be told apart: it is not taken for a person.
         let (Ok(held), Some(chain)) = (held, lineage(pid)) else { return (Peer::Inside, 0) };
         let (peer, began) = (self.of_chain(pid, &chain), chain[0].stat.start);
@@ -105,18 +105,18 @@ impl Host {
     }
 
     /// Who is at the other end of a connection.
-    pub(super) fn peer(&self, id: u64) -> Peer {
+    pub(in crate::host) fn peer(&self, id: u64) -> Peer {
         let Some(connection) = self.connections.get(&id) else { return Peer::Inside };
         connection.peer.clone().unwrap_or_else(|| self.look_up(connection.pid, Ok(None)).0)
     }
 
     /// The same for the supervisor: the Claude of another session is no person, also where it may steer.
-    pub(super) fn asker(&self, id: u64) -> Asker {
+    pub(in crate::host) fn asker(&self, id: u64) -> Asker {
         if self.peer(id) == Peer::Person { Asker::Person } else { Asker::Descendant }
     }
 
     /// Why the peer may not ask for this, if it may not: what steers the session or ends it is a person's.
-    pub(super) fn refusal(&self, id: u64, wanted: &Request) -> Option<Failure> {
+    pub(in crate::host) fn refusal(&self, id: u64, wanted: &Request) -> Option<Failure> {
         let peer = self.peer(id);
         let inside = peer == Peer::Inside;
         let (what, verb) = match wanted {
@@ -158,7 +158,7 @@ impl Host {
     }
 
     /// Whether the connection waits for an answer, so that its silence means nothing.
-    pub(super) fn is_awaited(&self, id: u64) -> bool {
+    pub(in crate::host) fn is_awaited(&self, id: u64) -> bool {
         let open = self.connections.get(&id).is_some_and(|c| c.stops || c.waits.is_some());
         let asked = self.asked.values().any(|(connection, _)| *connection == id);
         let hook = self.hooks.values().any(|call| call.connection == id);

@@ -7,9 +7,9 @@ use std::path::PathBuf;
 use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
 
-use super::log;
 use crate::fs::atomic;
 use crate::fs::journal::Journal;
+use crate::host::jobs::log;
 
 /// Bytes that wait for the disk at most: above it the journal misses lines.
 const MOST: usize = 1 << 20;
@@ -18,7 +18,7 @@ const REST: Duration = Duration::from_secs(1);
 
 /// What is to be written.
 #[derive(Debug)]
-pub(super) enum Job {
+pub(in crate::host) enum WriteJob {
     /// Lines of the journal.
     Lines(String),
     /// A new file of the journal, which begins with this line.
@@ -35,45 +35,49 @@ pub(super) enum Job {
     Log(String),
 }
 
-impl Job {
+impl WriteJob {
     fn bytes(&self) -> usize {
         match self {
-            Job::Lines(text) | Job::Rotate(text) | Job::Anew(_, text) | Job::Resume(text) | Job::Log(text) => text.len(),
-            Job::File(_, bytes) => bytes.len(),
-            Job::Remove(_) => 0,
+            WriteJob::Lines(text)
+            | WriteJob::Rotate(text)
+            | WriteJob::Anew(_, text)
+            | WriteJob::Resume(text)
+            | WriteJob::Log(text) => text.len(),
+            WriteJob::File(_, bytes) => bytes.len(),
+            WriteJob::Remove(_) => 0,
         }
     }
 
     /// How many lines of the journal are missing if it is not done.
     fn lines(&self) -> u64 {
         match self {
-            Job::Lines(text) | Job::Rotate(text) | Job::Anew(_, text) => count(text),
-            Job::Resume(_) | Job::File(..) | Job::Remove(_) | Job::Log(_) => 0,
+            WriteJob::Lines(text) | WriteJob::Rotate(text) | WriteJob::Anew(_, text) => count(text),
+            WriteJob::Resume(_) | WriteJob::File(..) | WriteJob::Remove(_) | WriteJob::Log(_) => 0,
         }
     }
 
     fn run(&self, journal: Option<&mut Journal>) -> io::Result<()> {
         let journal = || journal.ok_or_else(|| io::Error::from(io::ErrorKind::NotFound));
         match self {
-            Job::Lines(text) => journal()?.write(text),
-            Job::Rotate(text) => {
+            WriteJob::Lines(text) => journal()?.write(text),
+            WriteJob::Rotate(text) => {
                 let journal = journal()?;
                 journal.rotate()?;
                 journal.write(text)
             }
-            Job::Anew(path, text) => journal()?.begin_anew(path, text),
-            Job::Resume(text) => journal()?.resume(text),
-            Job::File(path, bytes) => {
+            WriteJob::Anew(path, text) => journal()?.begin_anew(path, text),
+            WriteJob::Resume(text) => journal()?.resume(text),
+            WriteJob::File(path, bytes) => {
                 if let Err(error) = atomic::swap(path, bytes) {
                     log::write(&format!("hopty: {error}\n"));
                 }
                 Ok(())
             }
-            Job::Remove(path) => {
+            WriteJob::Remove(path) => {
                 let _ = std::fs::remove_file(path);
                 Ok(())
             }
-            Job::Log(text) => {
+            WriteJob::Log(text) => {
                 log::write(text);
                 Ok(())
             }
@@ -82,13 +86,13 @@ impl Job {
 }
 
 /// Lines of a text.
-pub(super) fn count(text: &str) -> u64 {
+pub(in crate::host) fn count(text: &str) -> u64 {
     text.bytes().filter(|byte| *byte == b'\n').count() as u64
 }
 
 #[derive(Debug, Default)]
 struct State {
-    jobs: VecDeque<Job>,
+    jobs: VecDeque<WriteJob>,
     /// Bytes of the jobs, the one at hand included.
     bytes: usize,
     busy: bool,
@@ -104,7 +108,7 @@ struct State {
 }
 
 impl State {
-    fn done(&mut self, job: &Job, journal: Option<Journal>, done: io::Result<()>) {
+    fn done(&mut self, job: &WriteJob, journal: Option<Journal>, done: io::Result<()>) {
         self.journal_id = journal.as_ref().and_then(Journal::id);
         self.journal = journal;
         self.busy = false;
@@ -117,10 +121,10 @@ impl State {
     }
 
     /// Whether this job is left out, because the journal has failed.
-    fn drops(&mut self, job: &Job) -> bool {
+    fn drops(&mut self, job: &WriteJob) -> bool {
         match job {
-            Job::Resume(_) => self.is_off = false,
-            Job::Lines(_) | Job::Rotate(_) | Job::Anew(..) if self.is_off => {
+            WriteJob::Resume(_) => self.is_off = false,
+            WriteJob::Lines(_) | WriteJob::Rotate(_) | WriteJob::Anew(..) if self.is_off => {
                 self.lost += job.lines();
                 self.bytes -= job.bytes();
                 return true;
@@ -172,11 +176,11 @@ impl Shared {
 
 /// The thread and what waits for it.
 #[derive(Debug, Default)]
-pub(super) struct Writer {
+pub(in crate::host) struct DiskWriter {
     shared: Arc<Shared>,
 }
 
-impl Writer {
+impl DiskWriter {
     /// The journal that lines go to.
     pub fn begin(&mut self, journal: Journal) {
         let mut state = self.shared.lock();
@@ -190,13 +194,13 @@ impl Writer {
     }
 
     /// Hands a job over. Where there can be no thread it is done at once.
-    pub fn put(&mut self, job: Job) {
+    pub fn put(&mut self, job: WriteJob) {
         let mut state = self.shared.lock();
         state.bytes += job.bytes();
-        if let Job::File(path, _) = &job {
+        if let WriteJob::File(path, _) = &job {
             // Only the last state counts, and it comes behind the lines that led to it.
-            let stale = |waiting: &&Job| matches!(waiting, Job::File(other, _) if other == path);
-            state.bytes -= state.jobs.iter().filter(stale).map(Job::bytes).sum::<usize>();
+            let stale = |waiting: &&WriteJob| matches!(waiting, WriteJob::File(other, _) if other == path);
+            state.bytes -= state.jobs.iter().filter(stale).map(WriteJob::bytes).sum::<usize>();
             state.jobs.retain(|waiting| !stale(&waiting));
         }
         state.jobs.push_back(job);
@@ -269,11 +273,11 @@ mod tests {
     fn lines_come_in_order_and_files_after_the_lines_before_them() {
         let dir = tempfile::tempdir().unwrap();
         let (path, file) = (dir.path().join("j"), dir.path().join("f"));
-        let mut writer = Writer::default();
+        let mut writer = DiskWriter::default();
         writer.begin(Journal::begin(&path, 1 << 20, 3).unwrap());
         for n in 0..100 {
-            writer.put(Job::Lines(format!("{n}\n")));
-            writer.put(Job::File(file.clone(), n.to_string().into_bytes()));
+            writer.put(WriteJob::Lines(format!("{n}\n")));
+            writer.put(WriteJob::File(file.clone(), n.to_string().into_bytes()));
         }
         assert!(writer.flush(LONG) && writer.is_idle());
         let wanted: String = (0..100).map(|n| format!("{n}\n")).collect();
@@ -288,13 +292,13 @@ mod tests {
         let path = dir.path().join("j");
         nix::unistd::mkfifo(&path, nix::sys::stat::Mode::S_IRWXU).unwrap();
         let reader = std::fs::File::options().read(true).write(true).open(&path).unwrap();
-        let mut writer = Writer::default();
+        let mut writer = DiskWriter::default();
         writer.begin(Journal::at(&path).unwrap());
         let began = Instant::now();
         let line = format!("{}\n", "x".repeat(9999));
         let mut put = 0;
         while writer.has_room(line.len()) {
-            writer.put(Job::Lines(line.clone()));
+            writer.put(WriteJob::Lines(line.clone()));
             put += 1;
         }
         assert!((100..200).contains(&put), "{put}");
@@ -315,17 +319,17 @@ mod tests {
     fn a_journal_that_fails_drops_lines_until_it_is_resumed() {
         let dir = tempfile::tempdir().unwrap();
         let path = dir.path().join("j");
-        let mut writer = Writer::default();
+        let mut writer = DiskWriter::default();
         writer.begin(Journal::at("/dev/full".as_ref()).unwrap());
-        writer.put(Job::Lines("a\nb\n".to_owned()));
-        writer.put(Job::Lines("c\n".to_owned()));
+        writer.put(WriteJob::Lines("a\nb\n".to_owned()));
+        writer.put(WriteJob::Lines("c\n".to_owned()));
         assert!(writer.flush(LONG) && writer.take_failure().is_some());
-        writer.put(Job::Lines("d\n".to_owned()));
+        writer.put(WriteJob::Lines("d\n".to_owned()));
         assert!(writer.flush(LONG));
         assert_eq!((writer.take_lost(), writer.take_lost()), (4, 0));
         writer.begin(Journal::begin(&path, 1 << 20, 3).unwrap());
-        writer.put(Job::Resume("open\n".to_owned()));
-        writer.put(Job::Lines("e\n".to_owned()));
+        writer.put(WriteJob::Resume("open\n".to_owned()));
+        writer.put(WriteJob::Lines("e\n".to_owned()));
         assert!(writer.flush(LONG) && writer.take_failure().is_none());
         assert_eq!(std::fs::read_to_string(&path).unwrap(), "open\ne\n");
     }

@@ -3,12 +3,12 @@
 use std::os::unix::net::UnixListener;
 use std::time::Duration;
 
-use super::Host;
-use super::connection::Connection;
-use super::peer::Peer;
-use super::report::Restored;
-use super::save::Done;
 use crate::fs::session;
+use crate::host::Host;
+use crate::host::control::connection::Connection;
+use crate::host::control::peer::Peer;
+use crate::host::control::status::Restored;
+use crate::host::jobs::handoffs::Done;
 use crate::ipc::address;
 use crate::ipc::message::{Code, Failure, error_line};
 use crate::ipc::stream::Stream;
@@ -32,19 +32,19 @@ const TURN: u32 = 64;
 impl Host {
     /// A socket file that vanished is made again (CONTRACT C1), a moment later: whoever removes the directory is not
     /// disturbed.
-    pub(super) fn rebind_soon(&mut self) {
+    pub(in crate::host) fn rebind_soon(&mut self) {
         let at = self.clock.now().after(REBIND_MS);
         self.rebind_at.get_or_insert(at);
     }
 
-    pub(super) fn rebind_when_due(&mut self) {
+    pub(in crate::host) fn rebind_when_due(&mut self) {
         if self.rebind_at.take_if(|at| *at <= self.clock.now()).is_some() {
             self.rebind();
         }
     }
 
     /// Has a thread look whether the session can be reached, and what it needs for that made again.
-    pub(super) fn rebind(&mut self) {
+    pub(in crate::host) fn rebind(&mut self) {
         let restore = self.restore();
         self.launch_writer.submit(move || {
             let unsafe_now = session::prepare(&restore.paths).is_err();
@@ -56,7 +56,7 @@ impl Host {
     }
 
     /// The session's directory is there again, and its socket, where it had to be bound anew.
-    pub(super) fn rebound(&mut self, restored: Restored, listener: Option<UnixListener>) {
+    pub(in crate::host) fn rebound(&mut self, restored: Restored, listener: Option<UnixListener>) {
         self.restored(restored);
         if let Some(listener) = listener {
             self.listener = listener;
@@ -65,7 +65,7 @@ impl Host {
         }
     }
 
-    pub(super) fn accept(&mut self) {
+    pub(in crate::host) fn accept(&mut self) {
         for _ in 0..TURN {
             let socket = match self.listener.accept() {
                 Ok((socket, _)) => socket,

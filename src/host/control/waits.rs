@@ -6,11 +6,11 @@
 
 use serde_json::{Value, json};
 
-use super::Host;
-use super::connection::ASKS_MS;
 use crate::core::supervisor::Agent;
 use crate::core::supervisor::state::State;
 use crate::core::time::Stamp;
+use crate::host::Host;
+use crate::host::control::connection::ASKS_MS;
 use crate::ipc::message::{Code, Failure, Wait, WaitFor, error_line, ok_line};
 use crate::screen::Screen;
 
@@ -31,7 +31,7 @@ struct Waiting {
 
 /// All who wait: at most one on each connection.
 #[derive(Debug, Default)]
-pub(super) struct Waits(Vec<Waiting>);
+pub(in crate::host) struct Waits(Vec<Waiting>);
 
 impl Waits {
     /// Whether this connection waits.
@@ -46,7 +46,7 @@ impl Waits {
 }
 
 impl Host {
-    pub(super) fn wait(&mut self, connection: u64, request: u64, wanted: Wait) {
+    pub(in crate::host) fn wait(&mut self, connection: u64, request: u64, wanted: Wait) {
         let refused = if self.waits.0.iter().any(|waiting| waiting.connection == connection) {
             Some(Failure::new(Code::Busy, "this connection waits already", "open another one"))
         } else if self.launch.agent == Agent::Plain && !matches!(wanted.wanted, WaitFor::Exit | WaitFor::Text) {
@@ -66,7 +66,7 @@ impl Host {
     }
 
     /// Answers those for whom it is so, or whose time is over.
-    pub(super) fn answer_waits(&mut self) {
+    pub(in crate::host) fn answer_waits(&mut self) {
         if self.waits.0.is_empty() {
             return;
         }
@@ -133,7 +133,7 @@ impl Host {
     }
 
     /// When somebody is to be answered although nothing happens.
-    pub(super) fn waits_deadline(&self, now: Stamp) -> Option<Stamp> {
+    pub(in crate::host) fn waits_deadline(&self, now: Stamp) -> Option<Stamp> {
         let shows = |waiting: &Waiting| waiting.wanted.wanted == WaitFor::Text && waiting.from > now;
         self.waits.0.iter().map(|waiting| if shows(waiting) { waiting.from } else { waiting.until }).min()
     }

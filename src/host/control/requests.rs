@@ -5,10 +5,6 @@ use std::path::Path;
 
 use serde_json::{Value, json};
 
-use super::Host;
-use super::picture::Above;
-use super::start_code::{Found, UNREADABLE};
-use super::words::Words;
 use crate::core::claude::hooks;
 use crate::core::handoff::text::cut_bytes;
 use crate::core::ids::HandoffId;
@@ -16,6 +12,10 @@ use crate::core::supervisor::action::{HookAnswer, Reply, Told};
 use crate::core::supervisor::compact::Compaction;
 use crate::core::supervisor::event::{Asker, Event, HookEvent, PromptOf};
 use crate::core::time::Stamp;
+use crate::host::Host;
+use crate::host::jobs::NoteState;
+use crate::host::jobs::start_code::{CodeFound, UNREADABLE};
+use crate::host::picture::Above;
 use crate::ipc::message::{ClientHello, Code, Failure, HostHello, PROTOCOL, Request, error_line, ok_line, parse_request};
 
 /// How long a call of PreCompact waits for its record, in ms. Claude ends it after 30 s.
@@ -25,7 +25,7 @@ const MAX_DIR: usize = 4096;
 
 /// A hook call that is not answered yet.
 #[derive(Debug)]
-pub(super) struct HookCall {
+pub(in crate::host) struct HookCall {
     /// Its connection, and its request's id there.
     pub connection: u64,
     pub request: u64,
@@ -37,7 +37,7 @@ pub(super) struct HookCall {
 }
 
 impl Host {
-    pub(super) fn take_line(&mut self, id: u64, line: &[u8]) {
+    pub(in crate::host) fn take_line(&mut self, id: u64, line: &[u8]) {
         let greeted = self.connections.get(&id).is_some_and(|c| c.greeted);
         if !greeted {
             self.greet(id, line);
@@ -52,7 +52,7 @@ impl Host {
                 // A request that fails costs its own answer, not the session.
                 let done = catch_unwind(AssertUnwindSafe(|| {
                     #[cfg(debug_assertions)]
-                    super::event_loop::panic_when_asked("request");
+                    crate::host::event_loop::panic_when_asked("request");
                     self.request(id, request, wanted);
                 }));
                 if done.is_err() {
@@ -67,7 +67,7 @@ impl Host {
     }
 
     /// The host's first line.
-    pub(super) fn hello(&self) -> String {
+    pub(in crate::host) fn hello(&self) -> String {
         let hello = HostHello {
             hopty: PROTOCOL,
             version: env!("CARGO_PKG_VERSION").to_owned(),
@@ -97,7 +97,7 @@ impl Host {
         }
     }
 
-    pub(super) fn send(&mut self, id: u64, line: &str) {
+    pub(in crate::host) fn send(&mut self, id: u64, line: &str) {
         let now = self.clock.now();
         if let Some(connection) = self.connections.get_mut(&id) {
             connection.stream.send(line.as_bytes());
@@ -192,14 +192,14 @@ impl Host {
     }
 
     /// A number for the supervisor under which the answer finds its way back.
-    pub(super) fn remember(&mut self, connection: u64, request: u64) -> u64 {
+    pub(in crate::host) fn remember(&mut self, connection: u64, request: u64) -> u64 {
         let number = self.next_id;
         self.next_id += 1;
         self.asked.insert(number, (connection, request));
         number
     }
 
-    pub(super) fn reply(&mut self, number: u64, with: &Reply) {
+    pub(in crate::host) fn reply(&mut self, number: u64, with: &Reply) {
         self.sent_settled(number);
         self.key_answered(number, with);
         self.restart_decided(number, matches!(with, Reply::Accepted | Reply::Back { .. }));
@@ -225,7 +225,7 @@ impl Host {
     }
 
     /// Those who wait for the end of a restart hear of it.
-    pub(super) fn restart_settled(&mut self, outcome: &Result<Value, String>) {
+    pub(in crate::host) fn restart_settled(&mut self, outcome: &Result<Value, String>) {
         let waiting: Vec<(u64, u64)> = self.connections.iter_mut().filter_map(|(id, c)| Some((*id, c.waits.take()?))).collect();
         for (id, request) in waiting {
             let line = match outcome {
@@ -237,8 +237,8 @@ impl Host {
     }
 
     /// A hook's call; what Claude wrote before it has been looked at. `believed` when the transcript that it names may be one.
-    pub(super) fn hook_called(&mut self, connection: u64, request: u64, event: &str, payload: &Value, believed: bool) {
-        let expected = self.frame.as_ref().map(|frame| frame.id.clone());
+    pub(in crate::host) fn hook_called(&mut self, connection: u64, request: u64, event: &str, payload: &Value, believed: bool) {
+        let expected = self.brief.as_ref().map(|frame| frame.id.clone());
         let mut call = hooks::read(event, payload, expected.as_ref());
         let hook = &mut call.hook;
         if !believed {
@@ -285,7 +285,7 @@ impl Host {
     }
 
     /// The record for a call of PreCompact is saved, or is not: now the call is looked at.
-    pub(super) fn record_settled(&mut self, id: u64, saved: Result<HandoffId, String>, found: Option<&Found>) {
+    pub(in crate::host) fn record_settled(&mut self, id: u64, saved: Result<HandoffId, String>, found: Option<&CodeFound>) {
         let Some(call) = self.hooks.get_mut(&id).filter(|call| call.saves.is_some()) else { return };
         call.saves = None;
         let mut hook = call.call.hook.clone();
@@ -304,11 +304,11 @@ impl Host {
     }
 
     /// When a call of PreCompact is looked at without its record.
-    pub(super) fn record_deadline(&self) -> Option<Stamp> {
+    pub(in crate::host) fn record_deadline(&self) -> Option<Stamp> {
         self.hooks.values().filter_map(|call| call.saves).min()
     }
 
-    pub(super) fn give_up_records(&mut self) {
+    pub(in crate::host) fn give_up_records(&mut self) {
         let now = self.clock.now();
         let late: Vec<u64> = self.hooks.iter().filter(|(_, call)| call.saves.is_some_and(|at| at <= now)).map(|(id, _)| *id).collect();
         for id in late {
@@ -316,19 +316,19 @@ impl Host {
         }
     }
 
-    pub(super) fn hold_hook(&mut self, id: u64) {
+    pub(in crate::host) fn hold_hook(&mut self, id: u64) {
         if let Some((connection, request)) = self.hooks.get(&id).map(|call| (call.connection, call.request)) {
             self.send(connection, &ok_line(request, &json!({"hold": true})));
         }
     }
 
-    pub(super) fn answer_hook(&mut self, id: u64, with: &HookAnswer) {
+    pub(in crate::host) fn answer_hook(&mut self, id: u64, with: &HookAnswer) {
         let Some(call) = self.hooks.remove(&id) else { return };
         self.back_up(&call.call, with);
         self.prompt_answered(&call, with);
-        let frame = self.frame.as_ref().map(|frame| frame.text.clone());
+        let frame = self.brief.as_ref().map(|frame| frame.text.clone());
         if matches!(with, HookAnswer::Tell { what: Told::Note | Told::NoteInLoop }) {
-            self.words = Words::Asked;
+            self.words = NoteState::Asked;
         }
         let event = call.call.hook.event;
         let pending = self.pending_backup(&call.call, with).map(|text| hooks::told(event, &text));
@@ -336,7 +336,7 @@ impl Host {
         self.send(call.connection, &ok_line(call.request, &json!({"stdout": stdout})));
     }
 
-    pub(super) fn hook_connection_gone(&mut self, connection: u64) {
+    pub(in crate::host) fn hook_connection_gone(&mut self, connection: u64) {
         let gone: Vec<u64> = self.hooks.iter().filter(|(_, call)| call.connection == connection).map(|(id, _)| *id).collect();
         self.observer.forget_connection(connection);
         for id in gone {
@@ -346,7 +346,7 @@ impl Host {
     }
 
     /// The run is over: whoever still waits for an answer gets none, which means silence to Claude.
-    pub(super) fn drop_hooks(&mut self) {
+    pub(in crate::host) fn drop_hooks(&mut self) {
         let asking = self.observer.drop_hooks();
         let connections: Vec<u64> = self.hooks.values().map(|call| call.connection).chain(asking).collect();
         self.hooks.clear();

@@ -3,10 +3,6 @@
 
 use std::path::PathBuf;
 
-use super::Host;
-use super::drift;
-use super::save::{Done, Frame};
-use super::start::Ready;
 use crate::core::compat::boxes;
 use crate::core::config::GitPolicy;
 use crate::core::handoff::capture::Capture;
@@ -18,11 +14,15 @@ use crate::core::time::WallTime;
 use crate::fs::own_files::{self, OwnFile};
 use crate::fs::project::project_of;
 use crate::fs::store::{Loaded, Scope, Store, StoreError};
+use crate::host::Host;
+use crate::host::jobs::drift;
+use crate::host::jobs::handoffs::{Brief, Done};
+use crate::host::start::Ready;
 use crate::sys::clock::Clock;
 
 /// Where the conversation that runs comes from.
 #[derive(Debug, Default)]
-pub(super) struct Lineage {
+pub(in crate::host) struct Lineage {
     /// The handoff that it went on from.
     pub predecessor: Option<HandoffId>,
     /// When the handoff was saved that it went on from.
@@ -45,7 +45,7 @@ impl Lineage {
 }
 
 /// Where files of Claude's own may lie, for a worker that looks for them.
-pub(super) struct OwnFiles {
+pub(in crate::host) struct OwnFiles {
     claude: PathBuf,
     pid: Option<u32>,
     since: WallTime,
@@ -63,13 +63,13 @@ impl OwnFiles {
 
 impl Host {
     /// Files of Claude's own that the next record is to have.
-    pub(super) fn own_files(&self) -> OwnFiles {
+    pub(in crate::host) fn own_files(&self) -> OwnFiles {
         let pid = self.run.as_ref().and_then(|run| u32::try_from(run.pid).ok());
         OwnFiles { claude: self.paths.claude.clone(), pid, since: self.lineage.carried.unwrap_or(WallTime(self.began.0)) }
     }
 
     /// The session went back over a handoff: it is not to be loaded again, unless somebody goes on from it already.
-    pub(super) fn clear(&mut self, handoff: HandoffId) {
+    pub(in crate::host) fn clear(&mut self, handoff: HandoffId) {
         let store = self.paths.claude.clone();
         self.do_quietly(move || {
             let cleared = Store::open(&store).and_then(|store| store.clear(&handoff));
@@ -81,7 +81,7 @@ impl Host {
     }
 
     /// `--handoff`: claims a pending handoff for a new conversation, before the first run.
-    pub(super) fn load_handoff(&mut self, id: Option<&str>, conversation: &ConversationId) -> Result<HandoffId, Ready> {
+    pub(in crate::host) fn load_handoff(&mut self, id: Option<&str>, conversation: &ConversationId) -> Result<HandoffId, Ready> {
         let hint = "`hopty handoff list` shows what there is; without --handoff a fresh conversation begins";
         let refuse = |what: String| Ready::failed(1, what, hint);
         let store = Store::open(&self.paths.claude).map_err(|e| refuse(e.to_string()))?;
@@ -118,7 +118,7 @@ impl Host {
         {
             self.told.push(format!("{id} was made in {}", safe_line(&loaded.entry.working_dir)));
         }
-        self.frame = Some(Frame {
+        self.brief = Some(Brief {
             text,
             id: id.clone(),
             document,

@@ -3,14 +3,14 @@
 
 use std::time::Duration;
 
-use super::Host;
-use super::log;
-use super::writer::{Job, Writer, count};
 use crate::core::journal::Missing;
 use crate::core::supervisor::action::DecisionKind;
 use crate::core::supervisor::event::Event;
 use crate::core::time::Stamp;
-use crate::fs::journal::Journal;
+use crate::fs::journal::Journal as JournalFile;
+use crate::host::Host;
+use crate::host::jobs::disk_writer::{DiskWriter, WriteJob, count};
+use crate::host::jobs::log;
 use crate::sys::clock::Clock;
 
 /// How long after it failed the journal is tried again, in ms; then twice as long each time.
@@ -22,7 +22,7 @@ const LOOK_MS: u64 = 1000;
 
 /// How the journal stands.
 #[derive(Debug, Default)]
-enum Standing {
+enum JournalState {
     /// There is none.
     #[default]
     Off,
@@ -34,9 +34,9 @@ enum Standing {
 
 /// The journal, the writer, and what was said of them.
 #[derive(Debug, Default)]
-pub(super) struct Record {
-    writer: Writer,
-    standing: Standing,
+pub(in crate::host) struct Journal {
+    writer: DiskWriter,
+    standing: JournalState,
     /// Bytes in the journal's file, those on their way included.
     bytes: u64,
     /// It was told that it failed.
@@ -44,15 +44,15 @@ pub(super) struct Record {
     pause: u64,
 }
 
-impl Record {
+impl Journal {
     /// Hands over a file's new content.
     pub fn put_file(&mut self, path: std::path::PathBuf, bytes: Vec<u8>) {
-        self.writer.put(Job::File(path, bytes));
+        self.writer.put(WriteJob::File(path, bytes));
     }
 
     /// Has a file removed, where it is there.
     pub fn remove_file(&mut self, path: std::path::PathBuf) {
-        self.writer.put(Job::Remove(path));
+        self.writer.put(WriteJob::Remove(path));
     }
 
     /// Waits until everything is on its disk, at most so long.
@@ -63,46 +63,46 @@ impl Record {
 
     /// Device and inode of the journal's file; `None` while it is written, and where it is not to be looked for.
     pub fn journal_id(&self) -> Option<(u64, u64)> {
-        let settled = matches!(self.standing, Standing::On { .. }) && self.writer.is_idle();
+        let settled = matches!(self.standing, JournalState::On { .. }) && self.writer.is_idle();
         self.writer.journal_id().filter(|_| settled)
     }
 
     /// Whether lines still go to this file.
     pub fn writes_to(&self, id: (u64, u64)) -> bool {
-        matches!(self.standing, Standing::On { .. }) && self.writer.journal_id() == Some(id)
+        matches!(self.standing, JournalState::On { .. }) && self.writer.journal_id() == Some(id)
     }
 
     fn put_log(&mut self) {
         let lines = log::take();
         if !lines.is_empty() {
-            self.writer.put(Job::Log(lines));
+            self.writer.put(WriteJob::Log(lines));
         }
     }
 
     fn fail(&mut self, now: Stamp, lines: u64, start: bool) {
         let before = match &self.standing {
-            Standing::On { resumed: Some(missing) } => *missing,
+            JournalState::On { resumed: Some(missing) } => *missing,
             _ => Missing { lines: 0, start },
         };
         self.pause = if self.pause == 0 { AGAIN_MS } else { (self.pause * 2).min(AGAIN_MOST_MS) };
         let missing = Missing { lines: before.lines + lines, start: before.start };
-        self.standing = Standing::Missing { missing, again: now.after(self.pause), pause: self.pause };
+        self.standing = JournalState::Missing { missing, again: now.after(self.pause), pause: self.pause };
     }
 }
 
 impl Host {
     /// Opens the journal; one of an earlier session by the same name moves aside.
-    pub(super) fn begin_journal(&mut self) -> std::io::Result<()> {
+    pub(in crate::host) fn begin_journal(&mut self) -> std::io::Result<()> {
         match self.open_journal() {
             Ok(()) => {
-                self.record.standing = Standing::On { resumed: None };
+                self.journal.standing = JournalState::On { resumed: None };
                 let open = self.recorder.open_line(Stamp(0), self.began, env!("CARGO_PKG_VERSION"));
                 self.write_journal(&open);
                 Ok(())
             }
             Err(error) => {
-                self.record.fail(self.clock.now(), 0, true);
-                self.record.told = true;
+                self.journal.fail(self.clock.now(), 0, true);
+                self.journal.told = true;
                 Err(error)
             }
         }
@@ -110,96 +110,96 @@ impl Host {
 
     fn open_journal(&mut self) -> std::io::Result<()> {
         let limits = &self.launch.config.journal;
-        let journal = Journal::begin(&self.claim.dir.join("journal.jsonl"), limits.max_bytes, limits.files)?;
-        self.record.writer.begin(journal);
+        let journal = JournalFile::begin(&self.claim.dir.join("journal.jsonl"), limits.max_bytes, limits.files)?;
+        self.journal.writer.begin(journal);
         Ok(())
     }
 
     /// Begins a new file where the old one was deleted or moved away; what was in that is gone with it. The writer does it behind the
     /// lines that wait, which are of the old one.
-    pub(super) fn renew_journal(&mut self) {
+    pub(in crate::host) fn renew_journal(&mut self) {
         let open = self.recorder.open_line(self.clock.now(), Clock::wall(), env!("CARGO_PKG_VERSION"));
-        self.record.bytes = open.len() as u64;
-        self.record.writer.put(Job::Anew(self.claim.dir.join("journal.jsonl"), open));
+        self.journal.bytes = open.len() as u64;
+        self.journal.writer.put(WriteJob::Anew(self.claim.dir.join("journal.jsonl"), open));
         let what = "The journal was deleted or moved away: a new one has what happens from here on".to_owned();
         self.events.push_back(Event::Limited { what });
     }
 
-    pub(super) fn write_journal(&mut self, lines: &str) {
+    pub(in crate::host) fn write_journal(&mut self, lines: &str) {
         let now = self.clock.now();
-        let record = &mut self.record;
+        let record = &mut self.journal;
         match &mut record.standing {
-            Standing::Off => return,
-            Standing::Missing { missing, .. } => {
+            JournalState::Off => return,
+            JournalState::Missing { missing, .. } => {
                 missing.lines += count(lines);
                 return;
             }
-            Standing::On { .. } => {}
+            JournalState::On { .. } => {}
         }
         if !record.writer.has_room(lines.len()) {
             record.fail(now, count(lines), false);
             return self.tell_journal_failed(&"its disk takes nothing");
         }
         record.bytes += lines.len() as u64;
-        record.writer.put(Job::Lines(lines.to_owned()));
+        record.writer.put(WriteJob::Lines(lines.to_owned()));
         if record.bytes >= self.launch.config.journal.max_bytes {
             let open = self.recorder.open_line(now, Clock::wall(), env!("CARGO_PKG_VERSION"));
-            self.record.bytes = open.len() as u64;
-            self.record.writer.put(Job::Rotate(open));
+            self.journal.bytes = open.len() as u64;
+            self.journal.writer.put(WriteJob::Rotate(open));
         }
     }
 
     fn tell_journal_failed(&mut self, why: &dyn std::fmt::Display) {
         log::log(format_args!("the journal misses lines from here on: {why}"));
-        if !std::mem::replace(&mut self.record.told, true) {
+        if !std::mem::replace(&mut self.journal.told, true) {
             self.events.push_back(Event::Degraded { part: "journal".to_owned() });
         }
     }
 
     /// Looks at what became of what was handed over, and tries a journal again that failed.
-    pub(super) fn tend_journal(&mut self) {
+    pub(in crate::host) fn tend_journal(&mut self) {
         let now = self.clock.now();
-        self.record.put_log();
-        if let Some(error) = self.record.writer.take_failure() {
-            self.record.fail(now, 0, false);
+        self.journal.put_log();
+        if let Some(error) = self.journal.writer.take_failure() {
+            self.journal.fail(now, 0, false);
             self.tell_journal_failed(&error);
         }
-        let record = &mut self.record;
+        let record = &mut self.journal;
         match record.standing {
-            Standing::On { resumed: Some(missing) } if record.writer.is_idle() => {
-                record.standing = Standing::On { resumed: None };
+            JournalState::On { resumed: Some(missing) } if record.writer.is_idle() => {
+                record.standing = JournalState::On { resumed: None };
                 record.pause = 0;
                 let lines = missing.lines;
                 self.notice(DecisionKind::Degraded, &format!("The journal is written again; {lines} lines of it are missing."));
             }
-            Standing::Missing { again, .. } if again <= now => self.resume_journal(now),
+            JournalState::Missing { again, .. } if again <= now => self.resume_journal(now),
             _ => {}
         }
     }
 
     fn resume_journal(&mut self, now: Stamp) {
-        let Standing::Missing { mut missing, again, pause } = std::mem::take(&mut self.record.standing) else { return };
-        let lost = self.record.writer.take_lost();
+        let JournalState::Missing { mut missing, again, pause } = std::mem::take(&mut self.journal.standing) else { return };
+        let lost = self.journal.writer.take_lost();
         missing.lines += lost;
-        let opened = self.record.writer.is_idle() && (self.record.writer.journal_bytes().is_some() || self.open_journal().is_ok());
+        let opened = self.journal.writer.is_idle() && (self.journal.writer.journal_bytes().is_some() || self.open_journal().is_ok());
         if !opened {
             // The disk still holds what it was given, or there is no file yet.
             let again = if again <= now { now.after(pause) } else { again };
-            self.record.standing = Standing::Missing { missing, again, pause };
+            self.journal.standing = JournalState::Missing { missing, again, pause };
             return;
         }
         let open = self.recorder.resume_line(now, Clock::wall(), env!("CARGO_PKG_VERSION"), missing);
-        self.record.bytes = self.record.writer.journal_bytes().unwrap_or(0) + open.len() as u64;
-        self.record.writer.put(Job::Resume(open));
-        self.record.standing = Standing::On { resumed: Some(missing) };
+        self.journal.bytes = self.journal.writer.journal_bytes().unwrap_or(0) + open.len() as u64;
+        self.journal.writer.put(WriteJob::Resume(open));
+        self.journal.standing = JournalState::On { resumed: Some(missing) };
     }
 
     /// When the journal is to be looked at although nothing happens.
-    pub(super) fn journal_deadline(&self, now: Stamp) -> Option<Stamp> {
-        match &self.record.standing {
-            Standing::Missing { again, .. } => Some(*again),
-            Standing::On { resumed: Some(_) } => Some(now.after(LOOK_MS)),
-            Standing::On { resumed: None } | Standing::Off => (!self.record.writer.is_idle()).then(|| now.after(LOOK_MS)),
+    pub(in crate::host) fn journal_deadline(&self, now: Stamp) -> Option<Stamp> {
+        match &self.journal.standing {
+            JournalState::Missing { again, .. } => Some(*again),
+            JournalState::On { resumed: Some(_) } => Some(now.after(LOOK_MS)),
+            JournalState::On { resumed: None } | JournalState::Off => (!self.journal.writer.is_idle()).then(|| now.after(LOOK_MS)),
         }
     }
 }

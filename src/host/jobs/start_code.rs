@@ -4,9 +4,6 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
 
-use super::Host;
-use super::save::Done;
-use super::terminals::repaint;
 use crate::claude::start_code::{Places, StartCode};
 use crate::core::claude::code::{Change, CodeDigest};
 use crate::core::claude::settings::{Given, given};
@@ -15,17 +12,20 @@ use crate::core::supervisor::event::Event;
 use crate::core::supervisor::phase::Phase;
 use crate::core::time::Stamp;
 use crate::fs::trust;
+use crate::host::Host;
+use crate::host::jobs::handoffs::Done;
+use crate::host::terminals::repaint;
 
 /// How long it may take to read what runs code, in ms: a disk that hangs is not waited for, and nothing is started unseen.
-pub(super) const READ_MS: u64 = 5000;
+pub(in crate::host) const READ_MS: u64 = 5000;
 /// What is said where it takes longer.
-pub(super) const UNREADABLE: &str = "its files cannot be read in time";
+pub(in crate::host) const UNREADABLE: &str = "its files cannot be read in time";
 /// How many changes a person is told by name.
 const MOST_TOLD: usize = 20;
 
 /// What runs code as a person last accepted it.
 #[derive(Debug, Default)]
-pub(super) struct Accepted {
+pub(in crate::host) struct AcceptedCode {
     everywhere: CodeDigest,
     /// By directory. In one that is not here nothing was ever accepted.
     dirs: BTreeMap<PathBuf, CodeDigest>,
@@ -33,8 +33,8 @@ pub(super) struct Accepted {
     restarts: BTreeMap<u64, Option<PathBuf>>,
 }
 
-impl Accepted {
-    pub fn take(&mut self, found: Found) {
+impl AcceptedCode {
+    pub fn take(&mut self, found: CodeFound) {
         self.everywhere = found.code.everywhere;
         self.dirs.insert(found.real, found.code.here);
     }
@@ -46,7 +46,7 @@ impl Accepted {
         }
     }
 
-    fn changes(&self, found: &Found) -> Vec<(String, Change)> {
+    fn changes(&self, found: &CodeFound) -> Vec<(String, Change)> {
         let nothing = CodeDigest::default();
         let here = self.dirs.get(&found.real).unwrap_or(&nothing);
         let mut all: Vec<_> =
@@ -59,21 +59,21 @@ impl Accepted {
 
 /// What runs code in a directory, as it was read.
 #[derive(Debug)]
-pub(super) struct Found {
+pub(in crate::host) struct CodeFound {
     /// The directory, with links resolved.
     real: PathBuf,
     code: StartCode,
 }
 
-impl Found {
-    pub fn read(places: &Places, dir: &Path) -> Found {
-        Found { real: real(dir), code: StartCode::read(places, dir) }
+impl CodeFound {
+    pub fn read(places: &Places, dir: &Path) -> CodeFound {
+        CodeFound { real: real(dir), code: StartCode::read(places, dir) }
     }
 }
 
 /// A comparison that is under way, or was.
 #[derive(Clone, Copy, Debug)]
-pub(super) struct Check {
+pub(in crate::host) struct CodeCheck {
     number: u64,
     /// When it is given up.
     until: Option<Stamp>,
@@ -84,7 +84,7 @@ fn real(dir: &Path) -> PathBuf {
 }
 
 impl Host {
-    pub(super) fn places(&self) -> Places {
+    pub(in crate::host) fn places(&self) -> Places {
         let file = |value: &&String| given(value) == Given::File;
         let paths = |values: &[String]| values.iter().filter(file).map(PathBuf::from).collect();
         Places {
@@ -99,13 +99,13 @@ impl Host {
     }
 
     /// A person asks for a restart. Nothing is accepted before it is clear that there will be one.
-    pub(super) fn restart_asked(&mut self, number: u64) {
+    pub(in crate::host) fn restart_asked(&mut self, number: u64) {
         let next = self.recorder.supervisor.next_dir().map(PathBuf::from);
         self.accepted.restarts.insert(number, next);
     }
 
     /// A request was decided. Where it was a person's restart, and there will be one, what runs code now is what they mean.
-    pub(super) fn restart_decided(&mut self, number: u64, accepted: bool) {
+    pub(in crate::host) fn restart_decided(&mut self, number: u64, accepted: bool) {
         let Some(asked) = self.accepted.restarts.remove(&number) else { return };
         if !accepted || self.launch.agent != Agent::Claude {
             return;
@@ -113,24 +113,24 @@ impl Host {
         let (places, now) = (self.places(), self.clock.now());
         let next = self.recorder.supervisor.next_dir().map(PathBuf::from);
         let dirs: BTreeSet<PathBuf> = [Some(self.dir.clone()), asked, next].into_iter().flatten().collect();
-        self.read_files(move || Done::Accepted(now, dirs.iter().map(|dir| Found::read(&places, dir)).collect()));
+        self.read_files(move || Done::Accepted(now, dirs.iter().map(|dir| CodeFound::read(&places, dir)).collect()));
     }
 
     /// What a person accepted was read. What was read much later may be somebody else's doing.
-    pub(super) fn accepted(&mut self, at: Stamp, found: Vec<Found>) {
+    pub(in crate::host) fn accepted(&mut self, at: Stamp, found: Vec<CodeFound>) {
         if self.clock.now().since(at) < READ_MS {
             found.into_iter().for_each(|found| self.accepted.take(found));
         }
     }
 
     /// What the next run would start with, to be read by a thread. `dir` is where it is wanted, when that is not the session's.
-    pub(super) fn next_found(&self, dir: Option<&str>) -> impl FnOnce() -> Found + Send + 'static {
+    pub(in crate::host) fn next_found(&self, dir: Option<&str>) -> impl FnOnce() -> CodeFound + Send + 'static {
         let (places, own, next) = (self.places(), self.dir.clone(), dir.map(PathBuf::from));
-        move || Found::read(&places, &next.filter(|dir| dir.is_dir()).unwrap_or(own))
+        move || CodeFound::read(&places, &next.filter(|dir| dir.is_dir()).unwrap_or(own))
     }
 
     /// What changed of what runs code since a person accepted it: a phrase for each.
-    pub(super) fn start_code_changes(&self, found: &Found) -> Vec<String> {
+    pub(in crate::host) fn start_code_changes(&self, found: &CodeFound) -> Vec<String> {
         let changes = self.accepted.changes(found);
         let more = changes.len().saturating_sub(MOST_TOLD);
         let told = changes.into_iter().take(MOST_TOLD).map(|(key, change)| format!("{key} {}", change.word()));
@@ -138,15 +138,15 @@ impl Host {
     }
 
     /// Compares it while Claude still runs.
-    pub(super) fn check_settings(&mut self) {
+    pub(in crate::host) fn check_settings(&mut self) {
         let read = self.next_found(self.recorder.supervisor.next_dir());
         let number = self.check.map_or(0, |check| check.number) + 1;
-        self.check = Some(Check { number, until: Some(self.clock.now().after(READ_MS)) });
+        self.check = Some(CodeCheck { number, until: Some(self.clock.now().after(READ_MS)) });
         self.read_files(move || Done::Checked(number, read()));
     }
 
     /// What a check was to look at was read.
-    pub(super) fn checked(&mut self, number: u64, found: &Found) {
+    pub(in crate::host) fn checked(&mut self, number: u64, found: &CodeFound) {
         if let Some(check) = self.check.as_mut().filter(|check| check.number == number && check.until.is_some()) {
             check.until = None;
             let changed = self.start_code_changes(found);
@@ -155,11 +155,11 @@ impl Host {
     }
 
     /// When a check is given up.
-    pub(super) fn check_deadline(&self) -> Option<Stamp> {
+    pub(in crate::host) fn check_deadline(&self) -> Option<Stamp> {
         self.check.and_then(|check| check.until)
     }
 
-    pub(super) fn give_up_check(&mut self) {
+    pub(in crate::host) fn give_up_check(&mut self) {
         let now = self.clock.now();
         if let Some(check) = self.check.as_mut().filter(|check| check.until.is_some_and(|at| at <= now)) {
             check.until = None;
@@ -168,7 +168,7 @@ impl Host {
     }
 
     /// A restart may lead into any directory that Claude trusts: what stands there now is what it is compared with.
-    pub(super) fn look_at_trusted(&mut self) {
+    pub(in crate::host) fn look_at_trusted(&mut self) {
         let (places, dir) = (self.places(), self.dir.clone());
         let job = move || {
             let dirs = StartCode::trusted(&places, &dir);
@@ -178,7 +178,7 @@ impl Host {
     }
 
     /// While the next run is held nothing draws: the terminal says why, and what to do.
-    pub(super) fn print_held(&mut self) {
+    pub(in crate::host) fn print_held(&mut self) {
         let Phase::Cooling { held, .. } = self.phase() else { return };
         let name = &self.claim.name;
         let text = format!(

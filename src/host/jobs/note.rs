@@ -1,11 +1,11 @@
 //! Claude's own words for the next handoff, as far as they are there.
 
-use super::Host;
 use crate::core::handoff::note::Note;
+use crate::host::Host;
 
 /// Claude's own words for the handoff that is about to be made.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub(super) enum Words {
+pub(in crate::host) enum NoteState {
     /// It was not asked.
     #[default]
     None,
@@ -15,27 +15,27 @@ pub(super) enum Words {
     Said(Note),
 }
 
-impl Words {
+impl NoteState {
     /// The end of a turn: the answer, when there was a question. One that is not of the form leaves the facts alone.
     pub fn answer(&mut self, last_message: Option<&str>) {
-        if *self == Words::Asked {
-            *self = last_message.and_then(Note::read).map_or(Words::None, Words::Said);
+        if *self == NoteState::Asked {
+            *self = last_message.and_then(Note::read).map_or(NoteState::None, NoteState::Said);
         }
     }
 
     /// A message in the middle of a turn: it may be the answer, and a later one may be.
     fn hear(&mut self, message: &str) {
-        if *self == Words::Asked
+        if *self == NoteState::Asked
             && let Some(note) = Note::read(message)
         {
-            *self = Words::Said(note);
+            *self = NoteState::Said(note);
         }
     }
 }
 
 impl Host {
     /// Claude's last message may be its answer in a tool loop.
-    pub(super) fn hear_words(&mut self) {
+    pub(in crate::host) fn hear_words(&mut self) {
         if let Some(transcript) = self.observer.transcript() {
             self.words.hear(transcript.facts.last_text());
         }
@@ -48,12 +48,12 @@ mod tests {
 
     #[test]
     fn in_a_loop_a_message_of_another_form_is_not_the_last_word() {
-        let mut words = Words::Asked;
+        let mut words = NoteState::Asked;
         words.hear("I go on with the tests.");
-        assert_eq!(words, Words::Asked);
+        assert_eq!(words, NoteState::Asked);
         words.hear("{\"next\": [\"count Lyra\"]}");
         words.hear("{\"next\": [\"another\"]}");
-        let Words::Said(note) = words else { panic!("no note") };
+        let NoteState::Said(note) = words else { panic!("no note") };
         assert_eq!(note.next, ["count Lyra"]);
     }
 }
