@@ -30,8 +30,21 @@ const SHELL: &[(&str, &[&str])] = &[
 
 /// What pure code may use from outside the crate. None of it reads a clock, a file or the environment, but for the two
 /// calls of chrono that are looked for by name.
-const PURE_CRATES: &[&str] =
-    &["alloc", "chrono", "memchr", "serde", "serde_json", "sha2", "std", "thiserror", "toml", "unicode_width", "vte"];
+const PURE_CRATES: &[&str] = &[
+    "alloc",
+    "base64",
+    "chrono",
+    "memchr",
+    "serde",
+    "serde_json",
+    "sha2",
+    "std",
+    "strsim",
+    "thiserror",
+    "toml",
+    "unicode_width",
+    "vte",
+];
 /// What of std does I/O, reads a clock or the environment, or is shared state.
 const IMPURE_STD: &[&str] =
     &["std::env", "std::fs", "std::io", "std::net", "std::os", "std::process", "std::sync", "std::thread", "std::time"];

@@ -54,7 +54,7 @@ pub(super) fn verb(verb: &ConfigVerb) -> Result<u8, Failed> {
 
 fn show(paths: &Paths, as_json: bool) -> Result<u8, Failed> {
     let resolved = settings::resolved(Some(paths), &[]);
-    tell_untrusted(&resolved);
+    tell_ignored(&resolved);
     let values = table(&resolved.config)?;
     if as_json {
         let defaults = table(&Config::default())?;
@@ -78,7 +78,7 @@ fn show(paths: &Paths, as_json: bool) -> Result<u8, Failed> {
 
 fn check(paths: &Paths) -> Result<u8, Failed> {
     let resolved = settings::resolved(Some(paths), &[]);
-    tell_untrusted(&resolved);
+    tell_ignored(&resolved);
     if resolved.problems.is_empty() {
         say(format_args!("the configuration is valid: {}", how_many_set(&resolved)))?;
         return Ok(0);
@@ -90,8 +90,8 @@ fn check(paths: &Paths) -> Result<u8, Failed> {
     Err(Failed::new(2, format!("{many} wrong and ignored")).hint(settings::HINT))
 }
 
-fn tell_untrusted(resolved: &Resolved) {
-    for line in settings::untrusted(resolved) {
+fn tell_ignored(resolved: &Resolved) {
+    for line in settings::ignored(resolved) {
         let _ = writeln!(std::io::stderr(), "hopty: {line}");
     }
 }

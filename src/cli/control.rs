@@ -5,9 +5,9 @@ use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
 
 use serde_json::{Value, json};
+use strsim::levenshtein;
 
 use super::error::{Failed, visible};
-use crate::core::config::distance;
 use crate::core::ids::SessionName;
 use crate::core::status::SessionStatus;
 use crate::fs::paths::Paths;
@@ -158,7 +158,7 @@ fn unknown(paths: &Paths, name: &SessionName) -> Failed {
     if claudes {
         return failed.hint("`hopty ls` lists sessions; for Claude's own use `hopty -- attach`");
     }
-    let near = session::list(paths).into_iter().map(|(known, _)| (distance(known.as_str(), name.as_str()), known));
+    let near = session::list(paths).into_iter().map(|(known, _)| (levenshtein(known.as_str(), name.as_str()), known));
     match near.min().filter(|(edits, _)| *edits <= SLIP) {
         Some((_, near)) => failed.hint(format!("did you mean {near}? `hopty ls` lists sessions")),
         None => failed.hint("`hopty ls` lists sessions"),

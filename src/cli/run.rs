@@ -49,7 +49,7 @@ pub(super) fn drop_in(args: Vec<OsString>) -> Result<u8, Failed> {
     let paths = any_paths();
     let host = if is_session(&wish, &args) { Some(Forked::new()) } else { None };
     let resolved = settings::resolved(Some(&paths), &[]);
-    let untrusted = settings::untrusted(&resolved);
+    let ignored = settings::ignored(&resolved);
     let (config, problems) = (resolved.config, resolved.problems);
     // A bad file must not keep anyone from Claude, and adds nothing to what a script gets that runs Claude alone.
     let unplaced = if host.is_some() && !wish.needs_hopty() { no_place(&paths) } else { None };
@@ -59,7 +59,7 @@ pub(super) fn drop_in(args: Vec<OsString>) -> Result<u8, Failed> {
     for problem in problems.iter().filter(to_say) {
         let _ = writeln!(std::io::stderr(), "hopty: {problem}; using the default");
     }
-    for line in untrusted.iter().filter(|_| host.is_some()) {
+    for line in ignored.iter().filter(|_| host.is_some()) {
         let _ = writeln!(std::io::stderr(), "hopty: {line}");
     }
     let near = mistyped_verb(&args);
@@ -256,7 +256,7 @@ pub(super) fn program(options: RunOptions, host: io::Result<Forked>) -> Result<u
         limit.iter().map(|value| FlagValue { flag: "--max-restarts", key: "restart.max_restarts", value }).collect();
     let resolved = settings::resolved(Some(&paths), &flags);
     settings::all_right(&resolved.problems)?;
-    for line in settings::untrusted(&resolved) {
+    for line in settings::ignored(&resolved) {
         let _ = writeln!(std::io::stderr(), "hopty: {line}");
     }
     let config = resolved.config;

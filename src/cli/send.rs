@@ -3,12 +3,12 @@
 use std::io::Read;
 use std::time::Duration;
 
+use base64::prelude::{BASE64_STANDARD, Engine};
 use serde_json::{Value, json};
 
 use super::control::{Control, Rule, live, paths};
 use super::error::{Failed, say, visible};
 use super::session::ANSWER;
-use crate::core::base64;
 use crate::core::input::names::{self, CursorKeys};
 use crate::ipc::message::{Code, Failure, SEND_MAX};
 
@@ -83,7 +83,7 @@ fn what(wish: &Wish, text: Option<&str>) -> Result<Value, Failed> {
         return Err(Failure::new(Code::TooLarge, cause, "send it in parts, or write it to a file and send the path").into());
     }
     // A line is bounded, and a control character takes six bytes of it.
-    let encoded = base64::encode(&bytes);
+    let encoded = BASE64_STANDARD.encode(&bytes);
     Ok(match String::from_utf8(bytes).map(|text| json!(text)) {
         Ok(text) if text.to_string().len() <= encoded.len() + 2 => json!({"text": text}),
         _ => json!({"base64": encoded}),

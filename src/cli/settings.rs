@@ -71,15 +71,15 @@ pub(super) fn resolved(paths: Option<&Paths>, flags: &[FlagValue<'_>]) -> Resolv
     resolved
 }
 
-/// That files of the project do not count, as lines for a person.
-pub(super) fn untrusted(resolved: &Resolved) -> Vec<String> {
+/// What does not count and is no mistake, as lines for a person: files of a project that Claude does not trust, keys of earlier versions.
+pub(super) fn ignored(resolved: &Resolved) -> Vec<String> {
     let line = |path: &String| {
         format!(
             "{} is ignored: Claude does not trust this directory\nhint: accept Claude's trust dialog here; hopty reads the file from the next start on",
             visible(path)
         )
     };
-    resolved.untrusted.iter().map(line).collect()
+    resolved.untrusted.iter().map(line).chain(resolved.retired.iter().map(|key| visible(&key.to_string()))).collect()
 }
 
 /// The configuration of a verb that acts by it.

@@ -2,10 +2,10 @@
 
 use clap::error::{ContextKind, ErrorKind};
 use clap::{Command, CommandFactory};
+use strsim::levenshtein;
 
 use super::args::Cli;
 use super::error::Failed;
-use crate::core::config::distance;
 
 /// What was asked for, as a person would say it: the verb, and with it its own, such as `handoff show`.
 pub(super) fn asked<'a>(words: impl IntoIterator<Item = &'a str>) -> String {
@@ -50,7 +50,7 @@ pub(super) fn mistyped(word: &str) -> Option<&'static str> {
         return None;
     }
     // Nobody types `hook`: Claude calls it.
-    let near = super::NOW.iter().filter(|verb| **verb != "hook").map(|verb| (distance(verb, word), *verb)).min()?;
+    let near = super::NOW.iter().filter(|verb| **verb != "hook").map(|verb| (levenshtein(verb, word), *verb)).min()?;
     let most = if letters < 6 { 1 } else { 2 };
     (near.0 > 0 && near.0 <= most).then_some(near.1)
 }

@@ -118,7 +118,7 @@ const fn shared(section: &'static str, name: &'static str, kind: Kind, project: 
     Key { section, name, kind, project }
 }
 
-/// Every key, in the order of CONTRACT C6.
+/// Every key, in the order in which `hopty config` and docs/CONFIG.md show them.
 pub const KEYS: &[Key] = &[
     own("program", "claude", Kind::Path),
     own("program", "update_env", Kind::Variables),
@@ -133,7 +133,6 @@ pub const KEYS: &[Key] = &[
     shared("context", "warn", Kind::Level, ProjectMay::SetAbove(Floor::LEVEL)),
     shared("context", "handoff", Kind::Level, ProjectMay::SetAbove(Floor::LEVEL)),
     shared("context", "hard", Kind::Level, ProjectMay::SetAbove(Floor::LEVEL)),
-    shared("context", "rearm", Kind::Count(0, 50), ProjectMay::Set),
     shared("restart", "mode", Kind::Word(RestartMode::WORDS), ProjectMay::Tighten(&["ask", "manual"])),
     own("restart", "ask_timeout", Kind::Time(S, 24 * H)),
     own("restart", "ask_default", Kind::Word(AskDefault::WORDS)),
@@ -144,18 +143,13 @@ pub const KEYS: &[Key] = &[
     own("restart", "work_wait", Kind::Time(0, 24 * H)),
     own("restart", "draft_wait", Kind::Time(0, 24 * H)),
     own("restart", "wait_for_person", Kind::Time(0, 24 * H)),
-    own("restart", "quiet", Kind::Time(100, M)),
     own("restart", "grace", Kind::Time(100, 10 * M)),
     own("restart", "young", Kind::Time(0, 10 * M)),
     own("restart", "reap", Kind::Word(Reap::WORDS)),
     own("delivery", "ready_timeout", Kind::Time(100, H)),
-    own("delivery", "enter_every", Kind::Time(50, 10 * S)),
-    own("delivery", "enter_max", Kind::Count(1, 100)),
-    own("delivery", "confirm_timeout", Kind::Time(100, H)),
     own("delivery", "answer_dialogs", Kind::Dialogs),
     own("handoff", "expiry", Kind::Time(S, LONG)),
     own("handoff", "frame_chars", Kind::Count(1_000, 10_000)),
-    own("handoff", "goal_chars", Kind::Count(100, 10_000)),
     shared("handoff", "decisions", Kind::Count(0, 50), ProjectMay::Set),
     own("handoff", "frame_decisions", Kind::Count(0, 50)),
     shared("handoff", "gotchas", Kind::Count(0, 10), ProjectMay::Set),
@@ -163,13 +157,11 @@ pub const KEYS: &[Key] = &[
     shared("handoff", "git", Kind::Word(GitPolicy::WORDS), ProjectMay::Tighten(&["tell", "hold"])),
     own("handoff", "git_timeout", Kind::Time(10, M)),
     shared("handoff", "summary", Kind::Word(SummaryMode::WORDS), ProjectMay::Tighten(&["off"])),
-    own("handoff", "summary_timeout", Kind::Time(S, 10 * M)),
     own("handoff", "views", Kind::Words(Layout::WORDS)),
     own("handoff", "copy_transcript", Kind::Switch),
     own("handoff", "keep_records", Kind::Count(1, 10_000)),
     own("handoff", "keep_days", Kind::Count(1, 3_650)),
     own("recovery", "resume_after_crash", Kind::Switch),
-    own("recovery", "quick_death", Kind::Time(0, H)),
     own("recovery", "quick_deaths", Kind::Count(1, 100)),
     own("recovery", "after_limit", Kind::Switch),
     own("recovery", "limit_wait", Kind::Time(0, 24 * H)),

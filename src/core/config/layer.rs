@@ -4,12 +4,13 @@ use std::collections::BTreeMap;
 use std::ops::Range;
 
 use serde::{Deserialize, Serialize};
+use strsim::levenshtein;
 use toml::de::{DeTable, DeValue};
 use toml::{Table, Value};
 
 use super::keys::{KEYS, Key, ProjectMay};
 use super::level::Level;
-use super::problem::{Problem, ProblemKind, Source, distance, nearest, quoted, unknown};
+use super::problem::{Problem, ProblemKind, Retired, Source, nearest, quoted, retired, unknown};
 use super::schema::{Config, Profile};
 use crate::core::compat::profile_files;
 
@@ -85,6 +86,8 @@ pub struct Resolved {
     pub origins: BTreeMap<String, Origin>,
     /// Pieces that were left out. Not empty: a verb exits 2, the drop-in form says so in one line and goes on.
     pub problems: Vec<Problem>,
+    /// Keys of earlier versions, which are ignored.
+    pub retired: Vec<Retired>,
     /// Files of the project that do not count, because Claude does not trust the directory. Filled by whoever reads files.
     pub untrusted: Vec<String>,
 }
@@ -123,16 +126,26 @@ struct Layers {
     merged: Table,
     origins: BTreeMap<String, Origin>,
     problems: Vec<Problem>,
+    retired: Vec<Retired>,
 }
 
 impl Layers {
     fn new() -> Self {
-        Layers { merged: Table::new(), origins: BTreeMap::new(), problems: Vec::new() }
+        Layers { merged: Table::new(), origins: BTreeMap::new(), problems: Vec::new(), retired: Vec::new() }
     }
 
     fn report(&mut self, at: &Source, kind: ProblemKind) {
         if self.problems.len() < MAX_PROBLEMS {
             self.problems.push(Problem { at: at.clone(), kind });
+        }
+    }
+
+    /// `path` is the name of no key, or no longer.
+    fn no_key(&mut self, at: &Source, path: &str) {
+        match retired(path) {
+            Some((key, instead)) if self.retired.len() < MAX_PROBLEMS => self.retired.push(Retired { at: at.clone(), key, instead }),
+            Some(_) => {}
+            None => self.report(at, unknown(path)),
         }
     }
 
@@ -177,8 +190,7 @@ impl Layers {
 
     fn file_key(&mut self, section: &str, name: &str, value: Value, at: &Source, rule: ProjectRule) {
         let Some(key) = Key::find(section, name) else {
-            let path = format!("{section}.{name}");
-            return self.report(at, unknown(&path));
+            return self.no_key(at, &format!("{section}.{name}"));
         };
         if rule == ProjectRule::On
             && let Err(kind) = self.project_may(key, &value)
@@ -225,7 +237,7 @@ impl Layers {
             // misspelt or was left out is still meant for it.
             let bare = rest.to_ascii_lowercase();
             let path = if KEYS.iter().any(|key| key.name == bare) { bare } else { path };
-            let is_near = |key: &str| key.len().abs_diff(path.len()) <= SLIP && distance(key, &path) <= SLIP;
+            let is_near = |key: &str| key.len().abs_diff(path.len()) <= SLIP && levenshtein(key, &path) <= SLIP;
             if KEYS.iter().any(|key| key.name == path || is_near(&key.path())) {
                 self.report(&at, ProblemKind::UnknownKey { key: quoted(&path), nearest: nearest(&path) });
             }
@@ -237,7 +249,7 @@ impl Layers {
     fn text(&mut self, path: &str, text: &str, at: &Source, origin: Origin, rule: ProjectRule) {
         let key = path.split_once('.').and_then(|(section, name)| Key::find(section, name));
         let Some(key) = key else {
-            return self.report(at, unknown(path));
+            return self.no_key(at, path);
         };
         match key.kind.read(text) {
             Ok(value) => {
@@ -305,7 +317,7 @@ impl Layers {
                 self.origins.insert("restart.mode".to_owned(), Origin::Profile(profile.word().to_owned()));
             }
         }
-        Resolved { config, origins: self.origins, problems: self.problems, untrusted: Vec::new() }
+        Resolved { config, origins: self.origins, problems: self.problems, retired: self.retired, untrusted: Vec::new() }
     }
 }
 

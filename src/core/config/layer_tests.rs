@@ -97,19 +97,19 @@ fn nothing_given_is_the_defaults() {
 
 #[test]
 fn each_layer_beats_the_one_below_and_is_named() {
-    let user = File { path: "u", text: "[context]\nrearm = 1\nwindow = 1\n[restart]\nmode = \"ask\"\ngrace = \"6s\"" };
-    let project = File { path: "p", text: "[context]\nrearm = 2\n\n[restart]\nmode = \"manual\"" };
-    let env = [("HOPTY_CONTEXT_REARM".to_owned(), "3".to_owned()), ("HOPTY_RESTART_MAX_RESTARTS".to_owned(), "7".to_owned())];
+    let user = File { path: "u", text: "[handoff]\ngotchas = 1\n[context]\nwindow = 1\n[restart]\nmode = \"ask\"\ngrace = \"6s\"" };
+    let project = File { path: "p", text: "[handoff]\ngotchas = 2\n\n[restart]\nmode = \"manual\"" };
+    let env = [("HOPTY_HANDOFF_GOTCHAS".to_owned(), "3".to_owned()), ("HOPTY_RESTART_MAX_RESTARTS".to_owned(), "7".to_owned())];
     let flags = [FlagValue { flag: "--max-restarts", key: "restart.max_restarts", value: "4" }];
     let read = resolve(&Sources { user: Some(user), project: Some(project), env: &env, flags: &flags, document: None });
     assert_eq!(says(&read), "");
-    assert_eq!((read.config.context.rearm, read.config.context.window), (3, 1));
+    assert_eq!((read.config.handoff.gotchas, read.config.context.window), (3, 1));
     assert_eq!(read.config.restart.mode, RestartMode::Manual);
     assert_eq!(read.config.restart.max_restarts, 4);
     let line = |path: &str, line| Source::File { path: path.to_owned(), line: Some(line) };
-    assert_eq!(read.origins["restart.grace"], Origin::User(line("u", 6)));
+    assert_eq!(read.origins["restart.grace"], Origin::User(line("u", 7)));
     assert_eq!(read.origins["restart.mode"], Origin::Project(line("p", 5)));
-    assert_eq!(read.origins["context.rearm"], Origin::Environment(Source::Variable("HOPTY_CONTEXT_REARM".into())));
+    assert_eq!(read.origins["handoff.gotchas"], Origin::Environment(Source::Variable("HOPTY_HANDOFF_GOTCHAS".into())));
     assert_eq!(read.origins["restart.max_restarts"], Origin::Flag(Source::Flag("--max-restarts".into())));
     assert_eq!(read.origins.get("journal.files"), None);
 }
@@ -126,16 +126,20 @@ fn an_unknown_key_names_file_line_and_the_nearest_key() {
 
 #[test]
 fn a_key_of_an_earlier_version_says_what_happens_instead() {
-    let gone = "delivery.method is no key any more, the continuation prompt is always typed, with proof; delete the line";
+    let gone = "delivery.method is ignored: the continuation prompt is always typed, with proof; delete the line";
+    let notes = |read: &Resolved| read.retired.iter().map(ToString::to_string).collect::<Vec<_>>().join("\n");
     for value in ["pty", "argument", "1"] {
-        let read = user(&format!("[delivery]\nmethod = {value:?}\nenter_max = 3"));
-        assert_eq!(says(&read), format!("config.toml:2: {gone}"));
-        assert_eq!(read.config.delivery.enter_max, 3, "the good key beside it counts");
+        let read = user(&format!("[delivery]\nmethod = {value:?}\nready_timeout = \"3s\""));
+        assert_eq!((says(&read), notes(&read)), (String::new(), format!("config.toml:2: {gone}")));
+        assert_eq!(read.config.delivery.ready_timeout, Span::from_secs(3), "the good key beside it counts");
     }
     let env = [("HOPTY_DELIVERY_METHOD".to_owned(), "argument".to_owned())];
     let read = resolve(&Sources { env: &env, ..Sources::default() });
-    assert_eq!(says(&read), format!("HOPTY_DELIVERY_METHOD: {gone}"));
-    assert!(says(&project("[delivery]\nmethod = \"pty\"")).contains(gone));
+    assert_eq!((says(&read), notes(&read)), (String::new(), format!("HOPTY_DELIVERY_METHOD: {gone}")));
+    let read = project("[delivery]\nmethod = \"pty\"");
+    assert!(says(&read).is_empty() && notes(&read).contains(gone));
+    let read = user("[context]\nrearm = 9\n[restart]\nquiet = \"4s\"\n[recovery]\nquick_death = \"no duration\"");
+    assert_eq!((says(&read), read.retired.len(), read.config), (String::new(), 3, Config::default()));
 }
 
 #[test]
@@ -191,7 +195,6 @@ fn these_are_the_keys_that_a_project_may_set() {
             "context.warn",
             "context.handoff",
             "context.hard",
-            "context.rearm",
             "restart.mode",
             // How much of what it knows a handoff tells.
             "handoff.decisions",

@@ -19,7 +19,7 @@ pub use duration::{BadSpan, Span};
 pub use keys::{Floor, KEYS, Key, Kind, ProjectMay};
 pub use layer::{File, FlagValue, Origin, Resolved, Sources, resolve};
 pub use level::{Level, Levels};
-pub use problem::{Problem, ProblemKind, Source, distance};
+pub use problem::{Problem, ProblemKind, Retired, Source};
 pub use schema::{
     AfterError, AskDefault, Compat, Config, Context, Delivery, GitPolicy, Handoff, Hooks, Journal, Layout, OnHangup, Profile, Program,
     Reap, Recovery, Restart, RestartMode, SizePolicy, SummaryMode, Terminal,

@@ -5,6 +5,7 @@
 use std::fmt;
 
 use serde::{Deserialize, Serialize};
+use strsim::levenshtein;
 use thiserror::Error;
 
 use super::keys::KEYS;
@@ -57,14 +58,6 @@ pub enum ProblemKind {
         /// The known key that is spelled most like it.
         nearest: String,
     },
-    /// A key of an earlier version.
-    #[error("{key} is no key any more, {instead}; delete the line")]
-    Retired {
-        /// The key.
-        key: &'static str,
-        /// What happens instead.
-        instead: &'static str,
-    },
     /// A key that only the user may set stands in a project's file.
     #[error("a project's file may not set {0}; set it in your own config.toml")]
     NotForProjects(String),
@@ -96,15 +89,39 @@ pub struct Problem {
     pub kind: ProblemKind,
 }
 
+/// A key of an earlier version that stands in the configuration. It is ignored, and no mistake.
+#[derive(Clone, Debug, PartialEq, Eq, Error)]
+#[error("{source_text}: {key} is ignored: {instead}; delete the line", source_text = self.at)]
+pub struct Retired {
+    /// Where it stands.
+    pub at: Source,
+    /// The key.
+    pub key: &'static str,
+    /// What happens instead.
+    pub instead: &'static str,
+}
+
 /// Keys of earlier versions, and what happens instead.
-const RETIRED: [(&str, &str); 1] = [("delivery.method", "the continuation prompt is always typed, with proof")];
+const RETIRED: [(&str, &str); 9] = [
+    ("context.rearm", "a level can be crossed again 5 points below it"),
+    ("delivery.confirm_timeout", "the proof of submission is waited for 30 seconds"),
+    ("delivery.enter_every", "Enters are 200 ms apart"),
+    ("delivery.enter_max", "at most 20 Enters are pressed"),
+    ("delivery.method", "the continuation prompt is always typed, with proof"),
+    ("handoff.goal_chars", "a handoff gives at most 4,000 characters to the current request"),
+    ("handoff.summary_timeout", "Claude's own words are waited for 90 seconds"),
+    ("recovery.quick_death", "a run that ends within a minute counts as a quick death"),
+    ("restart.quiet", "without hooks a turn is over when the screen was still for 2 seconds"),
+];
+
+/// What became of a key of an earlier version: its name, and what happens instead.
+pub(super) fn retired(path: &str) -> Option<(&'static str, &'static str)> {
+    RETIRED.into_iter().find(|(key, _)| *key == path)
+}
 
 /// What is wrong with a key that is not known.
 pub(super) fn unknown(path: &str) -> ProblemKind {
-    match RETIRED.into_iter().find(|(key, _)| *key == path) {
-        Some((key, instead)) => ProblemKind::Retired { key, instead },
-        None => ProblemKind::UnknownKey { key: quoted(path), nearest: nearest(path) },
-    }
+    ProblemKind::UnknownKey { key: quoted(path), nearest: nearest(path) }
 }
 
 /// `text` in quotes with nothing in it that a terminal would act on, cut to 80 characters.
@@ -122,28 +139,11 @@ pub(super) fn nearest(path: &str) -> String {
     let name = wanted.rsplit('.').next().unwrap_or(&wanted).to_owned();
     let score = |key: &super::keys::Key| {
         // A right name in the wrong section is nearer than any misspelling.
-        let own = if key.name == name { 1 } else { 2 + distance(key.name, &name) };
-        own.min(distance(&key.path(), &wanted) * 2)
+        let own = if key.name == name { 1 } else { 2 + levenshtein(key.name, &name) };
+        own.min(levenshtein(&key.path(), &wanted) * 2)
     };
-    let best = KEYS.iter().min_by_key(|key| (score(key), distance(&key.path(), &wanted)));
+    let best = KEYS.iter().min_by_key(|key| (score(key), levenshtein(&key.path(), &wanted)));
     best.map(super::keys::Key::path).unwrap_or_default()
-}
-
-/// Edits (insert, delete, replace) between two short texts.
-#[must_use]
-pub fn distance(a: &str, b: &str) -> usize {
-    let b: Vec<char> = b.chars().collect();
-    let mut row: Vec<usize> = (0..=b.len()).collect();
-    for (i, x) in a.chars().enumerate() {
-        let mut corner = row[0];
-        row[0] = i + 1;
-        for (j, y) in b.iter().enumerate() {
-            let replaced = corner + usize::from(x != *y);
-            corner = row[j + 1];
-            row[j + 1] = replaced.min(row[j] + 1).min(corner + 1);
-        }
-    }
-    row[b.len()]
 }
 
 #[cfg(test)]
@@ -157,19 +157,11 @@ mod tests {
             ("delivery.max_restarts", "restart.max_restarts"),
             ("max_restarts", "restart.max_restarts"),
             ("handof.frame_chars", "handoff.frame_chars"),
-            ("context.rearmed", "context.rearm"),
+            ("context.windows", "context.window"),
             ("hooks.inyect", "hooks.inject"),
         ] {
             assert_eq!(nearest(given), near, "{given}");
         }
-    }
-
-    #[test]
-    fn distances() {
-        assert_eq!(distance("abc", "abc"), 0);
-        assert_eq!(distance("abc", "abd"), 1);
-        assert_eq!(distance("", "abc"), 3);
-        assert_eq!(distance("kitten", "sitting"), 3);
     }
 
     #[test]

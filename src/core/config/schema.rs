@@ -206,8 +206,6 @@ section! {
         handoff: Level = Levels::default().handoff,
         /// Level `hard`.
         hard: Level = Levels::default().hard,
-        /// Percentage points below a level at which it is armed again.
-        rearm: u8 = 5,
     }
 }
 section! {
@@ -233,8 +231,6 @@ section! {
         draft_wait: Span = Span::from_secs(60),
         /// How long after their last key somebody counts as being there: a hand-over at the end of a turn waits for their next prompt. `0s` never waits.
         wait_for_person: Span = Span::from_secs(300),
-        /// Safe point 3: how long the screen must have been still.
-        quiet: Span = Span::from_secs(2),
         /// From TERM to KILL. Claude's own hooks may take 3.4 s at the end.
         grace: Span = Span::from_secs(5),
         /// No KILL before a run has this age, unless it ignored TERM for 12 s.
@@ -248,12 +244,6 @@ section! {
     Delivery {
         /// How long to wait for the prompt box.
         ready_timeout: Span = Span::from_secs(60),
-        /// Time between two Enters.
-        enter_every: Span = Span::from_ms(200),
-        /// Enters at most.
-        enter_max: u32 = 20,
-        /// How long to wait for the proof.
-        confirm_timeout: Span = Span::from_secs(30),
         /// Names of dialogs that may be answered; never `permission`.
         answer_dialogs: Vec<String> = Vec::new(),
     }
@@ -265,8 +255,6 @@ section! {
         expiry: Span = Span::from_secs(7_200),
         /// Budget of the SessionStart frame in UTF-16 units; Claude replaces more than 10000 by a 2 KB preview.
         frame_chars: u32 = 9_500,
-        /// Budget of the goal inside the frame, in UTF-16 units.
-        goal_chars: u32 = 4_000,
         /// Decisions that the record tells (K22).
         decisions: u32 = 10,
         /// How many of these the frame tells.
@@ -281,8 +269,6 @@ section! {
         git_timeout: Span = Span::from_ms(1_500),
         /// Whether Claude adds its own words.
         summary: SummaryMode = SummaryMode::Auto,
-        /// How long these may take.
-        summary_timeout: Span = Span::from_secs(90),
         /// Further forms that are written.
         views: Vec<Layout> = Vec::new(),
         /// Whether the raw transcript is copied into the record.
@@ -298,8 +284,6 @@ section! {
     Recovery {
         /// Whether a crashed conversation is resumed.
         resume_after_crash: bool = true,
-        /// A run that ended within this time died quickly.
-        quick_death: Span = Span::from_secs(60),
         /// So many quick deaths stop the recovery.
         quick_deaths: u32 = 3,
         /// Whether hopty goes on after a usage limit where Claude has not done so by itself.

@@ -111,7 +111,7 @@ fn nearest(lower: &str) -> String {
     let letters = (b'a'..=b'z').map(|letter| format!("ctrl-{}", char::from(letter)));
     let known =
         FIXED.iter().map(|(name, _)| (*name).to_owned()).chain(CURSOR.iter().map(|(name, _)| (*name).to_owned())).chain(letters);
-    known.min_by_key(|name| crate::core::config::distance(name, &wanted)).unwrap_or_default()
+    known.min_by_key(|name| strsim::levenshtein(name, &wanted)).unwrap_or_default()
 }
 
 #[cfg(test)]

@@ -10,6 +10,9 @@ use super::{Agent, Supervisor};
 use crate::core::process::{ProcessEnd, Signal};
 use crate::core::time::Stamp;
 
+/// A run that ended within this time died quickly, in ms: one that worked for a minute can start here, and is worth
+/// resuming again.
+pub(super) const QUICK_DEATH_MS: u64 = 60_000;
 /// How long a signal that a client passed on explains an end, in ms.
 const PASSED_MS: u64 = 10_000;
 /// The longest pause before a resume, in ms (CONTRACT C5, crash rule).
@@ -62,7 +65,7 @@ impl Supervisor {
             self.close(now, cause, code, text, evidence, out);
             return;
         }
-        let quick = now.since(self.run.started) < self.policy.config.recovery.quick_death.ms();
+        let quick = now.since(self.run.started) < QUICK_DEATH_MS;
         self.crash_guard.count(quick, delivering.is_some());
         if self.crash_guard.delivery_deaths >= DELIVERY_DEATHS {
             let text = format!(

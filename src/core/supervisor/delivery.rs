@@ -11,6 +11,10 @@ use crate::core::claude::carried::Way;
 use crate::core::ids::{ConversationId, HandoffId};
 use crate::core::time::Stamp;
 
+/// Enters at most for one delivery. A prompt box that takes none of so many will take none.
+pub(super) const ENTERS: u32 = 20;
+/// How long after the paste the proof of its submission is waited for, in ms: as long as a prompt of `hopty send` is tried.
+const PROOF_MS: u64 = 30_000;
 /// After the box is drawn, how long a SessionStart hook may still be on its way before the prompt is typed as for a
 /// Claude without hooks, in ms.
 const HOOK_WAIT_MS: u64 = 3000;
@@ -35,12 +39,10 @@ impl Supervisor {
     }
 
     /// A delivery may type only while Claude is idle, has a time for each step and an end of its Enters.
-    fn delivery_rules(&self, enters: u32) -> SubmissionRules {
-        let c = &self.policy.config.delivery;
+    fn delivery_rules(enters: u32) -> SubmissionRules {
         SubmissionRules {
-            confirm_ms: Some(c.confirm_timeout.ms().max(1)),
-            enter_every_ms: c.enter_every.ms().max(1),
-            enter_is_left: enters < c.enter_max,
+            confirm_ms: Some(PROOF_MS),
+            enter_is_left: enters < ENTERS,
             during_turn: DuringTurn::Wait,
             awaits_hook: true,
             shares_box: false,
@@ -53,7 +55,7 @@ impl Supervisor {
         if self.run.stopped {
             return;
         }
-        let (submission, rules) = (submission.clone(), self.delivery_rules(*enters));
+        let (submission, rules) = (submission.clone(), Self::delivery_rules(*enters));
         if let Some(name) = self.obstacle().map(str::to_owned) {
             self.dialog_in_the_way(name, out);
             return;

@@ -14,6 +14,8 @@ use crate::core::time::Stamp;
 /// What one step of Claude's adds to a transcript at most, in bytes, as far as levels by size are concerned; in tokens it is a quarter
 /// of the window. A step that adds more is seen at the next one.
 const STEP_BYTES: u64 = 1 << 20;
+/// Percentage points below a level at which it can be crossed again, so that a conversation that hovers there crosses it once.
+const REARM_POINTS: f64 = 5.0;
 
 /// How full the conversation that is followed was at its first answer.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
@@ -153,9 +155,8 @@ impl Supervisor {
     /// The levels a few points lower: what is below these is armed again.
     fn rearm_levels(&self) -> Levels {
         let mut levels = self.levels();
-        let points = f64::from(self.policy.config.context.rearm);
         for level in [&mut levels.ask, &mut levels.warn, &mut levels.handoff, &mut levels.hard] {
-            level.percent = level.percent.map(|p| (p - points).max(0.0));
+            level.percent = level.percent.map(|p| (p - REARM_POINTS).max(0.0));
         }
         levels
     }

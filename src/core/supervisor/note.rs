@@ -11,6 +11,9 @@ use crate::core::config::SummaryMode;
 use crate::core::context::Level;
 use crate::core::time::Stamp;
 
+/// How long Claude's own words are waited for, in ms. Its turn goes on meanwhile.
+const NOTE_MS: u64 = 90_000;
+
 impl Supervisor {
     /// Whether Claude is to be asked before it is stopped: not twice, not for somebody who does not want to wait, and not
     /// over the hard level, where the answer might not fit any more.
@@ -42,7 +45,7 @@ impl Supervisor {
 
     /// Lets Claude go on with the question.
     pub(super) fn ask_for_note(&mut self, now: Stamp, held: &Held, out: &mut Vec<Action>) {
-        let until = now.after(self.policy.config.handoff.summary_timeout.ms());
+        let until = now.after(NOTE_MS);
         if let Phase::Waiting { request } = &mut self.phase {
             request.note_until = Some(until);
         }

@@ -63,7 +63,6 @@ impl Supervisor {
     fn sending_rules(&self) -> SubmissionRules {
         SubmissionRules {
             confirm_ms: None,
-            enter_every_ms: self.policy.config.delivery.enter_every.ms().max(1),
             enter_is_left: true,
             during_turn: if self.policy.submit_when_idle { DuringTurn::WaitForIdle } else { DuringTurn::Queue },
             awaits_hook: false,

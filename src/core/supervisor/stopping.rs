@@ -2,6 +2,7 @@
 
 use super::Supervisor;
 use super::action::{Action, DecisionKind, Reply, Target};
+use super::crash::QUICK_DEATH_MS;
 use super::event::AgentStatus;
 use super::exit_table::{CtrlC, INTERRUPT_WINDOW_MS, Meaning, Row, killed_by, meaning};
 use super::phase::{Cause, Phase, StopFor, StopStep};
@@ -148,7 +149,7 @@ impl Supervisor {
         self.drop_request("the program ended first", out);
         self.run.pid = None;
         self.run.stopped = false;
-        if now.since(self.run.started) >= self.policy.config.recovery.quick_death.ms() {
+        if now.since(self.run.started) >= QUICK_DEATH_MS {
             self.crash_guard.quick_deaths = 0;
         }
         let finished = "The program finished by itself.";

@@ -59,13 +59,14 @@ pub(super) enum DuringTurn {
     WaitForIdle,
 }
 
+/// The time between two Enters, in ms: what came of one is on the screen before the next, which the screen has to justify.
+const ENTER_EVERY_MS: u64 = 200;
+
 /// What the users of a submission do differently.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct SubmissionRules {
     /// The time for echo and proof, from the paste on, in ms; none where the whole has one deadline.
     pub confirm_ms: Option<u64>,
-    /// The time between two Enters, in ms.
-    pub enter_every_ms: u64,
     /// Whether there may be another Enter.
     pub enter_is_left: bool,
     /// What a turn that runs means.
@@ -158,7 +159,7 @@ impl Supervisor {
         out.push(Action::Type { typing: Typing::Enter });
         let works = rules.during_turn != DuringTurn::Wait && self.state().state == State::Busy;
         if let Some(submission) = self.submission() {
-            submission.step = SubmissionStep::Enter { again: now.after(rules.enter_every_ms), works };
+            submission.step = SubmissionStep::Enter { again: now.after(ENTER_EVERY_MS), works };
         }
     }
 

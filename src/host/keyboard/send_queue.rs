@@ -6,10 +6,10 @@
 
 use std::collections::VecDeque;
 
+use base64::prelude::{BASE64_STANDARD, Engine};
 use serde_json::json;
 
 use super::drafts::paste;
-use crate::core::base64;
 use crate::core::claude::sent::{Sent, Unfit};
 use crate::core::input::names::{self, CursorKeys};
 use crate::core::input::{Classifier, Piece};
@@ -140,7 +140,9 @@ fn parts(wanted: &Send, modes: InputModes) -> Result<VecDeque<Vec<u8>>, Failure>
     let mut parts = match (&wanted.text, &wanted.base64, &wanted.keys) {
         (Some(text), None, None) if wanted.submit => VecDeque::from([as_pasted(text, modes.pastes)]),
         (Some(text), None, None) => VecDeque::from([text.clone().into_bytes()]),
-        (None, Some(text), None) => VecDeque::from([base64::decode(text).ok_or_else(|| wrong("`base64` is none".to_owned()))?]),
+        (None, Some(text), None) => {
+            VecDeque::from([BASE64_STANDARD.decode(text).map_err(|_| wrong("`base64` is none".to_owned()))?])
+        }
         (None, None, Some(keys)) => {
             let bytes = |name: &String| names::bytes(name, modes.cursor).map_err(|e| wrong(e.to_string()));
             keys.iter().map(bytes).collect::<Result<_, _>>()?
@@ -192,7 +194,11 @@ impl Host {
         if self.keyboard.queue.is_submitting() {
             return Err(Failure::new(Code::Busy, "another prompt is being submitted", "try again when it was"));
         }
-        let bytes = wanted.base64.as_deref().and_then(base64::decode).and_then(|bytes| String::from_utf8(bytes).ok());
+        let bytes = wanted
+            .base64
+            .as_deref()
+            .and_then(|text| BASE64_STANDARD.decode(text).ok())
+            .and_then(|bytes| String::from_utf8(bytes).ok());
         let text = wanted.text.clone().or(bytes).filter(|_| wanted.keys.is_none());
         let text = text.ok_or_else(|| Failure::new(Code::BadRequest, "a prompt is a text", "`--keys` types keys"))?;
         if text.len() > SEND_MAX {

@@ -17,6 +17,9 @@ use crate::host::jobs::handoffs::Done;
 use crate::host::observer::{AfterScan, FileReader, ScanResult, ScanWaiter, SessionFiles, TranscriptRead, time_left};
 use crate::ipc::message::ok_line;
 
+/// How long the screen must have been still before a turn counts as over that no hook ended, in ms.
+const QUIET_MS: u64 = 2000;
+
 /// How long a call or a request waits for a scan of what Claude wrote before it, in ms: a disk that hangs holds nobody.
 const SCAN_MS: u64 = 150;
 /// How long the thread waits for another scan, in ms.
@@ -237,7 +240,7 @@ impl Host {
 
     /// From when on the screen counts as quiet, if it stays as it is.
     fn quiet_from(&self) -> Stamp {
-        self.screen_changed().after(self.launch.config.restart.quiet.ms())
+        self.screen_changed().after(QUIET_MS)
     }
 
     /// The machine may have slept: the wall clock says when a limit is over.

@@ -40,12 +40,15 @@ const FIRST_SECTION: &str = "\n## ";
 /// The longest text about them, in UTF-16 units.
 const CHANGES_CAP: usize = 480;
 
+/// The longest current request in it, in UTF-16 units: less than half of the usual brief, so that what was done has room beside it.
+const REQUEST: usize = 4000;
+
 /// How long a brief may be, in UTF-16 units.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Budget {
     /// The whole (`handoff.frame_chars`); taken as [`LEAST`] when less and as [`HARD_MAX`] when more.
     pub brief: usize,
-    /// The current request (`handoff.goal_chars`).
+    /// The current request.
     pub request: usize,
     /// How many decisions are told (`handoff.frame_decisions`).
     pub decisions: usize,
@@ -62,7 +65,7 @@ impl Budget {
     #[must_use]
     pub fn of(config: &Handoff) -> Self {
         let size = |n: u32| usize::try_from(n).unwrap_or(usize::MAX);
-        Self { brief: size(config.frame_chars), request: size(config.goal_chars), decisions: size(config.frame_decisions) }
+        Self { brief: size(config.frame_chars), request: REQUEST, decisions: size(config.frame_decisions) }
     }
 }
 

@@ -1,10 +1,11 @@
 //! Places where credentials stand: headers, cookies, password files, and lines of commands (`commands`).
 
+use base64::prelude::{BASE64_STANDARD, Engine};
+
 use super::names::Class;
 use super::values::{Form, How, Place, is_random, is_secret, made_up};
 use super::words::is_placeholder;
 use super::{Kind, Span, begins_word, commands, place, run};
-use crate::core::base64;
 
 /// The longest line whose words are looked at, in bytes; of a longer one its beginning.
 const LINE: usize = 4096;
@@ -86,7 +87,7 @@ fn schemes(text: &str, spans: &mut Vec<Span>) {
 
 /// Whether it is base64 of `name:password`.
 fn is_pair(text: &str) -> bool {
-    let decoded = (text.len() >= 8).then(|| base64::decode(text)).flatten().unwrap_or_default();
+    let decoded = (text.len() >= 8).then(|| BASE64_STANDARD.decode(text).ok()).flatten().unwrap_or_default();
     decoded.contains(&b':') && decoded.iter().all(|b| (0x20..0x7f).contains(b))
 }
 

@@ -222,7 +222,7 @@ pub(super) fn planted(seed: u64) -> Vec<Planted> {
         ["Authorization: Basic @", "\"Authorization\": \"Basic @\"", "{\"auths\":{\"https://index.docker.io/v1/\":{\"auth\":\"@\"}}}"]
     {
         let pair = format!("admin:{}", c.of(ALNUM, 13));
-        plant("header", crate::core::base64::encode(pair.as_bytes()), pattern);
+        plant("header", base64::Engine::encode(&base64::prelude::BASE64_STANDARD, &pair), pattern);
     }
     plant("header", c.of(ALNUM, 32), "X-Api-Key: @");
     plant("header", c.of(HEX, 40), "X-Auth-Token: @");

@@ -350,7 +350,7 @@ impl World {
                 assert!(self.keys == Keys::Held && self.run.pastes == 1, "an Enter without a paste");
                 assert!(matches!(before, Phase::Delivering { .. }));
                 self.run.enters += 1;
-                assert!(self.run.enters <= c.enter_max);
+                assert!(self.run.enters <= super::super::delivery::ENTERS);
             }
             Typing::Interrupt => {
                 let key = matches!(event, Event::Keys { class: KeyClass::Interrupt, .. });
