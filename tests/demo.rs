@@ -177,7 +177,7 @@ fn in_a_terminal_it_is_shown_live_and_the_page_stays() {
     term.wait_text("a hand-over was requested.");
     term.wait_text("Continue from handoff HO-");
     term.resize(64, 20);
-    term.wait_text("it was given the handoff");
+    term.wait_text("it has the handoff");
     term.resize(100, 60);
     assert_eq!(term.wait_exit(), 0, "{}", term.lines().join("\n"));
     term.wait_text("Nothing is left: no process, no file.");

@@ -98,7 +98,7 @@ impl Page<'_> {
     /// After a run in which everything happened.
     pub(super) fn whole(&self) -> String {
         let mut out = String::new();
-        let took = format!("it worked, in {:.0} seconds. Everything below was checked.", self.took.as_secs_f64());
+        let took = format!("it worked, in {:.0} seconds. The demo checked everything below.", self.took.as_secs_f64());
         out.push('\n');
         self.heading(&mut out, &format!("hopty demo: {took}"));
         out.push('\n');
@@ -128,7 +128,7 @@ impl Page<'_> {
         out.push('\n');
         self.left(&mut out);
         if matches!(self.facts.code, Some(126 | 127)) {
-            self.item(&mut out, "hint:", "perhaps programs may not run in the temporary directory; TMPDIR names another");
+            self.item(&mut out, "hint:", "maybe the temporary directory does not allow programs to run; set TMPDIR to another");
         }
         out
     }
@@ -145,16 +145,16 @@ impl Page<'_> {
         let Facts { old, new, fill, .. } = self.facts;
         let (percent, window) = (fill.percent(), grouped(fill.window));
         let steps = [
-            format!("A person started hopty as one starts claude, and typed a goal: \"{GOAL}\""),
+            format!("You started hopty in place of claude and typed a goal: \"{GOAL}\""),
             format!("The agent worked in {} tool steps, and its context filled to {percent} % of {} tokens.", old.uses, window),
-            "Over 80 % hopty wanted to hand over at the end of the turn. The turn went on, so at 90 % it took the next tool \
-             boundary: the tools had run, the next request had not been sent. No work was lost, not one token more was spent."
+            "Above 80 %, hopty wanted to hand over at the end of the turn. The turn went on, so at 90 % it took the next tool \
+             boundary: the tools had run, the next request had not been sent. No work was lost and no further token was spent."
                 .to_owned(),
             "hopty saved a handoff, ended the agent, started a fresh one, gave it the handoff, typed the continuation prompt and \
              pressed Enter, and had proof that it was submitted."
                 .to_owned(),
             format!(
-                "The new conversation read how far the file was and finished it in {} more tool steps. Nobody was needed.",
+                "The new conversation read the state of the file and finished it in {} more tool steps. Nobody had to help.",
                 new.uses
             ),
         ];
@@ -177,11 +177,7 @@ impl Page<'_> {
         let all = self.facts.brief.lines().count();
         self.heading(
             out,
-            &format!(
-                "The handoff {}, as the new conversation was shown it (the first {} of {all} lines)",
-                self.facts.handoff,
-                EXCERPT.min(all)
-            ),
+            &format!("Handoff {}, as the new conversation saw it (the first {} of {all} lines)", self.facts.handoff, EXCERPT.min(all)),
         );
         for line in self.facts.brief.lines().take(EXCERPT) {
             // A long line goes over several rows, as everywhere.
@@ -212,11 +208,11 @@ impl Page<'_> {
 
     fn left(&self, out: &mut String) {
         if !self.all_gone {
-            self.item(out, "", "A process that the demo started could not be ended.");
+            self.item(out, "", "The demo could not end one of its processes.");
         }
         let Some(kept) = &self.kept else {
             let what = if self.all_gone { "Nothing is left: no process, no file." } else { "No file is left." };
-            self.item(out, "", &format!("{what} (hopty demo --keep leaves the files.)"));
+            self.item(out, "", &format!("{what} (`hopty demo --keep` keeps the files.)"));
             return;
         };
         self.heading(out, &format!("The files are in {}", kept.base.display()));
@@ -232,8 +228,8 @@ impl Page<'_> {
         self.heading(out, "Next");
         let rows = [
             ("hopty", "where you would type claude, with the same arguments"),
-            ("hopty status", "in another terminal: the session, and how full its context is"),
-            ("hopty log", "what hopty decided so far, and why"),
+            ("hopty status", "in another terminal: the session and its context usage"),
+            ("hopty log", "hopty's decisions so far, and why"),
             ("hopty restart", "hand over now, at the next safe point"),
         ];
         for (command, what) in rows {

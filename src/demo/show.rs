@@ -103,7 +103,7 @@ impl Show {
         {
             return End::Unread;
         }
-        self.note(Who::Demo, format!("A home and a project of its own: {}", place.base.display()));
+        self.note(Who::Demo, format!("A home directory and a project of its own: {}", place.base.display()));
         self.note(Who::Demo, self.story.beat.caption());
         loop {
             if self.show().is_err() {
@@ -113,7 +113,7 @@ impl Show {
                 return End::Over;
             }
             if let Some(end) = self.wait() {
-                self.captions = VecDeque::from(["Ending hopty, the agent and everything that belongs to them."]);
+                self.captions = VecDeque::from(["Ending hopty, the agent and their processes."]);
                 let _ = self.show();
                 return end;
             }

@@ -290,7 +290,7 @@ mod tests {
     use super::*;
 
     fn picture<'a>(screen: &'a Screen, usage: &'a Usage, entries: &'a [Entry]) -> Picture<'a> {
-        let caption = "A new conversation, an empty context: it was given the handoff and goes on where the file ends. Nobody typed.";
+        let caption = "A new conversation, an empty context: it has the handoff and continues where the file ends. Nobody typed.";
         Picture { screen, caption, usage: Some(usage), conversation: 2, entries, now: Duration::from_secs(12) }
     }
 

@@ -40,18 +40,18 @@ impl Beat {
     /// What is going on, for the person who watches.
     pub(super) fn caption(self) -> &'static str {
         match self {
-            Beat::Starting => "A person starts hopty where one would start claude. It looks the same.",
-            Beat::Asking => "The person types a goal. The keys go through hopty's terminal, as yours would.",
-            Beat::Working => "The agent works: each answer is one tool call, and fills the context. Watch the meter.",
-            Beat::Waiting => "Over 80 %: hopty waits for the turn to end. At 90 % it will wait no longer.",
+            Beat::Starting => "You start hopty in place of claude. It looks the same.",
+            Beat::Asking => "You type a goal. The keys go through hopty's terminal.",
+            Beat::Working => "The agent works: each answer is one tool call and fills the context. Watch the meter.",
+            Beat::Waiting => "Above 80 %, hopty waits for the end of the turn. At 90 % it stops waiting.",
             Beat::HandingOver => {
-                "The context is nearly full. hopty saves a handoff, stops the agent where no work is lost, starts a fresh one."
+                "The context is nearly full. hopty saves a handoff, stops the agent at a safe point, starts a fresh one."
             }
             Beat::GoingOn => {
-                "A new conversation, an empty context: it was given the handoff and goes on where the file ends. Nobody typed."
+                "A new conversation, an empty context: it has the handoff and continues where the file ends. Nobody typed."
             }
-            Beat::Done => "The work is finished, by two conversations, and nobody had to be there.",
-            Beat::Leaving => "The person leaves with /exit, and hopty is gone with the agent.",
+            Beat::Done => "Two conversations finished the work, and nobody had to be there.",
+            Beat::Leaving => "You leave with /exit, and hopty ends with the agent.",
             Beat::Over => "Over.",
         }
     }

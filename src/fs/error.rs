@@ -22,7 +22,7 @@ pub enum FsError {
         source: io::Error,
     },
     /// A symbolic link stands where a file is due.
-    #[error("{} is a symbolic link where a file is due", .0.display())]
+    #[error("{} is a symbolic link, not a file", .0.display())]
     Symlink(PathBuf),
     /// Something else than a file or directory stands there.
     #[error("{} is not a {expected}", path.display())]

@@ -35,7 +35,7 @@ pub fn find(claude: &Path, channel: &Channel, pid: Option<u32>, since: WallTime)
         match read(&path, since) {
             Ok(Some(text)) if !text.trim().is_empty() && !pid::is_ours(&text) => found.push(OwnFile { path, text }),
             Ok(_) => {}
-            Err(error) => left.push(format!("A handoff file is left out: {error}.")),
+            Err(error) => left.push(format!("hopty ignores a handoff file: {error}.")),
         }
     }
     (found, left)

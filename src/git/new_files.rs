@@ -49,7 +49,7 @@ pub(super) fn add(git: &Git, state: &mut GitState, room: usize) {
     for (n, path) in paths.iter().enumerate() {
         let made = match n {
             0..FILES_CAP if Instant::now() < git.until() => one(git.top(), path, room.min(PATCH_CAP).saturating_sub(patch.len())),
-            _ => Err("more than are taken"),
+            _ => Err("over the limit"),
         };
         match made {
             Ok(part) => patch.extend(part),

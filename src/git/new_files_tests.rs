@@ -120,7 +120,7 @@ fn there_is_an_end_to_files_and_bytes() {
     let many = state(dir.path());
     assert_eq!(many.new_files.windows(13).filter(|text| *text == b"new file mode").count(), 200);
     let said = many.notes.join("\n");
-    assert!(said.contains("200 (more than are taken), 201") && said.ends_with("219 (more than are taken), and 10 more"), "{said}");
+    assert!(said.contains("200 (over the limit), 201") && said.ends_with("219 (over the limit), and 10 more"), "{said}");
     for n in 0..230 {
         fs::write(dir.path().join(format!("{n:03}")), "x".repeat(100_000)).unwrap();
     }

@@ -69,7 +69,7 @@ fn check(program: &Path, until: Instant) -> Result<String, GitError> {
     match version {
         Some(version) if numbers(version) >= Some(OLDEST) => Ok(short(version)),
         Some(version) => Err(GitError::TooOld(short(version))),
-        None => Err(GitError::Failed(format!("{} does not tell its version", program.display()))),
+        None => Err(GitError::Failed(format!("{} does not print its version", program.display()))),
     }
 }
 

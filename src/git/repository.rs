@@ -88,7 +88,7 @@ impl Repository {
 }
 
 fn bad(entry: &Path) -> GitError {
-    GitError::Failed(format!("{} leads to no repository", entry.display()))
+    GitError::Failed(format!("{} does not lead to a repository", entry.display()))
 }
 
 fn is_ours(meta: &Metadata) -> bool {

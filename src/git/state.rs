@@ -64,22 +64,22 @@ pub enum GitError {
     #[error("the directory cannot be read: {0}")]
     Place(#[source] io::Error),
     /// git did not answer in time.
-    #[error("git was not finished in time")]
+    #[error("git did not finish in time")]
     TimedOut,
     /// git refused.
     #[error("git failed: {0}")]
     Failed(String),
     /// There is none outside of the project.
-    #[error("there is no git in PATH outside of the project")]
+    #[error("no git in PATH outside of the project")]
     NoGit,
     /// It cannot be kept from reading configurations.
     #[error("git {0} is too old: 2.32 is needed")]
     TooOld(String),
     /// The kernel cannot keep git from starting other programs.
-    #[error("this kernel has no filter for system calls, without which git could run what the repository names")]
+    #[error("this kernel cannot filter system calls, so git could run what the repository names")]
     NoSandbox,
     /// There is no place for the directory that git is given.
-    #[error("cannot make a private directory for git: {0}")]
+    #[error("cannot create a private directory for git: {0}")]
     Private(#[source] io::Error),
     /// It belongs to another user.
     #[error("{0} belongs to another user, and safe.directory does not name it")]
@@ -131,7 +131,7 @@ fn read_until(dir: &Path, project: &Path, limits: Limits, until: Instant) -> Res
     }
     let mut state = parse_status(&output.stdout);
     if output.cut == Some(Cut::Size) {
-        state.notes.push("more files are changed than were listed".to_owned());
+        state.notes.push("more files are changed than listed here".to_owned());
     }
     let ask = Ask { git: &git };
     ask.filters(&mut state);
@@ -158,7 +158,7 @@ pub fn of_work(dir: &Path, moved: Option<&str>, limits: Limits) -> Option<GitSta
     let mut at = |place: &Path| {
         let state = read_until(place, dir, limits, until);
         state.unwrap_or_else(|error| {
-            notes.push(format!("the state of {} is not known: {error}", place.display()));
+            notes.push(format!("the state of {} is unknown: {error}", place.display()));
             None
         })
     };
@@ -184,9 +184,9 @@ impl Ask<'_> {
         let args: Vec<&str> = DIFF.iter().chain(how).copied().chain([base]).collect();
         let why = match self.git.ask(&args, cap) {
             Ok(Output { cut: None, status: Some(status), stdout, .. }) if status.success() => return Some(stdout),
-            Ok(Output { cut: Some(Cut::Time), .. }) => "was not finished in time",
+            Ok(Output { cut: Some(Cut::Time), .. }) => "did not finish in time",
             Ok(Output { cut: Some(Cut::Size), .. }) => "is too long",
-            Ok(_) | Err(_) => "could not be made",
+            Ok(_) | Err(_) => "could not be created",
         };
         state.notes.push(format!("the {what} of the changes {why}"));
         None
@@ -202,7 +202,7 @@ impl Ask<'_> {
         let names: BTreeSet<_> = values.map(String::from_utf8_lossy).collect();
         if !names.is_empty() {
             let names: Vec<&str> = names.iter().take(3).map(|name| &**name).collect();
-            state.notes.push(format!("filters are not run ({}): their files are compared as they lie on disk", names.join(", ")));
+            state.notes.push(format!("filters are not run ({}): their files are compared as they are on disk", names.join(", ")));
         }
     }
 

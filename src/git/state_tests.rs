@@ -166,6 +166,6 @@ fn programs_that_the_repository_names_are_not_run() {
     let state = read(dir.path(), LONG).unwrap().unwrap();
     let patch = String::from_utf8(state.patch).unwrap();
     assert!(patch.contains("b/c") && patch.contains("b/d") && !ran.exists(), "{patch}");
-    assert_eq!(state.notes, ["filters are not run (a=b, y): their files are compared as they lie on disk"]);
+    assert_eq!(state.notes, ["filters are not run (a=b, y): their files are compared as they are on disk"]);
     assert!(!dir.path().join(".git/index.lock").exists());
 }

@@ -197,7 +197,7 @@ impl Host {
         let reader = FileReader::new(&paths, &launch.config, claude, began);
         let observer = Observer::new(reader, &own, claude, launch.config.context.window);
         let channel = registry::channel_of(&paths.claude, &dir).unwrap_or_else(|e| {
-            log(format_args!("{e}; the channel is global"));
+            log(format_args!("{e}; using channel global"));
             Channel::global()
         });
         let terminals = Terminals::new(&launch.config.terminal);
@@ -286,8 +286,8 @@ impl Host {
         host.settle();
         if let Some(e) = unwritten {
             // After the start, so that it is what `status` and `why` say.
-            log(format_args!("the journal cannot be opened: {e}"));
-            host.told.push(format!("the journal cannot be opened ({e}): what happens is not written down"));
+            log(format_args!("cannot open the journal: {e}"));
+            host.told.push(format!("cannot open the journal ({e}): this session is not recorded"));
             host.events.push_back(Event::Degraded { part: "journal".to_owned() });
         }
         // The first run is spawned within the first step: exec has succeeded or failed by now.

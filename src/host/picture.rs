@@ -31,7 +31,7 @@ impl Host {
                 return self.send(id, &line);
             }
             if lines == 0 {
-                let failure = Failure::new(Code::TooLarge, "the screen has more than an answer can hold", "make the terminal smaller");
+                let failure = Failure::new(Code::TooLarge, "the screen does not fit into an answer", "make the terminal smaller");
                 return self.send(id, &error_line(request, &failure));
             }
             lines /= 2;

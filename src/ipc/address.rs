@@ -29,7 +29,7 @@ pub enum SocketError {
     #[error(transparent)]
     Dir(#[from] DirError),
     /// Something stands in its place that is none, or somebody else's.
-    #[error("{0} is no socket of this user")]
+    #[error("{0} is not a socket of this user")]
     NoSocket(PathBuf),
     /// The system said no.
     #[error("{0}: {1}")]

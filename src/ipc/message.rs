@@ -284,8 +284,8 @@ pub struct Attach {
 pub fn parse_request(line: &[u8]) -> Result<(u64, Request), (u64, Failure)> {
     let hint = "see docs/PROTOCOL.md";
     let value: Value =
-        serde_json::from_slice(line).map_err(|e| (0, Failure::new(Code::BadRequest, format!("the line is no JSON: {e}"), hint)))?;
-    let no_number = || (0, Failure::new(Code::BadRequest, "the request's `id` is no whole number", hint));
+        serde_json::from_slice(line).map_err(|e| (0, Failure::new(Code::BadRequest, format!("the line is not JSON: {e}"), hint)))?;
+    let no_number = || (0, Failure::new(Code::BadRequest, "the request's `id` is not a whole number", hint));
     let id = value.get("id").map_or(Ok(0), |id| id.as_u64().ok_or_else(no_number))?;
     let Some(name) = value.get("do").and_then(Value::as_str) else {
         return Err((id, Failure::new(Code::BadRequest, "the request has no `do`", hint)));
@@ -297,14 +297,7 @@ pub fn parse_request(line: &[u8]) -> Result<(u64, Request), (u64, Failure)> {
         return Err((id, Failure::new(Code::UnknownRequest, format!("unknown request `{shown}`"), hint)));
     }
     serde_json::from_value(value).map(|request| (id, request)).map_err(|e| {
-        (
-            id,
-            Failure::new(
-                Code::BadRequest,
-                format!("the request cannot be read: {}", cut_chars(&safe_line(&e.to_string()), 300)),
-                hint,
-            ),
-        )
+        (id, Failure::new(Code::BadRequest, format!("invalid request: {}", cut_chars(&safe_line(&e.to_string()), 300)), hint))
     })
 }
 

@@ -13,7 +13,7 @@ use super::safe_file::FileLinks;
 #[derive(Debug, Error)]
 pub enum DirError {
     /// It is a file, or a link where none is due.
-    #[error("{0} is no directory of its own")]
+    #[error("{0} is not a real directory")]
     NoDirectory(PathBuf),
     /// Somebody else owns it.
     #[error("{0} belongs to another user")]
@@ -37,7 +37,7 @@ impl DirError {
     pub fn hint(&self) -> Option<String> {
         match self {
             DirError::NoDirectory(path) => Some(format!("move {} out of the way", path.display())),
-            DirError::Foreign(path) => Some(format!("make it your own (chown) or move {} out of the way", path.display())),
+            DirError::Foreign(path) => Some(format!("change its owner to yourself (chown), or move {} out of the way", path.display())),
             DirError::Open { path, .. } => Some(format!("close it: chmod 700 {}", path.display())),
             DirError::Io(..) => None,
         }

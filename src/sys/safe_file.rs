@@ -98,7 +98,7 @@ pub enum SafeFileError {
         source: io::Error,
     },
     /// A symbolic link where none may be.
-    #[error("{} is a symbolic link where a file is due", .0.display())]
+    #[error("{} is a symbolic link, not a file", .0.display())]
     Link(PathBuf),
     /// A directory, FIFO, socket or device.
     #[error("{} is {found}, not a file", path.display())]
@@ -130,7 +130,7 @@ impl SafeFileError {
     pub fn hint(&self) -> String {
         match self {
             SafeFileError::Io { path, .. } => format!("check the permissions of {}", path.display()),
-            SafeFileError::Foreign(path) => format!("make it your own (chown) or move {} out of the way", path.display()),
+            SafeFileError::Foreign(path) => format!("change its owner to yourself (chown), or move {} out of the way", path.display()),
             SafeFileError::Writable(path) => format!("close it: chmod go-w {}", path.display()),
             SafeFileError::Link(path) | SafeFileError::Kind { path, .. } | SafeFileError::TooLong { path, .. } => {
                 format!("move {} out of the way", path.display())
@@ -323,10 +323,10 @@ mod tests {
             ("fifo", "/fifo is a FIFO, not a file", "/fifo is a FIFO, not a file"),
             ("socket", "/socket is a socket, not a file", "/socket is a socket, not a file"),
             ("", "/ is a directory, not a file", "/ is a directory, not a file"),
-            ("link", "/link is a symbolic link where a file is due", "Some(\"text\")"),
-            ("dangling", "/dangling is a symbolic link where a file is due", "None"),
-            ("to-fifo", "/to-fifo is a symbolic link where a file is due", "/to-fifo is a FIFO, not a file"),
-            ("to-zero", "/to-zero is a symbolic link where a file is due", "/to-zero is a device, not a file"),
+            ("link", "/link is a symbolic link, not a file", "Some(\"text\")"),
+            ("dangling", "/dangling is a symbolic link, not a file", "None"),
+            ("to-fifo", "/to-fifo is a symbolic link, not a file", "/to-fifo is a FIFO, not a file"),
+            ("to-zero", "/to-zero is a symbolic link, not a file", "/to-zero is a device, not a file"),
         ] {
             assert_eq!((said(name, own), said(name, claude)), (refused.to_owned(), followed.to_owned()), "{name}");
         }

@@ -17,10 +17,10 @@ use crate::core::terminal::Modes;
 #[derive(Debug, Error)]
 pub enum NotTaken {
     /// It is no terminal.
-    #[error("it is no terminal")]
+    #[error("it is not a terminal")]
     NoTerminal,
     /// It is `/dev/tty`, which means another terminal in every process.
-    #[error("it is /dev/tty, which means another terminal here")]
+    #[error("it is /dev/tty, which is another terminal in this process")]
     DevTty,
     /// Another user owns it.
     #[error("another user owns it")]

@@ -267,11 +267,11 @@ fn who_finds_no_room_is_told_so() {
         let output = world.hopty(args);
         let said = text(&output.stderr);
         assert_eq!(output.status.code(), Some(1), "{args:?}: {said}");
-        assert!(said.contains("32 connections are open already") && said.contains("hint:"), "{args:?}: {said}");
+        assert!(said.contains("32 connections are already open") && said.contains("hint:"), "{args:?}: {said}");
     }
     let mut term = world.terminal(&["attach", "one"]);
     assert_eq!(term.wait_exit(), 1);
-    term.wait_text("32 connections are open already");
+    term.wait_text("32 connections are already open");
     term.assert_whole();
     drop(held);
     wait_for("room", || world.hopty(&["stop", "one", "--kill"]).status.success().then_some(()));

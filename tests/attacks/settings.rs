@@ -130,7 +130,7 @@ fn a_change_made_while_claude_ends_holds_the_next_run_until_a_person_agrees(kind
     let held = world.wait_decision("run.held", 1);
     let sentence = held["sentence"].as_str().unwrap();
     assert!(sentence.contains(".claude/settings.local.json: hooks added") && sentence.contains("`hopty restart`"), "{sentence}");
-    term.wait_text("hopty: Claude is not started, what runs code has changed: .claude/settings.local.json: hooks added");
+    term.wait_text("hopty: Claude is not started, settings that run code have changed: .claude/settings.local.json: hooks added");
     term.wait_text("hint: `hopty restart proj`");
     let status = world.status();
     assert_eq!((&status["phase"], &status["state"], &status["waiting_for"]), (&json!("held"), &json!("blocked"), &json!("settings")));

@@ -41,7 +41,7 @@ fn claude_compacts_where_no_hand_over_could_follow() {
     let full = r#"rm -rf "$HOME/.claude/handoff" && touch "$HOME/.claude/handoff""#;
     for (mode, first, why) in [
         ("auto", plant, "what runs code changed since launch: .claude/settings.json: env added"),
-        ("auto", full, "no record can be saved"),
+        ("auto", full, "hopty cannot save a record"),
         ("manual", "echo one", ""),
     ] {
         let script = Script::each(move |request, _| match request.assistant_messages() {

@@ -55,12 +55,12 @@ fn wherever_it_fails_the_session_goes_on() {
         first.send("\rone\r");
         first.wait_text("got one");
         let second = sized(&world, &["attach", "proj"], (60, 20));
-        second.wait_text("is switched off. The session goes on.");
+        second.wait_text("is switched off. The session continues.");
         second.send("two\r");
         second.wait_text("two");
-        first.wait_text("is switched off. The session goes on.");
+        first.wait_text("is switched off. The session continues.");
         let mut third = sized(&world, &["attach", "proj", "--read-only"], (60, 20));
-        third.wait_text("is switched off. The session goes on.");
+        third.wait_text("is switched off. The session continues.");
         third.hang_up();
         world.ask(&["detach", "proj"]);
         assert_eq!(world.status()["exit"], Value::Null, "{place}");

@@ -111,7 +111,7 @@ fn the_help_is_shown_and_goes_away() {
         term.send("\x1b[I");
         term.send(key);
         term.wait_for("the picture", |screen| !screen.alternate() && screen.lines().iter().any(|line| line.contains("begun")));
-        assert!(!term.lines().iter().any(|line| line.contains("goes back")));
+        assert!(!term.lines().iter().any(|line| line.contains("to return")));
         term.send("typed\r");
         term.wait_text("typed");
         assert!(!term.lines().iter().any(|line| line.contains(['q', '^'])), "{key:?}: {:?}", term.lines());
@@ -142,7 +142,7 @@ fn the_keys_of_the_help_work_there() {
         let mut term = run(&world, "echo begun; exec cat");
         term.wait_text("begun");
         term.send("\x1c?");
-        term.wait_text("any other goes back");
+        term.wait_text("Press any other key to return");
         term.send(keys);
         if !keys.contains('d') {
             term.wait_for("the picture", |screen| !screen.alternate() && screen.lines().iter().any(|line| line.contains("begun")));

@@ -300,7 +300,7 @@ fn item_051_a_start_loads_only_what_waits_is_young_and_is_nobody_else_s() {
         for loads in ["--handoff", &format!("--handoff={id}")] {
             let (code, said) = start(&[&[loads], old].concat());
             assert_eq!(code, Some(2), "{old:?}: {said}");
-            assert!(said.contains("--handoff begins a new conversation") && said.contains("hint: leave out"), "{said}");
+            assert!(said.contains("--handoff starts a new conversation") && said.contains("hint: leave out"), "{said}");
             assert!(world.hopty(&["ls"]).stdout.is_empty(), "nothing was started");
         }
     }

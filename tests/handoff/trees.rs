@@ -80,16 +80,16 @@ fn hold_leaves_what_cannot_be_compared() {
     let fifo = world.project.join(".gitignore");
     assert!(Command::new("mkfifo").arg(&fifo).status().unwrap().success());
     let said = fails(&world, &["handoff", "load", &id], 4);
-    assert!(said.contains("It is not known whether the work tree has changed: git was not finished in time."), "{said}");
+    assert!(said.contains("hopty cannot tell whether the work tree has changed: git did not finish in time."), "{said}");
     // And what was never known.
     let later = create(&world);
     std::fs::remove_file(&fifo).unwrap();
     world.set("HOPTY_HANDOFF_GIT_TIMEOUT", "20s");
     let said = fails(&world, &["handoff", "load", &later], 4);
-    assert!(said.contains("not known whether the work tree has changed: git was not run when this record was made."), "{said}");
+    assert!(said.contains("cannot tell whether the work tree has changed: git was not run when this record was made."), "{said}");
     world.set("HOPTY_HANDOFF_GIT", "tell");
     let output = world.hopty(&["handoff", "load", &later]);
-    assert!(output.status.success() && text(&output.stdout).contains("is not known: git was not finished in time"), "{output:?}");
+    assert!(output.status.success() && text(&output.stdout).contains("is not known: git did not finish in time"), "{output:?}");
 }
 
 /// What was done in a worktree is held against that worktree, from wherever the handoff is loaded.
@@ -123,7 +123,7 @@ fn what_was_done_in_a_worktree_is_held_against_it() {
     assert!(said.contains("what is changed in them is not the same"), "{said}");
     git(&world.project, &["worktree", "remove", "--force", side.to_str().unwrap()]);
     let said = fails(&world, &["handoff", "load", &id], 4);
-    assert!(said.contains(&format!("The work was done in {}, which is gone.", side.display())), "{said}");
+    assert!(said.contains(&format!("The working directory {} is gone.", side.display())), "{said}");
 }
 
 /// What was never added is lost with a work tree, unless the record has it.

@@ -127,7 +127,7 @@ fn a_journal_that_cannot_be_opened_is_said_once_and_the_session_goes_on() {
     let term = world.terminal(&["run", "--name", "proj", "--", "sh", "-c", "echo begun; exec cat"]);
     term.wait_text("begun");
     let said: Vec<String> = term.lines().into_iter().filter(|line| line.contains("journal")).collect();
-    assert!(said.len() == 1 && said[0].starts_with("hopty: the journal cannot be opened (Is a directory"), "{said:?}");
+    assert!(said.len() == 1 && said[0].starts_with("hopty: cannot open the journal (Is a directory"), "{said:?}");
     let why = world.status()["why"].as_str().unwrap().to_owned();
     assert_eq!(why, "The journal failed and is switched off; the session goes on without it.");
     term.send("\x1cn");

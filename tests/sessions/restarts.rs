@@ -155,7 +155,7 @@ fn without_inotify_files_are_looked_at_and_that_is_said_once() {
     world.set("HOPTY_TEST_BLIND", "1");
     let (world, mut term) = asked(world);
     let said = world.wait_decision("degraded", 1);
-    assert!(said["sentence"].as_str().unwrap().contains("looked at every 250 ms, at rest every 4000 ms"), "{said}");
+    assert!(said["sentence"].as_str().unwrap().contains("reads them every 250 ms, when idle every 4000 ms"), "{said}");
     let conversation = world.status()["conversation"].as_str().unwrap().to_owned();
     let signal = world.claude_dir().join(".restart-session");
     std::fs::write(&signal, format!("{conversation}:{}\n", world.project.display())).unwrap();

@@ -132,7 +132,7 @@ fn a_program_that_does_not_read_is_not_flooded() {
         let refused = senders.iter_mut().position(|sender| sender.try_wait().unwrap().is_some_and(|status| !status.success()))?;
         Some(senders.remove(refused).wait_with_output().unwrap())
     });
-    assert_fails(&busy, 1, "bytes wait to be typed already");
+    assert_fails(&busy, 1, "bytes already wait to be typed");
     // It answers; within the 200 ms of `ls` when it has read what it refuses.
     support::wait_for("an answer", || (list(&world)[0]["state"] == "unknown").then_some(()));
     end_all(&world);

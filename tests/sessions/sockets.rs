@@ -153,10 +153,10 @@ fn unsafe_directories_are_refused_with_the_fix() {
     }
     std::fs::remove_dir(&run).unwrap();
     std::os::unix::fs::symlink(&world.home, &run).unwrap();
-    assert_fails(&world.hopty(&["run", "--detached", "--", "sleep", "100"]), 125, "no directory of its own");
+    assert_fails(&world.hopty(&["run", "--detached", "--", "sleep", "100"]), 125, "not a real directory");
     std::fs::remove_file(&run).unwrap();
     std::fs::write(&run, "").unwrap();
-    assert_fails(&world.hopty(&["run", "--detached", "--", "sleep", "100"]), 125, "no directory of its own");
+    assert_fails(&world.hopty(&["run", "--detached", "--", "sleep", "100"]), 125, "not a real directory");
     std::fs::remove_file(&run).unwrap();
     if nobody::give(&world).is_some() {
         // The state directory is now somebody else's, and this user may write there all the same.

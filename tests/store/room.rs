@@ -112,7 +112,7 @@ fn full(kind: Kind) {
     assert_held(&world, 2, "No space left on device");
     let said = String::from_utf8_lossy(&term.bytes()).into_owned();
     let hint = "hint: fix this before the context window is full; `hopty check` checks it again";
-    assert!(said.contains(&format!("the disk of {} is full: 0 KB are left of it", dir.display())) && said.contains(hint), "{said}");
+    assert!(said.contains(&format!("the disk of {} is full: 0 KB left", dir.display())) && said.contains(hint), "{said}");
     assert_eq!(notices(&term), 1);
     let check = world.hopty(&["check"]);
     assert_eq!(check.status.code(), Some(1));

@@ -138,7 +138,7 @@ fn a_draft_that_the_session_s_directory_does_not_take_lies_elsewhere() {
     let (world, mut term) = drafted();
     std::fs::create_dir(world.session_dir().join("unsent.txt")).unwrap();
     let said = crash(&world, &mut term);
-    let path = said.split("What you had typed and not sent is in ").nth(1).and_then(|rest| rest.split(".txt.").next());
+    let path = said.split("Your unsent input is in ").nth(1).and_then(|rest| rest.split(".txt.").next());
     let path = format!("{}.txt", path.unwrap_or_else(|| panic!("no file is named: {said}")));
     assert!(path.starts_with(world.root.path().join("run/hopty-unsent-").to_str().unwrap()), "{path}");
     assert_eq!(std::fs::read_to_string(path).unwrap(), "a thought not sent");
@@ -150,7 +150,7 @@ fn a_draft_that_no_disk_takes_is_shown_at_the_end() {
     let (world, mut term) = drafted();
     limit_files(host_pid(&world), 0);
     let said = crash(&world, &mut term);
-    assert!(said.contains("What you had typed and not sent could not be kept ("), "{said}");
+    assert!(said.contains("Your unsent input could not be saved ("), "{said}");
     assert!(said.contains("File too large") && said.contains("): a thought not sent"), "{said}");
     world.assert_nothing_left();
 }

@@ -72,7 +72,7 @@ const ROWS: &[Row] = &[
     row(
         "the state directory is a file",
         "mkdir -p \"$HOME/.local/state\"; : >\"$HOME/.local/state/hopty\"",
-        Says::Private("no directory of its own"),
+        Says::Private("not a real directory"),
     ),
     row(
         "the state directory is open to others",
@@ -125,7 +125,7 @@ const ROWS: &[Row] = &[
         "the disk of sessions is full",
         "mkdir -p \"$HOME/.local/state\"; mount -t tmpfs -o size=64k none \"$HOME/.local/state\"; mkdir -m 700 \"$HOME/.local/state/hopty\"; \
          cat /dev/zero >\"$HOME/.local/state/filler\" 2>/dev/null || :",
-        Says::Private("is full: 0 KB are left of it"),
+        Says::Private("is full: 0 KB left"),
     ),
     by_root(
         "the disk of sessions takes no more files",
@@ -239,7 +239,7 @@ fn play(row: &Row) {
     let mut said = said(&term);
     if drafted {
         let last = said.pop().unwrap_or_default();
-        let path = last.split("What you had typed and not sent is in ").nth(1).and_then(|path| path.strip_suffix('.'));
+        let path = last.split("Your unsent input is in ").nth(1).and_then(|path| path.strip_suffix('.'));
         let path = PathBuf::from(path.unwrap_or_else(|| panic!("{}: no file is named: {last}", row.name)));
         let kept = std::fs::read_to_string(&path).unwrap_or_else(|e| panic!("{}: {}: {e}", row.name, path.display()));
         let mode = std::fs::symlink_metadata(&path).unwrap().permissions().mode() & 0o7777;

@@ -58,9 +58,9 @@ impl SessionError {
                 error.hint().unwrap_or_else(|| "hopty keeps its sessions below XDG_STATE_HOME, or ~/.local/state".to_owned())
             }
             SessionError::NoHome(path) => format!("make {}, or set HOME or XDG_STATE_HOME to a directory that exists", path.display()),
-            SessionError::Full(_) => "make room there".to_owned(),
+            SessionError::Full(_) => "free some space there".to_owned(),
             SessionError::Taken(name) => {
-                format!("`hopty attach {name}` goes to the session that has it; another --name starts another")
+                format!("`hopty attach {name}` attaches to the session with that name; use another --name to start a new one")
             }
         }
     }

@@ -280,7 +280,7 @@ impl Store {
     /// read. The lock is not held while the copy is made.
     ///
     /// # Errors
-    /// When the copy could not be made or the outcome not be written.
+    /// When the copy could not be created or the outcome not be written.
     pub fn compress_transcript(&self, id: &HandoffId, source: &Path) -> Result<PathBuf, StoreError> {
         let made = self.records.compress(id, source);
         let outcome = if made.is_ok() { TranscriptCopy::Done } else { TranscriptCopy::Failed };

@@ -103,7 +103,7 @@ impl Order {
         if let Some((paths, before, next)) = self.tasks
             && let Err(error) = tasks::carry(&paths, &before, &next)
         {
-            log(format_args!("the list of tasks is not copied: {error}"));
+            log(format_args!("cannot copy the task list: {error}"));
         }
         if self.hooks == HookSet::None {
             return Ok(LaunchFiles::default());
@@ -228,7 +228,7 @@ impl Host {
             return;
         }
         let given = given.unwrap_or_else(|e| {
-            let what = format!("hopty's hooks cannot be written ({e}): this run goes without them");
+            let what = format!("cannot write hopty's hooks ({e}): this run has none");
             self.events.push_back(Event::Limited { what });
             LaunchFiles::default()
         });

@@ -90,7 +90,7 @@ impl Host {
             let snooze = (answer == AskAnswer::Snooze).then_some(self.launch.config.restart.snooze);
             ok_line(request, &serde_json::json!({ "ask": answer, "snooze": snooze }))
         } else {
-            let failure = Failure::new(Code::Refused, "nobody is asked in this session", "`[restart] mode = \"ask\"` has hopty ask");
+            let failure = Failure::new(Code::Refused, "this session asks no questions", "set `[restart] mode = \"ask\"` to be asked");
             error_line(request, &failure)
         };
         self.send(connection, &line);

@@ -107,10 +107,10 @@ impl Host {
         let of_kind = |most: usize, whose: &str| {
             let kind = |other: &Peer| share(other).is_some_and(|(_, other)| other == whose);
             let open = self.connections.values().filter(|connection| kind(connection.peer.as_ref().unwrap_or(&Peer::Inside))).count();
-            (open >= most).then(|| format!("{most} connections of {whose} are open already"))
+            (open >= most).then(|| format!("{most} connections of {whose} are already open"))
         };
         let what = if self.connections.len() >= MAX_CONNECTIONS {
-            format!("{MAX_CONNECTIONS} connections are open already")
+            format!("{MAX_CONNECTIONS} connections are already open")
         } else {
             share(peer).and_then(|(most, whose)| of_kind(most, whose))?
         };

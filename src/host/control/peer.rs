@@ -124,13 +124,13 @@ impl Host {
             Request::Stop { .. } => ("stop it", "stop"),
             Request::Back { .. } => ("leave its conversation", "back"),
             Request::Attach(_) => ("attach to it", "attach"),
-            Request::Detach { .. } => ("send its terminals away", "detach"),
+            Request::Detach { .. } => ("detach its clients", "detach"),
             Request::Restart { wait: true, .. } if inside => {
-                let hint = "leave --wait out: the restart happens at the next safe point";
+                let hint = "omit --wait: the restart happens at the next safe point";
                 return Some(Failure::new(Code::Refused, "a descendant of the session may not wait for its own end", hint));
             }
             Request::Restart { .. } if !inside => ("restart it", "restart"),
-            Request::Ask { .. } if !inside => ("answer for its person", "handoff"),
+            Request::Ask { .. } if !inside => ("answer for the person", "handoff"),
             Request::Hook { .. } if !inside => ("call its hooks", "status"),
             _ => return None,
         };
@@ -150,9 +150,9 @@ impl Host {
                 None => "the Claude of another session".to_owned(),
             },
         };
-        let mut hint = format!("a person can, from a terminal outside of it: hopty {verb} {}", self.claim.name);
+        let mut hint = format!("use a terminal outside the session: hopty {verb} {}", self.claim.name);
         if !inside {
-            hint.push_str("; `control.allow_from` in your configuration lets other sessions in");
+            hint.push_str("; `control.allow_from` in your configuration allows other sessions");
         }
         Some(Failure::new(Code::Refused, format!("{who} may not {what}"), hint))
     }

@@ -57,7 +57,7 @@ impl Host {
                 }));
                 if done.is_err() {
                     let failure =
-                        Failure::new(Code::Internal, "the request failed inside the host", "the session's host.log says where");
+                        Failure::new(Code::Internal, "the request failed inside the host", "the session's host.log has the error");
                     self.send(id, &error_line(request, &failure));
                     self.events.push_back(Event::Degraded { part: "request".to_owned() });
                 }
@@ -91,7 +91,7 @@ impl Host {
             let failure = Failure::new(
                 Code::Version,
                 format!("this host speaks protocol {PROTOCOL}"),
-                "use the hopty that started the session, or end it and start it again",
+                "use the version of hopty that started the session, or restart the session",
             );
             self.send(id, &error_line(0, &failure));
         }
@@ -150,8 +150,7 @@ impl Host {
             }
             Request::Back { now } => self.go_back(id, request, now),
             Request::Attach(_) if self.exit.is_some() && self.terminals.had_clients() && !self.terminals.is_launcher(id) => {
-                let failure =
-                    Failure::new(Code::Ended, format!("session {} has ended", self.claim.name), "`hopty ls --all` shows how");
+                let failure = Failure::new(Code::Ended, format!("session {} has ended", self.claim.name), "`hopty ls --all` says how");
                 self.send(id, &error_line(request, &failure));
             }
             Request::Detach { client } => {
@@ -182,7 +181,7 @@ impl Host {
     /// `hopty back`. Where there is nothing to go back to, nothing is asked of the supervisor.
     fn go_back(&mut self, id: u64, request: u64, now: bool) {
         if self.exit.is_none() && self.recorder.supervisor.conversation_before().is_none() {
-            let hint = "`hopty back` goes back over a hand-over of this session, and there was none";
+            let hint = "`hopty back` undoes a hand-over, and this session had none";
             let failure = Failure::new(Code::NotFound, "there is no conversation before this one", hint);
             return self.send(id, &error_line(request, &failure));
         }
@@ -212,12 +211,12 @@ impl Host {
                 if let Some(c) = self.connections.get_mut(&connection) {
                     c.waits = None;
                 }
-                error_line(request, &Failure::new(Code::Refused, reason.clone(), "`hopty why` tells what is going on"))
+                error_line(request, &Failure::new(Code::Refused, reason.clone(), "`hopty why` says what is going on"))
             }
             Reply::Back { conversation, newer } => ok_line(request, &json!({"conversation": conversation, "newer": newer})),
             Reply::Busy => {
-                let hint = format!("`hopty back {} --now` does not wait for the end of its turn", self.claim.name);
-                error_line(request, &Failure::new(Code::Refused, "Claude is at work, or waits for an answer", hint))
+                let hint = format!("`hopty back {} --now` does not wait for the end of the turn", self.claim.name);
+                error_line(request, &Failure::new(Code::Refused, "Claude is working, or waits for an answer", hint))
             }
             Reply::Ended => error_line(request, &Failure::new(Code::Ended, "the session has ended", "")),
         };
@@ -230,7 +229,7 @@ impl Host {
         for (id, request) in waiting {
             let line = match outcome {
                 Ok(done) => ok_line(request, done),
-                Err(why) => error_line(request, &Failure::new(Code::Ended, why.clone(), "`hopty why` tells more")),
+                Err(why) => error_line(request, &Failure::new(Code::Ended, why.clone(), "`hopty why` says more")),
             };
             self.send(id, &line);
         }
@@ -295,7 +294,7 @@ impl Host {
             None => vec![UNREADABLE.to_owned()],
         };
         let unable = match &saved {
-            Err(why) => Some(format!("no record can be saved: {why}")),
+            Err(why) => Some(format!("hopty cannot save a record: {why}")),
             Ok(_) if !changed.is_empty() => Some(format!("what runs code changed since launch: {}", changed.join(", "))),
             Ok(_) => None,
         };

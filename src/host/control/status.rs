@@ -187,7 +187,7 @@ impl Host {
     pub(in crate::host) fn restored(&mut self, restored: Restored) {
         let Restored { claim, failed, lost, .. } = restored;
         if let Some(error) = failed {
-            return log(format_args!("the session's directory cannot be made again: {error}"));
+            return log(format_args!("cannot recreate the session's directory: {error}"));
         }
         // One that was begun meanwhile is not lost.
         let lost = lost.is_some_and(|id| self.journal.writes_to(id));
@@ -197,7 +197,7 @@ impl Host {
         if let Some(claim) = claim {
             self.claim = claim;
             self.socket = self.paths.socket(&self.claim.name);
-            log("the session's directory was gone and is made again");
+            log("the session's directory was gone and is recreated");
             self.write_session_file();
         }
         if lost {

@@ -48,10 +48,13 @@ impl Waits {
 impl Host {
     pub(in crate::host) fn wait(&mut self, connection: u64, request: u64, wanted: Wait) {
         let refused = if self.waits.0.iter().any(|waiting| waiting.connection == connection) {
-            Some(Failure::new(Code::Busy, "this connection waits already", "open another one"))
+            Some(Failure::new(Code::Busy, "this connection already waits", "open another connection"))
         } else if self.launch.agent == Agent::Plain && !matches!(wanted.wanted, WaitFor::Exit | WaitFor::Text) {
-            let message =
-                format!("what {} does is not known: it is no agent, so it is never {}", self.launch.called, wanted.wanted.word());
+            let message = format!(
+                "hopty cannot tell what {} does: it is not an agent, so it is never {}",
+                self.launch.called,
+                wanted.wanted.word()
+            );
             Some(Failure::new(Code::BadRequest, message, "wait for `text=REGEX` on its screen, or for `exit`"))
         } else {
             None
@@ -111,8 +114,8 @@ impl Host {
             return Some(ok_line(*request, &json!({"met": met, "session": self.status()})));
         }
         ended.then(|| {
-            let message = format!("the session has ended and will not be {} any more", wanted.wanted.word());
-            error_line(*request, &Failure::new(Code::Ended, message, "`hopty why` tells how it ended"))
+            let message = format!("the session has ended and will never be {}", wanted.wanted.word());
+            error_line(*request, &Failure::new(Code::Ended, message, "`hopty why` says how it ended"))
         })
     }
 

@@ -17,11 +17,11 @@ pub fn since(config: &Config, store: &Store, loaded: &Loaded, dir: &Path) -> Vec
     // Where the work was done: the next conversation begins elsewhere, and goes there.
     let there = then.as_ref().and_then(|git| git.dir.as_deref()).map(Path::new).filter(|there| there.is_absolute());
     if let Some(gone) = there.filter(|there| !there.is_dir()) {
-        return vec![format!("The work was done in {}, which is gone.", gone.display())];
+        return vec![format!("The working directory {} is gone.", gone.display())];
     }
     // Nothing is said of what cannot be compared, but who wants the same work tree does not get another one unseen.
     let unsure = |why: &str| match config.handoff.git {
-        GitPolicy::Hold => vec![format!("It is not known whether the work tree has changed: {why}.")],
+        GitPolicy::Hold => vec![format!("hopty cannot tell whether the work tree has changed: {why}.")],
         _ => Vec::new(),
     };
     if then.as_ref().is_some_and(|git| git.unknown) {

@@ -121,7 +121,7 @@ impl Host {
         let open = self.recorder.open_line(self.clock.now(), Clock::wall(), env!("CARGO_PKG_VERSION"));
         self.journal.bytes = open.len() as u64;
         self.journal.writer.put(WriteJob::Anew(self.claim.dir.join("journal.jsonl"), open));
-        let what = "The journal was deleted or moved away: a new one has what happens from here on".to_owned();
+        let what = "The journal was deleted or moved away: a new one continues from here".to_owned();
         self.events.push_back(Event::Limited { what });
     }
 

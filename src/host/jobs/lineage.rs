@@ -75,14 +75,14 @@ impl Host {
             let cleared = Store::open(&store).and_then(|store| store.clear(&handoff));
             match cleared {
                 Ok(()) | Err(StoreError::NotMoved(_)) => Done::Quiet,
-                Err(error) => Done::Failed(format!("{handoff} could not be put aside: {error}")),
+                Err(error) => Done::Failed(format!("could not discard {handoff}: {error}")),
             }
         });
     }
 
     /// `--handoff`: claims a pending handoff for a new conversation, before the first run.
     pub(in crate::host) fn load_handoff(&mut self, id: Option<&str>, conversation: &ConversationId) -> Result<HandoffId, Ready> {
-        let hint = "`hopty handoff list` shows what there is; without --handoff a fresh conversation begins";
+        let hint = "`hopty handoff list` lists handoffs; without --handoff, hopty starts a fresh conversation";
         let refuse = |what: String| Ready::failed(1, what, hint);
         let store = Store::open(&self.paths.claude).map_err(|e| refuse(e.to_string()))?;
         let id: HandoffId = match id {

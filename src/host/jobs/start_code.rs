@@ -182,8 +182,8 @@ impl Host {
         let Phase::Cooling { held, .. } = self.phase() else { return };
         let name = &self.claim.name;
         let text = format!(
-            "hopty: Claude is not started, what runs code has changed: {}\r\nhint: `hopty restart {name}` in another terminal starts it all \
-             the same; Ctrl+C ends the session\r\n",
+            "hopty: Claude is not started, settings that run code have changed: {}\r\nhint: `hopty restart {name}` in another terminal starts it \
+             anyway; Ctrl+C ends the session\r\n",
             held.join(", ")
         );
         if let Some(run) = &mut self.run {

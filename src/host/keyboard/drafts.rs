@@ -126,8 +126,8 @@ pub(super) fn keep_unsent(unsent: &[u8], own: Option<PathBuf>) -> Option<String>
         return None;
     }
     Some(match keep(own, &text) {
-        Ok(path) => format!("What you had typed and not sent is in {}.", path.display()),
-        Err(why) => format!("What you had typed and not sent could not be kept ({why}): {}", short(&text)),
+        Ok(path) => format!("Your unsent input is in {}.", path.display()),
+        Err(why) => format!("Your unsent input could not be saved ({why}): {}", short(&text)),
     })
 }
 
@@ -139,7 +139,7 @@ fn keep(own: Option<PathBuf>, text: &str) -> Result<PathBuf, String> {
         match in_time(move || atomic::write(&path, &bytes).map_err(|e| e.to_string())) {
             Ok(()) => return Ok(own),
             Err(error) => {
-                log(format_args!("the draft cannot be written: {error}"));
+                log(format_args!("cannot save the draft: {error}"));
                 why = Some(error);
             }
         }

@@ -94,11 +94,11 @@ impl SendQueue {
     fn push(&mut self, queued: QueuedSend) -> Result<(), Failure> {
         let (bytes, waiting) = (queued.bytes, self.waiting.iter().map(|queued| queued.bytes).sum::<usize>());
         if bytes > SEND_MAX {
-            return Err(Failure::new(Code::TooLarge, format!("{bytes} bytes are more than {SEND_MAX}"), "send it in parts"));
+            return Err(Failure::new(Code::TooLarge, format!("{bytes} bytes are over the limit of {SEND_MAX}"), "send it in parts"));
         }
         if waiting + bytes > WAITING_MAX {
-            let what = format!("{waiting} bytes wait to be typed already");
-            return Err(Failure::new(Code::Busy, what, "the program does not read them: `hopty screen` shows what it does"));
+            let what = format!("{waiting} bytes already wait to be typed");
+            return Err(Failure::new(Code::Busy, what, "the program does not read its input; `hopty screen` shows its screen"));
         }
         self.waiting.push_back(queued);
         Ok(())
@@ -141,13 +141,13 @@ fn parts(wanted: &Send, modes: InputModes) -> Result<VecDeque<Vec<u8>>, Failure>
         (Some(text), None, None) if wanted.submit => VecDeque::from([as_pasted(text, modes.pastes)]),
         (Some(text), None, None) => VecDeque::from([text.clone().into_bytes()]),
         (None, Some(text), None) => {
-            VecDeque::from([BASE64_STANDARD.decode(text).map_err(|_| wrong("`base64` is none".to_owned()))?])
+            VecDeque::from([BASE64_STANDARD.decode(text).map_err(|_| wrong("`base64` is invalid".to_owned()))?])
         }
         (None, None, Some(keys)) => {
             let bytes = |name: &String| names::bytes(name, modes.cursor).map_err(|e| wrong(e.to_string()));
             keys.iter().map(bytes).collect::<Result<_, _>>()?
         }
-        _ => return Err(wrong("a `send` has one of `text`, `base64` and `keys`".to_owned())),
+        _ => return Err(wrong("`send` takes one of `text`, `base64` and `keys`".to_owned())),
     };
     if wanted.submit {
         parts.push_back(b"\r".to_vec());
@@ -172,7 +172,7 @@ impl Host {
 
     fn try_send(&mut self, connection: u64, request: u64, wanted: &Send) -> Result<(), Failure> {
         if self.exit.is_some() {
-            return Err(Failure::new(Code::Ended, "the session has ended", "`hopty why` tells how it ended"));
+            return Err(Failure::new(Code::Ended, "the session has ended", "`hopty why` says how it ended"));
         }
         if wanted.submit && self.launch.agent == Agent::Claude {
             return self.begin_submit(connection, request, wanted);
@@ -192,7 +192,7 @@ impl Host {
 
     fn begin_submit(&mut self, connection: u64, request: u64, wanted: &Send) -> Result<(), Failure> {
         if self.keyboard.queue.is_submitting() {
-            return Err(Failure::new(Code::Busy, "another prompt is being submitted", "try again when it was"));
+            return Err(Failure::new(Code::Busy, "another prompt is in progress", "try again when it is done"));
         }
         let bytes = wanted
             .base64
@@ -200,16 +200,20 @@ impl Host {
             .and_then(|text| BASE64_STANDARD.decode(text).ok())
             .and_then(|bytes| String::from_utf8(bytes).ok());
         let text = wanted.text.clone().or(bytes).filter(|_| wanted.keys.is_none());
-        let text = text.ok_or_else(|| Failure::new(Code::BadRequest, "a prompt is a text", "`--keys` types keys"))?;
+        let text = text.ok_or_else(|| Failure::new(Code::BadRequest, "a prompt must be text", "use `--keys` without --submit"))?;
         if text.len() > SEND_MAX {
-            return Err(Failure::new(Code::TooLarge, format!("{} bytes are more than {SEND_MAX}", text.len()), "name a file instead"));
+            return Err(Failure::new(
+                Code::TooLarge,
+                format!("{} bytes are over the limit of {SEND_MAX}", text.len()),
+                "write it to a file and send the path",
+            ));
         }
         let sent = Sent::new(&text).map_err(|unfit| match unfit {
-            Unfit::Empty => Failure::new(Code::BadRequest, "the text is empty", "give the prompt that is to be submitted"),
+            Unfit::Empty => Failure::new(Code::BadRequest, "the text is empty", "give a prompt to submit"),
             Unfit::Shell => Failure::new(
                 Code::Refused,
-                "Claude would run it as a shell command, and nothing proves that",
-                "without --submit it is typed, and `--keys enter` runs it",
+                "Claude would run it as a shell command, which gives no proof",
+                "type it without --submit, then run it with `--keys enter`",
             ),
         })?;
         let number = self.remember(connection, request);

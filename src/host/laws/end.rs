@@ -162,7 +162,7 @@ impl World {
 
     /// Who was there at the end was told where a key lies that no run got.
     fn check_told(&self, key: &Key) {
-        let told = |text: &str| text.contains("What you had typed and not sent is in ") && text.contains("/laws/unsent.txt");
+        let told = |text: &str| text.contains("Your unsent input is in ") && text.contains("/laws/unsent.txt");
         let last = self.host.last_word().unwrap_or_default();
         assert!(told(&last), "{:?} was held, and its file is not named: {last}\n{}", escaped(&key.bytes), self.story());
         for bye in self.clients.iter().filter_map(|client| client.bye.as_ref()).filter(|bye| bye["why"] == "ended") {

@@ -160,7 +160,7 @@ impl Observer {
     /// Reports a scan that does not come back.
     pub fn report_hanging(&mut self, now: Stamp, events: &mut VecDeque<Event>) {
         if self.scans.hangs(now) {
-            let what = "Claude's files cannot be read, their disk does not answer: nothing is known of what Claude writes".to_owned();
+            let what = "Claude's files cannot be read (their disk does not answer): hopty does not see what Claude writes".to_owned();
             events.push_back(Event::Limited { what });
         }
     }
@@ -184,8 +184,8 @@ impl Observer {
     pub fn report_polling(&mut self, events: &mut VecDeque<Event>) {
         if self.scans.polls() && !std::mem::replace(&mut self.told_polling, true) {
             let what = format!(
-                "nothing tells when Claude's files change (inotify has no more for this user): they are looked at every {POLL_MS} ms, at \
-                 rest every {POLL_AT_REST_MS} ms"
+                "Claude's files cannot be watched (this user has no inotify watches left): hopty reads them every {POLL_MS} ms, when idle \
+                 every {POLL_AT_REST_MS} ms"
             );
             events.push_back(Event::Limited { what });
         }

@@ -285,7 +285,7 @@ fn begin(launch: Launch, args: Vec<OsString>, lent: Lent) -> Result<Box<Host>, R
 pub(in crate::host) fn start_hint(code: u8) -> &'static str {
     match code {
         127 => "check the name and PATH",
-        126 => "check that the file is a program, is executable (chmod +x) and that its interpreter exists",
+        126 => "check that the file is executable (chmod +x) and that its interpreter exists",
         _ => "",
     }
 }
@@ -326,8 +326,8 @@ impl Host {
             (None, _) => None,
             (Some(id), Some(conversation)) if !goes_on => Some(self.load_handoff(id.as_deref(), conversation)?),
             (Some(_), _) => {
-                let hint = "leave out what goes on with an old one, such as --resume or --continue; or leave --handoff out";
-                return Err(Ready::failed(2, "--handoff begins a new conversation", hint));
+                let hint = "remove options that continue an old one, such as --resume or --continue; or remove --handoff";
+                return Err(Ready::failed(2, "--handoff starts a new conversation", hint));
             }
         };
         self.events.push_back(Event::Start { conversation, next: fresh_id(), handoff });
@@ -341,5 +341,5 @@ impl Host {
 /// A new conversation id.
 pub(in crate::host) fn fresh_id() -> crate::core::ids::ConversationId {
     let text = uuid::Uuid::new_v4().to_string();
-    text.parse().unwrap_or_else(|_| unreachable!("a version 4 UUID is a conversation id"))
+    text.parse().unwrap_or_else(|_| unreachable!("a conversation id is a version 4 UUID"))
 }

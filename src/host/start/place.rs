@@ -113,7 +113,7 @@ impl Refused {
         match self {
             Refused::Session(e @ SessionError::Taken(_)) => Ready::failed(1, format!("{}: {e}", launch.name), e.hint()),
             Refused::Session(e) => Ready::failed(125, e.to_string(), e.hint()),
-            Refused::Socket(e) => Ready::failed(125, format!("the control socket cannot be made: {e}"), e.hint()),
+            Refused::Socket(e) => Ready::failed(125, format!("cannot create the control socket: {e}"), e.hint()),
         }
     }
 

@@ -54,7 +54,7 @@ impl Notices {
         let mut left = usize::from(rows).saturating_sub(4);
         let mut text = "\x1b[1mhopty\x1b[m notices, newest first\r\n\r\n".to_owned();
         if self.last.is_empty() {
-            text.push_str("There are none.\r\n");
+            text.push_str("No notices.\r\n");
         }
         for (at, notice) in self.last.iter().rev() {
             let line = format!("{}: {notice}", ago(now.since(*at)));
@@ -66,7 +66,7 @@ impl Notices {
             text.push_str(&line);
             text.push_str("\r\n");
         }
-        text.push_str("\r\nAny key goes back.");
+        text.push_str("\r\nPress any key to return.");
         text
     }
 }
@@ -93,7 +93,7 @@ impl Terminals {
             return;
         }
         for text in said {
-            self.notices.miss(scene.now(), &format!("the program, while nobody was attached: {text}"));
+            self.notices.miss(scene.now(), &format!("from from from from from the program, while nobody was attached: {text}"));
         }
     }
 

@@ -14,8 +14,8 @@ use crate::screen::{Former, Screen};
 
 /// What stands on a terminal that would get pictures when there is no model to draw them from.
 /// Short lines, for a small terminal.
-const NOT_KNOWN: &str = "hopty: the screen model has failed and\r\nis switched off. The session goes on.\r\n\
-    Who types sees what is drawn from then\r\non, and after a restart everybody does.";
+const NOT_KNOWN: &str = "hopty: the screen model has failed and\r\nis switched off. The session continues.\r\n\
+    The leader sees what is drawn from now\r\non, and everybody does after a restart.";
 
 /// What a client's terminal shows.
 #[derive(Debug)]

@@ -29,7 +29,7 @@ const fn hangs(name: &'static str, build: &'static str, says: &'static str) -> R
     Row { name, build, springs, moved: "", says }
 }
 
-const LATE: &str = "git was not finished in time";
+const LATE: &str = "git did not finish in time";
 /// Names a submodule's own git directory. Its configuration is the submodule's.
 const SUBMODULE: &str = "git clone -q . ../s; git -c protocol.file.allow=always submodule --quiet add ../s sub; git commit -qm s; \
                          cd sub; echo '* filter=x diff=x' >.gitattributes; echo two >a; cd ..; ";
