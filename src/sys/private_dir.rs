@@ -37,7 +37,9 @@ impl DirError {
     pub fn hint(&self) -> Option<String> {
         match self {
             DirError::NoDirectory(path) => Some(format!("move {} out of the way", path.display())),
-            DirError::Foreign(path) => Some(format!("change its owner to yourself (chown), or move {} out of the way", path.display())),
+            DirError::Foreign(path) => {
+                Some(format!("change its owner to yourself (chown), or move {} out of the way", path.display()))
+            }
             DirError::Open { path, .. } => Some(format!("close it: chmod 700 {}", path.display())),
             DirError::Io(..) => None,
         }
