@@ -20,7 +20,7 @@ use std::time::Instant;
 
 use hopty::core::claude::facts::Facts;
 use hopty::core::claude::lines::LineSplitter;
-use hopty::fs::tail::{Found, Tail};
+use hopty::fs::tail::{Tail, TailRead};
 use nix::libc;
 use serde_json::json;
 
@@ -79,7 +79,7 @@ fn follower(path: &Path) {
     let mut buf = vec![0; 1 << 16];
     let mut pump = || {
         let (begun, mut read) = (Instant::now(), 0);
-        while let Found::Bytes(n) = tail.read(&mut buf).unwrap() {
+        while let TailRead::Bytes(n) = tail.read(&mut buf).unwrap() {
             read += n;
             splitter.feed(&buf[..n], |line| facts.feed(line));
         }

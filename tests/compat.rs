@@ -14,7 +14,7 @@ use std::process::{Command, Output};
 
 use hopty::core::terminal::Size;
 use hopty::ipc::frame::{Frame, tag};
-use hopty::ipc::stream::{Life, Stream};
+use hopty::ipc::stream::{FrameStream, Life};
 use hopty::pty::open::Pty;
 use hopty::standin::script::Script;
 use serde_json::{Value, json};
@@ -67,15 +67,15 @@ fn assert_reads(old: &Value, new: &Value, at: &str) {
 }
 
 /// One side of a conversation.
-struct Peer(Stream);
+struct Peer(FrameStream);
 
 impl Peer {
     fn dial(world: &World) -> Peer {
-        Peer(Stream::new(UnixStream::connect(world.state_dir().join("run/one.sock")).unwrap()).unwrap())
+        Peer(FrameStream::new(UnixStream::connect(world.state_dir().join("run/one.sock")).unwrap()).unwrap())
     }
 
     /// Waits for something; `None` when the other side has closed before.
-    fn next<T>(&mut self, what: &str, mut take: impl FnMut(&mut Stream) -> Option<T>) -> Option<T> {
+    fn next<T>(&mut self, what: &str, mut take: impl FnMut(&mut FrameStream) -> Option<T>) -> Option<T> {
         wait_for(what, || {
             self.0.flush();
             let life = self.0.fill();
@@ -183,7 +183,7 @@ impl OldHost {
 
     /// The next client, which gets the host's part of a recording, as far as its own requests are those.
     fn serves(&self, name: &str) -> Peer {
-        let mut peer = Peer(Stream::new(self.listener.accept().unwrap().0).unwrap());
+        let mut peer = Peer(FrameStream::new(self.listener.accept().unwrap().0).unwrap());
         for (who, said) in recorded(name) {
             match (who.as_str(), said) {
                 ("client", Said::Line(old)) => {
@@ -222,7 +222,7 @@ fn todays_client_reads_the_old_host() {
     assert!(stopped.status.success(), "{}", said(&stopped));
     // A verb that it does not know.
     let refused = asks(&world, &["detach", "one"], || {
-        let mut peer = Peer(Stream::new(host.listener.accept().unwrap().0).unwrap());
+        let mut peer = Peer(FrameStream::new(host.listener.accept().unwrap().0).unwrap());
         peer.line();
         peer.say(&recorded("status.txt")[1].1);
         let id = peer.line()["id"].clone();

@@ -8,7 +8,7 @@ use std::path::Path;
 use serde_json::{Value, json};
 
 use super::control::{Control, Rule, paths};
-use super::conversation::{Meant, Transcript, meant};
+use super::conversation::{FoundTranscript, Meant, meant};
 use super::error::{Failed, say, visible};
 use super::session::ANSWER;
 use crate::core::claude::facts::Facts;
@@ -26,7 +26,7 @@ use crate::sys::clock::Clock;
 
 /// How it is answered.
 #[derive(Clone, Copy, Debug)]
-pub(super) struct Wish {
+pub(super) struct ContextOptions {
     pub json: bool,
     pub explain: bool,
     pub status: bool,
@@ -37,17 +37,17 @@ const OWN_FIGURE: &str = "Claude's screen: counts up to where Claude compacts, w
                           higher; hopty counts up to the whole window, as Claude's status line does";
 
 /// A figure, from wherever it was had.
-pub(super) struct Answer {
+pub(super) struct ContextReport {
     /// How full it is.
     pub context: ContextStatus,
     /// Every source that was looked at.
     tried: Value,
     levels: Levels,
     /// The transcript and how it was found.
-    transcript: Option<Transcript>,
+    transcript: Option<FoundTranscript>,
 }
 
-impl Answer {
+impl ContextReport {
     /// The level; one that is not known is the lowest.
     fn level(&self) -> Level {
         self.context.level.known().unwrap_or_default()
@@ -101,7 +101,7 @@ fn threshold(level: &crate::core::config::Level) -> String {
     if parts.is_empty() { "never".to_owned() } else { format!("at {}", parts.join(" or ")) }
 }
 
-pub(super) fn context(given: Option<&str>, wish: Wish) -> Result<u8, Failed> {
+pub(super) fn context(given: Option<&str>, wish: ContextOptions) -> Result<u8, Failed> {
     let paths = paths()?;
     let answer = figure(&paths, given, Rule::Any)?;
     if wish.status {
@@ -142,7 +142,7 @@ pub(super) fn context(given: Option<&str>, wish: Wish) -> Result<u8, Failed> {
 }
 
 /// The figure of what is meant.
-pub(super) fn figure(paths: &Paths, given: Option<&str>, rule: Rule) -> Result<Answer, Failed> {
+pub(super) fn figure(paths: &Paths, given: Option<&str>, rule: Rule) -> Result<ContextReport, Failed> {
     match meant(paths, given, rule)? {
         Meant::Session(name, object) => of_session(paths, &name, *object),
         Meant::Transcript(found) => of_transcript(paths, found),
@@ -150,7 +150,7 @@ pub(super) fn figure(paths: &Paths, given: Option<&str>, rule: Rule) -> Result<A
 }
 
 /// Of a session: by its host, or its last state when there is none.
-fn of_session(paths: &Paths, name: &SessionName, status: SessionStatus) -> Result<Answer, Failed> {
+fn of_session(paths: &Paths, name: &SessionName, status: SessionStatus) -> Result<ContextReport, Failed> {
     let live = session::is_alive(&paths.session(name));
     let asked = if live {
         // A host of before this request answers that it does not know it: its session object has the figure too.
@@ -158,9 +158,9 @@ fn of_session(paths: &Paths, name: &SessionName, status: SessionStatus) -> Resul
     } else {
         None
     };
-    let mut answer = Answer { context: status.context, tried: Value::Null, levels: levels(paths), transcript: None };
+    let mut answer = ContextReport { context: status.context, tried: Value::Null, levels: levels(paths), transcript: None };
     let how = if live { "the session follows it" } else { "the session followed it; it has ended" };
-    answer.transcript = status.transcript.map(|path| Transcript { path: path.into(), how: how.to_owned() });
+    answer.transcript = status.transcript.map(|path| FoundTranscript { path: path.into(), how: how.to_owned() });
     if let Some(mut asked) = asked {
         answer.levels = serde_json::from_value(asked["levels"].take()).unwrap_or(answer.levels);
         answer.tried = asked["tried"].take();
@@ -176,7 +176,7 @@ fn of_session(paths: &Paths, name: &SessionName, status: SessionStatus) -> Resul
 }
 
 /// Of a transcript, by following it from its beginning.
-fn of_transcript(paths: &Paths, found: Transcript) -> Result<Answer, Failed> {
+fn of_transcript(paths: &Paths, found: FoundTranscript) -> Result<ContextReport, Failed> {
     let mut facts = Facts::new();
     let hint = "give a transcript (.jsonl), a conversation id, a directory or a session";
     let extent = transcript::lines(&found.path, |line| facts.feed(line)).map_err(|e| Failed::new(1, e.to_string()).hint(hint))?;
@@ -200,7 +200,7 @@ fn of_transcript(paths: &Paths, found: Transcript) -> Result<Answer, Failed> {
     let figure = Figure::of(&sources);
     let levels = config.context.levels();
     let context = figure.status(figure.level(&levels), now);
-    Ok(Answer { context, tried: json!(figure.tried(&sources)), levels, transcript: Some(found) })
+    Ok(ContextReport { context, tried: json!(figure.tried(&sources)), levels, transcript: Some(found) })
 }
 
 /// The window that Claude's status line said of this conversation, where a session of hopty's has it on file.

@@ -15,7 +15,7 @@ use crate::fs::paths::Paths;
 
 /// A transcript, and how it was found.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(super) struct Transcript {
+pub(super) struct FoundTranscript {
     pub path: PathBuf,
     /// One half-sentence: what led there.
     pub how: String,
@@ -27,7 +27,7 @@ pub(super) enum Meant {
     /// A session of hopty's.
     Session(SessionName, Box<SessionStatus>),
     /// A conversation of any Claude.
-    Transcript(Transcript),
+    Transcript(FoundTranscript),
 }
 
 /// What `given` means: a transcript, a directory, a conversation's id or a session's name; without it the session or the
@@ -54,7 +54,7 @@ pub(super) fn meant(paths: &Paths, given: Option<&str>, rule: Rule) -> Result<Me
     if !path.exists() {
         return Err(Failed::new(1, "there is no such file").about(path.display()).hint("give a transcript, a directory or a session"));
     }
-    Ok(Meant::Transcript(Transcript { path: path.to_owned(), how: "it was named".to_owned() }))
+    Ok(Meant::Transcript(FoundTranscript { path: path.to_owned(), how: "it was named".to_owned() }))
 }
 
 fn here(paths: &Paths, rule: Rule) -> Result<Meant, Failed> {
@@ -65,7 +65,7 @@ fn here(paths: &Paths, rule: Rule) -> Result<Meant, Failed> {
     if let Some(id) = std::env::var("CLAUDE_CODE_SESSION_ID").ok().and_then(|id| id.parse().ok())
         && let Ok(found) = of_id(paths, &id)
     {
-        return Ok(Meant::Transcript(Transcript { how: "Claude runs this command in it".to_owned(), ..found }));
+        return Ok(Meant::Transcript(FoundTranscript { how: "Claude runs this command in it".to_owned(), ..found }));
     }
     let dir = std::env::current_dir().and_then(|dir| dir.canonicalize());
     dir.ok()
@@ -79,18 +79,18 @@ fn of_session(paths: &Paths, name: SessionName) -> Result<Meant, Failed> {
     Ok(Meant::Session(name, Box::new(status)))
 }
 
-fn of_id(paths: &Paths, id: &ConversationId) -> Result<Transcript, Failed> {
+fn of_id(paths: &Paths, id: &ConversationId) -> Result<FoundTranscript, Failed> {
     let path = paths.find_transcript(id).ok_or_else(|| {
         Failed::new(1, "this conversation has no transcript").about(id).hint(format!("hopty looked below {}", paths.claude.display()))
     })?;
-    Ok(Transcript { path, how: "it has the name of the conversation".to_owned() })
+    Ok(FoundTranscript { path, how: "it has the name of the conversation".to_owned() })
 }
 
 /// The conversation of a directory: of the Claude that runs there, else the newest transcript.
-fn of_dir(paths: &Paths, dir: &Path) -> Option<Transcript> {
+fn of_dir(paths: &Paths, dir: &Path) -> Option<FoundTranscript> {
     let living = sessions_file::living(&paths.claude.join("sessions"));
     let running: Vec<_> = living.iter().filter(|living| living.dir == dir).collect();
-    let mut found: Vec<Transcript> = running
+    let mut found: Vec<FoundTranscript> = running
         .iter()
         .filter_map(|living| {
             let path = paths.find_transcript(&living.conversation)?;
@@ -98,7 +98,7 @@ fn of_dir(paths: &Paths, dir: &Path) -> Option<Transcript> {
                 1 => format!("the Claude with pid {} runs it there", living.pid),
                 n => format!("a guess: the newest of {n} that run there (pid {})", living.pid),
             };
-            Some(Transcript { path, how })
+            Some(FoundTranscript { path, how })
         })
         .collect();
     if found.is_empty() {
@@ -109,12 +109,12 @@ fn of_dir(paths: &Paths, dir: &Path) -> Option<Transcript> {
             let id = path.file_name().and_then(|name| name.to_str()?.strip_suffix(".jsonl")?.parse::<ConversationId>().ok());
             id.is_some() && path.is_file()
         });
-        found.extend(all.map(|path| Transcript { path, how: String::new() }));
+        found.extend(all.map(|path| FoundTranscript { path, how: String::new() }));
         let n = found.len();
         let how =
             if n == 1 { "the only one of the directory".to_owned() } else { format!("a guess: the newest of {n} of the directory") };
         found.iter_mut().for_each(|transcript| transcript.how.clone_from(&how));
     }
-    let newest = |transcript: &Transcript| std::fs::metadata(&transcript.path).and_then(|meta| meta.modified()).ok();
+    let newest = |transcript: &FoundTranscript| std::fs::metadata(&transcript.path).and_then(|meta| meta.modified()).ok();
     found.into_iter().max_by_key(newest)
 }

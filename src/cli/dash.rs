@@ -6,8 +6,8 @@ use std::panic::{AssertUnwindSafe, catch_unwind};
 use super::control::paths;
 use super::error::Failed;
 use super::table::wants_colors;
-use crate::dashboard::paint::Colors;
-use crate::dashboard::{self, Left};
+use crate::dashboard::paint::ColorOutput;
+use crate::dashboard::{self, DashEnd};
 
 pub(super) fn dash() -> Result<u8, Failed> {
     let paths = paths()?;
@@ -20,10 +20,10 @@ pub(super) fn dash() -> Result<u8, Failed> {
             .about(format!("TERM={term}"))
             .hint("`hopty ls` lists sessions"));
     }
-    let colors = if wants_colors() { Colors::On } else { Colors::Off };
+    let colors = if wants_colors() { ColorOutput::On } else { ColorOutput::Off };
     match catch_unwind(AssertUnwindSafe(|| dashboard::run(&paths, colors))) {
-        Ok(Ok(Left::Quit)) => Ok(0),
-        Ok(Ok(Left::Signal(signal))) => Ok(u8::try_from(128 + signal).unwrap_or(1)),
+        Ok(Ok(DashEnd::Quit)) => Ok(0),
+        Ok(Ok(DashEnd::Signal(signal))) => Ok(u8::try_from(128 + signal).unwrap_or(1)),
         Ok(Err(error)) => Err(because(&error.to_string())),
         Err(_) => Err(because("it failed")),
     }

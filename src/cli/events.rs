@@ -110,7 +110,7 @@ fn each(given: Option<&str>, follow: bool, form: impl Fn(&str) -> String) -> Res
         if new == 0 && !alive {
             return Ok(0);
         }
-        if changes.wait(&out)? == Reader::Gone {
+        if changes.wait(&out)? == OutputReader::Gone {
             return Ok(0);
         }
     }
@@ -118,7 +118,7 @@ fn each(given: Option<&str>, follow: bool, form: impl Fn(&str) -> String) -> Res
 
 /// Whether somebody still reads what is printed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Reader {
+enum OutputReader {
     There,
     Gone,
 }
@@ -147,7 +147,7 @@ impl Changes {
 
     /// Waits until something has changed beside the journal, the host has ended, or the reader went away, which is not waited for
     /// until there is something to say. Where one of them does not tell, it is looked at from time to time.
-    fn wait(&mut self, out: &impl AsFd) -> std::io::Result<Reader> {
+    fn wait(&mut self, out: &impl AsFd) -> std::io::Result<OutputReader> {
         self.watcher.add(&self.dir);
         let mut set = PollSet::default();
         set.add('r', out.as_fd(), Interest::Gone);
@@ -161,7 +161,7 @@ impl Changes {
         let ready = set.wait((!tells).then_some(POLL_MS))?;
         self.watcher.drain();
         self.ended |= ready.iter().any(|(who, _)| *who == 'h');
-        Ok(if ready.iter().any(|(who, _)| *who == 'r') { Reader::Gone } else { Reader::There })
+        Ok(if ready.iter().any(|(who, _)| *who == 'r') { OutputReader::Gone } else { OutputReader::There })
     }
 }
 

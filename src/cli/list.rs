@@ -10,7 +10,7 @@ use super::control::{Control, none_runs, paths};
 use super::error::{Failed, say, visible};
 use super::handoff::age;
 use super::session;
-use super::table::{self, Look};
+use super::table::{self, TableStyle};
 use crate::core::process::Signal;
 use crate::core::status::{ExitKind, Rfc3339, SessionStatus};
 use crate::core::supervisor::state::State;
@@ -54,7 +54,7 @@ pub(super) fn ls(as_json: bool, all: bool) -> Result<u8, Failed> {
     let columns: Vec<_> = FIRST.iter().chain(ends).chain(REST).collect();
     let mut rows: Vec<Vec<String>> = vec![columns.iter().map(|(head, _)| (*head).to_owned()).collect()];
     rows.extend(sessions.iter().map(|session| columns.iter().map(|(_, cell)| cell(session)).collect()));
-    let look = Look::of_output();
+    let look = TableStyle::of_output();
     if let Some(cols) = look.cols {
         table::narrow(&mut rows, cols, &["RESTARTS", "RUN", "CLIENTS", "CONTEXT"]);
     }

@@ -152,8 +152,10 @@ fn verb(verb: Verb, host: Option<std::io::Result<Forked>>) -> Result<u8, Failed>
         Verb::Back { name, now, json } => back::back(name.as_deref(), now, json),
         Verb::Restart { name, now, no_handoff, wait, json } => session::restart(name.as_deref(), now, no_handoff, wait, json),
         Verb::Stop { name, kill, .. } => session::stop(name.as_deref(), kill),
-        Verb::Send { words, keys, stdin, submit, json } => send::send(&send::Wish { words, keys, stdin, submit, as_json: json }),
-        Verb::Wait { words, timeout, since, json } => wait::wait(&wait::Wish { words: &words, timeout, since, as_json: json }),
+        Verb::Send { words, keys, stdin, submit, json } => {
+            send::send(&send::SendOptions { words, keys, stdin, submit, as_json: json })
+        }
+        Verb::Wait { words, timeout, since, json } => wait::wait(&wait::WaitOptions { words: &words, timeout, since, as_json: json }),
         Verb::Status { name, json } => session::status(name.as_deref(), json),
         Verb::Screen { name, history, form } => screen::screen(name.as_deref(), history, form),
         Verb::ScreenDump { cols, rows, form } => screen::dump((cols, rows), form),
@@ -161,7 +163,9 @@ fn verb(verb: Verb, host: Option<std::io::Result<Forked>>) -> Result<u8, Failed>
         Verb::Log { name, follow, json: false } => events::log(name.as_deref(), follow),
         Verb::Why { name, json } => events::why(name.as_deref(), json),
         Verb::Handoff { verb } => handoff::handoff(&verb),
-        Verb::Context { which, json, explain, status } => context::context(which.as_deref(), context::Wish { json, explain, status }),
+        Verb::Context { which, json, explain, status } => {
+            context::context(which.as_deref(), context::ContextOptions { json, explain, status })
+        }
         Verb::Channel { verb: Some(verb), .. } => channel::verb(&verb),
         Verb::Channel { verb: None, path, json } => channel::channel(path.as_deref(), json),
         Verb::Dash => dash::dash(),

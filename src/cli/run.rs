@@ -13,7 +13,7 @@ use super::{held, notice, session, settings, usage};
 use crate::claude::find::{self, FileId, FindError, Search, find, next_depth};
 use crate::claude::settings as hooks;
 use crate::client::start::{Forked, Greeting};
-use crate::client::{Hold, Options};
+use crate::client::{ClientOptions, Hold};
 use crate::core::claude::args::{Grammar, Invocation, Piece, Stream, classify, facts};
 use crate::core::claude::offers::{Off, Offers, offers};
 use crate::core::config::{Config, FlagValue, Problem, ProblemKind};
@@ -29,14 +29,14 @@ use crate::tty::raw;
 
 /// What a start is asked for besides the program.
 #[derive(Debug, Default)]
-struct Wish {
+struct StartOptions {
     name: Option<SessionName>,
     detached: bool,
     handoff: Begin,
     no_inject: bool,
 }
 
-impl Wish {
+impl StartOptions {
     /// Whether it asks for what only a session can give; the program alone would be something else.
     fn needs_hopty(&self) -> bool {
         self.detached || self.handoff != Begin::Fresh
@@ -78,7 +78,7 @@ pub(super) fn drop_in(args: Vec<OsString>) -> Result<u8, Failed> {
 }
 
 /// Whether hopty has a part in what Claude is started for.
-fn is_session(wish: &Wish, args: &[OsString]) -> bool {
+fn is_session(wish: &StartOptions, args: &[OsString]) -> bool {
     let stream = |terminal: bool| if terminal || wish.detached { Stream::Terminal } else { Stream::Other };
     words(args).is_some_and(|words| {
         let (stdin, stdout) = (stream(std::io::stdin().is_terminal()), stream(std::io::stdout().is_terminal()));
@@ -102,9 +102,9 @@ fn words(args: &[OsString]) -> Option<Vec<String>> {
 
 /// hopty's own two options of the drop-in form, wherever they are options: what stands behind an option that takes a value
 /// is its value.
-fn take_options(args: Vec<OsString>) -> (Wish, Vec<OsString>) {
+fn take_options(args: Vec<OsString>) -> (StartOptions, Vec<OsString>) {
     let words: Vec<String> = args.iter().map(|arg| arg.to_string_lossy().into_owned()).collect();
-    let mut wish = Wish::default();
+    let mut wish = StartOptions::default();
     let mut taken = Vec::new();
     for piece in Grammar::new().parse(&words) {
         let Piece::Unknown { at } = piece else { continue };
@@ -126,7 +126,7 @@ fn take_options(args: Vec<OsString>) -> (Wish, Vec<OsString>) {
 fn claude(
     paths: &Paths,
     mut config: Config,
-    wish: Wish,
+    wish: StartOptions,
     (program, args): (PathBuf, Vec<OsString>),
     host: Option<io::Result<Forked>>,
     unplaced: Option<String>,
@@ -265,7 +265,7 @@ pub(super) fn program(options: RunOptions, host: io::Result<Forked>) -> Result<u
     let mut words = options.program.into_iter();
     let called = words.next().unwrap_or_default();
     let args: Vec<OsString> = words.collect();
-    let wish = Wish { name, detached: options.detached, handoff: Begin::Fresh, no_inject: options.no_inject };
+    let wish = StartOptions { name, detached: options.detached, handoff: Begin::Fresh, no_inject: options.no_inject };
     if called == OsStr::new("claude") {
         let host = if is_session(&wish, &args) {
             Some(host)
@@ -332,7 +332,7 @@ impl Chosen {
     }
 }
 
-fn begin(paths: &Paths, config: Config, wish: Wish, chosen: Chosen, host: Forked) -> Result<u8, Failed> {
+fn begin(paths: &Paths, config: Config, wish: StartOptions, chosen: Chosen, host: Forked) -> Result<u8, Failed> {
     let here = std::env::current_dir().unwrap_or_default();
     let last = here.file_name().map(|name| name.to_string_lossy().into_owned()).unwrap_or_default();
     let numbered = wish.name.is_none();
@@ -395,7 +395,7 @@ fn begin(paths: &Paths, config: Config, wish: Wish, chosen: Chosen, host: Forked
         let _ = say(format_args!("{name}"));
         return Ok(0);
     }
-    session::join(&paths, &name, socket, Greeting::Done { host: pid }, Options::default(), hold)
+    session::join(&paths, &name, socket, Greeting::Done { host: pid }, ClientOptions::default(), hold)
 }
 
 #[cfg(test)]

@@ -19,7 +19,7 @@ const TYPE: Duration = Duration::from_secs(300);
 
 /// What the verb was given.
 #[derive(Debug)]
-pub(super) struct Wish {
+pub(super) struct SendOptions {
     /// NAME and TEXT, or NAME alone.
     pub words: Vec<String>,
     /// Names of keys.
@@ -32,7 +32,7 @@ pub(super) struct Wish {
     pub as_json: bool,
 }
 
-pub(super) fn send(wish: &Wish) -> Result<u8, Failed> {
+pub(super) fn send(wish: &SendOptions) -> Result<u8, Failed> {
     let elsewhere = wish.stdin || !wish.keys.is_empty();
     let (given, text) = match (wish.words.as_slice(), elsewhere) {
         ([name, text], false) => (Some(name.as_str()), Some(text.as_str())),
@@ -63,7 +63,7 @@ pub(super) fn send(wish: &Wish) -> Result<u8, Failed> {
 }
 
 /// The request, without what every `send` has.
-fn what(wish: &Wish, text: Option<&str>) -> Result<Value, Failed> {
+fn what(wish: &SendOptions, text: Option<&str>) -> Result<Value, Failed> {
     if !wish.keys.is_empty() {
         for key in &wish.keys {
             // The host knows which form the program wants; whether it is a key is known here, and said before anything is typed.

@@ -12,7 +12,7 @@ use super::error::{Failed, note, say, visible};
 use super::notice;
 use super::prose::fit;
 use crate::client::start::Greeting;
-use crate::client::{self, Hold, Left, Options, Stay};
+use crate::client::{self, AttachEnd, ClientOptions, Hold, Stay};
 use crate::core::handoff::redact::redact_words;
 use crate::core::ids::{ConversationId, SessionName};
 use crate::core::process::Signal;
@@ -43,7 +43,7 @@ pub(super) fn attach(given: Option<&str>, read_only: bool) -> Result<u8, Failed>
         return Err(Failed::new(2, "standard input and output must be a terminal").hint("use `hopty screen` without one"));
     }
     let socket = dial(&paths, &name, CONNECT).map_err(|e| unanswered(&paths, &name, &e))?;
-    join(&paths, &name, socket, Greeting::Due, Options { read_only, env: lent(&paths) }, None)
+    join(&paths, &name, socket, Greeting::Due, ClientOptions { read_only, env: lent(&paths) }, None)
 }
 
 /// The variables of this terminal that the session's next run takes over.
@@ -73,7 +73,7 @@ pub(super) fn join(
     name: &SessionName,
     socket: UnixStream,
     greeting: Greeting,
-    options: Options,
+    options: ClientOptions,
     hold: Option<Hold>,
 ) -> Result<u8, Failed> {
     // A terminal that is gone must not turn these words into a panic.
@@ -86,7 +86,7 @@ pub(super) fn join(
     let Stay { left, notices } = left?;
     let tell_notices = |said: Option<&str>| notices.lines(name.as_str(), said).iter().for_each(|line| tell(&visible(line)));
     match left {
-        Left::Ended(code, message) => {
+        AttachEnd::Ended(code, message) => {
             tell_notices(message.as_deref());
             let named = message.as_ref().is_some_and(|message| message.contains("--handoff"));
             if let Some(message) = message {
@@ -97,17 +97,17 @@ pub(super) fn join(
             }
             Ok(code)
         }
-        Left::Detached(why) => {
+        AttachEnd::Detached(why) => {
             tell_notices(None);
             // The word of a host that lets in one terminal at a time (version 0.1 before several clients).
             let how = if why == "taken_over" { "another terminal took over" } else { "detached" };
             tell(&format!("{how}; the session keeps running (hopty attach {name})"));
             Ok(0)
         }
-        Left::HungUp => Ok(0),
-        Left::Silent => Err(unanswered(paths, name, &std::io::ErrorKind::TimedOut.into())),
-        Left::Refused(failure) => Err(Failed::from(failure).about(name)),
-        Left::Closed => {
+        AttachEnd::HungUp => Ok(0),
+        AttachEnd::Silent => Err(unanswered(paths, name, &std::io::ErrorKind::TimedOut.into())),
+        AttachEnd::Refused(failure) => Err(Failed::from(failure).about(name)),
+        AttachEnd::Closed => {
             let host_is_dead = || !crate::fs::session::is_alive(&paths.session(name));
             if !crate::fs::session::remove_stale_socket(paths, name) && !host_is_dead() {
                 let hint = format!("the session keeps running: hopty attach {name}");

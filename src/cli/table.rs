@@ -13,23 +13,23 @@ const LEAST: usize = 16;
 
 /// What standard output is.
 #[derive(Clone, Copy, Debug, Default)]
-pub(super) struct Look {
+pub(super) struct TableStyle {
     /// Columns of the terminal; `None` where it is none, or does not know its size.
     pub cols: Option<usize>,
     /// Whether colours are wanted.
     pub colors: bool,
 }
 
-impl Look {
+impl TableStyle {
     /// That of standard output.
-    pub fn of_output() -> Look {
+    pub fn of_output() -> TableStyle {
         if !std::io::stdout().is_terminal() {
-            return Look::default();
+            return TableStyle::default();
         }
         // A terminal that is not standard input is nobody's whose size is known.
         let cols = Some(usize::from(raw::size().cols)).filter(|cols| *cols > 0);
         let plain = matches!(std::env::var("TERM").unwrap_or_default().as_str(), "" | "dumb");
-        Look { cols, colors: !plain && wants_colors() }
+        TableStyle { cols, colors: !plain && wants_colors() }
     }
 }
 

@@ -35,7 +35,7 @@ const DYING: Duration = Duration::from_millis(500);
 
 /// What the verb was given.
 #[derive(Debug)]
-pub(super) struct Wish<'a> {
+pub(super) struct WaitOptions<'a> {
     /// NAME and the condition, or the condition alone.
     pub words: &'a [String],
     /// How long to wait.
@@ -46,7 +46,7 @@ pub(super) struct Wish<'a> {
     pub as_json: bool,
 }
 
-pub(super) fn wait(wish: &Wish<'_>) -> Result<u8, Failed> {
+pub(super) fn wait(wish: &WaitOptions<'_>) -> Result<u8, Failed> {
     let (given, condition) = match wish.words {
         [condition] => (None, condition),
         [name, condition, ..] => (Some(name.as_str()), condition),
@@ -79,7 +79,7 @@ pub(super) fn wait(wish: &Wish<'_>) -> Result<u8, Failed> {
             connected => break connected?,
         }
     };
-    let mut asked = Asked { control, until: Instant::now().checked_add(limit) };
+    let mut asked = WaitSession { control, until: Instant::now().checked_add(limit) };
     let answer = match &pattern {
         Some(pattern) => asked.for_text(&name, pattern),
         None => asked.ask(wanted, wish.since, None),
@@ -141,13 +141,13 @@ fn condition_of(word: &str) -> Result<(WaitFor, Option<Regex>), Failed> {
 }
 
 /// One conversation in which something is waited for.
-struct Asked {
+struct WaitSession {
     control: Control,
     /// Until when; `None` for ever.
     until: Option<Instant>,
 }
 
-impl Asked {
+impl WaitSession {
     fn ask(&mut self, wanted: WaitFor, since: u64, after: Option<u64>) -> Result<Value, Failed> {
         let left = self.until.map(|until| until.saturating_duration_since(Instant::now()));
         let ms = left.map_or(u64::MAX, |left| u64::try_from(left.as_millis()).unwrap_or(u64::MAX));

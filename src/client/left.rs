@@ -8,7 +8,7 @@ use crate::ipc::message::Failure;
 
 /// How a client's time with a session ended.
 #[derive(Debug)]
-pub enum Left {
+pub enum AttachEnd {
     /// The program ended; its exit code, and what is to be said.
     Ended(u8, Option<String>),
     /// This client left or was made to leave, and the session goes on.
@@ -27,7 +27,7 @@ pub enum Left {
 #[derive(Debug)]
 pub struct Stay {
     /// How it ended.
-    pub left: Left,
+    pub left: AttachEnd,
     /// What the host had to tell meanwhile.
     pub notices: Notices,
 }

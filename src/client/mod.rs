@@ -10,7 +10,7 @@ mod pause;
 pub mod start;
 
 pub use hold::Hold;
-pub use left::{Left, Stay};
+pub use left::{AttachEnd, Stay};
 
 use std::io::{self, Write};
 use std::os::fd::AsFd;
@@ -19,12 +19,12 @@ use std::time::{Duration, Instant};
 
 use left::Bye;
 use notices::Notices;
-use output::Output;
+use output::TerminalOutput;
 use serde::Serialize;
 
 use crate::ipc::frame::{Frame, tag};
 use crate::ipc::message::{Answer, Attach, hello_line};
-use crate::ipc::stream::{Life, Stream};
+use crate::ipc::stream::{FrameStream, Life};
 use crate::sys::fd::{is_terminal, read_some};
 use crate::sys::poll::{Interest, PollSet};
 use crate::sys::process::{self, Stat};
@@ -48,8 +48,8 @@ enum Relay {
     On,
 }
 
-struct Client {
-    stream: Stream,
+struct TerminalClient {
+    stream: FrameStream,
     /// The host's process id.
     host: i32,
     /// Whether the host still speaks; what it said may wait to be taken.
@@ -57,7 +57,7 @@ struct Client {
     raw: RawMode,
     signals: Signals,
     relay: Relay,
-    output: Output,
+    output: TerminalOutput,
     notices: Notices,
     undo: Vec<u8>,
     suspending: bool,
@@ -75,7 +75,7 @@ struct Client {
 
 /// The line that asks to be let in.
 #[derive(Serialize)]
-struct Request {
+struct AttachRequest {
     id: u64,
     #[serde(rename = "do")]
     what: &'static str,
@@ -85,7 +85,7 @@ struct Request {
 
 /// What a client wants besides its terminal.
 #[derive(Clone, Debug, Default)]
-pub struct Options {
+pub struct ClientOptions {
     /// Only look: what is typed goes nowhere but to hopty's own keys.
     pub read_only: bool,
     /// Variables that the session's next run takes over (`program.update_env`).
@@ -97,10 +97,10 @@ pub struct Options {
 ///
 /// # Errors
 /// When the terminal cannot be made raw.
-pub fn attach(socket: UnixStream, greeting: Greeting, options: Options, hold: Option<Hold>) -> io::Result<Stay> {
+pub fn attach(socket: UnixStream, greeting: Greeting, options: ClientOptions, hold: Option<Hold>) -> io::Result<Stay> {
     // This connection is a person's keyboard.
     process::close_to_others();
-    let stream = Stream::new(socket)?;
+    let stream = FrameStream::new(socket)?;
     let host = match greeting {
         Greeting::Done { host } => host,
         Greeting::Due => stream.peer()?.0,
@@ -122,16 +122,16 @@ pub fn attach(socket: UnixStream, greeting: Greeting, options: Options, hold: Op
         redraw: true,
     };
     let mut words = if greeting == Greeting::Due { hello_line("client") } else { String::new() };
-    let request = Request { id: 1, what: "attach", attach };
+    let request = AttachRequest { id: 1, what: "attach", attach };
     words.push_str(&format!("{}\n", serde_json::to_string(&request)?));
-    let mut client = Client {
+    let mut client = TerminalClient {
         stream,
         host,
         life: Life::Open,
         raw,
         signals,
         relay: Relay::Off,
-        output: Output::default(),
+        output: TerminalOutput::default(),
         notices: Notices::default(),
         undo: Vec::new(),
         suspending: false,
@@ -147,19 +147,19 @@ pub fn attach(socket: UnixStream, greeting: Greeting, options: Options, hold: Op
         return Ok(Stay { left, notices: client.notices });
     }
     let left = client.run();
-    if !matches!(left, Ok(Left::HungUp)) {
+    if !matches!(left, Ok(AttachEnd::HungUp)) {
         client.output.finish();
     }
-    if client.raw.is_on() && matches!(left, Ok(Left::Closed | Left::Silent) | Err(_)) {
+    if client.raw.is_on() && matches!(left, Ok(AttachEnd::Closed | AttachEnd::Silent) | Err(_)) {
         // Nobody else can: what the program left on is turned off from here.
         let _ = io::stdout().write_all(&[raw::END_OF_ANYTHING, &client.undo, b"\r\n"].concat()).and_then(|()| io::stdout().flush());
     }
     Ok(Stay { left: left?, notices: client.notices })
 }
 
-impl Client {
+impl TerminalClient {
     /// Waits for the host's hello, where one is due, and its answer to the request.
-    fn admitted(&mut self, greeting: Greeting) -> io::Result<Option<Left>> {
+    fn admitted(&mut self, greeting: Greeting) -> io::Result<Option<AttachEnd>> {
         let until = Instant::now() + ADMIT;
         let mut hello = greeting == Greeting::Due;
         loop {
@@ -167,16 +167,16 @@ impl Client {
                 match self.stream.line() {
                     Ok(Some(line)) => break line,
                     Ok(None) => {}
-                    Err(_) => return Ok(Some(Left::Closed)),
+                    Err(_) => return Ok(Some(AttachEnd::Closed)),
                 }
                 if !self.wait_for_host(until)? {
-                    return Ok(Some(Left::Silent));
+                    return Ok(Some(AttachEnd::Silent));
                 }
                 if self.stream.fill() == Life::Closed {
                     // The last line may have come with the end.
                     match self.stream.line() {
                         Ok(Some(line)) => break line,
-                        _ => return Ok(Some(Left::Closed)),
+                        _ => return Ok(Some(AttachEnd::Closed)),
                     }
                 }
             };
@@ -184,7 +184,7 @@ impl Client {
                 continue;
             }
             let answer: Answer = serde_json::from_slice(&line)?;
-            return Ok(answer.error.map(Left::Refused));
+            return Ok(answer.error.map(AttachEnd::Refused));
         }
     }
 
@@ -219,7 +219,7 @@ impl Client {
         }
     }
 
-    fn run(&mut self) -> io::Result<Left> {
+    fn run(&mut self) -> io::Result<AttachEnd> {
         // What came with the answer is here already, and no poll would tell.
         if let Some(left) = self.take_frames() {
             return Ok(left);
@@ -249,11 +249,11 @@ impl Client {
                 None => self.told_to_end.then_some(LOOK),
             };
             if patience.is_some_and(|left| left.is_zero()) {
-                return Ok(Left::HungUp);
+                return Ok(AttachEnd::HungUp);
             }
             if self.told_to_end && Stat::of(self.host).is_some_and(|host| host.is_stopped()) {
                 // It hears of it when it goes on.
-                return Ok(Left::Silent);
+                return Ok(AttachEnd::Silent);
             }
             for (token, ready) in set.wait(patience.map(|left| u64::try_from(left.as_millis()).unwrap_or(1).max(1)))? {
                 let left = match token {
@@ -295,7 +295,7 @@ impl Client {
         }
     }
 
-    fn take_frames(&mut self) -> Option<Left> {
+    fn take_frames(&mut self) -> Option<AttachEnd> {
         if self.life == Life::Open {
             self.life = self.stream.fill();
         }
@@ -313,9 +313,9 @@ impl Client {
                     continue;
                 }
                 // A host that sees the terminal hang up by itself may say nothing.
-                Ok(None) if self.hung_up.is_some() => return (self.life == Life::Closed).then_some(Left::HungUp),
-                Ok(None) => return (self.life == Life::Closed).then_some(Left::Closed),
-                Err(_) => return Some(Left::Closed),
+                Ok(None) if self.hung_up.is_some() => return (self.life == Life::Closed).then_some(AttachEnd::HungUp),
+                Ok(None) => return (self.life == Life::Closed).then_some(AttachEnd::Closed),
+                Err(_) => return Some(AttachEnd::Closed),
             };
             match frame.tag {
                 tag::OUTPUT => {
@@ -362,13 +362,13 @@ impl Client {
         self.stream.send(&Frame::new(tag::RESIZE, &payload).encode());
     }
 
-    fn goodbye(&mut self, payload: &[u8]) -> Left {
+    fn goodbye(&mut self, payload: &[u8]) -> AttachEnd {
         let bye: Bye = serde_json::from_slice(payload).unwrap_or_default();
         if self.hung_up.is_some() || bye.message.as_deref() == Some("hangup") {
-            return Left::HungUp;
+            return AttachEnd::HungUp;
         }
         if bye.why != "ended" {
-            return Left::Detached(bye.why);
+            return AttachEnd::Detached(bye.why);
         }
         if !bye.unread.is_empty() {
             // For the shell, as it would be without hopty.
@@ -377,7 +377,7 @@ impl Client {
         let until = Instant::now() + GONE;
         while self.wait_for_host(until).unwrap_or(false) && self.stream.fill() == Life::Open {}
         let code = bye.exit.and_then(|exit| exit.code).unwrap_or(0);
-        Left::Ended(code, bye.message)
+        AttachEnd::Ended(code, bye.message)
     }
 }
 

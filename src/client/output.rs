@@ -27,13 +27,13 @@ const ENDS: [i32; 4] = [libc::SIGTERM, libc::SIGHUP, libc::SIGINT, libc::SIGQUIT
 
 /// The terminal on standard output, for writing.
 #[derive(Debug, Default)]
-pub(super) struct Output {
+pub(super) struct TerminalOutput {
     own: Option<File>,
     told: Option<i32>,
     waiting: OutBuf,
 }
 
-impl Output {
+impl TerminalOutput {
     /// From here on writing does not wait, where that can be had.
     pub fn open(&mut self) {
         // Also where the terminal belongs to another user or has no name here: the controlling one can always be opened.

@@ -5,7 +5,7 @@ use std::time::{Duration, Instant};
 
 use nix::libc;
 
-use super::{Client, Relay};
+use super::{Relay, TerminalClient};
 use crate::ipc::frame::{Frame, tag};
 use crate::ipc::stream::Life;
 use crate::sys::signals::stop_group;
@@ -27,7 +27,7 @@ pub(super) const CAUGHT: [i32; 9] = [
 /// How long the host may take to say good-bye to a terminal that went away.
 const HANGUP: Duration = Duration::from_secs(1);
 
-impl Client {
+impl TerminalClient {
     pub(super) fn take_signals(&mut self) {
         let mut heard = self.signals.take();
         // Who goes on may have to wait for the terminal, and who is to end does not.

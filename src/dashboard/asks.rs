@@ -13,7 +13,7 @@ use std::time::{Duration, Instant};
 use serde_json::{Value, json};
 
 use super::preview::Preview;
-use super::row::Row;
+use super::row::SessionRow;
 use super::verb;
 use crate::core::ids::SessionName;
 use crate::core::status::SessionStatus;
@@ -32,7 +32,7 @@ const AT_ONCE: usize = 64;
 
 /// What is asked.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
-pub enum Ask {
+pub enum DashQuestion {
     /// Which sessions live.
     List,
     /// The session object.
@@ -49,11 +49,11 @@ pub enum Ask {
 
 /// What came back.
 #[derive(Debug)]
-pub enum Told {
+pub enum DashReply {
     /// These sessions live.
     Listed(Vec<SessionName>),
     /// A session as it is, or as it was last known.
-    Status(Row),
+    Status(SessionRow),
     /// A session's screen, or why there is none.
     Screen(SessionName, Preview),
     /// What became of a wish, in words.
@@ -68,10 +68,10 @@ pub enum Told {
 #[derive(Debug)]
 pub struct Asks {
     paths: Arc<Paths>,
-    under_way: BTreeSet<Ask>,
-    waiting: VecDeque<Ask>,
-    answers: Receiver<(Ask, Told)>,
-    answer: Sender<(Ask, Told)>,
+    under_way: BTreeSet<DashQuestion>,
+    waiting: VecDeque<DashQuestion>,
+    answers: Receiver<(DashQuestion, DashReply)>,
+    answer: Sender<(DashQuestion, DashReply)>,
     bell: UnixStream,
     ring: Arc<UnixStream>,
 }
@@ -91,7 +91,7 @@ impl Asks {
     }
 
     /// Asks, unless the same is being asked already.
-    pub fn begin(&mut self, ask: Ask) {
+    pub fn begin(&mut self, ask: DashQuestion) {
         if self.under_way.contains(&ask) || self.waiting.contains(&ask) {
             return;
         }
@@ -105,7 +105,7 @@ impl Asks {
             let (paths, answer, ring) = (Arc::clone(&self.paths), self.answer.clone(), Arc::clone(&self.ring));
             let asked = ask.clone();
             let thread = std::thread::Builder::new().name("hopty-ask".to_owned()).spawn(move || {
-                let told = catch_unwind(AssertUnwindSafe(|| answer_to(&paths, &asked))).unwrap_or(Told::Failed);
+                let told = catch_unwind(AssertUnwindSafe(|| answer_to(&paths, &asked))).unwrap_or(DashReply::Failed);
                 let _ = answer.send((asked, told));
                 // A full pair has rung already.
                 let _ = (&*ring).write(&[0]);
@@ -118,7 +118,7 @@ impl Asks {
     }
 
     /// The answers so far.
-    pub fn take(&mut self) -> Vec<Told> {
+    pub fn take(&mut self) -> Vec<DashReply> {
         let mut rung = [0; 256];
         while (&self.bell).read(&mut rung).is_ok_and(|n| n > 0) {}
         let mut all = Vec::new();
@@ -138,24 +138,28 @@ impl AsFd for Asks {
     }
 }
 
-fn answer_to(paths: &Paths, asked: &Ask) -> Told {
+fn answer_to(paths: &Paths, asked: &DashQuestion) -> DashReply {
     let home = paths.home.display().to_string();
     match asked {
-        Ask::List => Told::Listed(session::list(paths).into_iter().filter(|(_, alive)| *alive).map(|(name, _)| name).collect()),
-        Ask::Status(name) => match ask(paths, name, json!({"do": "status"}), PATIENCE) {
-            Ok(object) => Told::Status(Row::of(name, &SessionStatus::from_json(object).unwrap_or_default(), &home)),
-            Err(_) => last_known(paths, name).map_or(Told::Nothing, |status| Told::Status(Row::of(name, &status, &home))),
+        DashQuestion::List => {
+            DashReply::Listed(session::list(paths).into_iter().filter(|(_, alive)| *alive).map(|(name, _)| name).collect())
+        }
+        DashQuestion::Status(name) => match ask(paths, name, json!({"do": "status"}), PATIENCE) {
+            Ok(object) => DashReply::Status(SessionRow::of(name, &SessionStatus::from_json(object).unwrap_or_default(), &home)),
+            Err(_) => {
+                last_known(paths, name).map_or(DashReply::Nothing, |status| DashReply::Status(SessionRow::of(name, &status, &home)))
+            }
         },
-        Ask::Screen(name) => Told::Screen(name.clone(), screen(paths, name)),
-        Ask::Restart(name) => Told::Done(match ask(paths, name, json!({"do": "restart"}), PATIENCE_OF_A_PERSON) {
+        DashQuestion::Screen(name) => DashReply::Screen(name.clone(), screen(paths, name)),
+        DashQuestion::Restart(name) => DashReply::Done(match ask(paths, name, json!({"do": "restart"}), PATIENCE_OF_A_PERSON) {
             Ok(_) => format!("restart of {name} requested: waiting for a safe point"),
             Err(why) => format!("restart: {name}: {why}"),
         }),
-        Ask::Stop(name) => Told::Done(match ask(paths, name, json!({"do": "stop"}), PATIENCE_OF_A_PERSON) {
+        DashQuestion::Stop(name) => DashReply::Done(match ask(paths, name, json!({"do": "stop"}), PATIENCE_OF_A_PERSON) {
             Ok(_) => format!("stopping {name}"),
             Err(why) => format!("stop: {name}: {why}"),
         }),
-        Ask::Send(name, text) => Told::Done(verb::send(name, text)),
+        DashQuestion::Send(name, text) => DashReply::Done(verb::send(name, text)),
     }
 }
 
@@ -208,12 +212,12 @@ mod tests {
         let home = tempfile::tempdir().unwrap();
         let paths = Paths::from_env(|name| (name == "HOME").then(|| home.path().into())).unwrap();
         let mut asks = Asks::new(&paths).unwrap();
-        (0..3).for_each(|_| asks.begin(Ask::List));
+        (0..3).for_each(|_| asks.begin(DashQuestion::List));
         let bell = asks.bell.try_clone().unwrap();
         assert!(crate::sys::poll::wait_for(&bell, crate::sys::poll::Interest::Read, 5000).unwrap());
         let told = asks.take();
-        assert!(matches!(told.as_slice(), [Told::Listed(names)] if names.is_empty()), "{told:?}");
-        asks.begin(Ask::List);
+        assert!(matches!(told.as_slice(), [DashReply::Listed(names)] if names.is_empty()), "{told:?}");
+        asks.begin(DashQuestion::List);
         assert!(crate::sys::poll::wait_for(&bell, crate::sys::poll::Interest::Read, 5000).unwrap());
         assert_eq!(asks.take().len(), 1);
     }

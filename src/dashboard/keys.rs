@@ -9,7 +9,7 @@ const PASTE_ENDS: &[u8] = b"\x1b[201~";
 
 /// One key, as far as the dashboard tells them apart.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub enum Key {
+pub enum DashKey {
     /// A character.
     Char(char),
     /// Text that was pasted, line ends and all.
@@ -46,29 +46,29 @@ pub enum Key {
 
 /// Bytes that are no whole key yet.
 #[derive(Debug, Default)]
-pub struct Keys {
+pub struct KeyParser {
     pending: Vec<u8>,
 }
 
-enum Parsed {
+enum ParsedKey {
     /// A key, or something that is none, of so many bytes.
-    Took(Option<Key>, usize),
+    Took(Option<DashKey>, usize),
     /// The rest is still to come.
     More,
 }
 
-impl Keys {
+impl KeyParser {
     /// Takes what was read and gives the keys that are whole.
-    pub fn feed(&mut self, bytes: &[u8]) -> Vec<Key> {
+    pub fn feed(&mut self, bytes: &[u8]) -> Vec<DashKey> {
         self.pending.extend_from_slice(bytes);
         let (mut keys, mut at) = (Vec::new(), 0);
         while let Some(rest) = self.pending.get(at..).filter(|rest| !rest.is_empty()) {
             match parse(rest) {
-                Parsed::Took(key, length) => {
+                ParsedKey::Took(key, length) => {
                     keys.extend(key);
                     at += length;
                 }
-                Parsed::More => break,
+                ParsedKey::More => break,
             }
         }
         self.pending.drain(..at);
@@ -82,62 +82,62 @@ impl Keys {
     }
 
     /// Nothing more came: a lone escape is the key, a torn sequence is nothing.
-    pub fn settle(&mut self) -> Option<Key> {
+    pub fn settle(&mut self) -> Option<DashKey> {
         let pending = if self.waits() { std::mem::take(&mut self.pending) } else { Vec::new() };
-        (pending == [0x1b]).then_some(Key::Escape)
+        (pending == [0x1b]).then_some(DashKey::Escape)
     }
 }
 
-fn parse(bytes: &[u8]) -> Parsed {
-    let plain = |key| Parsed::Took(Some(key), 1);
+fn parse(bytes: &[u8]) -> ParsedKey {
+    let plain = |key| ParsedKey::Took(Some(key), 1);
     match bytes[0] {
-        b'\r' | b'\n' => plain(Key::Enter),
-        b'\t' => plain(Key::Tab),
-        0x08 | 0x7f => plain(Key::Backspace),
-        0x03 | 0x04 => plain(Key::Cancel),
-        0x0c => plain(Key::Redraw),
-        0x15 => plain(Key::Clear),
-        0x1a => plain(Key::Suspend),
-        0x0e => plain(Key::Down),
-        0x10 => plain(Key::Up),
+        b'\r' | b'\n' => plain(DashKey::Enter),
+        b'\t' => plain(DashKey::Tab),
+        0x08 | 0x7f => plain(DashKey::Backspace),
+        0x03 | 0x04 => plain(DashKey::Cancel),
+        0x0c => plain(DashKey::Redraw),
+        0x15 => plain(DashKey::Clear),
+        0x1a => plain(DashKey::Suspend),
+        0x0e => plain(DashKey::Down),
+        0x10 => plain(DashKey::Up),
         0x1b => escape(bytes),
-        0x00..0x20 => Parsed::Took(None, 1),
+        0x00..0x20 => ParsedKey::Took(None, 1),
         _ => character(bytes),
     }
 }
 
-fn character(bytes: &[u8]) -> Parsed {
+fn character(bytes: &[u8]) -> ParsedKey {
     let length = match bytes[0] {
         0x00..0x80 => 1,
         0xc2..0xe0 => 2,
         0xe0..0xf0 => 3,
         0xf0..0xf5 => 4,
-        _ => return Parsed::Took(None, 1),
+        _ => return ParsedKey::Took(None, 1),
     };
-    let Some(whole) = bytes.get(..length) else { return Parsed::More };
+    let Some(whole) = bytes.get(..length) else { return ParsedKey::More };
     match std::str::from_utf8(whole).ok().and_then(|text| text.chars().next()) {
-        Some(c) => Parsed::Took(Some(Key::Char(c)), length),
-        None => Parsed::Took(None, 1),
+        Some(c) => ParsedKey::Took(Some(DashKey::Char(c)), length),
+        None => ParsedKey::Took(None, 1),
     }
 }
 
-fn escape(bytes: &[u8]) -> Parsed {
+fn escape(bytes: &[u8]) -> ParsedKey {
     match bytes.get(1) {
-        None => Parsed::More,
+        None => ParsedKey::More,
         Some(b'[') => sequence(bytes),
         Some(b'O') => match bytes.get(2) {
-            None => Parsed::More,
-            Some(last) => Parsed::Took(named(*last), 3),
+            None => ParsedKey::More,
+            Some(last) => ParsedKey::Took(named(*last), 3),
         },
-        Some(0x1b) => Parsed::Took(Some(Key::Escape), 1),
+        Some(0x1b) => ParsedKey::Took(Some(DashKey::Escape), 1),
         // With Alt; none of those is a key here.
-        Some(_) => Parsed::Took(None, 2),
+        Some(_) => ParsedKey::Took(None, 2),
     }
 }
 
-fn sequence(bytes: &[u8]) -> Parsed {
+fn sequence(bytes: &[u8]) -> ParsedKey {
     let Some(end) = bytes[2..].iter().position(|byte| (0x40..0x7f).contains(byte)) else {
-        return if bytes.len() > SEQUENCE_MAX { Parsed::Took(None, bytes.len()) } else { Parsed::More };
+        return if bytes.len() > SEQUENCE_MAX { ParsedKey::Took(None, bytes.len()) } else { ParsedKey::More };
     };
     let (params, last, length) = (&bytes[2..2 + end], bytes[2 + end], end + 3);
     if bytes.starts_with(PASTE_BEGINS) {
@@ -145,35 +145,35 @@ fn sequence(bytes: &[u8]) -> Parsed {
     }
     let number = params.split(|byte| *byte == b';').next().unwrap_or_default();
     let key = match (last, number) {
-        (b'~', b"5") => Some(Key::PageUp),
-        (b'~', b"6") => Some(Key::PageDown),
-        (b'~', b"1" | b"7") => Some(Key::Home),
-        (b'~', b"4" | b"8") => Some(Key::End),
+        (b'~', b"5") => Some(DashKey::PageUp),
+        (b'~', b"6") => Some(DashKey::PageDown),
+        (b'~', b"1" | b"7") => Some(DashKey::Home),
+        (b'~', b"4" | b"8") => Some(DashKey::End),
         _ => named(last),
     };
-    Parsed::Took(key, length)
+    ParsedKey::Took(key, length)
 }
 
-fn named(last: u8) -> Option<Key> {
+fn named(last: u8) -> Option<DashKey> {
     Some(match last {
-        b'A' => Key::Up,
-        b'B' => Key::Down,
-        b'H' => Key::Home,
-        b'F' => Key::End,
-        b'M' => Key::Enter,
+        b'A' => DashKey::Up,
+        b'B' => DashKey::Down,
+        b'H' => DashKey::Home,
+        b'F' => DashKey::End,
+        b'M' => DashKey::Enter,
         _ => return None,
     })
 }
 
-fn paste(bytes: &[u8]) -> Parsed {
+fn paste(bytes: &[u8]) -> ParsedKey {
     let text = &bytes[PASTE_BEGINS.len()..];
     match text.windows(PASTE_ENDS.len()).position(|part| part == PASTE_ENDS) {
         Some(end) => {
-            let key = Key::Paste(String::from_utf8_lossy(&text[..end]).into_owned());
-            Parsed::Took(Some(key), PASTE_BEGINS.len() + end + PASTE_ENDS.len())
+            let key = DashKey::Paste(String::from_utf8_lossy(&text[..end]).into_owned());
+            ParsedKey::Took(Some(key), PASTE_BEGINS.len() + end + PASTE_ENDS.len())
         }
-        None if text.len() > PASTE_MAX => Parsed::Took(None, bytes.len()),
-        None => Parsed::More,
+        None if text.len() > PASTE_MAX => ParsedKey::Took(None, bytes.len()),
+        None => ParsedKey::More,
     }
 }
 
@@ -187,36 +187,36 @@ mod tests {
     fn keys_of_plain_terminals_are_known_however_they_are_cut() {
         let typed = "j\u{e4}漢\x1b[A\x1bOB\x1b[5~\x1b[6;2~\r\x7f\x03\x15\x1a\x0c\x1b[200~two\nlines\x1b[201~\x1bx\x1b[99;5uq";
         let want = [
-            Key::Char('j'),
-            Key::Char('ä'),
-            Key::Char('漢'),
-            Key::Up,
-            Key::Down,
-            Key::PageUp,
-            Key::PageDown,
-            Key::Enter,
-            Key::Backspace,
-            Key::Cancel,
-            Key::Clear,
-            Key::Suspend,
-            Key::Redraw,
-            Key::Paste("two\nlines".to_owned()),
-            Key::Char('q'),
+            DashKey::Char('j'),
+            DashKey::Char('ä'),
+            DashKey::Char('漢'),
+            DashKey::Up,
+            DashKey::Down,
+            DashKey::PageUp,
+            DashKey::PageDown,
+            DashKey::Enter,
+            DashKey::Backspace,
+            DashKey::Cancel,
+            DashKey::Clear,
+            DashKey::Suspend,
+            DashKey::Redraw,
+            DashKey::Paste("two\nlines".to_owned()),
+            DashKey::Char('q'),
         ];
-        assert_eq!(Keys::default().feed(typed.as_bytes()), want);
-        let mut one_by_one = Keys::default();
-        let found: Vec<Key> = typed.bytes().flat_map(|byte| one_by_one.feed(&[byte])).collect();
+        assert_eq!(KeyParser::default().feed(typed.as_bytes()), want);
+        let mut one_by_one = KeyParser::default();
+        let found: Vec<DashKey> = typed.bytes().flat_map(|byte| one_by_one.feed(&[byte])).collect();
         assert_eq!(found, want);
     }
 
     #[test]
     fn a_lone_escape_is_a_key_when_nothing_follows() {
-        let mut keys = Keys::default();
+        let mut keys = KeyParser::default();
         assert!(keys.feed(b"\x1b").is_empty() && keys.waits());
-        assert_eq!(keys.settle(), Some(Key::Escape));
+        assert_eq!(keys.settle(), Some(DashKey::Escape));
         keys.feed(b"\x1b[1;");
         assert_eq!(keys.settle(), None);
-        assert_eq!(keys.feed(b"\x1b\x1b[A"), [Key::Escape, Key::Up]);
+        assert_eq!(keys.feed(b"\x1b\x1b[A"), [DashKey::Escape, DashKey::Up]);
         keys.feed(b"\x1b[200~half");
         assert!(!keys.waits() && keys.settle().is_none(), "a paste is waited for");
     }
@@ -224,7 +224,7 @@ mod tests {
     proptest! {
         #[test]
         fn any_bytes_are_taken_and_little_is_kept(bytes in prop::collection::vec(any::<u8>(), 0..400)) {
-            let mut keys = Keys::default();
+            let mut keys = KeyParser::default();
             keys.feed(&bytes);
             prop_assert!(keys.pending.len() <= SEQUENCE_MAX.max(bytes.len()));
             keys.settle();
@@ -233,13 +233,13 @@ mod tests {
 
     #[test]
     fn neither_a_paste_nor_a_sequence_without_end_fills_the_memory() {
-        let mut keys = Keys::default();
+        let mut keys = KeyParser::default();
         keys.feed(PASTE_BEGINS);
         for _ in 0..100 {
             keys.feed(&[b'x'; 4096]);
             assert!(keys.pending.len() < 2 * PASTE_MAX);
         }
-        let mut keys = Keys::default();
+        let mut keys = KeyParser::default();
         keys.feed(b"\x1b[");
         (0..1000).for_each(|_| drop(keys.feed(b";;;;")));
         assert!(keys.pending.len() <= SEQUENCE_MAX + 4);

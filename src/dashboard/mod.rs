@@ -42,12 +42,12 @@ use crate::sys::fd::read_some;
 use crate::sys::poll::{Interest, PollSet};
 use crate::sys::signals::{self, Signals, stop_group};
 use crate::tty::raw;
-use asks::{Ask, Asks, Told};
-use keys::{Key, Keys};
-use model::{Action, Model};
-use paint::{Colors, Paint};
+use asks::{Asks, DashQuestion, DashReply};
+use keys::{DashKey, KeyParser};
+use model::{DashAction, DashState};
+use paint::{ColorOutput, Paint};
 use preview::Preview;
-use stage::Stage;
+use stage::DashTerminal;
 use verb::Back;
 
 /// Signals that end it, in order.
@@ -61,7 +61,7 @@ const ESCAPE_MS: u64 = 50;
 
 /// How it ended.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Left {
+pub enum DashEnd {
     /// By a key.
     Quit,
     /// By a signal; a terminal that is gone counts as SIGHUP.
@@ -72,11 +72,11 @@ pub enum Left {
 ///
 /// # Errors
 /// When that is no terminal, or is gone.
-pub fn run(paths: &Paths, colors: Colors) -> io::Result<Left> {
+pub fn run(paths: &Paths, colors: ColorOutput) -> io::Result<DashEnd> {
     let caught: Vec<i32> = ENDS.into_iter().chain([libc::SIGWINCH, libc::SIGCONT]).collect();
     signals::unblock_all();
     let signals = Signals::catch(&caught)?;
-    let stage = Stage::enter()?;
+    let stage = DashTerminal::enter()?;
     let size: fn() -> Size = terminal_size;
     let terminal = Terminal::new(Paint::new(io::stdout(), size, colors))?;
     let mut dashboard = Dashboard {
@@ -86,8 +86,8 @@ pub fn run(paths: &Paths, colors: Colors) -> io::Result<Left> {
         terminal,
         asks: Asks::new(paths)?,
         watcher: Watcher::new(),
-        model: Model::default(),
-        keys: Keys::default(),
+        model: DashState::default(),
+        keys: KeyParser::default(),
         stdin: io::stdin(),
         journals: BTreeMap::new(),
         changed: false,
@@ -97,7 +97,7 @@ pub fn run(paths: &Paths, colors: Colors) -> io::Result<Left> {
     let left = dashboard.turn_until_left();
     let given_back = dashboard.stage.leave();
     let left = left?;
-    if left == Left::Quit {
+    if left == DashEnd::Quit {
         given_back?;
     }
     Ok(left)
@@ -112,12 +112,12 @@ fn terminal_size() -> Size {
 struct Dashboard<'a> {
     paths: &'a Paths,
     signals: Signals,
-    stage: Stage,
+    stage: DashTerminal,
     terminal: Terminal<Paint<Stdout, fn() -> Size>>,
     asks: Asks,
     watcher: Watcher,
-    model: Model,
-    keys: Keys,
+    model: DashState,
+    keys: KeyParser,
     stdin: Stdin,
     /// Length of each session's journal when its host was asked last, in bytes.
     journals: BTreeMap<SessionName, u64>,
@@ -129,7 +129,7 @@ struct Dashboard<'a> {
 }
 
 #[derive(Clone, Copy, PartialEq, Eq)]
-enum Source {
+enum ReadySource {
     Keys,
     Signals,
     Answers,
@@ -137,22 +137,22 @@ enum Source {
 }
 
 impl Dashboard<'_> {
-    fn turn_until_left(&mut self) -> io::Result<Left> {
+    fn turn_until_left(&mut self) -> io::Result<DashEnd> {
         loop {
             self.ask_what_is_due();
             let model = &self.model;
             self.terminal.draw(|frame| view::draw(model, frame))?;
             let ready = self.wait()?;
-            if ready.contains(&Source::Answers) {
+            if ready.contains(&ReadySource::Answers) {
                 self.take_answers()?;
             }
-            if ready.contains(&Source::Files) && self.watcher.drain() {
+            if ready.contains(&ReadySource::Files) && self.watcher.drain() {
                 self.changed = true;
             }
-            if ready.contains(&Source::Signals) {
+            if ready.contains(&ReadySource::Signals) {
                 for signal in self.signals.take() {
                     if ENDS.contains(&signal) {
-                        return Ok(Left::Signal(signal));
+                        return Ok(DashEnd::Signal(signal));
                     }
                     if signal == libc::SIGCONT {
                         self.come_back()?;
@@ -161,7 +161,7 @@ impl Dashboard<'_> {
             }
             let keys = match self.read_keys(&ready)? {
                 Some(keys) => keys,
-                None => return Ok(Left::Signal(libc::SIGHUP)),
+                None => return Ok(DashEnd::Signal(libc::SIGHUP)),
             };
             for key in keys {
                 if let Some(left) = self.take_key(key)? {
@@ -172,13 +172,13 @@ impl Dashboard<'_> {
     }
 
     /// What is ready within the time until something is due.
-    fn wait(&mut self) -> io::Result<Vec<Source>> {
+    fn wait(&mut self) -> io::Result<Vec<ReadySource>> {
         let mut set = PollSet::default();
-        set.add(Source::Keys, self.stdin.as_fd(), Interest::Read);
-        set.add(Source::Signals, self.signals.as_fd(), Interest::Read);
-        set.add(Source::Answers, self.asks.as_fd(), Interest::Read);
+        set.add(ReadySource::Keys, self.stdin.as_fd(), Interest::Read);
+        set.add(ReadySource::Signals, self.signals.as_fd(), Interest::Read);
+        set.add(ReadySource::Answers, self.asks.as_fd(), Interest::Read);
         if let Some(fd) = self.watcher.fd() {
-            set.add(Source::Files, fd, Interest::Read);
+            set.add(ReadySource::Files, fd, Interest::Read);
         }
         let due = self.often.min(self.seldom).saturating_duration_since(Instant::now());
         let mut timeout = u64::try_from(due.as_millis()).unwrap_or(u64::MAX).max(1);
@@ -189,8 +189,8 @@ impl Dashboard<'_> {
     }
 
     /// `None` when the terminal is gone.
-    fn read_keys(&mut self, ready: &[Source]) -> io::Result<Option<Vec<Key>>> {
-        if !ready.contains(&Source::Keys) {
+    fn read_keys(&mut self, ready: &[ReadySource]) -> io::Result<Option<Vec<DashKey>>> {
+        if !ready.contains(&ReadySource::Keys) {
             return Ok(Some(self.keys.settle().into_iter().collect()));
         }
         let mut bytes = [0; 4096];
@@ -206,15 +206,15 @@ impl Dashboard<'_> {
         if now >= self.seldom {
             self.seldom = now + SELDOM;
             self.journals.clear();
-            self.asks.begin(Ask::List);
+            self.asks.begin(DashQuestion::List);
         }
         if now >= self.often {
             self.often = now + OFTEN;
             if std::mem::take(&mut self.changed) {
-                self.asks.begin(Ask::List);
+                self.asks.begin(DashQuestion::List);
             }
             if let Some((_, row)) = self.model.chosen() {
-                self.asks.begin(Ask::Screen(row.name.clone()));
+                self.asks.begin(DashQuestion::Screen(row.name.clone()));
             }
         }
     }
@@ -222,9 +222,9 @@ impl Dashboard<'_> {
     fn take_answers(&mut self) -> io::Result<()> {
         for told in self.asks.take() {
             match told {
-                Told::Listed(names) => self.listed(&names),
-                Told::Status(row) => self.model.told(row),
-                Told::Screen(of, preview) => {
+                DashReply::Listed(names) => self.listed(&names),
+                DashReply::Status(row) => self.model.told(row),
+                DashReply::Screen(of, preview) => {
                     let chosen = self.model.chosen().is_some_and(|(_, row)| row.name == of);
                     // One answer that is late is no reason to take the picture away.
                     let keeps = matches!((&preview, &self.model.preview), (Preview::Missing(_), Preview::Shown { of: shown, .. }) if *shown == of);
@@ -232,12 +232,12 @@ impl Dashboard<'_> {
                         self.model.preview = preview;
                     }
                 }
-                Told::Done(words) => {
+                DashReply::Done(words) => {
                     self.model.say(&words);
                     self.seldom = Instant::now();
                 }
-                Told::Nothing => {}
-                Told::Failed => return Err(io::Error::other("a request to a host failed")),
+                DashReply::Nothing => {}
+                DashReply::Failed => return Err(io::Error::other("a request to a host failed")),
             }
         }
         Ok(())
@@ -255,7 +255,7 @@ impl Dashboard<'_> {
             self.watcher.add(&dir);
             let length = std::fs::metadata(dir.join("journal.jsonl")).map_or(0, |meta| meta.len());
             if self.journals.insert(name.clone(), length) != Some(length) {
-                self.asks.begin(Ask::Status(name.clone()));
+                self.asks.begin(DashQuestion::Status(name.clone()));
             }
         }
     }
@@ -271,45 +271,45 @@ impl Dashboard<'_> {
         }
     }
 
-    fn take_key(&mut self, key: Key) -> io::Result<Option<Left>> {
+    fn take_key(&mut self, key: DashKey) -> io::Result<Option<DashEnd>> {
         let before = self.chosen();
         let action = self.model.key(key);
         self.look_soon_if_not(before.as_ref());
         match action {
             None => {}
-            Some(Action::Quit) => return Ok(Some(Left::Quit)),
-            Some(Action::Redraw) => {
+            Some(DashAction::Quit) => return Ok(Some(DashEnd::Quit)),
+            Some(DashAction::Redraw) => {
                 #[cfg(debug_assertions)]
                 panic_when_asked();
                 self.terminal.clear()?;
             }
-            Some(Action::Suspend) => {
+            Some(DashAction::Suspend) => {
                 self.stage.leave()?;
                 stop_group();
                 // Having been continued is told as a signal, too: once is enough.
                 if let Some(signal) = self.signals.take().into_iter().find(|signal| ENDS.contains(signal)) {
-                    return Ok(Some(Left::Signal(signal)));
+                    return Ok(Some(DashEnd::Signal(signal)));
                 }
                 self.come_back()?;
             }
-            Some(Action::Attach(name)) => return self.attach(&name),
-            Some(Action::Restart(name)) => self.wish(Ask::Restart(name), "asking for a restart"),
-            Some(Action::Stop(name)) => self.wish(Ask::Stop(name), "stopping it"),
-            Some(Action::Send(name, text)) => self.wish(Ask::Send(name, text), "sending it"),
+            Some(DashAction::Attach(name)) => return self.attach(&name),
+            Some(DashAction::Restart(name)) => self.wish(DashQuestion::Restart(name), "asking for a restart"),
+            Some(DashAction::Stop(name)) => self.wish(DashQuestion::Stop(name), "stopping it"),
+            Some(DashAction::Send(name, text)) => self.wish(DashQuestion::Send(name, text), "sending it"),
         }
         Ok(None)
     }
 
-    fn wish(&mut self, ask: Ask, words: &str) {
+    fn wish(&mut self, ask: DashQuestion, words: &str) {
         self.asks.begin(ask);
         self.model.say(words);
     }
 
-    fn attach(&mut self, name: &SessionName) -> io::Result<Option<Left>> {
+    fn attach(&mut self, name: &SessionName) -> io::Result<Option<DashEnd>> {
         self.stage.leave()?;
         match verb::attach(name, &mut self.signals) {
             Ok(Back::Said(words)) => self.model.say(&words),
-            Ok(Back::Told(signal)) => return Ok(Some(Left::Signal(signal))),
+            Ok(Back::DashReply(signal)) => return Ok(Some(DashEnd::Signal(signal))),
             Err(e) => self.model.say(&format!("attach: {name}: {e}")),
         }
         self.come_back()?;

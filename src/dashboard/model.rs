@@ -1,8 +1,8 @@
 //! What the dashboard knows and what a key means: state and key in, action out. Pure; it draws nothing and asks nobody.
 
-use super::keys::Key;
+use super::keys::DashKey;
 use super::preview::Preview;
-use super::row::{Row, clean};
+use super::row::{SessionRow, clean};
 use crate::core::ids::SessionName;
 use crate::core::status::SessionStatus;
 
@@ -13,7 +13,7 @@ const BLOCKED: &str = "blocked";
 
 /// What the keys go to.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub enum Mode {
+pub enum InputMode {
     /// The list.
     List,
     /// The page of keys.
@@ -28,14 +28,14 @@ pub enum Mode {
         text: String,
     },
     /// Whether this is really to be done.
-    Sure(Action),
+    Sure(DashAction),
     /// A refusal. It stays until Enter or Escape: what was typed for a line does nothing else.
     Refused(String),
 }
 
 /// What is to be done about a key.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub enum Action {
+pub enum DashAction {
     /// Bring the session into this terminal.
     Attach(SessionName),
     /// Hand over and start fresh.
@@ -54,13 +54,13 @@ pub enum Action {
 
 /// The state.
 #[derive(Debug)]
-pub struct Model {
-    rows: Vec<Row>,
+pub struct DashState {
+    rows: Vec<SessionRow>,
     chosen: Option<SessionName>,
     /// What the list is narrowed down to; empty: nothing.
     pub filter: String,
     /// What the keys go to.
-    pub mode: Mode,
+    pub mode: InputMode,
     /// The last word, shown until the next key.
     pub notice: String,
     /// The chosen session's screen.
@@ -69,13 +69,13 @@ pub struct Model {
     pub looked: bool,
 }
 
-impl Default for Model {
+impl Default for DashState {
     fn default() -> Self {
-        Model {
+        DashState {
             rows: Vec::new(),
             chosen: None,
             filter: String::new(),
-            mode: Mode::List,
+            mode: InputMode::List,
             notice: String::new(),
             preview: Preview::None,
             looked: false,
@@ -83,10 +83,10 @@ impl Default for Model {
     }
 }
 
-impl Model {
+impl DashState {
     /// The rows that the filter lets through, by name.
     #[must_use]
-    pub fn shown(&self) -> Vec<&Row> {
+    pub fn shown(&self) -> Vec<&SessionRow> {
         self.rows.iter().filter(|row| row.matches(&self.filter)).collect()
     }
 
@@ -104,7 +104,7 @@ impl Model {
 
     /// The chosen row and its place among those that are shown.
     #[must_use]
-    pub fn chosen(&self) -> Option<(usize, &Row)> {
+    pub fn chosen(&self) -> Option<(usize, &SessionRow)> {
         self.shown().into_iter().enumerate().find(|(_, row)| Some(&row.name) == self.chosen.as_ref())
     }
 
@@ -121,14 +121,14 @@ impl Model {
         for name in names {
             // Until its host has answered, it has a name and nothing else.
             if let Err(at) = self.place(name) {
-                self.rows.insert(at, Row::of(name, &SessionStatus::default(), ""));
+                self.rows.insert(at, SessionRow::of(name, &SessionStatus::default(), ""));
             }
         }
         self.choose_again(at);
     }
 
     /// What a session says of itself; one that is not listed any more is not heard.
-    pub fn told(&mut self, row: Row) {
+    pub fn told(&mut self, row: SessionRow) {
         if let Ok(at) = self.place(&row.name) {
             self.rows[at] = row;
             self.choose_again(None);
@@ -175,19 +175,19 @@ impl Model {
     }
 
     /// What a key does.
-    pub fn key(&mut self, key: Key) -> Option<Action> {
+    pub fn key(&mut self, key: DashKey) -> Option<DashAction> {
         self.notice.clear();
         match key {
-            Key::Suspend => return Some(Action::Suspend),
-            Key::Redraw => return Some(Action::Redraw),
+            DashKey::Suspend => return Some(DashAction::Suspend),
+            DashKey::Redraw => return Some(DashAction::Redraw),
             _ => {}
         }
-        match std::mem::replace(&mut self.mode, Mode::List) {
-            Mode::List => self.key_in_list(&key),
-            Mode::Help => matches!(key, Key::Cancel).then_some(Action::Quit),
-            Mode::Filter => {
+        match std::mem::replace(&mut self.mode, InputMode::List) {
+            InputMode::List => self.key_in_list(&key),
+            InputMode::Help => matches!(key, DashKey::Cancel).then_some(DashAction::Quit),
+            InputMode::Filter => {
                 match edit(&mut self.filter, &key) {
-                    Edited::On => self.mode = Mode::Filter,
+                    Edited::On => self.mode = InputMode::Filter,
                     Edited::Done => {}
                     Edited::Given => self.filter.clear(),
                 }
@@ -195,64 +195,64 @@ impl Model {
                 self.choose_again(None);
                 // Also while one types.
                 match key {
-                    Key::Up => self.go(|at| at.saturating_sub(1)),
-                    Key::Down => self.go(|at| at + 1),
+                    DashKey::Up => self.go(|at| at.saturating_sub(1)),
+                    DashKey::Down => self.go(|at| at + 1),
                     _ => {}
                 }
                 None
             }
-            Mode::Line { to, mut text } => match edit(&mut text, &key) {
+            InputMode::Line { to, mut text } => match edit(&mut text, &key) {
                 Edited::On => {
-                    self.mode = Mode::Line { to, text };
+                    self.mode = InputMode::Line { to, text };
                     None
                 }
-                Edited::Done if !text.trim().is_empty() => Some(Action::Send(to, text)),
+                Edited::Done if !text.trim().is_empty() => Some(DashAction::Send(to, text)),
                 Edited::Done | Edited::Given => None,
             },
-            Mode::Sure(action) if matches!(key, Key::Char('y' | 'Y')) => Some(action),
-            Mode::Sure(_) => {
+            InputMode::Sure(action) if matches!(key, DashKey::Char('y' | 'Y')) => Some(action),
+            InputMode::Sure(_) => {
                 self.say("cancelled");
                 None
             }
-            Mode::Refused(why) => {
-                if !matches!(key, Key::Enter | Key::Escape | Key::Cancel) {
-                    self.mode = Mode::Refused(why);
+            InputMode::Refused(why) => {
+                if !matches!(key, DashKey::Enter | DashKey::Escape | DashKey::Cancel) {
+                    self.mode = InputMode::Refused(why);
                 }
                 None
             }
         }
     }
 
-    fn key_in_list(&mut self, key: &Key) -> Option<Action> {
+    fn key_in_list(&mut self, key: &DashKey) -> Option<DashAction> {
         let chosen = self.chosen().map(|(_, row)| (row.name.clone(), row.agent));
         match key {
-            Key::Char('q') | Key::Cancel => return Some(Action::Quit),
-            Key::Escape if !self.filter.is_empty() => {
+            DashKey::Char('q') | DashKey::Cancel => return Some(DashAction::Quit),
+            DashKey::Escape if !self.filter.is_empty() => {
                 self.filter.clear();
                 self.choose_again(None);
             }
-            Key::Char('?' | 'h') => self.mode = Mode::Help,
-            Key::Char('/') => self.mode = Mode::Filter,
-            Key::Up | Key::Char('k') => self.go(|at| at.saturating_sub(1)),
-            Key::Down | Key::Char('j') => self.go(|at| at + 1),
-            Key::PageUp => self.go(|at| at.saturating_sub(10)),
-            Key::PageDown => self.go(|at| at + 10),
-            Key::Home | Key::Char('g') => self.go(|_| 0),
-            Key::End | Key::Char('G') => self.go(|_| usize::MAX),
-            Key::Tab => self.go_to_blocked(),
+            DashKey::Char('?' | 'h') => self.mode = InputMode::Help,
+            DashKey::Char('/') => self.mode = InputMode::Filter,
+            DashKey::Up | DashKey::Char('k') => self.go(|at| at.saturating_sub(1)),
+            DashKey::Down | DashKey::Char('j') => self.go(|at| at + 1),
+            DashKey::PageUp => self.go(|at| at.saturating_sub(10)),
+            DashKey::PageDown => self.go(|at| at + 10),
+            DashKey::Home | DashKey::Char('g') => self.go(|_| 0),
+            DashKey::End | DashKey::Char('G') => self.go(|_| usize::MAX),
+            DashKey::Tab => self.go_to_blocked(),
             _ => {}
         }
         let (name, agent) = chosen?;
         match (key, agent) {
-            (Key::Enter, _) => return Some(Action::Attach(name)),
+            (DashKey::Enter, _) => return Some(DashAction::Attach(name)),
             // An agent loses nothing by it; any other program may.
-            (Key::Char('r'), Some(true)) => return Some(Action::Restart(name)),
-            (Key::Char('r'), _) => self.mode = Mode::Sure(Action::Restart(name)),
-            (Key::Char('s'), _) => self.mode = Mode::Sure(Action::Stop(name)),
-            (Key::Char(':' | 'i'), Some(false)) => {
-                self.mode = Mode::Refused(format!("{name} takes no prompts: attach to type into it"));
+            (DashKey::Char('r'), Some(true)) => return Some(DashAction::Restart(name)),
+            (DashKey::Char('r'), _) => self.mode = InputMode::Sure(DashAction::Restart(name)),
+            (DashKey::Char('s'), _) => self.mode = InputMode::Sure(DashAction::Stop(name)),
+            (DashKey::Char(':' | 'i'), Some(false)) => {
+                self.mode = InputMode::Refused(format!("{name} takes no prompts: attach to type into it"));
             }
-            (Key::Char(':' | 'i'), _) => self.mode = Mode::Line { to: name, text: String::new() },
+            (DashKey::Char(':' | 'i'), _) => self.mode = InputMode::Line { to: name, text: String::new() },
             _ => {}
         }
         None
@@ -269,21 +269,21 @@ enum Edited {
     Given,
 }
 
-fn edit(text: &mut String, key: &Key) -> Edited {
+fn edit(text: &mut String, key: &DashKey) -> Edited {
     let mut add = |c: char| {
         if text.chars().count() < LINE_MAX {
             text.push(c);
         }
     };
     match key {
-        Key::Char(c) => add(*c),
+        DashKey::Char(c) => add(*c),
         // One line it stays, whatever was pasted.
-        Key::Paste(pasted) => clean(&pasted.trim_end().replace(['\r', '\n', '\t'], " ")).chars().for_each(add),
-        Key::Backspace if text.is_empty() => return Edited::Given,
-        Key::Backspace => drop(text.pop()),
-        Key::Clear => text.clear(),
-        Key::Enter => return Edited::Done,
-        Key::Escape | Key::Cancel => return Edited::Given,
+        DashKey::Paste(pasted) => clean(&pasted.trim_end().replace(['\r', '\n', '\t'], " ")).chars().for_each(add),
+        DashKey::Backspace if text.is_empty() => return Edited::Given,
+        DashKey::Backspace => drop(text.pop()),
+        DashKey::Clear => text.clear(),
+        DashKey::Enter => return Edited::Done,
+        DashKey::Escape | DashKey::Cancel => return Edited::Given,
         _ => {}
     }
     Edited::On

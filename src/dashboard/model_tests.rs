@@ -2,9 +2,9 @@
 
 use serde_json::{Value, json};
 
-use super::keys::Key;
-use super::model::{Action, Mode, Model};
-use super::row::Row;
+use super::keys::DashKey;
+use super::model::{DashAction, DashState, InputMode};
+use super::row::SessionRow;
 use crate::core::ids::SessionName;
 use crate::core::status::SessionStatus;
 
@@ -13,13 +13,13 @@ pub fn name(text: &str) -> SessionName {
 }
 
 /// The row of a session object.
-pub fn row(name: &SessionName, object: Value, home: &str) -> Row {
-    Row::of(name, &SessionStatus::from_json(object).unwrap(), home)
+pub fn row(name: &SessionName, object: Value, home: &str) -> SessionRow {
+    SessionRow::of(name, &SessionStatus::from_json(object).unwrap(), home)
 }
 
 /// A model with these sessions; those that end in `v` run vim.
-pub fn model(names: &[&str]) -> Model {
-    let mut model = Model::default();
+pub fn model(names: &[&str]) -> DashState {
+    let mut model = DashState::default();
     let all: Vec<SessionName> = names.iter().map(|n| name(n)).collect();
     model.listed(&all);
     for name in all {
@@ -32,12 +32,12 @@ pub fn model(names: &[&str]) -> Model {
     model
 }
 
-fn chosen(model: &Model) -> &str {
+fn chosen(model: &DashState) -> &str {
     model.chosen().map_or("", |(_, row)| row.name.as_str())
 }
 
-fn type_in(model: &mut Model, text: &str) -> Option<Action> {
-    text.chars().map(|c| model.key(Key::Char(c))).last().flatten()
+fn type_in(model: &mut DashState, text: &str) -> Option<DashAction> {
+    text.chars().map(|c| model.key(DashKey::Char(c))).last().flatten()
 }
 
 #[test]
@@ -47,145 +47,152 @@ fn the_choice_moves_and_stays_within_the_list() {
     model.listed(&[name("0"), name("a"), name("b"), name("cv")]);
     assert_eq!(chosen(&model), "a", "another does not take its place");
     model.listed(&[name("a"), name("b"), name("cv")]);
-    for (key, at) in [(Key::Up, "a"), (Key::Down, "b"), (Key::End, "cv"), (Key::Down, "cv"), (Key::Char('k'), "b"), (Key::Home, "a")] {
+    for (key, at) in [
+        (DashKey::Up, "a"),
+        (DashKey::Down, "b"),
+        (DashKey::End, "cv"),
+        (DashKey::Down, "cv"),
+        (DashKey::Char('k'), "b"),
+        (DashKey::Home, "a"),
+    ] {
         assert_eq!((model.key(key.clone()), chosen(&model)), (None, at), "{key:?}");
     }
-    assert_eq!(model.key(Key::Enter), Some(Action::Attach(name("a"))));
-    assert_eq!(model.key(Key::Char('r')), Some(Action::Restart(name("a"))));
-    assert_eq!(model.key(Key::Char('q')), Some(Action::Quit));
+    assert_eq!(model.key(DashKey::Enter), Some(DashAction::Attach(name("a"))));
+    assert_eq!(model.key(DashKey::Char('r')), Some(DashAction::Restart(name("a"))));
+    assert_eq!(model.key(DashKey::Char('q')), Some(DashAction::Quit));
 }
 
 #[test]
 fn tab_goes_round_those_that_wait_for_a_person() {
     let mut model = model(&["a", "b", "c", "d"]);
-    assert_eq!((model.key(Key::Tab), chosen(&model), model.notice.as_str()), (None, "a", "no session waits for you"));
+    assert_eq!((model.key(DashKey::Tab), chosen(&model), model.notice.as_str()), (None, "a", "no session waits for you"));
     for waits in ["b", "d"] {
         model.told(row(&name(waits), json!({"state": "blocked", "dir": format!("~/{waits}")}), ""));
     }
     assert_eq!(model.blocked(), 2);
     for at in ["b", "d", "b"] {
-        assert_eq!((model.key(Key::Tab), chosen(&model)), (None, at));
+        assert_eq!((model.key(DashKey::Tab), chosen(&model)), (None, at));
     }
     // One that is filtered out is not gone to.
-    model.key(Key::Char('/'));
+    model.key(DashKey::Char('/'));
     type_in(&mut model, "~/d");
-    model.key(Key::Enter);
+    model.key(DashKey::Enter);
     for _ in 0..2 {
-        model.key(Key::Tab);
+        model.key(DashKey::Tab);
         assert_eq!(chosen(&model), "d");
     }
-    assert_eq!(Model::default().key(Key::Tab), None);
+    assert_eq!(DashState::default().key(DashKey::Tab), None);
 }
 
 #[test]
 fn a_session_is_stopped_only_after_a_yes() {
     let mut model = model(&["a"]);
-    for key in [Key::Enter, Key::Char('n'), Key::Escape, Key::Paste("y".to_owned())] {
-        assert_eq!(model.key(Key::Char('s')), None);
-        assert_eq!(model.mode, Mode::Sure(Action::Stop(name("a"))));
+    for key in [DashKey::Enter, DashKey::Char('n'), DashKey::Escape, DashKey::Paste("y".to_owned())] {
+        assert_eq!(model.key(DashKey::Char('s')), None);
+        assert_eq!(model.mode, InputMode::Sure(DashAction::Stop(name("a"))));
         assert_eq!((model.key(key), model.notice.as_str()), (None, "cancelled"));
     }
-    model.key(Key::Char('s'));
-    assert_eq!(model.key(Key::Char('y')), Some(Action::Stop(name("a"))));
-    assert_eq!(model.mode, Mode::List);
+    model.key(DashKey::Char('s'));
+    assert_eq!(model.key(DashKey::Char('y')), Some(DashAction::Stop(name("a"))));
+    assert_eq!(model.mode, InputMode::List);
 }
 
 #[test]
 fn a_question_is_about_the_session_that_it_was_asked_for() {
     let mut model = model(&["a", "b"]);
-    model.key(Key::Char('s'));
+    model.key(DashKey::Char('s'));
     model.listed(&[name("b")]);
     assert_eq!(chosen(&model), "b");
-    assert_eq!(model.key(Key::Char('y')), Some(Action::Stop(name("a"))));
+    assert_eq!(model.key(DashKey::Char('y')), Some(DashAction::Stop(name("a"))));
 }
 
 #[test]
 fn a_line_goes_to_an_agent_and_to_nothing_else() {
     let mut model = model(&["a", "bv"]);
-    model.key(Key::Char(':'));
+    model.key(DashKey::Char(':'));
     type_in(&mut model, "go on quickly");
-    model.key(Key::Paste("\nwith\u{1b}[31m this\n".to_owned()));
-    let Some(Action::Send(to, text)) = model.key(Key::Enter) else { panic!("{:?}", model.mode) };
+    model.key(DashKey::Paste("\nwith\u{1b}[31m this\n".to_owned()));
+    let Some(DashAction::Send(to, text)) = model.key(DashKey::Enter) else { panic!("{:?}", model.mode) };
     assert_eq!((to, text.as_str()), (name("a"), "go on quickly with\u{fffd}[31m this"));
     for empty in ["", "  "] {
-        model.key(Key::Char('i'));
+        model.key(DashKey::Char('i'));
         type_in(&mut model, empty);
-        assert_eq!((model.key(Key::Enter), &model.mode), (None, &Mode::List));
+        assert_eq!((model.key(DashKey::Enter), &model.mode), (None, &InputMode::List));
     }
-    model.key(Key::Down);
+    model.key(DashKey::Down);
     // What was meant for a line is no key for anything else.
     assert_eq!(type_in(&mut model, "irsyq"), None);
-    let Mode::Refused(why) = &model.mode else { panic!("{:?}", model.mode) };
+    let InputMode::Refused(why) = &model.mode else { panic!("{:?}", model.mode) };
     assert!(why.starts_with("bv takes no prompts"), "{why}");
-    assert_eq!((model.key(Key::Escape), &model.mode), (None, &Mode::List));
+    assert_eq!((model.key(DashKey::Escape), &model.mode), (None, &InputMode::List));
 }
 
 #[test]
 fn before_its_host_has_said_what_it_runs_a_line_can_be_written() {
-    let mut model = Model::default();
+    let mut model = DashState::default();
     model.listed(&[name("a")]);
     assert_eq!(type_in(&mut model, "irsyq"), None);
-    assert_eq!(model.key(Key::Enter), Some(Action::Send(name("a"), "rsyq".to_owned())));
+    assert_eq!(model.key(DashKey::Enter), Some(DashAction::Send(name("a"), "rsyq".to_owned())));
 }
 
 #[test]
 fn only_an_agent_is_restarted_without_a_question() {
     let mut model = model(&["a", "bv"]);
-    assert_eq!(model.key(Key::Char('r')), Some(Action::Restart(name("a"))));
-    model.key(Key::Down);
+    assert_eq!(model.key(DashKey::Char('r')), Some(DashAction::Restart(name("a"))));
+    model.key(DashKey::Down);
     assert_eq!(type_in(&mut model, "r"), None);
-    assert_eq!(type_in(&mut model, "y"), Some(Action::Restart(name("bv"))));
+    assert_eq!(type_in(&mut model, "y"), Some(DashAction::Restart(name("bv"))));
 }
 
 #[test]
 fn a_notice_lasts_until_the_next_key() {
     let mut model = model(&["a", "b"]);
     model.say("done");
-    assert_eq!((model.key(Key::Down), model.notice.as_str()), (None, ""));
+    assert_eq!((model.key(DashKey::Down), model.notice.as_str()), (None, ""));
 }
 
 #[test]
 fn a_filter_narrows_the_list_and_the_choice_follows() {
     let mut model = model(&["alpha", "beta", "gammav"]);
-    model.key(Key::Char('/'));
+    model.key(DashKey::Char('/'));
     type_in(&mut model, "VIM");
     assert_eq!((model.shown().len(), chosen(&model)), (1, "gammav"));
-    assert_eq!(model.key(Key::Enter), None, "it is kept");
+    assert_eq!(model.key(DashKey::Enter), None, "it is kept");
     assert_eq!((model.filter.as_str(), model.count()), ("VIM", 3));
-    model.key(Key::Escape);
+    model.key(DashKey::Escape);
     assert_eq!((model.filter.as_str(), model.shown().len()), ("", 3));
-    model.key(Key::Char('/'));
+    model.key(DashKey::Char('/'));
     type_in(&mut model, "nothing like it");
     assert_eq!(chosen(&model), "");
-    assert_eq!(model.key(Key::Down), None);
-    model.key(Key::Escape);
-    assert_eq!((model.key(Key::Enter), model.shown().len()), (Some(Action::Attach(name("alpha"))), 3));
+    assert_eq!(model.key(DashKey::Down), None);
+    model.key(DashKey::Escape);
+    assert_eq!((model.key(DashKey::Enter), model.shown().len()), (Some(DashAction::Attach(name("alpha"))), 3));
 }
 
 #[test]
 fn one_that_ended_is_named_and_its_neighbour_is_chosen() {
     let mut model = model(&["a", "b", "c"]);
-    model.key(Key::Down);
+    model.key(DashKey::Down);
     model.listed(&[name("a"), name("c")]);
     assert_eq!((chosen(&model), model.notice.as_str()), ("c", "b ended"));
     model.listed(&[]);
     assert_eq!(chosen(&model), "");
-    assert_eq!((model.key(Key::Enter), model.key(Key::Char('s'))), (None, None));
+    assert_eq!((model.key(DashKey::Enter), model.key(DashKey::Char('s'))), (None, None));
 }
 
 #[test]
 fn help_closes_with_any_key() {
     let mut model = model(&["a"]);
-    model.key(Key::Char('?'));
-    assert_eq!(model.mode, Mode::Help);
-    assert_eq!((model.key(Key::Char('s')), &model.mode), (None, &Mode::List));
+    model.key(DashKey::Char('?'));
+    assert_eq!(model.mode, InputMode::Help);
+    assert_eq!((model.key(DashKey::Char('s')), &model.mode), (None, &InputMode::List));
 }
 
 proptest::proptest! {
     #[test]
     fn no_keys_break_it(bytes in proptest::collection::vec(proptest::prelude::any::<u8>(), 0..200)) {
         let mut model = model(&["a", "b", "cv"]);
-        for key in crate::dashboard::keys::Keys::default().feed(&bytes) {
+        for key in crate::dashboard::keys::KeyParser::default().feed(&bytes) {
             model.key(key);
             if model.shown().is_empty() { assert!(model.chosen().is_none()); } else { assert!(model.chosen().is_some()); }
         }

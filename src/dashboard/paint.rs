@@ -15,7 +15,7 @@ use super::row::is_harmless;
 
 /// Whether colours are written.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Colors {
+pub enum ColorOutput {
     /// As they are.
     On,
     /// None at all: `NO_COLOR`.
@@ -27,13 +27,13 @@ pub enum Colors {
 pub struct Paint<W, S> {
     out: W,
     size: S,
-    colors: Colors,
+    colors: ColorOutput,
     frame: Vec<u8>,
 }
 
 impl<W: Write, S: Fn() -> Size> Paint<W, S> {
     /// A backend that asks `size` for the terminal's size whenever it draws.
-    pub fn new(out: W, size: S, colors: Colors) -> Self {
+    pub fn new(out: W, size: S, colors: ColorOutput) -> Self {
         Paint { out, size, colors, frame: Vec::new() }
     }
 
@@ -53,7 +53,7 @@ impl<W: Write, S: Fn() -> Size> Paint<W, S> {
                 numbers.push_str(&format!(";{number}"));
             }
         }
-        if self.colors == Colors::On {
+        if self.colors == ColorOutput::On {
             numbers.push_str(&color(cell.fg, 30));
             numbers.push_str(&color(cell.bg, 40));
         }
@@ -173,7 +173,7 @@ mod tests {
 
     use super::*;
 
-    fn painted(colors: Colors, line: Line<'_>) -> Vec<u8> {
+    fn painted(colors: ColorOutput, line: Line<'_>) -> Vec<u8> {
         let mut bytes = Vec::new();
         let paint = Paint::new(&mut bytes, || Size::new(20, 2), colors);
         Terminal::new(paint).unwrap().draw(|frame| frame.render_widget(line, frame.area())).unwrap();
@@ -183,7 +183,7 @@ mod tests {
     #[test]
     fn a_terminal_shows_what_was_drawn() {
         let style = Style::new().fg(Color::Indexed(9)).bg(Color::Rgb(1, 2, 3)).add_modifier(Modifier::BOLD | Modifier::UNDERLINED);
-        let bytes = painted(Colors::On, Line::from(vec![Span::raw("ä漢 "), Span::styled("x", style)]));
+        let bytes = painted(ColorOutput::On, Line::from(vec![Span::raw("ä漢 "), Span::styled("x", style)]));
         let mut screen = crate::screen::Screen::new(20, 2);
         screen.feed(&bytes);
         assert_eq!(screen.lines(), ["ä漢 x", ""]);
@@ -195,7 +195,7 @@ mod tests {
     #[test]
     fn without_colours_there_are_none_and_looks_stay() {
         let style = Style::new().fg(Color::Red).bg(Color::Indexed(200)).add_modifier(Modifier::REVERSED);
-        let bytes = painted(Colors::Off, Line::styled("x", style));
+        let bytes = painted(ColorOutput::Off, Line::styled("x", style));
         let text = String::from_utf8(bytes).unwrap();
         assert!(text.contains("\x1b[0;7m") && !text.contains("31") && !text.contains("200"), "{text:?}");
     }
@@ -203,7 +203,7 @@ mod tests {
     #[test]
     fn nothing_that_a_terminal_would_obey_gets_through() {
         let mut bytes = Vec::new();
-        let mut paint = Paint::new(&mut bytes, || Size::new(20, 2), Colors::On);
+        let mut paint = Paint::new(&mut bytes, || Size::new(20, 2), ColorOutput::On);
         let mut cell = Cell::EMPTY;
         cell.set_symbol("\x1b]0;owned\x07");
         paint.draw([(0, 0, &cell)].into_iter()).unwrap();

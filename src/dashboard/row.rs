@@ -11,7 +11,7 @@ const TEXT_MAX: usize = 1000;
 
 /// One session.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Row {
+pub struct SessionRow {
     /// Its name.
     pub name: SessionName,
     /// `idle`, `busy` and so on, or `unresponsive`.
@@ -36,12 +36,12 @@ pub struct Row {
     pub last: String,
 }
 
-impl Row {
+impl SessionRow {
     /// The row of a session. `home` is shown as `~`.
     #[must_use]
-    pub fn of(name: &SessionName, status: &SessionStatus, home: &str) -> Row {
+    pub fn of(name: &SessionName, status: &SessionStatus, home: &str) -> SessionRow {
         let words: Vec<String> = status.command.iter().map(|word| clean(word)).collect();
-        Row {
+        SessionRow {
             name: name.clone(),
             state: clean(&status.state.to_string()),
             waits_for: clean(status.waiting_for.as_deref().unwrap_or_default()),
@@ -90,8 +90,8 @@ mod tests {
 
     use super::*;
 
-    fn read(object: Value, home: &str) -> Row {
-        Row::of(&"proj".parse().unwrap(), &SessionStatus::from_json(object).unwrap_or_default(), home)
+    fn read(object: Value, home: &str) -> SessionRow {
+        SessionRow::of(&"proj".parse().unwrap(), &SessionStatus::from_json(object).unwrap_or_default(), home)
     }
 
     #[test]

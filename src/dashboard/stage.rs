@@ -11,20 +11,20 @@ const UNDO: &[u8] = b"\x1b[?2026l\x1b[?2004l\x1b[0m\x1b[?25h\x1b[?1049l";
 
 /// The terminal, in the dashboard's hands or lent back.
 #[derive(Debug)]
-pub struct Stage {
+pub struct DashTerminal {
     raw: RawMode,
     has_it: bool,
 }
 
-impl Stage {
+impl DashTerminal {
     /// Takes the terminal on standard input and output.
     ///
     /// # Errors
     /// When it is none, or is gone.
-    pub fn enter() -> io::Result<Stage> {
+    pub fn enter() -> io::Result<DashTerminal> {
         raw::restore_on_panic();
         let raw = RawMode::enter()?;
-        let mut stage = Stage { raw, has_it: false };
+        let mut stage = DashTerminal { raw, has_it: false };
         stage.begin()?;
         Ok(stage)
     }
@@ -59,7 +59,7 @@ impl Stage {
     }
 }
 
-impl Drop for Stage {
+impl Drop for DashTerminal {
     fn drop(&mut self) {
         // A panic has put everything back before it came here.
         if !std::thread::panicking() {

@@ -31,7 +31,7 @@ pub enum Back {
     /// The client ended, with these words.
     Said(String),
     /// This process was told to end meanwhile, by this signal; the client has left.
-    Told(i32),
+    DashReply(i32),
 }
 
 /// `hopty attach NAME` in this terminal, until it ends. A signal that ends this process ends the client first.
@@ -44,17 +44,17 @@ pub fn attach(name: &SessionName, signals: &mut Signals) -> io::Result<Back> {
     let (mut words, mut told) = (Vec::new(), None);
     loop {
         let mut set = PollSet::default();
-        set.add(Source::Errors, errors.as_fd(), Interest::Read);
-        set.add(Source::Signals, signals.as_fd(), Interest::Read);
+        set.add(VerbSource::Errors, errors.as_fd(), Interest::Read);
+        set.add(VerbSource::Signals, signals.as_fd(), Interest::Read);
         let ready = set.wait(None)?;
         let is_ready = |source| ready.iter().any(|(which, _)| *which == source);
-        if is_ready(Source::Signals) {
+        if is_ready(VerbSource::Signals) {
             for signal in signals.take().into_iter().filter(|signal| super::ENDS.contains(signal)) {
                 told = Some(signal);
                 hang_up(&child);
             }
         }
-        if is_ready(Source::Errors) {
+        if is_ready(VerbSource::Errors) {
             let mut part = [0; 1024];
             match errors.read(&mut part) {
                 Ok(0) => break,
@@ -65,11 +65,11 @@ pub fn attach(name: &SessionName, signals: &mut Signals) -> io::Result<Back> {
         }
     }
     child.wait()?;
-    Ok(told.map_or_else(|| Back::Said(first_line(&words)), Back::Told))
+    Ok(told.map_or_else(|| Back::Said(first_line(&words)), Back::DashReply))
 }
 
 #[derive(Clone, Copy, PartialEq, Eq)]
-enum Source {
+enum VerbSource {
     Errors,
     Signals,
 }

@@ -7,9 +7,9 @@ use ratatui::text::{Line, Span};
 use ratatui::widgets::{Block, Borders, Clear, Paragraph};
 use unicode_width::UnicodeWidthStr;
 
-use super::model::{Action, Mode, Model};
+use super::model::{DashAction, DashState, InputMode};
 use super::preview::Preview;
-use super::row::Row;
+use super::row::SessionRow;
 
 /// Rows below which the preview has a line above it instead of a frame around it.
 const LOW: u16 = 16;
@@ -33,7 +33,7 @@ const KEYS: [(&str, &str, &str); 11] = [
 ];
 
 /// Draws the model.
-pub fn draw(model: &Model, frame: &mut Frame<'_>) {
+pub fn draw(model: &DashState, frame: &mut Frame<'_>) {
     let area = frame.area();
     let [head, body, foot] = Layout::vertical([Constraint::Length(1), Constraint::Min(0), Constraint::Length(1)]).areas(area);
     // The heading, and never more than half of what is there.
@@ -54,7 +54,7 @@ pub fn draw(model: &Model, frame: &mut Frame<'_>) {
         draw_preview(model, frame, preview);
     }
     draw_foot(model, frame, foot);
-    if model.mode == Mode::Help {
+    if model.mode == InputMode::Help {
         draw_help(frame, area);
     }
 }
@@ -68,7 +68,7 @@ fn dim() -> Style {
 }
 
 /// `room`: how many rows the list has.
-fn header(model: &Model, width: u16, room: usize) -> Line<'static> {
+fn header(model: &DashState, width: u16, room: usize) -> Line<'static> {
     let (count, shown) = (model.count(), model.shown().len());
     let what = if count == 1 { "1 session".to_owned() } else { format!("{count} sessions") };
     let mut text = format!(" hopty  {what}");
@@ -86,10 +86,10 @@ fn header(model: &Model, width: u16, room: usize) -> Line<'static> {
 }
 
 /// The columns of the list, by what there is room for: heading, width, and what of a row stands there.
-type Column = (&'static str, u16, fn(&Row) -> Vec<Span<'static>>);
+type Column = (&'static str, u16, fn(&SessionRow) -> Vec<Span<'static>>);
 
-fn columns(model: &Model, width: u16) -> Vec<Column> {
-    let widest = |text: fn(&Row) -> &str, heading: &str, most: u16| {
+fn columns(model: &DashState, width: u16) -> Vec<Column> {
+    let widest = |text: fn(&SessionRow) -> &str, heading: &str, most: u16| {
         let widths = model.shown().into_iter().map(|row| text(row).width());
         u16::try_from(widths.max().unwrap_or(0).max(heading.len())).unwrap_or(most).min(most)
     };
@@ -131,7 +131,7 @@ fn state_style(state: &str) -> Style {
 }
 
 /// The context as a bar of so many cells and in percent; a bar of 0 is none.
-fn meter(row: &Row, cells: usize) -> Vec<Span<'static>> {
+fn meter(row: &SessionRow, cells: usize) -> Vec<Span<'static>> {
     let Some(percent) = row.percent else { return vec![Span::styled(format!("{:>1$}", "-", if cells == 0 { 4 } else { 1 }), dim())] };
     let color = match row.level.as_str() {
         "hard" | "handoff" => Color::Red,
@@ -148,7 +148,7 @@ fn meter(row: &Row, cells: usize) -> Vec<Span<'static>> {
     spans
 }
 
-fn draw_list(model: &Model, frame: &mut Frame<'_>, area: Rect) {
+fn draw_list(model: &DashState, frame: &mut Frame<'_>, area: Rect) {
     let columns = columns(model, area.width);
     let heading = columns.iter().map(|(heading, width, _)| Span::raw(format!("{}  ", pad(heading, *width))));
     let heading: Vec<Span<'_>> = std::iter::once(Span::raw(" ")).chain(heading).collect();
@@ -175,7 +175,7 @@ fn draw_list(model: &Model, frame: &mut Frame<'_>, area: Rect) {
     frame.render_widget(Paragraph::new(lines), area);
 }
 
-fn draw_preview(model: &Model, frame: &mut Frame<'_>, area: Rect) {
+fn draw_preview(model: &DashState, frame: &mut Frame<'_>, area: Rect) {
     let Some((_, row)) = model.chosen() else { return };
     let title = match &model.preview {
         Preview::Shown { screen, .. } if !screen.title().is_empty() => {
@@ -204,7 +204,7 @@ fn draw_preview(model: &Model, frame: &mut Frame<'_>, area: Rect) {
     frame.render_widget(Paragraph::new(lines), picture);
 }
 
-fn draw_foot(model: &Model, frame: &mut Frame<'_>, area: Rect) {
+fn draw_foot(model: &DashState, frame: &mut Frame<'_>, area: Rect) {
     let mut input = |head: String, text: &str, hint: &str| {
         // The end of what is typed stays in sight.
         let room = usize::from(area.width).saturating_sub(head.width() + 1);
@@ -220,17 +220,17 @@ fn draw_foot(model: &Model, frame: &mut Frame<'_>, area: Rect) {
         frame.set_cursor_position(Position::new(area.x + col.min(area.width.saturating_sub(1)), area.y));
     };
     match &model.mode {
-        Mode::Filter => input("/".to_owned(), &model.filter, "Enter keeps the filter, Escape shows all"),
-        Mode::Line { to, text } => input(format!("to {to}: "), text, "Enter sends, Escape cancels"),
-        Mode::Sure(action) => {
+        InputMode::Filter => input("/".to_owned(), &model.filter, "Enter keeps the filter, Escape shows all"),
+        InputMode::Line { to, text } => input(format!("to {to}: "), text, "Enter sends, Escape cancels"),
+        InputMode::Sure(action) => {
             let what = match action {
-                Action::Stop(name) => format!("Stop {name} for good?"),
-                Action::Restart(name) => format!("Restart {name}? It is not an agent."),
+                DashAction::Stop(name) => format!("Stop {name} for good?"),
+                DashAction::Restart(name) => format!("Restart {name}? It is not an agent."),
                 _ => "Sure?".to_owned(),
             };
             frame.render_widget(Line::styled(fit(&format!("{what} y / n"), area.width), bold().fg(Color::Red)), area);
         }
-        Mode::Refused(why) => {
+        InputMode::Refused(why) => {
             let line = Line::styled(fit(&format!("{why} (Enter)"), area.width), bold().fg(Color::Red));
             frame.render_widget(line, area);
         }

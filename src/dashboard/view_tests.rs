@@ -4,14 +4,14 @@ use ratatui::Terminal;
 use ratatui::backend::TestBackend;
 use serde_json::json;
 
-use super::keys::Key;
-use super::model::Model;
+use super::keys::DashKey;
+use super::model::DashState;
 use super::model_tests::{model, name, row};
 use super::preview::Preview;
 use super::row::is_harmless;
 use super::view;
 
-fn rows(model: &Model, cols: u16, height: u16) -> Vec<String> {
+fn rows(model: &DashState, cols: u16, height: u16) -> Vec<String> {
     let mut terminal = Terminal::new(TestBackend::new(cols, height)).unwrap();
     terminal.draw(|frame| view::draw(model, frame)).unwrap();
     let buffer = terminal.backend().buffer();
@@ -19,14 +19,14 @@ fn rows(model: &Model, cols: u16, height: u16) -> Vec<String> {
     cells.map(|row| row.iter().map(ratatui::buffer::Cell::symbol).collect::<String>().trim_end().to_owned()).collect()
 }
 
-fn shown(model: &Model, cols: u16, height: u16) -> String {
+fn shown(model: &DashState, cols: u16, height: u16) -> String {
     rows(model, cols, height).join("\n")
 }
 
 /// Two sessions, the first chosen and with a picture.
-fn two() -> Model {
+fn two() -> DashState {
     let mut model = model(&["notes-v", "proj"]);
-    model.key(Key::Down);
+    model.key(DashKey::Down);
     let busy = json!({"state": "blocked", "waiting_for": "a person", "agent": "claude", "dir": "/home/u/proj", "command": ["claude"],
         "why": "Context is at 82 % of 200000 tokens; a hand-over was requested.", "restarts": 3, "clients": [{}, {}],
         "context": {"tokens_from": "transcript", "percent": 82, "level": "handoff"}});
@@ -82,11 +82,11 @@ fn a_large_terminal_shows_everything() {
 #[test]
 fn every_size_is_drawn() {
     let mut help = two();
-    help.key(Key::Char('?'));
+    help.key(DashKey::Char('?'));
     let mut line = two();
-    line.key(Key::Char('i'));
-    line.key(Key::Paste("漢字 ".repeat(200)));
-    for model in [&Model::default(), &two(), &help, &line] {
+    line.key(DashKey::Char('i'));
+    line.key(DashKey::Paste("漢字 ".repeat(200)));
+    for model in [&DashState::default(), &two(), &help, &line] {
         for (cols, height) in [(1, 1), (2, 3), (7, 2), (12, 40), (39, 9), (41, 11), (61, 13), (300, 4), (500, 200)] {
             rows(model, cols, height);
         }
@@ -97,15 +97,15 @@ fn every_size_is_drawn() {
 fn a_long_list_shows_the_part_around_the_choice() {
     let names: Vec<String> = (0..200).map(|n| format!("s{n:03}")).collect();
     let mut model = model(&names.iter().map(String::as_str).collect::<Vec<_>>());
-    let marked = |model: &Model| rows(model, 80, 24).into_iter().find(|row| row.starts_with('›')).unwrap();
-    for (key, name) in [(Key::End, "s199"), (Key::PageUp, "s189"), (Key::Home, "s000"), (Key::Down, "s001")] {
+    let marked = |model: &DashState| rows(model, 80, 24).into_iter().find(|row| row.starts_with('›')).unwrap();
+    for (key, name) in [(DashKey::End, "s199"), (DashKey::PageUp, "s189"), (DashKey::Home, "s000"), (DashKey::Down, "s001")] {
         model.key(key);
         assert!(marked(&model).starts_with(&format!("›{name}")));
     }
-    model.key(Key::End);
+    model.key(DashKey::End);
     assert!(shown(&model, 80, 24).contains(" s198"), "and its neighbours");
     assert!(shown(&model, 80, 24).starts_with(" hopty  200 sessions  200/200\n"), "and where it is");
-    model.key(Key::Home);
+    model.key(DashKey::Home);
     assert!(shown(&model, 80, 24).starts_with(" hopty  200 sessions  1/200\n"));
     assert!(shown(&two(), 80, 24).starts_with(" hopty  2 sessions, 1 blocked\n"), "which is plain where all are in sight");
 }
@@ -125,7 +125,7 @@ fn the_directory_is_in_sight_of_a_usual_terminal() {
 #[test]
 fn the_page_of_keys_is_whole() {
     let mut model = two();
-    model.key(Key::Char('?'));
+    model.key(DashKey::Char('?'));
     for (cols, height, first, last) in [
         (40, 10, "up, down", "quit"),
         (59, 24, "up, down", "quit"),
@@ -141,7 +141,7 @@ fn the_page_of_keys_is_whole() {
 
 #[test]
 fn without_a_session_it_says_how_to_start_one() {
-    let mut model = Model::default();
+    let mut model = DashState::default();
     assert!(!shown(&model, 80, 24).contains("No session"), "nobody has looked yet");
     model.listed(&[]);
     for (cols, height) in [(40, 10), (200, 60)] {
@@ -153,21 +153,21 @@ fn without_a_session_it_says_how_to_start_one() {
 #[test]
 fn questions_lines_filters_and_refusals_are_shown() {
     let mut model = two();
-    model.key(Key::Char('s'));
+    model.key(DashKey::Char('s'));
     assert!(shown(&model, 40, 10).ends_with("Stop proj for good? y / n"));
-    model.key(Key::Char('n'));
+    model.key(DashKey::Char('n'));
     assert!(shown(&model, 40, 10).ends_with("cancelled"));
-    model.key(Key::Char('i'));
-    model.key(Key::Paste("a line that is longer than there is room".to_owned()));
+    model.key(DashKey::Char('i'));
+    model.key(DashKey::Paste("a line that is longer than there is room".to_owned()));
     assert!(shown(&model, 30, 10).ends_with("to proj: r than there is room"), "{}", shown(&model, 30, 10));
-    model.key(Key::Escape);
-    model.key(Key::Char('/'));
-    model.key(Key::Char('x'));
+    model.key(DashKey::Escape);
+    model.key(DashKey::Char('/'));
+    model.key(DashKey::Char('x'));
     assert!(
         shown(&model, 60, 10).contains("2 sessions, 0 with \"x\", 1 blocked") && shown(&model, 60, 10).contains("no session matches")
     );
     model.say("stop: proj: a descendant of the session may not stop it");
-    model.key(Key::Escape);
+    model.key(DashKey::Escape);
     model.say("stop: proj: a descendant of the session may not stop it");
     assert!(shown(&model, 80, 10).ends_with("stop: proj: a descendant of the session may not stop it"));
 }
@@ -192,9 +192,9 @@ fn text_of_sessions_never_reaches_the_terminal_raw() {
     for (cols, height) in [(40, 10), (80, 24), (200, 60)] {
         model.say(evil);
         assert!(rows(&model, cols, height).join("").chars().all(is_harmless));
-        model.key(Key::Char('/'));
-        model.key(Key::Paste(evil.to_owned()));
+        model.key(DashKey::Char('/'));
+        model.key(DashKey::Paste(evil.to_owned()));
         assert!(rows(&model, cols, height).join("").chars().all(is_harmless));
-        model.key(Key::Escape);
+        model.key(DashKey::Escape);
     }
 }

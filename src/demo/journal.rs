@@ -7,7 +7,7 @@ use serde_json::Value;
 
 use crate::core::context::Fill;
 use crate::core::time::WallTime;
-use crate::fs::tail::{Found, Tail};
+use crate::fs::tail::{Tail, TailRead};
 
 /// Bytes read at a time.
 const CHUNK: usize = 16 * 1024;
@@ -100,7 +100,7 @@ impl Journal {
     pub(super) fn read(&mut self) -> bool {
         let mut any = false;
         let mut buf = [0; CHUNK];
-        while let Ok(Found::Bytes(n)) = self.tail.read(&mut buf) {
+        while let Ok(TailRead::Bytes(n)) = self.tail.read(&mut buf) {
             any = true;
             self.partial.extend_from_slice(&buf[..n]);
             while let Some(end) = self.partial.iter().position(|byte| *byte == b'\n') {

@@ -12,7 +12,7 @@ use crate::sys::safe_file::{self, FileRule, SafeFileError};
 
 /// What a read found.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Found {
+pub enum TailRead {
     /// This many new bytes, and perhaps more.
     Bytes(usize),
     /// Nothing new.
@@ -57,17 +57,17 @@ impl Tail {
     ///
     /// # Errors
     /// When the file cannot be read.
-    pub fn read(&mut self, buf: &mut [u8]) -> io::Result<Found> {
+    pub fn read(&mut self, buf: &mut [u8]) -> io::Result<TailRead> {
         if self.file.is_none() {
             let file = match safe_file::open(&self.path, FileRule::of_claude(u64::MAX)) {
                 Ok(Some(file)) => file,
                 Err(SafeFileError::Io { source, .. }) => return Err(source),
-                Ok(None) | Err(_) => return Ok(Found::Nothing),
+                Ok(None) | Err(_) => return Ok(TailRead::Nothing),
             };
             let meta = file.metadata()?;
             self.file = Some((file, meta.dev(), meta.ino()));
         }
-        let Some((file, dev, ino)) = &mut self.file else { return Ok(Found::Nothing) };
+        let Some((file, dev, ino)) = &mut self.file else { return Ok(TailRead::Nothing) };
         let n = file.read(buf)?;
         if n > 0 {
             let mut now = [0; BEFORE];
@@ -79,7 +79,7 @@ impl Tail {
             self.offset += n as u64;
             self.last.extend_from_slice(&buf[n.saturating_sub(BEFORE)..n]);
             self.last.drain(..self.last.len().saturating_sub(BEFORE));
-            return Ok(Found::Bytes(n));
+            return Ok(TailRead::Bytes(n));
         }
         // At the end: is it still the same file, and not shorter than what was read?
         let same = std::fs::metadata(&self.path).is_ok_and(|m| m.dev() == *dev && m.ino() == *ino);
@@ -91,16 +91,16 @@ impl Tail {
             self.file = None;
             return self.anew();
         }
-        Ok(Found::Nothing)
+        Ok(TailRead::Nothing)
     }
 
-    fn anew(&mut self) -> io::Result<Found> {
+    fn anew(&mut self) -> io::Result<TailRead> {
         if let Some((file, ..)) = &mut self.file {
             file.seek(SeekFrom::Start(0))?;
         }
         self.offset = 0;
         self.last.clear();
-        Ok(Found::Anew)
+        Ok(TailRead::Anew)
     }
 }
 
@@ -113,9 +113,9 @@ mod tests {
         let mut buf = [0; 4];
         loop {
             match tail.read(&mut buf).unwrap() {
-                Found::Bytes(n) => text.push_str(std::str::from_utf8(&buf[..n]).unwrap()),
-                Found::Anew => anew = true,
-                Found::Nothing => return (text, anew),
+                TailRead::Bytes(n) => text.push_str(std::str::from_utf8(&buf[..n]).unwrap()),
+                TailRead::Anew => anew = true,
+                TailRead::Nothing => return (text, anew),
             }
         }
     }
@@ -157,7 +157,7 @@ mod tests {
         let mut tail = Tail::new(&path);
         std::fs::write(&path, "one\n").unwrap();
         let mut buf = [0; 2];
-        assert_eq!(tail.read(&mut buf).unwrap(), Found::Bytes(2));
+        assert_eq!(tail.read(&mut buf).unwrap(), TailRead::Bytes(2));
         std::fs::write(dir.path().join("new"), "other\n").unwrap();
         std::fs::rename(dir.path().join("new"), &path).unwrap();
         assert_eq!(all(&mut tail), ("e\nother\n".to_owned(), true), "the rest of the old one comes first");
@@ -184,7 +184,7 @@ mod tests {
             let mut tail = Tail::new(&path);
             let mut buf = [0; 16];
             for _ in 0..3 {
-                assert!(!matches!(tail.read(&mut buf), Ok(Found::Bytes(_) | Found::Anew)), "{name}");
+                assert!(!matches!(tail.read(&mut buf), Ok(TailRead::Bytes(_) | TailRead::Anew)), "{name}");
             }
             if path.is_dir() {
                 std::fs::remove_dir(&path).unwrap()
@@ -206,7 +206,7 @@ mod tests {
         let mut text = String::new();
         let mut buf = [0; 16];
         for _ in 0..8 {
-            if let Ok(Found::Bytes(n)) = tail.read(&mut buf) {
+            if let Ok(TailRead::Bytes(n)) = tail.read(&mut buf) {
                 text.push_str(&String::from_utf8_lossy(&buf[..n]));
             }
         }
@@ -225,7 +225,7 @@ mod tests {
         let mut splitter = crate::core::claude::lines::LineSplitter::new();
         let mut buf = vec![0; 1 << 16];
         let (mut lines, mut most) = (Vec::new(), 0);
-        while let Found::Bytes(n) = tail.read(&mut buf).unwrap() {
+        while let TailRead::Bytes(n) = tail.read(&mut buf).unwrap() {
             splitter.feed(&buf[..n], |line| lines.push(line.to_vec()));
             most = most.max(splitter.tail().len());
         }

@@ -10,7 +10,7 @@ use crate::sys::safe_file::{self, FileRule};
 
 /// What was read.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Extent {
+pub struct TranscriptExtent {
     /// How long it is, in bytes.
     pub bytes: u64,
     /// When it was written last.
@@ -22,7 +22,7 @@ pub struct Extent {
 ///
 /// # Errors
 /// When it is no file, or cannot be read.
-pub fn lines(path: &Path, line: impl FnMut(&[u8])) -> Result<Extent, FsError> {
+pub fn lines(path: &Path, line: impl FnMut(&[u8])) -> Result<TranscriptExtent, FsError> {
     lines_from(path, u64::MAX, line)
 }
 
@@ -30,11 +30,11 @@ pub fn lines(path: &Path, line: impl FnMut(&[u8])) -> Result<Extent, FsError> {
 ///
 /// # Errors
 /// As [`lines`].
-pub fn last_lines(path: &Path, most: u64, line: impl FnMut(&[u8])) -> Result<Extent, FsError> {
+pub fn last_lines(path: &Path, most: u64, line: impl FnMut(&[u8])) -> Result<TranscriptExtent, FsError> {
     lines_from(path, most, line)
 }
 
-fn lines_from(path: &Path, most: u64, mut line: impl FnMut(&[u8])) -> Result<Extent, FsError> {
+fn lines_from(path: &Path, most: u64, mut line: impl FnMut(&[u8])) -> Result<TranscriptExtent, FsError> {
     let missing = || FsError::io("open", path)(std::io::ErrorKind::NotFound.into());
     let mut file = safe_file::open(path, FileRule::of_claude(u64::MAX))?.ok_or_else(missing)?;
     let meta = file.metadata().map_err(FsError::io("look at", path))?;
@@ -57,7 +57,7 @@ fn lines_from(path: &Path, most: u64, mut line: impl FnMut(&[u8])) -> Result<Ext
         line(splitter.tail());
     }
     let written = meta.modified().map_err(FsError::io("look at", path))?;
-    Ok(Extent { bytes: meta.len() - left, written })
+    Ok(TranscriptExtent { bytes: meta.len() - left, written })
 }
 
 #[cfg(test)]

@@ -45,9 +45,9 @@ type Pair<'a> = (&'a str, &'a [u8]);
 
 /// Everything in one output of `git config --list -z`. Keys that are not UTF-8 are left out.
 #[derive(Debug, Default)]
-pub(super) struct Keys(Vec<u8>);
+pub(super) struct GitKeys(Vec<u8>);
 
-impl Keys {
+impl GitKeys {
     /// From git's output.
     pub(super) fn new(listed: Vec<u8>) -> Self {
         Self(listed)
@@ -144,8 +144,8 @@ impl Keys {
 mod tests {
     use super::*;
 
-    fn keys(text: &str) -> Keys {
-        Keys::new(text.replace('|', "\0").into_bytes())
+    fn keys(text: &str) -> GitKeys {
+        GitKeys::new(text.replace('|', "\0").into_bytes())
     }
 
     #[test]

@@ -12,8 +12,8 @@ use std::os::unix::fs::MetadataExt;
 use std::path::Path;
 use std::time::Instant;
 
-use super::private::Git;
-use super::run::Cut;
+use super::private::WorkTreeGit;
+use super::run::KillReason;
 use crate::core::handoff::capture::GitState;
 use crate::sys::safe_file::{self, FileRule, SafeFileError};
 
@@ -32,13 +32,13 @@ const OWN: [&str; 3] =
     ["--exclude=/.claude/claudikins-acm/", "--exclude=/.claude/auto-execution/.handoff-requested", "--exclude=/.claude/memory/raw/"];
 
 /// Adds the untracked files that are not ignored to `state`, in at most `room` bytes, and notes what is left out.
-pub(super) fn add(git: &Git, state: &mut GitState, room: usize) {
+pub(super) fn add(git: &WorkTreeGit, state: &mut GitState, room: usize) {
     if !state.changed.iter().any(|(code, _)| code == "??") {
         return;
     }
     let args: Vec<&str> = ["ls-files", "--others", "--exclude-standard", "-z"].into_iter().chain(OWN).collect();
     let listed = match git.ask(&args, LIST_CAP) {
-        Ok(output) if output.cut == Some(Cut::Size) || output.status.is_some_and(|status| status.success()) => output.stdout,
+        Ok(output) if output.cut == Some(KillReason::Size) || output.status.is_some_and(|status| status.success()) => output.stdout,
         _ => return state.notes.push("new files are not in changes.patch: git did not list them in time".to_owned()),
     };
     // The last part is empty, or was cut.

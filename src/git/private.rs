@@ -14,10 +14,10 @@ use std::time::Instant;
 
 use tempfile::TempDir;
 
-use super::keys::Keys;
+use super::keys::GitKeys;
 use super::program;
 use super::repository::{Repository, read_small};
-use super::run::{Output, run};
+use super::run::{RunOutput, run};
 use super::sandbox;
 use super::state::GitError;
 
@@ -41,7 +41,7 @@ const SETTINGS: [(&str, &str); 4] =
     [("LC_ALL", "C"), ("GIT_OPTIONAL_LOCKS", "0"), ("GIT_TERMINAL_PROMPT", "0"), ("GIT_NO_LAZY_FETCH", "1")];
 
 /// git for one work tree, until a time.
-pub(super) struct Git {
+pub(super) struct WorkTreeGit {
     program: PathBuf,
     top: PathBuf,
     private: Private,
@@ -57,7 +57,7 @@ struct Private {
     common: TempDir,
 }
 
-impl Git {
+impl WorkTreeGit {
     /// For the work tree that `dir` is in; `None` outside of one. No git is taken from `project`, nor from a work tree.
     ///
     /// # Errors
@@ -87,7 +87,7 @@ impl Git {
     }
 
     /// What `git ARGS` says about the work tree, at most `cap` bytes of it.
-    pub(super) fn ask(&self, args: &[&str], cap: usize) -> io::Result<Output> {
+    pub(super) fn ask(&self, args: &[&str], cap: usize) -> io::Result<RunOutput> {
         let mut command = self.command();
         command.current_dir(&self.top).args(args).env("GIT_WORK_TREE", &self.top).envs(NO_CONFIG);
         command.env("GIT_CONFIG_COUNT", self.keys.len().to_string());
@@ -108,9 +108,9 @@ impl Git {
     }
 
     /// The keys in a file of the repository; of those that it includes, none.
-    fn listed(&self, file: &Path) -> Result<Keys, GitError> {
+    fn listed(&self, file: &Path) -> Result<GitKeys, GitError> {
         if fs::symlink_metadata(file).is_err_and(|error| error.kind() == io::ErrorKind::NotFound) {
-            return Ok(Keys::default());
+            return Ok(GitKeys::default());
         }
         let mut command = self.command();
         command.envs(NO_CONFIG).args(["config", "--no-includes", "-z", "--list", "--file"]).arg(file);
@@ -118,19 +118,19 @@ impl Git {
     }
 
     /// The keys of the person and of the machine.
-    fn personal(&self) -> Result<Keys, GitError> {
+    fn personal(&self) -> Result<GitKeys, GitError> {
         let mut command = self.command();
         command.envs(PERSONAL.into_iter().filter_map(|name| Some((name, std::env::var_os(name)?))));
         command.args(["config", "--includes", "-z", "--list"]);
         self.keys(command, "your git configuration")
     }
 
-    fn keys(&self, mut command: Command, what: &str) -> Result<Keys, GitError> {
+    fn keys(&self, mut command: Command, what: &str) -> Result<GitKeys, GitError> {
         let output = run(&mut command, self.until, KEYS_CAP).map_err(GitError::of_start)?;
         match output {
-            Output { cut: None, status: Some(status), stdout, .. } if status.success() => Ok(Keys::new(stdout)),
-            Output { cut: Some(super::run::Cut::Time), .. } => Err(GitError::TimedOut),
-            Output { stderr, .. } => {
+            RunOutput { cut: None, status: Some(status), stdout, .. } if status.success() => Ok(GitKeys::new(stdout)),
+            RunOutput { cut: Some(super::run::KillReason::Time), .. } => Err(GitError::TimedOut),
+            RunOutput { stderr, .. } => {
                 let said = String::from_utf8_lossy(&stderr).lines().next().unwrap_or("it is too long").to_owned();
                 Err(GitError::Failed(format!("{what} cannot be read: {said}")))
             }
@@ -158,7 +158,7 @@ impl Git {
 }
 
 /// A configuration can say that the work tree is another directory, or that there is none.
-fn check_place(own: &Keys, repository: &Repository) -> Result<(), GitError> {
+fn check_place(own: &GitKeys, repository: &Repository) -> Result<(), GitError> {
     if own.is_true("core.bare") {
         return Err(GitError::Bare);
     }

@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 use std::process::Command;
 use std::time::Instant;
 
-use super::run::{Cut, run};
+use super::run::{KillReason, run};
 use super::sandbox;
 use super::state::GitError;
 
@@ -17,7 +17,7 @@ const VERSION_CAP: usize = 4096;
 
 /// A git that can be run.
 #[derive(Debug)]
-pub(super) struct Program {
+pub(super) struct GitProgram {
     pub(super) path: PathBuf,
     /// As it tells it: `2.39.5`.
     pub(super) version: String,
@@ -29,7 +29,7 @@ pub(super) struct Program {
 ///
 /// # Errors
 /// When there is none: why the first one does not do.
-pub(super) fn find(search: &OsStr, project: &Path, until: Instant) -> Result<Program, GitError> {
+pub(super) fn find(search: &OsStr, project: &Path, until: Instant) -> Result<GitProgram, GitError> {
     let project = project.canonicalize().map_err(GitError::Place)?;
     let candidates = std::env::split_paths(search).filter(|place| place.is_absolute()).filter_map(|place| {
         let program = place.join("git");
@@ -42,7 +42,7 @@ pub(super) fn find(search: &OsStr, project: &Path, until: Instant) -> Result<Pro
     let mut why = None;
     for path in candidates {
         match check(&path, until) {
-            Ok(version) => return Ok(Program { path, version }),
+            Ok(version) => return Ok(GitProgram { path, version }),
             Err(error) => why = why.or(Some(error)),
         }
     }
@@ -61,7 +61,7 @@ fn check(program: &Path, until: Instant) -> Result<String, GitError> {
     command.arg("version").env_clear().current_dir("/");
     sandbox::confine(&mut command);
     let output = run(&mut command, until, VERSION_CAP).map_err(GitError::of_start)?;
-    if output.cut == Some(Cut::Time) {
+    if output.cut == Some(KillReason::Time) {
         return Err(GitError::TimedOut);
     }
     let text = String::from_utf8_lossy(&output.stdout);

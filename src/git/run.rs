@@ -12,7 +12,7 @@ use nix::unistd::Pid;
 
 /// What a run left behind.
 #[derive(Debug)]
-pub(super) struct Output {
+pub(super) struct RunOutput {
     /// How it ended; none when it was killed because its output or its time was over.
     pub(super) status: Option<ExitStatus>,
     /// Standard output, at most the cap.
@@ -20,12 +20,12 @@ pub(super) struct Output {
     /// The first 4 KiB of standard error.
     pub(super) stderr: Vec<u8>,
     /// Why it was killed.
-    pub(super) cut: Option<Cut>,
+    pub(super) cut: Option<KillReason>,
 }
 
 /// Why a run was killed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Cut {
+pub(super) enum KillReason {
     /// Its time was over.
     Time,
     /// Its output was over the cap.
@@ -33,7 +33,7 @@ pub(super) enum Cut {
 }
 
 /// Runs a command until `until` at the latest, and keeps at most `cap` bytes of its output. It gets no input and no terminal.
-pub(super) fn run(command: &mut Command, until: Instant, cap: usize) -> io::Result<Output> {
+pub(super) fn run(command: &mut Command, until: Instant, cap: usize) -> io::Result<RunOutput> {
     command.stdin(Stdio::null()).stdout(Stdio::piped()).stderr(Stdio::piped());
     // SAFETY: setsid is async-signal-safe and touches no memory.
     unsafe {
@@ -41,17 +41,17 @@ pub(super) fn run(command: &mut Command, until: Instant, cap: usize) -> io::Resu
     }
     let mut child = command.spawn()?;
     let read = read(&mut child, until, cap);
-    let cut = read.as_ref().map_or(Some(Cut::Time), |read| read.2);
+    let cut = read.as_ref().map_or(Some(KillReason::Time), |read| read.2);
     let status = end(&mut child, until, cut);
     let (stdout, stderr, _) = read?;
     let cut = cut.or(match status.as_ref().and_then(|status| status.signal()) {
-        Some(signal) if signal == Signal::SIGKILL as i32 => Some(Cut::Time),
+        Some(signal) if signal == Signal::SIGKILL as i32 => Some(KillReason::Time),
         _ => None,
     });
-    Ok(Output { status, stdout, stderr, cut })
+    Ok(RunOutput { status, stdout, stderr, cut })
 }
 
-type Streams = (Vec<u8>, Vec<u8>, Option<Cut>);
+type Streams = (Vec<u8>, Vec<u8>, Option<KillReason>);
 
 fn read(child: &mut Child, until: Instant, cap: usize) -> io::Result<Streams> {
     let (mut stdout, mut stderr) = (child.stdout.take(), child.stderr.take());
@@ -60,7 +60,7 @@ fn read(child: &mut Child, until: Instant, cap: usize) -> io::Result<Streams> {
     while stdout.is_some() || stderr.is_some() {
         let left = until.saturating_duration_since(Instant::now());
         if left.is_zero() {
-            return Ok((out, err, Some(Cut::Time)));
+            return Ok((out, err, Some(KillReason::Time)));
         }
         // Rounded up, so that the last millisecond is not spent in a loop.
         let timeout = PollTimeout::try_from(left + Duration::from_millis(1)).unwrap_or(PollTimeout::MAX);
@@ -72,7 +72,7 @@ fn read(child: &mut Child, until: Instant, cap: usize) -> io::Result<Streams> {
             }
             if out.len() > cap {
                 out.truncate(cap);
-                return Ok((out, err, Some(Cut::Size)));
+                return Ok((out, err, Some(KillReason::Size)));
             }
         }
         if err_ready && let Some(stream) = stderr.as_mut() {
@@ -99,7 +99,7 @@ fn wait(stdout: Fd<'_>, stderr: Fd<'_>, timeout: PollTimeout) -> io::Result<(boo
 }
 
 /// Reaps the child, and kills its group first when it is to be cut or does not end in time.
-fn end(child: &mut Child, until: Instant, cut: Option<Cut>) -> Option<ExitStatus> {
+fn end(child: &mut Child, until: Instant, cut: Option<KillReason>) -> Option<ExitStatus> {
     while cut.is_none() && Instant::now() < until {
         match child.try_wait() {
             Ok(Some(status)) => return Some(status),
@@ -120,7 +120,7 @@ fn end(child: &mut Child, until: Instant, cut: Option<Cut>) -> Option<ExitStatus
 mod tests {
     use super::*;
 
-    fn sh(script: &str, ms: u64, cap: usize) -> Output {
+    fn sh(script: &str, ms: u64, cap: usize) -> RunOutput {
         let mut command = Command::new("sh");
         run(command.args(["-c", script]), Instant::now() + Duration::from_millis(ms), cap).unwrap()
     }
@@ -136,16 +136,16 @@ mod tests {
     fn a_run_ends_in_time_with_what_it_started() {
         let began = Instant::now();
         let output = sh("printf part; sleep 1000 & exec sleep 1000", 200, 100);
-        assert_eq!((output.stdout.as_slice(), output.cut), (&b"part"[..], Some(Cut::Time)));
+        assert_eq!((output.stdout.as_slice(), output.cut), (&b"part"[..], Some(KillReason::Time)));
         assert!(began.elapsed() < Duration::from_secs(20));
         let quiet = sh("exec >&- 2>&-; sleep 1000", 200, 100);
-        assert_eq!(quiet.cut, Some(Cut::Time));
+        assert_eq!(quiet.cut, Some(KillReason::Time));
     }
 
     #[test]
     fn output_without_end_is_cut() {
         let output = sh("while :; do echo yyyyyyyyyyyyyyyyyyyy; done", 20_000, 1000);
-        assert_eq!((output.stdout.len(), output.cut), (1000, Some(Cut::Size)));
+        assert_eq!((output.stdout.len(), output.cut), (1000, Some(KillReason::Size)));
     }
 
     #[test]

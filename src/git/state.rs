@@ -8,9 +8,9 @@ use std::time::{Duration, Instant};
 use thiserror::Error;
 
 use super::new_files;
-use super::private::Git;
+use super::private::WorkTreeGit;
 use super::program;
-use super::run::{Cut, Output};
+use super::run::{KillReason, RunOutput};
 use super::sandbox;
 use crate::core::config::Handoff;
 use crate::core::handoff::capture::GitState;
@@ -119,10 +119,10 @@ pub fn read(dir: &Path, project: &Path, limits: Limits) -> Result<Option<GitStat
 }
 
 fn read_until(dir: &Path, project: &Path, limits: Limits, until: Instant) -> Result<Option<GitState>, GitError> {
-    let Some(git) = Git::open(dir, project, until)? else { return Ok(None) };
+    let Some(git) = WorkTreeGit::open(dir, project, until)? else { return Ok(None) };
     let args = ["status", "--porcelain=v2", "--branch", "-z", "--untracked-files=normal", "--ignore-submodules=dirty"];
     let output = git.ask(&args, STATUS_CAP).map_err(GitError::of_start)?;
-    if output.cut == Some(Cut::Time) {
+    if output.cut == Some(KillReason::Time) {
         return Err(GitError::TimedOut);
     }
     if output.status.is_some_and(|status| !status.success()) {
@@ -130,10 +130,10 @@ fn read_until(dir: &Path, project: &Path, limits: Limits, until: Instant) -> Res
         return Err(GitError::Failed(said.lines().next().unwrap_or("no reason given").to_owned()));
     }
     let mut state = parse_status(&output.stdout);
-    if output.cut == Some(Cut::Size) {
+    if output.cut == Some(KillReason::Size) {
         state.notes.push("more files are changed than listed here".to_owned());
     }
-    let ask = Ask { git: &git };
+    let ask = DiffRunner { git: &git };
     ask.filters(&mut state);
     if let Some(stat) = ask.diff(&["--stat=120"], "summary", &mut state, STAT_CAP) {
         state.stat = String::from_utf8_lossy(&stat).into_owned();
@@ -172,20 +172,20 @@ pub fn of_work(dir: &Path, moved: Option<&str>, limits: Limits) -> Option<GitSta
 }
 
 /// What a diff is asked with.
-struct Ask<'a> {
-    git: &'a Git,
+struct DiffRunner<'a> {
+    git: &'a WorkTreeGit,
 }
 
-impl Ask<'_> {
+impl DiffRunner<'_> {
     /// What `git diff` says about everything that is not committed; `None`, with a note, when it does not say all of it.
     fn diff(&self, how: &[&str], what: &str, state: &mut GitState, cap: usize) -> Option<Vec<u8>> {
         // Before the first commit there is no head to compare with, only what is staged.
         let base = if state.head.is_some() { "HEAD" } else { "--cached" };
         let args: Vec<&str> = DIFF.iter().chain(how).copied().chain([base]).collect();
         let why = match self.git.ask(&args, cap) {
-            Ok(Output { cut: None, status: Some(status), stdout, .. }) if status.success() => return Some(stdout),
-            Ok(Output { cut: Some(Cut::Time), .. }) => "did not finish in time",
-            Ok(Output { cut: Some(Cut::Size), .. }) => "is too long",
+            Ok(RunOutput { cut: None, status: Some(status), stdout, .. }) if status.success() => return Some(stdout),
+            Ok(RunOutput { cut: Some(KillReason::Time), .. }) => "did not finish in time",
+            Ok(RunOutput { cut: Some(KillReason::Size), .. }) => "is too long",
             Ok(_) | Err(_) => "could not be created",
         };
         state.notes.push(format!("the {what} of the changes {why}"));

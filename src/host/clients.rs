@@ -12,7 +12,7 @@ use crate::core::terminal::Size;
 use crate::ipc::frame::{Frame, tag};
 use crate::ipc::message::{Attach, Code, Failure, error_line};
 use crate::ipc::stream::Life;
-use crate::sys::poll::Ready as Readiness;
+use crate::sys::poll::FdReadiness;
 
 /// Lines or frames of one connection that are taken before others have their turn.
 const TURN: u32 = 64;
@@ -20,7 +20,7 @@ const TURN: u32 = 64;
 const CLOSING_MS: u64 = 1000;
 
 impl Host {
-    pub(super) fn connection_ready(&mut self, id: u64, ready: Readiness) {
+    pub(super) fn connection_ready(&mut self, id: u64, ready: FdReadiness) {
         let Some(connection) = self.connections.get_mut(&id) else { return };
         if ready.write {
             connection.stream.flush();
@@ -74,7 +74,7 @@ impl Host {
     fn go_on(&mut self, id: u64) {
         let input_waits = self.input_waits(id);
         if self.connections.get(&id).is_some_and(|c| (c.more || c.held) && !c.is_deaf(input_waits)) {
-            self.connection_ready(id, Readiness::default());
+            self.connection_ready(id, FdReadiness::default());
         }
     }
 

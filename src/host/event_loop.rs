@@ -10,7 +10,7 @@ use crate::core::supervisor::event::Event;
 use crate::core::supervisor::phase::Cause;
 use crate::core::time::Stamp;
 use crate::sys::memory;
-use crate::sys::poll::{Interest, PollSet, Ready as Readiness};
+use crate::sys::poll::{FdReadiness, Interest, PollSet};
 use crate::sys::worker::Worker;
 
 /// How long the host stays to hand out the last bytes after the session is over, in ms.
@@ -190,7 +190,7 @@ impl Host {
         self.run.as_ref().is_some_and(|run| run.model.due().is_some())
     }
 
-    fn take(&mut self, token: Token, ready: Readiness) {
+    fn take(&mut self, token: Token, ready: FdReadiness) {
         match token {
             Token::Listener => self.accept(),
             Token::Signals => self.take_signals(),

@@ -58,7 +58,7 @@ use crate::core::supervisor::phase::Phase;
 use crate::core::supervisor::{Agent, Policy, RULES};
 use crate::core::time::{Stamp, WallTime};
 use crate::fs::paths::Paths;
-use crate::fs::{registry, session, session::Claim};
+use crate::fs::{registry, session, session::NameLock};
 use crate::sys::{clock::Clock, signals::Signals, worker::Worker, worker::within};
 use child::{ChildRun, Launching, Processes, System};
 use control::{Connection, Exit, HookCall, Waits};
@@ -84,7 +84,7 @@ pub struct Host {
     own: args::Facts,
     dir: PathBuf,
     paths: Paths,
-    claim: Claim,
+    claim: NameLock,
     /// The directory that goes with the session, where the person's own cannot be used.
     private: Option<Private>,
     channel: Channel,

@@ -23,7 +23,7 @@ pub enum Life {
 
 /// A connection.
 #[derive(Debug)]
-pub struct Stream {
+pub struct FrameStream {
     socket: UnixStream,
     input: Vec<u8>,
     /// How much of `input` has been taken.
@@ -32,14 +32,14 @@ pub struct Stream {
     output: OutBuf,
 }
 
-impl Stream {
+impl FrameStream {
     /// Takes a socket and makes it non-blocking.
     ///
     /// # Errors
     /// When that fails.
     pub fn new(socket: UnixStream) -> io::Result<Self> {
         socket.set_nonblocking(true)?;
-        Ok(Stream { socket, input: Vec::new(), taken: 0, fds: VecDeque::new(), output: OutBuf::default() })
+        Ok(FrameStream { socket, input: Vec::new(), taken: 0, fds: VecDeque::new(), output: OutBuf::default() })
     }
 
     /// The peer's process id and user id, as the kernel knows them.
@@ -221,7 +221,7 @@ impl Stream {
     }
 }
 
-impl AsFd for Stream {
+impl AsFd for FrameStream {
     fn as_fd(&self) -> BorrowedFd<'_> {
         self.socket.as_fd()
     }
@@ -233,9 +233,9 @@ mod tests {
 
     use super::*;
 
-    fn pair() -> (UnixStream, Stream) {
+    fn pair() -> (UnixStream, FrameStream) {
         let (far, near) = UnixStream::pair().unwrap();
-        (far, Stream::new(near).unwrap())
+        (far, FrameStream::new(near).unwrap())
     }
 
     #[test]
@@ -291,7 +291,7 @@ mod tests {
     fn a_connection_does_not_wait_after_a_descriptor_could_not_be_sent() {
         let (far, near) = pair();
         drop(near);
-        let mut far = Stream::new(far).unwrap();
+        let mut far = FrameStream::new(far).unwrap();
         assert!(far.send_with_fd(b"x", &std::fs::File::open("/dev/null").unwrap()).is_err());
         let flags = nix::fcntl::fcntl(&far, nix::fcntl::FcntlArg::F_GETFL).unwrap();
         assert!(flags & libc::O_NONBLOCK != 0);
@@ -300,7 +300,7 @@ mod tests {
     #[test]
     fn a_descriptor_rides_on_its_bytes_and_more_than_four_are_dropped() {
         let (far, mut near) = pair();
-        let mut far = Stream::new(far).unwrap();
+        let mut far = FrameStream::new(far).unwrap();
         let file = std::fs::File::open("/dev/null").unwrap();
         for _ in 0..6 {
             far.send_with_fd(b"x", &file).unwrap();

@@ -21,7 +21,7 @@ use crate::core::process::Signal;
 
 /// What to start.
 #[derive(Clone, Debug)]
-pub struct Program {
+pub struct ChildProgram {
     /// The executable.
     pub path: PathBuf,
     /// The name by which it is called, its first argument.
@@ -37,14 +37,14 @@ pub struct Program {
     /// Descriptors of this process, close-on-exec here, that it gets under the same numbers.
     pub descriptors: Vec<RawFd>,
     /// Where its errors go.
-    pub errors: Errors,
+    pub errors: ErrorStream,
     /// Its umask; this process's own where it is not given.
     pub umask: Option<u32>,
 }
 
 /// Where a program's standard error goes.
 #[derive(Clone, Debug)]
-pub enum Errors {
+pub enum ErrorStream {
     /// To the terminal.
     Terminal,
     /// To this descriptor.
@@ -92,7 +92,7 @@ impl SpawnError {
 ///
 /// # Errors
 /// When the terminal cannot be taken, or exec fails.
-pub fn spawn(pty: &Pty, program: &Program) -> Result<i32, SpawnError> {
+pub fn spawn(pty: &Pty, program: &ChildProgram) -> Result<i32, SpawnError> {
     let slave = pty.open_slave()?;
     take_terminal(&slave)?;
     let mut command = Command::new(&program.path);
@@ -104,8 +104,8 @@ pub fn spawn(pty: &Pty, program: &Program) -> Result<i32, SpawnError> {
         .stdin(Stdio::from(slave.try_clone()?))
         .stdout(Stdio::from(slave.try_clone()?))
         .stderr(match &program.errors {
-            Errors::To(fd) => Stdio::from(fd.try_clone()?),
-            Errors::Terminal | Errors::Closed => Stdio::from(slave),
+            ErrorStream::To(fd) => Stdio::from(fd.try_clone()?),
+            ErrorStream::Terminal | ErrorStream::Closed => Stdio::from(slave),
         });
     // Where this process is already the program is too: nobody may be able to go there any more.
     if program.dir != Path::new(".") && std::env::current_dir().ok().as_ref() != Some(&program.dir) {
@@ -113,7 +113,7 @@ pub fn spawn(pty: &Pty, program: &Program) -> Result<i32, SpawnError> {
     }
     let (signals, descriptors, umask) = (program.signals, program.descriptors.clone(), program.umask);
     let host = nix::unistd::getpid().as_raw();
-    let close_errors = matches!(program.errors, Errors::Closed);
+    let close_errors = matches!(program.errors, ErrorStream::Closed);
     // SAFETY: only async-signal-safe calls between fork and exec, and no allocation.
     unsafe {
         command.pre_exec(move || {
@@ -226,7 +226,7 @@ unsafe fn set_mask(signals: SignalState) {
     }
 }
 
-fn explain(error: io::Error, program: &Program) -> SpawnError {
+fn explain(error: io::Error, program: &ChildProgram) -> SpawnError {
     match error.kind() {
         io::ErrorKind::NotFound if !program.dir.is_dir() => SpawnError::NoDirectory(program.dir.clone()),
         io::ErrorKind::NotFound if program.path.exists() => SpawnError::BadInterpreter(interpreter(program)),
@@ -238,7 +238,7 @@ fn explain(error: io::Error, program: &Program) -> SpawnError {
 }
 
 /// The interpreter that a script's first line names, for the message.
-fn interpreter(program: &Program) -> String {
+fn interpreter(program: &ChildProgram) -> String {
     use std::io::Read;
     let mut head = [0; 256];
     let n = File::open(&program.path).and_then(|mut f| f.read(&mut head)).unwrap_or(0);

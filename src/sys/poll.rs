@@ -24,7 +24,7 @@ pub enum Interest {
 
 /// What is ready.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct Ready {
+pub struct FdReadiness {
     /// There is something to read, or the end.
     pub read: bool,
     /// There is room to write.
@@ -64,7 +64,7 @@ impl<'fd, T: Copy> PollSet<'fd, T> {
     /// # Errors
     /// When poll fails for another reason than a signal: no memory, or fewer descriptors allowed than there are. It is told a
     /// moment later, so that a loop which goes on does not spin.
-    pub fn wait(&mut self, timeout_ms: Option<u64>) -> io::Result<Vec<(T, Ready)>> {
+    pub fn wait(&mut self, timeout_ms: Option<u64>) -> io::Result<Vec<(T, FdReadiness)>> {
         let timeout = timeout_ms
             .map_or(PollTimeout::NONE, |ms| PollTimeout::try_from(i32::try_from(ms).unwrap_or(i32::MAX)).unwrap_or(PollTimeout::MAX));
         match poll(&mut self.fds, timeout) {
@@ -78,8 +78,11 @@ impl<'fd, T: Copy> PollSet<'fd, T> {
         let ready = self.fds.iter().zip(&self.tokens).filter_map(|(fd, token)| {
             let got = fd.revents().unwrap_or(PollFlags::POLLERR);
             let gone = got.intersects(PollFlags::POLLHUP | PollFlags::POLLERR | PollFlags::POLLNVAL);
-            let ready =
-                Ready { read: got.intersects(PollFlags::POLLIN | PollFlags::POLLHUP), write: got.contains(PollFlags::POLLOUT), gone };
+            let ready = FdReadiness {
+                read: got.intersects(PollFlags::POLLIN | PollFlags::POLLHUP),
+                write: got.contains(PollFlags::POLLOUT),
+                gone,
+            };
             (!got.is_empty()).then_some((*token, ready))
         });
         Ok(ready.collect())

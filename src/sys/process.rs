@@ -234,35 +234,35 @@ pub fn descendants(root: i32) -> Vec<Process> {
 
 /// A process with its name (`comm`), which only the process itself can change.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Named {
+pub struct NamedProcess {
     /// What the kernel says of it.
     pub stat: Stat,
     /// Its name, at most 15 bytes.
     pub name: String,
 }
 
-impl Named {
+impl NamedProcess {
     fn of(pid: i32) -> Option<Self> {
         let text = String::from_utf8_lossy(&std::fs::read(format!("/proc/{pid}/stat")).ok()?).into_owned();
         let (start, end) = (text.find('(')? + 1, text.rfind(')')?);
-        Some(Named { stat: Stat::parse(&text)?, name: text.get(start..end)?.to_owned() })
+        Some(NamedProcess { stat: Stat::parse(&text)?, name: text.get(start..end)?.to_owned() })
     }
 }
 
 /// A process and all above it, nearest first, without process 1. `None` when it has ended, or the chain changed at every look.
 #[must_use]
-pub fn lineage(pid: i32) -> Option<Vec<Named>> {
+pub fn lineage(pid: i32) -> Option<Vec<NamedProcess>> {
     /// Longer than any chain of parents.
     const MOST: usize = 4096;
     // A parent that ends while it is looked at leaves its children to another one.
     for _ in 0..8 {
-        let mut chain = vec![Named::of(pid)?];
+        let mut chain = vec![NamedProcess::of(pid)?];
         while let Some(last) = chain.last()
             && last.stat.parent > 1
             && chain.len() < MOST
         {
             let child = last.stat;
-            match Named::of(child.parent) {
+            match NamedProcess::of(child.parent) {
                 Some(parent) if parent.stat.start <= child.start => chain.push(parent),
                 _ => break,
             }

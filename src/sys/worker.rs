@@ -32,7 +32,7 @@ type Job<T> = Box<dyn FnOnce() -> T + Send>;
 #[derive(Debug)]
 pub struct Worker<T: Send + 'static> {
     name: &'static str,
-    thread: Option<Running<T>>,
+    thread: Option<WorkerThread<T>>,
     open: usize,
     /// Answers of jobs that were done without a thread.
     done_here: Vec<T>,
@@ -55,14 +55,14 @@ impl<T> std::fmt::Debug for ByHand<T> {
 }
 
 #[derive(Debug)]
-struct Running<T> {
+struct WorkerThread<T> {
     jobs: Sender<Job<T>>,
     done: Receiver<T>,
     wake: UnixStream,
     thread: JoinHandle<()>,
 }
 
-impl<T: Send + 'static> Running<T> {
+impl<T: Send + 'static> WorkerThread<T> {
     fn start(name: &str) -> io::Result<Self> {
         let (jobs, inbox) = mpsc::channel::<Job<T>>();
         let (outbox, done) = mpsc::channel();
@@ -77,7 +77,7 @@ impl<T: Send + 'static> Running<T> {
                 let _ = ring.write_all(&[1]);
             }
         })?;
-        Ok(Running { jobs, done, wake, thread })
+        Ok(WorkerThread { jobs, done, wake, thread })
     }
 }
 
@@ -119,7 +119,7 @@ impl<T: Send + 'static> Worker<T> {
             return;
         }
         if self.thread.is_none() {
-            self.thread = Running::start(self.name).ok();
+            self.thread = WorkerThread::start(self.name).ok();
         }
         match &self.thread {
             Some(running) => {
@@ -170,7 +170,7 @@ impl<T: Send + 'static> Worker<T> {
     }
 
     fn end(&mut self) {
-        if let Some(Running { jobs, thread, .. }) = self.thread.take() {
+        if let Some(WorkerThread { jobs, thread, .. }) = self.thread.take() {
             drop(jobs);
             // One that hangs at a disk is left behind: nobody waits for its answer any more.
             if self.open == 0 {

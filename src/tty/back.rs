@@ -10,15 +10,15 @@ use std::sync::{Arc, Mutex, PoisonError};
 
 use nix::libc;
 
-use super::modes::{self, When};
+use super::modes::{self, TakeEffect};
 use crate::core::terminal::Modes;
 
 /// A terminal holds at most this, in bytes (Linux: 4096, one of them for the end of a line).
 pub const HELD: usize = 4095;
 
-static LEFT: Mutex<Option<Left>> = Mutex::new(None);
+static LEFT: Mutex<Option<LeftInput>> = Mutex::new(None);
 
-struct Left {
+struct LeftInput {
     typed: Vec<u8>,
     interrupted: Option<Arc<AtomicBool>>,
 }
@@ -26,7 +26,7 @@ struct Left {
 /// Leaves `typed` to who reads this terminal when its raw mode is over, in place of what was left before. `interrupted` says
 /// by then whether Ctrl+C was pressed, which takes it all away, as a terminal does.
 pub fn leave(typed: Vec<u8>, interrupted: Option<Arc<AtomicBool>>) {
-    *LEFT.lock().unwrap_or_else(PoisonError::into_inner) = Some(Left { typed, interrupted });
+    *LEFT.lock().unwrap_or_else(PoisonError::into_inner) = Some(LeftInput { typed, interrupted });
 }
 
 /// Somebody has got it.
@@ -37,14 +37,14 @@ pub fn forget() {
 /// Puts what was left before all that waits in the terminal on standard input, without showing it: that has been done where it
 /// was to be. `found` are the modes that it will be read in.
 pub(super) fn give(found: &Modes) {
-    let Some(Left { mut typed, interrupted }) = LEFT.lock().unwrap_or_else(PoisonError::into_inner).take() else { return };
+    let Some(LeftInput { mut typed, interrupted }) = LEFT.lock().unwrap_or_else(PoisonError::into_inner).take() else { return };
     let stdin = io::stdin();
     if typed.is_empty() || interrupted.is_some_and(|flag| flag.load(Ordering::Relaxed)) || !takes(stdin.as_fd()) {
         return;
     }
     typed.extend(take_waiting());
     // Of more than it holds the middle would be lost: a command that nobody wrote.
-    if typed.len() > HELD || modes::set(&stdin, &quiet(found), When::Now).is_err() {
+    if typed.len() > HELD || modes::set(&stdin, &quiet(found), TakeEffect::Now).is_err() {
         return;
     }
     for byte in &typed {

@@ -10,7 +10,7 @@ use nix::fcntl::{FcntlArg, OFlag, fcntl};
 use nix::libc;
 use thiserror::Error;
 
-use super::modes::{self, When};
+use super::modes::{self, TakeEffect};
 use crate::core::terminal::Modes;
 
 /// Why a terminal is not taken; the client relays bytes instead.
@@ -137,7 +137,7 @@ fn restore(file: &File, found: Option<&Modes>, raw: &Modes) {
     if let Some(found) = found
         && modes::read(file).is_ok_and(|now| now == *raw)
     {
-        let _ = modes::set(file, found, When::Now);
+        let _ = modes::set(file, found, TakeEffect::Now);
     }
 }
 

@@ -10,7 +10,7 @@ use crate::core::terminal::Modes;
 
 /// When new modes take effect.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum When {
+pub enum TakeEffect {
     /// At once.
     Now,
     /// When what was written has gone out.
@@ -49,11 +49,11 @@ pub fn read(fd: &impl AsFd) -> io::Result<Modes> {
 ///
 /// # Errors
 /// When the descriptor is no terminal, or the value does not fit this system.
-pub fn set(fd: &impl AsFd, modes: &Modes, when: When) -> io::Result<()> {
+pub fn set(fd: &impl AsFd, modes: &Modes, when: TakeEffect) -> io::Result<()> {
     let raw = prepare(fd, modes)?;
     let request = match when {
-        When::Now => libc::TCSETS2,
-        When::Drained => libc::TCSETSW2,
+        TakeEffect::Now => libc::TCSETS2,
+        TakeEffect::Drained => libc::TCSETSW2,
     };
     loop {
         // SAFETY: both requests read one termios2.

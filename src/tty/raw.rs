@@ -10,7 +10,7 @@ use crossterm::terminal;
 use nix::libc;
 
 use super::back;
-use super::modes::{self, When};
+use super::modes::{self, TakeEffect};
 use crate::core::terminal::{Modes, Size};
 
 /// What a panic has to put back: the modes, and what undoes the program's sequences where nobody else will write it.
@@ -81,13 +81,13 @@ impl RawMode {
         if let Some(stop) = lent.cc.get_mut(libc::VSUSP) {
             *stop = 0;
         }
-        modes::set(&io::stdin(), &lent, When::Now)
+        modes::set(&io::stdin(), &lent, TakeEffect::Now)
     }
 
     /// Puts the modes back, for a pause or for good.
     pub fn suspend(&mut self) {
         if std::mem::take(&mut self.is_on) && in_foreground() {
-            let _ = modes::set(&io::stdin(), &self.found, When::Now);
+            let _ = modes::set(&io::stdin(), &self.found, TakeEffect::Now);
         }
     }
 
@@ -97,7 +97,7 @@ impl RawMode {
     /// # Errors
     /// When the terminal is gone.
     pub fn resume(&mut self) -> io::Result<()> {
-        modes::set(&io::stdin(), &self.raw, When::Now)?;
+        modes::set(&io::stdin(), &self.raw, TakeEffect::Now)?;
         self.is_on = true;
         // Whoever goes on has had what was typed ahead of it.
         back::forget();
@@ -169,7 +169,7 @@ pub fn restore_on_panic() {
             let _ = io::stdout().write_all(&rescue.undo);
         }
         let _ = io::stdout().flush();
-        let _ = modes::set(&io::stdin(), &rescue.found, When::Now);
+        let _ = modes::set(&io::stdin(), &rescue.found, TakeEffect::Now);
         if let Ok(mut words) = LAST_WORDS.try_lock() {
             *words = Some(panic.to_string());
         }

@@ -149,7 +149,7 @@ fn call(socket: &Path, go: &Path, out: &Path) {
 fn leave(socket: &Path, ready: &Path, go: &Path) {
     use nix::sys::socket::{AddressFamily, SockFlag, SockType, UnixAddr, connect, socket as new_socket};
     use std::os::fd::AsRawFd;
-    let fd = new_socket(AddressFamily::Unix, SockType::Stream, SockFlag::empty(), None).unwrap();
+    let fd = new_socket(AddressFamily::Unix, SockType::FrameStream, SockFlag::empty(), None).unwrap();
     let address = UnixAddr::new(socket).unwrap();
     // SAFETY: the child makes two system calls and is gone.
     let child = unsafe { libc::fork() };
@@ -478,7 +478,7 @@ fn a_number_that_was_used_again_is_nobody_s_pass() {
     }
     // Without it the host looks a moment later, and a host that was stopped meanwhile looks too late (docs/SECURITY.md).
     let (one, _other) = std::os::unix::net::UnixStream::pair().unwrap();
-    let holds = hopty::ipc::stream::Stream::new(one).unwrap().peer_process().unwrap().is_some();
+    let holds = hopty::ipc::stream::FrameStream::new(one).unwrap().peer_process().unwrap().is_some();
     if !holds {
         support::skip("a host that is stopped while a number is used again: this kernel has no SO_PEERPIDFD (Linux 6.5)");
     }

@@ -171,7 +171,7 @@ impl Term {
 
     /// Sets the terminal's modes, as a person would with `stty`.
     pub fn set_modes(&self, wanted: &Modes) {
-        with_slave(&self.pty, |slave| modes::set(slave, wanted, modes::When::Now)).unwrap();
+        with_slave(&self.pty, |slave| modes::set(slave, wanted, modes::TakeEffect::Now)).unwrap();
     }
 
     /// That the terminal is whole: its modes as they were found, nothing left on.

@@ -7,9 +7,9 @@ use std::os::unix::net::UnixStream;
 
 use hopty::core::terminal::{Modes, Size};
 use hopty::ipc::frame::{Frame, tag};
-use hopty::ipc::stream::{Life, Stream};
+use hopty::ipc::stream::{FrameStream, Life};
 use hopty::pty::open::{Pty, with_slave};
-use hopty::tty::modes::{self, When};
+use hopty::tty::modes::{self, TakeEffect};
 use serde_json::json;
 
 use super::support::claude::hopty;
@@ -19,12 +19,12 @@ use super::{bare, child, client, output, run, support, world};
 
 /// A client of the protocol that does as it is told.
 struct Peer {
-    stream: Stream,
+    stream: FrameStream,
 }
 
 impl Peer {
     fn attach(world: &World, found: Option<&Modes>, raw: Option<&Modes>) -> Peer {
-        let mut stream = Stream::new(UnixStream::connect(world.state_dir().join("run/proj.sock")).unwrap()).unwrap();
+        let mut stream = FrameStream::new(UnixStream::connect(world.state_dir().join("run/proj.sock")).unwrap()).unwrap();
         let attach = json!({"id": 1, "do": "attach", "cols": 80, "rows": 24, "xpixel": 0, "ypixel": 0, "termios": found, "raw": raw});
         stream.send(format!("{}\n{attach}\n", json!({"hopty": 1, "version": "0", "role": "client"})).as_bytes());
         let mut peer = Peer { stream };
@@ -204,12 +204,12 @@ fn a_client_that_dies_in_the_middle_leaves_the_modes_to_whoever_has_them() {
         let of_shell = Modes { lflag: found.lflag & !u64::from(nix::libc::ECHO), ..found.clone() };
         let terminal = slave(&pty);
         let mut peer = Peer::attach(&world, Some(&found), Some(&raw));
-        modes::set(&terminal, &raw, When::Now).unwrap();
+        modes::set(&terminal, &raw, TakeEffect::Now).unwrap();
         support::kill(host, nix::libc::SIGSTOP);
         peer.hand(&terminal);
         drop(peer);
         if shell_was_quicker {
-            modes::set(&terminal, &of_shell, When::Now).unwrap();
+            modes::set(&terminal, &of_shell, TakeEffect::Now).unwrap();
         }
         support::kill(host, nix::libc::SIGCONT);
         support::wait_for("the client to be gone", || (world.status()["clients"] == json!([])).then_some(()));

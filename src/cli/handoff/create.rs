@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 use serde_json::{Value, json};
 
 use super::args::{CreateOptions, Where};
-use super::{Place, answer, channel_of, store_failed};
+use super::{HandoffPlace, answer, channel_of, store_failed};
 use crate::cli::control::Rule;
 use crate::cli::conversation::{Meant, meant};
 use crate::cli::error::{Failed, note};
@@ -30,7 +30,7 @@ const SUMMARY_CAP: u64 = 32 << 10;
 const STATE_CAP: u64 = 16 << 20;
 
 /// What a handoff is made from.
-struct Source {
+struct HandoffSource {
     transcript: Option<PathBuf>,
     conversation: Option<ConversationId>,
     dir: Option<String>,
@@ -41,10 +41,10 @@ struct Source {
     facts: Facts,
 }
 
-impl Source {
-    fn find(place: &Place, given: Option<&Path>) -> Result<Self, Failed> {
+impl HandoffSource {
+    fn find(place: &HandoffPlace, given: Option<&Path>) -> Result<Self, Failed> {
         let mut source =
-            Source { transcript: None, conversation: None, dir: None, moved_to: None, session: None, facts: Facts::new() };
+            HandoffSource { transcript: None, conversation: None, dir: None, moved_to: None, session: None, facts: Facts::new() };
         match given.map(Path::to_owned) {
             Some(path) => source.transcript = Some(std::path::absolute(&path).unwrap_or(path)),
             None => match meant(&place.paths, None, Rule::Careful)? {
@@ -77,11 +77,11 @@ impl Source {
     }
 }
 
-pub(super) fn create(place: &Place, options: &CreateOptions) -> Result<u8, Failed> {
+pub(super) fn create(place: &HandoffPlace, options: &CreateOptions) -> Result<u8, Failed> {
     let kind = Kind::from_word(&options.kind)
         .ok_or_else(|| Failed::new(2, "unknown type").about(&options.kind).hint("use auto, manual, signal or crash"))?;
     let summary = options.summary_file.as_deref().map(summary).transpose()?;
-    let source = Source::find(place, options.transcript.as_deref())?;
+    let source = HandoffSource::find(place, options.transcript.as_deref())?;
     let conversation = source.conversation.ok_or_else(|| {
         Failed::new(1, "hopty cannot tell which conversation this is").hint("name its transcript with `--transcript PATH`")
     })?;
@@ -171,7 +171,7 @@ fn summary(from: &Path) -> Result<String, Failed> {
 }
 
 /// The id that a handoff made now would have.
-pub(super) fn new_id(place: &Place, at: &Where) -> Result<u8, Failed> {
+pub(super) fn new_id(place: &HandoffPlace, at: &Where) -> Result<u8, Failed> {
     let conversation = match meant(&place.paths, None, Rule::Careful)? {
         Meant::Session(_, status) => status.conversation,
         Meant::Transcript(found) => found.path.file_stem().and_then(|stem| stem.to_str()?.parse().ok()),

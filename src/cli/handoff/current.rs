@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 use serde_json::{Value, json};
 
 use super::args::{RecentOptions, SessionOptions};
-use super::{Place, answer};
+use super::{HandoffPlace, answer};
 use crate::cli::control::Rule;
 use crate::cli::conversation::{Meant, meant};
 use crate::cli::error::{Failed, say, visible};
@@ -23,7 +23,7 @@ struct Current {
 }
 
 /// The conversation that is meant; where nothing better leads to one, the one of `.current-session`.
-fn current(place: &Place, which: Option<&str>) -> Result<Current, Failed> {
+fn current(place: &HandoffPlace, which: Option<&str>) -> Result<Current, Failed> {
     let (id, path) = match meant(&place.paths, which, Rule::Careful) {
         Ok(Meant::Session(_, status)) => (status.conversation, status.transcript.map(PathBuf::from)),
         Ok(Meant::Transcript(found)) => (found.path.file_stem().and_then(|stem| stem.to_str()?.parse().ok()), Some(found.path)),
@@ -37,7 +37,7 @@ fn current(place: &Place, which: Option<&str>) -> Result<Current, Failed> {
 
 /// The content of `.current-session`, if its transcript exists. All sessions write this one file, so one of another project
 /// does not count for this directory.
-fn on_file(place: &Place) -> Option<Current> {
+fn on_file(place: &HandoffPlace) -> Option<Current> {
     let bytes = atomic::read_own(&place.paths.current_session(), signals::MAX_BYTES as u64, 0o022).ok()??;
     let text = String::from_utf8(bytes).ok()?;
     let (id, path) = text.trim_end_matches('\n').split_once(':')?;
@@ -47,14 +47,14 @@ fn on_file(place: &Place) -> Option<Current> {
 }
 
 /// Whether Claude keeps the transcript for a directory that is neither this one nor above it.
-fn is_elsewhere(place: &Place, transcript: &Path) -> bool {
+fn is_elsewhere(place: &HandoffPlace, transcript: &Path) -> bool {
     let project = transcript.parent().filter(|dir| dir.parent() == Some(&place.paths.claude.join("projects")));
     let Some(project) = project.and_then(Path::file_name) else { return false };
     let here = std::env::current_dir().and_then(|dir| dir.canonicalize()).unwrap_or_default();
     !here.ancestors().any(|dir| *project == *project_dir_name(&dir.to_string_lossy()))
 }
 
-pub(super) fn session(place: &Place, options: &SessionOptions) -> Result<u8, Failed> {
+pub(super) fn session(place: &HandoffPlace, options: &SessionOptions) -> Result<u8, Failed> {
     let file = place.paths.current_session();
     if options.clear {
         return match std::fs::remove_file(&file) {
@@ -77,7 +77,7 @@ pub(super) fn session(place: &Place, options: &SessionOptions) -> Result<u8, Fai
 }
 
 /// The last prompts and answers, secrets hidden.
-pub(super) fn recent(place: &Place, options: &RecentOptions) -> Result<u8, Failed> {
+pub(super) fn recent(place: &HandoffPlace, options: &RecentOptions) -> Result<u8, Failed> {
     let path = match &options.transcript {
         Some(path) => path.clone(),
         None => current(place, None)?.transcript,

@@ -2,7 +2,7 @@
 
 use serde_json::json;
 
-use super::Place;
+use super::HandoffPlace;
 use super::args::FitOptions;
 use crate::cli::context::figure;
 use crate::cli::control::Rule;
@@ -10,7 +10,7 @@ use crate::cli::error::{Failed, say, visible};
 use crate::core::figure::fits;
 use crate::core::handoff::text::thousands;
 
-pub(super) fn fit(place: &Place, options: &FitOptions) -> Result<u8, Failed> {
+pub(super) fn fit(place: &HandoffPlace, options: &FitOptions) -> Result<u8, Failed> {
     let remaining = figure(&place.paths, options.of.as_deref(), Rule::Careful)?.context.remaining();
     let fits = fits(remaining, options.tokens);
     if options.json {

@@ -3,7 +3,7 @@
 use serde_json::json;
 
 use super::args::{LoadOptions, Which};
-use super::{Place, answer, object, store_failed};
+use super::{HandoffPlace, answer, object, store_failed};
 use crate::cli::error::{Failed, note, visible};
 use crate::core::config::GitPolicy;
 use crate::core::handoff::drift::ADVICE;
@@ -20,7 +20,7 @@ const GENERATIONS: usize = 16;
 
 /// Takes the claim and prints the brief. The claim holds while its process is alive, for at most 10 minutes. The handoff is
 /// consumed only when the conversation has answered, which its host notices.
-pub(super) fn load(place: &Place, options: &LoadOptions) -> Result<u8, Failed> {
+pub(super) fn load(place: &HandoffPlace, options: &LoadOptions) -> Result<u8, Failed> {
     let id = place.find(&options.which)?;
     super::settle(&place.paths, &place.store, None);
     let holder = options.pid.unwrap_or_else(|| holder(place));
@@ -53,7 +53,7 @@ pub(super) fn load(place: &Place, options: &LoadOptions) -> Result<u8, Failed> {
 
 /// Who holds the claim when nobody is named: the session's host or the Claude that this command runs below, which outlive
 /// the command and its shell, else who called it.
-fn holder(place: &Place) -> u32 {
+fn holder(place: &HandoffPlace) -> u32 {
     let host = place.session.as_ref().and_then(|name| session::host_of(&place.paths.session(name)));
     let caller = nix::unistd::getppid().as_raw();
     let mut above = std::iter::successors(Some(caller), |pid| parent(*pid)).take(GENERATIONS);
@@ -74,7 +74,7 @@ fn new_conversation() -> Result<ConversationId, Failed> {
 }
 
 /// Puts a handoff aside. One that somebody is loading is left to them.
-pub(super) fn clear(place: &Place, which: &Which) -> Result<u8, Failed> {
+pub(super) fn clear(place: &HandoffPlace, which: &Which) -> Result<u8, Failed> {
     let id = place.find(which)?;
     let known = place.store.list(None).map_err(store_failed)?.into_iter().find(|(_, entry)| entry.id == id);
     if let Some((_, entry)) = &known {

@@ -36,7 +36,7 @@ pub(super) use settle::settle;
 pub(super) use show::age;
 
 pub(super) fn handoff(verb: &HandoffVerb) -> Result<u8, Failed> {
-    let place = Place::new()?;
+    let place = HandoffPlace::new()?;
     let done = match verb {
         HandoffVerb::Create(options) => create::create(&place, options),
         HandoffVerb::Show(options) => show::show(&place, options),
@@ -57,7 +57,7 @@ pub(super) fn handoff(verb: &HandoffVerb) -> Result<u8, Failed> {
 }
 
 /// Where a command is run, and the store there.
-struct Place {
+struct HandoffPlace {
     paths: Paths,
     config: Config,
     /// Its session, when it is run in one.
@@ -65,13 +65,13 @@ struct Place {
     store: Store,
 }
 
-impl Place {
+impl HandoffPlace {
     fn new() -> Result<Self, Failed> {
         let paths = paths()?;
         let config = super::settings::valid(&paths, &[])?;
         let session = std::env::var("HOPTY_SESSION").ok().and_then(|name| name.parse().ok());
         let store = Store::at(&paths.claude);
-        Ok(Place { paths, config, session, store })
+        Ok(HandoffPlace { paths, config, session, store })
     }
 
     /// The channel that is meant: the one that is named, else that of the session, else that of this directory.

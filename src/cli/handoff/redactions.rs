@@ -5,7 +5,7 @@ use std::io::Read;
 
 use serde_json::{Value, json};
 
-use super::{Place, store_failed};
+use super::{HandoffPlace, store_failed};
 use crate::cli::error::{Failed, note, say, visible};
 use crate::core::claude::lines::LineSplitter;
 use crate::core::handoff::redact::{found, redact};
@@ -27,7 +27,7 @@ struct Hidden {
     around: String,
 }
 
-pub(super) fn redactions(place: &Place, id: &HandoffId, as_json: bool) -> Result<u8, Failed> {
+pub(super) fn redactions(place: &HandoffPlace, id: &HandoffId, as_json: bool) -> Result<u8, Failed> {
     let loaded = place.store.show(id).map_err(store_failed)?;
     let mut all = Vec::new();
     look(&loaded.text, "handoff.md", 0, &mut all);

@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 use serde_json::{Value, json};
 
 use super::args::{ShowOptions, Where, Which};
-use super::{Place, answer, object, scope, store_failed};
+use super::{HandoffPlace, answer, object, scope, store_failed};
 use crate::cli::error::{Failed, note, say, visible};
 use crate::core::handoff::entry::Entry;
 use crate::core::handoff::text::safe;
@@ -15,7 +15,7 @@ use crate::fs::store::Scope;
 use crate::sys::clock::Clock;
 
 /// The handoff that `show` is about: by its id, the one that waits here, else the last one of here that is over.
-fn meant(place: &Place, which: &Which) -> Result<HandoffId, Failed> {
+fn meant(place: &HandoffPlace, which: &Which) -> Result<HandoffId, Failed> {
     let missing = match place.find(which) {
         Ok(id) => return Ok(id),
         Err(failed) if which.id.is_some() => return Err(failed),
@@ -34,7 +34,7 @@ fn is_meant(entry: &Entry, at: &Where, dir: &Path) -> bool {
     scope(at) == Scope::Channel || project == project_of(dir)
 }
 
-pub(super) fn show(place: &Place, options: &ShowOptions) -> Result<u8, Failed> {
+pub(super) fn show(place: &HandoffPlace, options: &ShowOptions) -> Result<u8, Failed> {
     let id = meant(place, &options.which)?;
     if options.redactions {
         return super::redactions::redactions(place, &id, options.which.at.json);
@@ -48,7 +48,7 @@ pub(super) fn show(place: &Place, options: &ShowOptions) -> Result<u8, Failed> {
     answer(options.which.at.json, &object(&loaded.entry), safe(&loaded.text).trim_end_matches('\n'))
 }
 
-pub(super) fn list(place: &Place, at: &Where, all: bool) -> Result<u8, Failed> {
+pub(super) fn list(place: &HandoffPlace, at: &Where, all: bool) -> Result<u8, Failed> {
     let channel = if all { at.channel.clone() } else { Some(place.channel(at)) };
     super::settle(&place.paths, &place.store, channel.as_ref());
     let now = Clock::wall();
@@ -108,7 +108,7 @@ pub(in crate::cli) fn age(ms: i64) -> String {
     }
 }
 
-pub(super) fn path(place: &Place, which: &Which, record: bool) -> Result<u8, Failed> {
+pub(super) fn path(place: &HandoffPlace, which: &Which, record: bool) -> Result<u8, Failed> {
     let id = place.find(which)?;
     let dir = place.store.record_dir(&id);
     let document = dir.join("handoff.md");
@@ -116,7 +116,7 @@ pub(super) fn path(place: &Place, which: &Which, record: bool) -> Result<u8, Fai
     answer(which.at.json, &json!({"id": id, "record": dir, "document": document}), &visible(&shown.to_string_lossy()))
 }
 
-pub(super) fn id(place: &Place, at: &Where) -> Result<u8, Failed> {
+pub(super) fn id(place: &HandoffPlace, at: &Where) -> Result<u8, Failed> {
     let entry = place.waiting(at)?;
     answer(at.json, &object(&entry), entry.id.as_str())
 }

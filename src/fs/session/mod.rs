@@ -68,7 +68,7 @@ impl SessionError {
 
 /// A name that this process holds.
 #[derive(Debug)]
-pub struct Claim {
+pub struct NameLock {
     /// The name.
     pub name: SessionName,
     /// Its directory.
@@ -78,11 +78,11 @@ pub struct Claim {
     keeper: Keeper,
 }
 
-impl Claim {
-    fn new(name: SessionName, dir: PathBuf, lock: File) -> Claim {
+impl NameLock {
+    fn new(name: SessionName, dir: PathBuf, lock: File) -> NameLock {
         let lock_id = lock.metadata().ok().map(|meta| (meta.dev(), meta.ino()));
-        let keeper = Keeper(Arc::new(Mutex::new(Place { name: name.clone(), dir: dir.clone(), lock_id })));
-        Claim { name, dir, lock: Some(lock), lock_id, keeper }
+        let keeper = Keeper(Arc::new(Mutex::new(LockedDir { name: name.clone(), dir: dir.clone(), lock_id })));
+        NameLock { name, dir, lock: Some(lock), lock_id, keeper }
     }
 
     /// Device and inode of its lock; `None` when it is given back. No disk is asked.
@@ -105,7 +105,7 @@ impl Claim {
 
 /// Where a claim's directory is.
 #[derive(Debug)]
-struct Place {
+struct LockedDir {
     name: SessionName,
     dir: PathBuf,
     lock_id: Option<(u64, u64)>,
@@ -113,7 +113,7 @@ struct Place {
 
 /// Looks whether a claim's directory is still there, and makes it again. It asks disks, so it is for a thread that may wait.
 #[derive(Clone, Debug)]
-pub struct Keeper(Arc<Mutex<Place>>);
+pub struct Keeper(Arc<Mutex<LockedDir>>);
 
 impl Keeper {
     /// The name and its directory, as they were claimed last.
@@ -128,7 +128,7 @@ impl Keeper {
     ///
     /// # Errors
     /// As [`prepare`] and [`claim`].
-    pub fn restore(&self, paths: &Paths) -> Result<Option<Claim>, SessionError> {
+    pub fn restore(&self, paths: &Paths) -> Result<Option<NameLock>, SessionError> {
         let mut place = self.0.lock().unwrap_or_else(PoisonError::into_inner);
         #[cfg(debug_assertions)]
         safe_file::hangs::wait();
@@ -142,7 +142,7 @@ impl Keeper {
         }
         prepare(paths)?;
         let mut claim = claim(paths, &place.name, true)?;
-        *place = Place { name: claim.name.clone(), dir: claim.dir.clone(), lock_id: claim.lock_id };
+        *place = LockedDir { name: claim.name.clone(), dir: claim.dir.clone(), lock_id: claim.lock_id };
         claim.keeper = self.clone();
         Ok(Some(claim))
     }
@@ -232,7 +232,7 @@ fn lock_file(dir: &Path) -> io::Result<File> {
 ///
 /// # Errors
 /// [`SessionError::Taken`] when the name is taken; others when its directory cannot be made or is unsafe.
-pub fn claim(paths: &Paths, wanted: &SessionName, numbered: bool) -> Result<Claim, SessionError> {
+pub fn claim(paths: &Paths, wanted: &SessionName, numbered: bool) -> Result<NameLock, SessionError> {
     let mut name = wanted.clone();
     for n in 2..10_000 {
         let dir = paths.session(&name);
@@ -242,7 +242,7 @@ pub fn claim(paths: &Paths, wanted: &SessionName, numbered: bool) -> Result<Clai
             other => other?,
         }
         match try_claim(&dir).map_err(|e| DirError::Io(dir.clone(), e))? {
-            Some(lock) => return Ok(Claim::new(name, dir, lock)),
+            Some(lock) => return Ok(NameLock::new(name, dir, lock)),
             None if numbered => name = wanted.numbered(n),
             None => break,
         }

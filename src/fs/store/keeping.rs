@@ -3,7 +3,7 @@
 
 use std::collections::HashSet;
 
-use super::manifests::Found;
+use super::manifests::FoundManifest;
 use super::{Keeping, Store};
 use crate::core::handoff::entry::Status;
 use crate::core::ids::HandoffId;
@@ -16,11 +16,11 @@ impl Store {
         let (mut active, mut unread) = (HashSet::new(), Vec::new());
         for channel in self.manifests.channels() {
             match self.manifests.find(&channel) {
-                Ok(Found::Good(manifest)) => {
+                Ok(FoundManifest::Good(manifest)) => {
                     active.extend(manifest.entries().filter(|e| e.status == Status::Active).map(|e| e.id.clone()));
                 }
-                Ok(Found::Absent) => {}
-                Ok(Found::Bad(_)) | Err(_) => unread.push(channel),
+                Ok(FoundManifest::Absent) => {}
+                Ok(FoundManifest::Bad(_)) | Err(_) => unread.push(channel),
             }
         }
         let may_need = |id: &HandoffId| !unread.is_empty() && self.records.channel(id).is_none_or(|channel| unread.contains(&channel));

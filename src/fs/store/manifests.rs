@@ -46,7 +46,7 @@ pub(super) struct Locked {
 }
 
 /// A manifest as it was found.
-pub(super) enum Found {
+pub(super) enum FoundManifest {
     /// There is none.
     Absent,
     /// It can be used.
@@ -93,9 +93,9 @@ impl Manifests {
     /// Reads a manifest without a lock: a writer replaces it whole. One that cannot be understood is noticed and left.
     pub(super) fn look(&self, channel: &Channel) -> Result<Option<Manifest>, FsError> {
         match self.find(channel)? {
-            Found::Absent => Ok(None),
-            Found::Good(manifest) => Ok(Some(*manifest)),
-            Found::Bad(why) => {
+            FoundManifest::Absent => Ok(None),
+            FoundManifest::Good(manifest) => Ok(Some(*manifest)),
+            FoundManifest::Bad(why) => {
                 self.notice(format!("the manifest {} cannot be read: {why}", self.path_of(channel).display()));
                 Ok(None)
             }
@@ -113,9 +113,9 @@ impl Manifests {
     /// Reads a manifest under the lock. One that cannot be understood is put aside.
     pub(super) fn manifest_or_new(&self, channel: &Channel) -> Result<Manifest, FsError> {
         let why = match self.find(channel)? {
-            Found::Absent => return Ok(Manifest::new(channel.clone())),
-            Found::Good(manifest) => return Ok(*manifest),
-            Found::Bad(why) => why,
+            FoundManifest::Absent => return Ok(Manifest::new(channel.clone())),
+            FoundManifest::Good(manifest) => return Ok(*manifest),
+            FoundManifest::Bad(why) => why,
         };
         let path = self.path_of(channel);
         let stamp = chrono::Utc::now().format("%Y%m%d-%H%M%S-%f");
@@ -127,18 +127,18 @@ impl Manifests {
     }
 
     /// The manifest of a channel, without a judgement.
-    pub(super) fn find(&self, channel: &Channel) -> Result<Found, FsError> {
+    pub(super) fn find(&self, channel: &Channel) -> Result<FoundManifest, FsError> {
         // Scripts may have written it with a umask of 002, where a person's group is their own.
         let bytes = match atomic::read_own(&self.path_of(channel), MANIFEST_CAP, 0o002) {
             Ok(Some(bytes)) => bytes,
-            Ok(None) => return Ok(Found::Absent),
-            Err(error @ FsError::TooLong { .. }) => return Ok(Found::Bad(error.to_string())),
+            Ok(None) => return Ok(FoundManifest::Absent),
+            Err(error @ FsError::TooLong { .. }) => return Ok(FoundManifest::Bad(error.to_string())),
             Err(error) => return Err(error),
         };
         if let Ok(Numbered { version: Some(version) }) = serde_json::from_slice(&bytes)
             && version != VERSION
         {
-            return Ok(Found::Bad(format!("it is of version {version}, which this hopty does not know")));
+            return Ok(FoundManifest::Bad(format!("it is of version {version}, which this hopty does not know")));
         }
         Ok(match serde_json::from_slice::<Manifest>(&bytes) {
             Ok(mut manifest) if manifest.channel == *channel => {
@@ -150,10 +150,10 @@ impl Manifests {
                     let derived = || project_of(Path::new(&entry.working_dir)).to_string_lossy().into_owned();
                     entry.project = Some(entry.project.take().unwrap_or_else(derived));
                 }
-                Found::Good(Box::new(manifest))
+                FoundManifest::Good(Box::new(manifest))
             }
-            Ok(manifest) => Found::Bad(format!("it is that of the channel {}", manifest.channel)),
-            Err(error) => Found::Bad(error.to_string()),
+            Ok(manifest) => FoundManifest::Bad(format!("it is that of the channel {}", manifest.channel)),
+            Err(error) => FoundManifest::Bad(error.to_string()),
         })
     }
 

@@ -61,9 +61,9 @@ struct WorkTree {
 
 /// The part of it that says how far the work was.
 #[derive(Deserialize)]
-struct Progress {
+struct ProgressFields {
     context: Objective,
-    checkpoint: Phase,
+    checkpoint: PhaseFields,
 }
 
 #[derive(Deserialize)]
@@ -72,7 +72,7 @@ struct Objective {
 }
 
 #[derive(Deserialize)]
-struct Phase {
+struct PhaseFields {
     current_phase: u64,
     total_phases: u64,
 }
@@ -91,7 +91,7 @@ pub(super) struct Records {
 
 /// A record that was written.
 #[derive(Debug)]
-pub(super) struct Written {
+pub(super) struct WrittenRecord {
     pub(super) id: HandoffId,
     pub(super) dir: PathBuf,
     /// The text of `handoff.md`.
@@ -122,7 +122,7 @@ impl Records {
         capture: &mut Capture,
         is_known: impl Fn(&HandoffId) -> bool,
         keep: Keeping,
-    ) -> Result<Written, FsError> {
+    ) -> Result<WrittenRecord, FsError> {
         atomic::private_dir(&self.dir)?;
         let dir = self.make_dir(capture, is_known)?;
         if let Some(before) = capture.origin.predecessor.as_ref().and_then(|id| self.state(id)) {
@@ -148,7 +148,7 @@ impl Records {
         atomic::sync_dir(&self.dir)?;
         let sha256 = digest(text.as_bytes());
         let brief_sha256 = digest(brief.as_bytes());
-        Ok(Written { id: capture.id(), dir, text, sha256, brief, brief_sha256 })
+        Ok(WrittenRecord { id: capture.id(), dir, text, sha256, brief, brief_sha256 })
     }
 
     fn make_dir(&self, capture: &mut Capture, is_known: impl Fn(&HandoffId) -> bool) -> Result<PathBuf, FsError> {
@@ -198,7 +198,7 @@ impl Records {
     /// What the work was about, and how far it was. `None` when the record does not say.
     pub(super) fn progress(&self, id: &HandoffId) -> Option<(String, Phases)> {
         let bytes = atomic::read_own(&self.of(id).join(STATE), DOCUMENT_CAP, 0o022).ok()??;
-        let state: Progress = serde_json::from_slice(&bytes).ok()?;
+        let state: ProgressFields = serde_json::from_slice(&bytes).ok()?;
         let count = |n: u64| usize::try_from(n).unwrap_or(usize::MAX);
         let phases = Phases { done: count(state.checkpoint.current_phase), total: count(state.checkpoint.total_phases) };
         Some((state.context.current_objective, phases))

@@ -7,7 +7,7 @@ use crate::core::process::{ProcessEnd, Signal};
 use crate::core::terminal::Size;
 use crate::pty::child;
 use crate::pty::open::Pty;
-use crate::pty::spawn::{Program, SpawnError, spawn};
+use crate::pty::spawn::{ChildProgram, SpawnError, spawn};
 use crate::sys::process::{Process, Stat, descendants, ignores, own_children};
 
 /// What a host does with processes.
@@ -15,7 +15,7 @@ pub(in crate::host) trait Processes: std::fmt::Debug {
     /// Opens a pseudo-terminal.
     fn open(&mut self, size: Size) -> io::Result<Pty>;
     /// Starts a program in a pseudo-terminal and gives its process id.
-    fn start(&mut self, pty: &Pty, program: &Program) -> Result<i32, SpawnError>;
+    fn start(&mut self, pty: &Pty, program: &ChildProgram) -> Result<i32, SpawnError>;
     /// The child's next change; `None` when there is none now.
     fn change(&mut self, pid: i32) -> io::Result<Option<ProcessEnd>>;
     /// Signals the child, or its process group.
@@ -39,7 +39,7 @@ impl Processes for System {
         Pty::open(size)
     }
 
-    fn start(&mut self, pty: &Pty, program: &Program) -> Result<i32, SpawnError> {
+    fn start(&mut self, pty: &Pty, program: &ChildProgram) -> Result<i32, SpawnError> {
         spawn(pty, program)
     }
 

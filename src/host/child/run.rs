@@ -21,9 +21,9 @@ use crate::screen::{Mode, Screen};
 use crate::sys::fd::read_some;
 use crate::sys::memory;
 use crate::sys::outbuf::OutBuf;
-use crate::sys::poll::Ready as Readiness;
+use crate::sys::poll::FdReadiness;
 use crate::sys::process::Process;
-use crate::tty::modes::{self, When};
+use crate::tty::modes::{self, TakeEffect};
 use crate::tty::raw::END_OF_ANYTHING;
 
 /// Bytes waiting for the child above which keys are no longer read: it is the keyboard's turn to wait.
@@ -176,7 +176,7 @@ impl Host {
         let slave = pty.open_slave()?;
         let typed = std::mem::take(&mut self.launch.ahead);
         if let Some(found) = &self.launch.termios {
-            ahead::put(&pty, found, &typed, |wanted| modes::set(&slave, wanted, When::Now))?;
+            ahead::put(&pty, found, &typed, |wanted| modes::set(&slave, wanted, TakeEffect::Now))?;
             self.note_typed(&typed.bytes());
         }
         let (mut args, env) = self.command(number, start, conversation);
@@ -189,7 +189,7 @@ impl Host {
     }
 
     /// The master is ready: output forward first, then to the screen; waiting input into it.
-    pub(in crate::host) fn master_ready(&mut self, ready: Readiness) {
+    pub(in crate::host) fn master_ready(&mut self, ready: FdReadiness) {
         let Some(run) = &mut self.run else { return };
         if ready.write && run.input.flush(&run.pty).is_err() {
             run.input.clear();

@@ -9,7 +9,7 @@ use crate::host::control::peer::Peer;
 
 use crate::core::time::Stamp;
 use crate::ipc::frame::{Frame, tag};
-use crate::ipc::stream::Stream;
+use crate::ipc::stream::FrameStream;
 use crate::sys::poll::{Interest, PollSet, is_readable};
 
 /// Bytes waiting for a peer that does not read its answers above which its requests are not read either.
@@ -24,7 +24,7 @@ pub(in crate::host) const ASKS_MS: u64 = 250;
 /// One connection.
 #[derive(Debug)]
 pub(in crate::host) struct Connection {
-    pub stream: Stream,
+    pub stream: FrameStream,
     pub greeted: bool,
     pub pid: i32,
     /// Who it is, and when its process began, in clock ticks since boot.
@@ -53,7 +53,7 @@ pub(in crate::host) struct Connection {
 }
 
 impl Connection {
-    pub fn new(stream: Stream, pid: i32, opened: Stamp) -> Self {
+    pub fn new(stream: FrameStream, pid: i32, opened: Stamp) -> Self {
         Connection {
             stream,
             greeted: false,
@@ -142,7 +142,7 @@ mod tests {
     #[test]
     fn more_of_who_reads_no_answers_is_not_due() {
         let (_far, near) = UnixStream::pair().unwrap();
-        let mut connection = Connection::new(Stream::new(near).unwrap(), 1, Stamp(0));
+        let mut connection = Connection::new(FrameStream::new(near).unwrap(), 1, Stamp(0));
         (connection.greeted, connection.more) = (true, true);
         assert_eq!(connection.deadline(false), Some(Stamp(0)));
         // What the socket does not take, waits.

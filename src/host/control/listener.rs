@@ -11,8 +11,8 @@ use crate::host::control::status::Restored;
 use crate::host::jobs::handoffs::Done;
 use crate::ipc::address;
 use crate::ipc::message::{Code, Failure, error_line};
-use crate::ipc::stream::Stream;
-use crate::sys::poll::Ready as Readiness;
+use crate::ipc::stream::FrameStream;
+use crate::sys::poll::FdReadiness;
 
 /// How long after its socket vanished a host binds it again unasked, in ms.
 const REBIND_MS: u64 = 1000;
@@ -76,7 +76,7 @@ impl Host {
                     return;
                 }
             };
-            let Ok(mut stream) = Stream::new(socket) else { continue };
+            let Ok(mut stream) = FrameStream::new(socket) else { continue };
             let Ok((pid, uid)) = stream.peer() else { continue };
             // SAFETY: geteuid cannot fail.
             if uid != unsafe { nix::libc::geteuid() } {
@@ -92,7 +92,7 @@ impl Host {
             let mut connection = Connection::new(stream, pid, self.clock.now());
             (connection.peer, connection.began) = (Some(peer), Some(began));
             self.connections.insert(id, Box::new(connection));
-            self.connection_ready(id, Readiness { read: true, ..Readiness::default() });
+            self.connection_ready(id, FdReadiness { read: true, ..FdReadiness::default() });
         }
     }
 

@@ -10,7 +10,7 @@ use crate::core::supervisor::event::Asker;
 use crate::fs::session;
 use crate::host::Host;
 use crate::ipc::message::{Code, Failure, Request};
-use crate::sys::process::{Named, Process, environment, lineage, start_ticks};
+use crate::sys::process::{NamedProcess, Process, environment, lineage, start_ticks};
 use crate::sys::worker::within;
 
 /// What a host that runs Claude is called (`comm`), and one that runs any other program. A host of an older version has the first
@@ -48,13 +48,13 @@ impl Host {
         if same { (peer, began) } else { (Peer::Inside, 0) }
     }
 
-    fn of_chain(&self, pid: i32, chain: &[Named]) -> Peer {
+    fn of_chain(&self, pid: i32, chain: &[NamedProcess]) -> Peer {
         let own = i32::try_from(std::process::id()).unwrap_or(-1);
         // Its child, and what was left to it when its own parent ended.
         if chain.iter().any(|named| named.stat.parent == own) {
             return Peer::Inside;
         }
-        let hosts = |chain: &[Named]| -> Vec<(i32, u64)> {
+        let hosts = |chain: &[NamedProcess]| -> Vec<(i32, u64)> {
             let found = chain.iter().filter(|named| HOST_NAMES.0.to_str() == Ok(named.name.as_str()));
             found.map(|named| (named.stat.pid, named.stat.start)).filter(|(pid, _)| *pid != own).collect()
         };

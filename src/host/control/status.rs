@@ -11,7 +11,7 @@ use crate::core::supervisor::state::State;
 use crate::core::time::{Stamp, WallTime};
 use crate::core::visible::escaped;
 use crate::fs::paths::Paths;
-use crate::fs::session::{self, Claim, Keeper};
+use crate::fs::session::{self, Keeper, NameLock};
 use crate::host::Host;
 use crate::host::jobs::log::log;
 use crate::host::observer::{FileId, OwnFiles, file_id};
@@ -60,7 +60,7 @@ pub(in crate::host) struct Restore {
 /// What it did.
 #[derive(Debug)]
 pub(in crate::host) struct Restored {
-    claim: Option<Claim>,
+    claim: Option<NameLock>,
     failed: Option<String>,
     /// The journal's file that is gone.
     lost: Option<FileId>,

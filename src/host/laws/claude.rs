@@ -12,7 +12,7 @@ use crate::core::process::{ProcessEnd, Signal};
 use crate::core::terminal::Size;
 use crate::host::child::Processes;
 use crate::pty::open::Pty;
-use crate::pty::spawn::{Program, SpawnError};
+use crate::pty::spawn::{ChildProgram, SpawnError};
 use crate::sys::process::Process;
 
 /// The first process id: none that the system has.
@@ -70,7 +70,7 @@ impl Processes for Stage {
         Ok(Pty::of_socket(near.into()))
     }
 
-    fn start(&mut self, _: &Pty, program: &Program) -> Result<i32, SpawnError> {
+    fn start(&mut self, _: &Pty, program: &ChildProgram) -> Result<i32, SpawnError> {
         let mut children = self.0.borrow_mut();
         let pid = FIRST_PID + i32::try_from(children.len()).unwrap();
         let mut args = program.args.iter().map(|arg| arg.to_string_lossy().into_owned());

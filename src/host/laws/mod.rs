@@ -41,8 +41,8 @@ use crate::core::terminal::Size;
 use crate::core::time::Stamp;
 use crate::fs::paths::Paths;
 use crate::fs::session;
-use crate::ipc::stream::Stream;
-use crate::pty::spawn::Errors;
+use crate::ipc::stream::FrameStream;
+use crate::pty::spawn::ErrorStream;
 use crate::sys::clock::Clock;
 use claude::{Claude, Stage};
 use peers::{Asked, Caller, Client, Key};
@@ -111,7 +111,7 @@ impl World {
             unplaced: None,
         };
         let place = super::start::place::find(&paths, &launch).unwrap();
-        let lent = Lent { descriptors: Vec::new(), errors: Errors::Terminal };
+        let lent = Lent { descriptors: Vec::new(), errors: ErrorStream::Terminal };
         let mut host = Host::new(launch, Vec::new(), lent, place).unwrap();
         // For as long as the tests run: a clock is copied.
         let now: &'static AtomicU64 = Box::leak(Box::new(AtomicU64::new(1000)));
@@ -161,7 +161,7 @@ impl World {
     fn connect(&mut self, asker: Asker) -> (u64, UnixStream) {
         let (near, far) = UnixStream::pair().unwrap();
         let pid = i32::try_from(std::process::id()).unwrap();
-        let mut connection = Connection::new(Stream::new(near).unwrap(), pid, self.now());
+        let mut connection = Connection::new(FrameStream::new(near).unwrap(), pid, self.now());
         let inside = asker == Asker::Descendant;
         connection.peer =
             Some(if inside { crate::host::control::peer::Peer::Inside } else { crate::host::control::peer::Peer::Person });

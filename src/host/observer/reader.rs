@@ -15,7 +15,7 @@ use crate::core::supervisor::event::Event;
 use crate::core::time::WallTime;
 use crate::fs::layouts;
 use crate::fs::paths::Paths;
-use crate::fs::tail::{Found, Tail};
+use crate::fs::tail::{Tail, TailRead};
 use crate::fs::watch::Watcher;
 
 /// Bytes of the transcript that are read in one look: what the loop takes of it at once, so that keys never wait for a large file.
@@ -284,13 +284,13 @@ impl FileReader {
         let mut buf = vec![0; 1 << 16];
         while !more {
             match tail.read(&mut buf) {
-                Ok(Found::Bytes(n)) => {
+                Ok(TailRead::Bytes(n)) => {
                     parts.push(TranscriptPart::Bytes(buf[..n].to_vec()));
                     read += n;
                     more = read >= SLICE;
                 }
-                Ok(Found::Anew) => parts.push(TranscriptPart::Anew),
-                Ok(Found::Nothing) | Err(_) => break,
+                Ok(TailRead::Anew) => parts.push(TranscriptPart::Anew),
+                Ok(TailRead::Nothing) | Err(_) => break,
             }
         }
         let (conversation, path) = (conversation.clone(), tail.path().to_owned());

@@ -27,8 +27,8 @@ use crate::core::supervisor::Agent;
 use crate::core::supervisor::event::Event;
 use crate::core::terminal::{Ahead, Modes, Size};
 use crate::fs::paths::Paths;
-use crate::ipc::stream::Stream;
-use crate::pty::spawn::{Errors, Program};
+use crate::ipc::stream::FrameStream;
+use crate::pty::spawn::{ChildProgram, ErrorStream};
 use crate::sys::{fd, inherited, process, signals};
 
 /// How long a session without a terminal waits for its file to be there.
@@ -92,35 +92,35 @@ pub struct Launch {
 #[derive(Debug)]
 pub(in crate::host) struct Lent {
     pub descriptors: Vec<RawFd>,
-    pub errors: Errors,
+    pub errors: ErrorStream,
 }
 
 impl Lent {
     fn new(launch: &Launch, descriptors: Vec<RawFd>) -> Self {
         if launch.detached {
             fd::close_all(&descriptors);
-            return Lent { descriptors: Vec::new(), errors: Errors::Terminal };
+            return Lent { descriptors: Vec::new(), errors: ErrorStream::Terminal };
         }
         fd::close_on_exec(&descriptors);
         let errors = match launch.errors {
-            ErrorOutput::Terminal => Errors::Terminal,
-            ErrorOutput::Closed => Errors::Closed,
+            ErrorOutput::Terminal => ErrorStream::Terminal,
+            ErrorOutput::Closed => ErrorStream::Closed,
             ErrorOutput::Redirected => {
-                std::io::stderr().as_fd().try_clone_to_owned().map_or(Errors::Terminal, |fd| Errors::To(Arc::new(fd)))
+                std::io::stderr().as_fd().try_clone_to_owned().map_or(ErrorStream::Terminal, |fd| ErrorStream::To(Arc::new(fd)))
             }
         };
         Lent { descriptors, errors }
     }
 
     /// What a run starts.
-    pub fn program(&self, launch: &Launch, args: Vec<OsString>, env: Vec<(OsString, OsString)>, dir: PathBuf) -> Program {
+    pub fn program(&self, launch: &Launch, args: Vec<OsString>, env: Vec<(OsString, OsString)>, dir: PathBuf) -> ChildProgram {
         let path = launch.program.clone();
         let name = match launch.agent {
             Agent::Plain => launch.called.clone().into(),
             Agent::Claude => path.clone().into(),
         };
         let (descriptors, errors) = (self.descriptors.clone(), self.errors.clone());
-        Program { path, name, args, env, dir, signals: launch.signals, descriptors, errors, umask: inherited::umask() }
+        ChildProgram { path, name, args, env, dir, signals: launch.signals, descriptors, errors, umask: inherited::umask() }
     }
 }
 
@@ -293,7 +293,7 @@ pub(in crate::host) fn start_hint(code: u8) -> &'static str {
 impl Host {
     /// The process that started this host is about to attach on `socket`.
     fn expect(&mut self, socket: UnixStream) {
-        let Ok(stream) = Stream::new(socket) else { return };
+        let Ok(stream) = FrameStream::new(socket) else { return };
         let id = self.next_id;
         self.next_id += 1;
         let (pid, _) = stream.peer().unwrap_or_default();

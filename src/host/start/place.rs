@@ -12,7 +12,7 @@ use nix::libc;
 use super::orphan;
 use super::{Begin, Launch, Ready};
 use crate::fs::paths::Paths;
-use crate::fs::session::{self, Claim, SessionError};
+use crate::fs::session::{self, NameLock, SessionError};
 use crate::ipc::address::{self, SocketError};
 use crate::sys::safe_file;
 
@@ -20,7 +20,7 @@ use crate::sys::safe_file;
 #[derive(Debug)]
 pub(in crate::host) struct SessionPlace {
     pub paths: Paths,
-    pub claim: Claim,
+    pub claim: NameLock,
     pub listener: UnixListener,
     pub socket: PathBuf,
     /// The directory that goes with the session, and why the person's own was not used.

@@ -17,7 +17,7 @@ use crate::ipc::message::Attach;
 use crate::screen::Open;
 use crate::sys::fd::read_some;
 use crate::sys::outbuf::OutBuf;
-use crate::sys::poll::{Interest, PollSet, Ready, is_readable};
+use crate::sys::poll::{FdReadiness, Interest, PollSet, is_readable};
 use crate::sys::process::StatFile;
 use crate::tty::handed::{Handed, Spare};
 
@@ -320,7 +320,7 @@ impl Client {
     }
 
     /// Reads what was typed on its borrowed terminal, which gives no more than `buf` takes at once.
-    pub(super) fn read(&mut self, ready: Ready, typing_waits: bool, now: Stamp, buf: &mut [u8]) -> TerminalInput {
+    pub(super) fn read(&mut self, ready: FdReadiness, typing_waits: bool, now: Stamp, buf: &mut [u8]) -> TerminalInput {
         if !self.may_use_terminal(now) {
             return TerminalInput::Nothing;
         }

@@ -53,7 +53,7 @@ use crate::core::terminal::Size;
 use crate::core::time::Stamp;
 use crate::host::event_loop::Token;
 use crate::ipc::message::Attach;
-use crate::sys::poll::{PollSet, Ready};
+use crate::sys::poll::{FdReadiness, PollSet};
 use client::Transport;
 use notices::Notices;
 use output::Backlog;
@@ -192,7 +192,7 @@ impl Terminals {
     }
 
     /// Reads what was typed on a client's borrowed terminal, which gives no more than `buf` takes at once.
-    pub fn read(&mut self, id: u64, ready: Ready, typing_waits: bool, now: Stamp, buf: &mut [u8]) -> TerminalInput {
+    pub fn read(&mut self, id: u64, ready: FdReadiness, typing_waits: bool, now: Stamp, buf: &mut [u8]) -> TerminalInput {
         self.client_mut(id).map_or(TerminalInput::Nothing, |client| client.read(ready, typing_waits, now, buf))
     }
 

@@ -15,7 +15,7 @@ use crate::pty::open::Pty;
 use crate::sys::fd::{read_some, set_nonblocking};
 use crate::sys::poll::{Interest, wait_for};
 use crate::tty::back::HELD;
-use crate::tty::modes::{self, When};
+use crate::tty::modes::{self, TakeEffect};
 
 /// What is known of what a run has not read.
 #[derive(Debug, Default)]
@@ -73,7 +73,7 @@ fn take(pty: &Pty) -> io::Result<Vec<u8>> {
         all.cc.iter_mut().skip(place).take(1).for_each(|byte| *byte = 0);
     }
     let mut unread = Vec::new();
-    let read = modes::set(&slave, &all, When::Now).and_then(|()| {
+    let read = modes::set(&slave, &all, TakeEffect::Now).and_then(|()| {
         let mut buf = [0; HELD + 1];
         while let Some(n @ 1..) = read_some(&slave, &mut buf)? {
             unread.extend_from_slice(&buf[..n]);

@@ -13,7 +13,7 @@ use crate::core::time::Stamp;
 use crate::host::Host;
 use crate::host::child::ChildRun;
 use crate::host::control::connection::Connection;
-use crate::sys::poll::Ready;
+use crate::sys::poll::FdReadiness;
 
 impl ClientLinks for BTreeMap<u64, Box<Connection>> {
     fn frame(&mut self, id: u64, tag: u8, payload: &[u8]) {
@@ -132,7 +132,7 @@ impl Host {
     }
 
     /// A borrowed terminal is ready.
-    pub(in crate::host) fn terminal_ready(&mut self, id: u64, ready: Ready) {
+    pub(in crate::host) fn terminal_ready(&mut self, id: u64, ready: FdReadiness) {
         let mut buf = [0; 4096];
         match self.terminals.read(id, ready, self.typing_waits(), self.clock.now(), &mut buf) {
             TerminalInput::Nothing => {}
