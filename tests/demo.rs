@@ -11,7 +11,7 @@ use std::os::unix::process::ExitStatusExt;
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, ExitStatus, Output, Stdio};
 
-use hopty::screen::{Color, Run, Screen};
+use hopty::screen::{Color, Screen, StyledRun};
 use support::claude::hopty;
 use support::term::Term;
 use support::wait_for;
@@ -195,7 +195,7 @@ fn without_colour_nothing_is_coloured() {
     env.push(("NO_COLOR".into(), "1".into()));
     let mut term = Term::start(&hopty(), &["demo"], &env, Path::new("/"), (80, 24));
     term.wait_text("context  16 %");
-    let plain = |run: &Run| (run.style.fg, run.style.bg) == (Color::Default, Color::Default);
+    let plain = |run: &StyledRun| (run.style.fg, run.style.bg) == (Color::Default, Color::Default);
     let coloured = term.look(|screen| (0..24).flat_map(|row| screen.row_runs(row)).find(|run| !plain(run)));
     assert_eq!(coloured, None);
     term.send("\x03");

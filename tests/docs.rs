@@ -359,7 +359,7 @@ fn the_table_of_what_is_undone_is_the_codes_own() {
     const BEGIN: &str = "<!-- undone: made by `just tables` -->\n";
     const END: &str = "<!-- end of undone -->";
     let mut want = "| what | why here, and so | on | off |\n|---|---|---|---|\n".to_owned();
-    for step in hopty::screen::UNDONE {
+    for step in hopty::screen::UNDO_STEPS {
         for (n, (on, off)) in step.examples.iter().enumerate() {
             let (what, why) = if n == 0 { (step.what, step.why) } else { ("", "") };
             want.push_str(&format!("| {what} | {why} | {} | {} |\n", shown(on), shown(off)));

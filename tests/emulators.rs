@@ -270,7 +270,7 @@ fn same_after_dump(cols: u16, rows: u16, bytes: &[u8]) {
     let mut screen = Screen::new(cols, rows);
     screen.feed(bytes);
     let dump = screen.dump();
-    let dump = [dump.screen, dump.begun].concat();
+    let dump = [dump.screen, dump.unfinished].concat();
     let mut fresh = Screen::new(cols, rows);
     fresh.feed(&dump);
     assert!(fresh == screen, "{}x{} {}", cols, rows, bytes.escape_ascii());

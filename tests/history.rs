@@ -18,7 +18,7 @@ use alacritty_terminal::term::cell::Flags;
 use alacritty_terminal::term::{Config, Term};
 use alacritty_terminal::vte::ansi::{Color as TheirColor, NamedColor, Processor};
 use cells::Cells;
-use hopty::screen::{Color, Run, Screen};
+use hopty::screen::{Color, Screen, StyledRun};
 use proptest::collection::vec;
 use proptest::prelude::*;
 use unicode_width::UnicodeWidthChar;
@@ -75,7 +75,7 @@ impl Both {
     }
 
     fn our_rows(&self) -> Vec<Row> {
-        let row = |runs: Vec<Run>| {
+        let row = |runs: Vec<StyledRun>| {
             let cells = runs.iter().flat_map(|run| run.text.chars().map(|ch| (ch, run.style.fg, run.style.bg)));
             trimmed(cells.filter(|cell| cell.0.width() != Some(0)).collect())
         };

@@ -12,7 +12,7 @@ use alacritty_terminal::index::{Column, Line};
 use alacritty_terminal::term::{Config, TermMode};
 use alacritty_terminal::vte::ansi::Processor;
 use cells::Cells;
-use hopty::screen::{Screen, UNDONE};
+use hopty::screen::{Screen, UNDO_STEPS};
 
 struct Other {
     term: Term<VoidListener>,
@@ -79,7 +79,7 @@ fn what_follows_a_long_sequence_is_text() {
 #[test]
 fn nothing_is_left_on() {
     let fresh = *Other::new().term.mode();
-    for (bytes, _) in UNDONE.iter().flat_map(|step| step.examples) {
+    for (bytes, _) in UNDO_STEPS.iter().flat_map(|step| step.examples) {
         let (mut other, undo) = undone("", bytes);
         assert_eq!(*other.term.mode(), fresh, "{bytes:?} {:?}", String::from_utf8_lossy(&undo));
         assert_eq!(other.term.cursor_style(), Other::new().term.cursor_style(), "{bytes:?}");
@@ -97,7 +97,7 @@ fn nothing_is_left_on() {
 
 #[test]
 fn the_cursor_stays_where_it_was() {
-    for (bytes, _) in UNDONE.iter().flat_map(|step| step.examples).filter(|(bytes, _)| !bytes.contains('r')) {
+    for (bytes, _) in UNDO_STEPS.iter().flat_map(|step| step.examples).filter(|(bytes, _)| !bytes.contains('r')) {
         let text = format!("{bytes}\x1b[4;3Hab");
         let (other, undo) = undone("", &text);
         let entered = [47, 1047, 1049].iter().any(|number| bytes.contains(&format!("\x1b[?{number}h")));

@@ -13,7 +13,7 @@ use super::session::ANSWER;
 use crate::core::ids::SessionName;
 use crate::core::visible::escaped;
 use crate::fs::paths::Paths;
-use crate::screen::{Lines, Screen};
+use crate::screen::{PictureLines, Screen};
 use crate::sys::safe_file::{self, FileRule};
 
 /// The longest picture of an ended session that is read, in bytes.
@@ -31,14 +31,14 @@ pub(super) fn screen(given: Option<&str>, history: bool, form: PictureForm) -> R
         Ok(name) => name,
         Err(ended) => {
             if let Some((name, last)) = given.filter(|_| !form.json).and_then(|name| last(&paths, name)) {
-                draw(&name, &last, Lines::Screen, form)?;
+                draw(&name, &last, PictureLines::Screen, form)?;
                 return Err(ended.hint(format!("this is its last screen; `hopty why {name}` says how it ended")));
             }
             return Err(ended);
         }
     };
     let answer = Control::connect(&paths, &name, Some(ANSWER))?.ask(json!({"do": "screen", "history": history}))?;
-    draw(&name, &answer, if history { Lines::WithHistory } else { Lines::Screen }, form)
+    draw(&name, &answer, if history { PictureLines::WithHistory } else { PictureLines::Screen }, form)
 }
 
 /// What an ended session left on its screen, where nobody saw it.
@@ -50,7 +50,7 @@ fn last(paths: &Paths, name: &str) -> Option<(SessionName, Value)> {
 }
 
 /// The picture of what a host answers.
-fn draw(name: &SessionName, answer: &Value, lines: Lines, form: PictureForm) -> Result<u8, Failed> {
+fn draw(name: &SessionName, answer: &Value, lines: PictureLines, form: PictureForm) -> Result<u8, Failed> {
     if answer["degraded"] == json!(true) {
         return Err(degraded(name));
     }
@@ -77,7 +77,7 @@ pub(super) fn dump((cols, rows): (u16, u16), form: PictureForm) -> Result<u8, Fa
     let mut piece = vec![0; PIECE];
     loop {
         match input.read(&mut piece) {
-            Ok(0) => return show(&screen, Lines::Screen, form),
+            Ok(0) => return show(&screen, PictureLines::Screen, form),
             Ok(length) => {
                 screen.feed(&piece[..length]);
                 // Nobody is there to answer.
@@ -89,7 +89,7 @@ pub(super) fn dump((cols, rows): (u16, u16), form: PictureForm) -> Result<u8, Fa
     }
 }
 
-fn show(screen: &Screen, lines: Lines, form: PictureForm) -> Result<u8, Failed> {
+fn show(screen: &Screen, lines: PictureLines, form: PictureForm) -> Result<u8, Failed> {
     let picture = match form {
         PictureForm { json: true, .. } => escaped(&format!("{}\n", screen.json(lines))),
         PictureForm { ansi: true, .. } => screen.ansi(lines),

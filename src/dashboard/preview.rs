@@ -39,7 +39,7 @@ impl Preview {
     #[must_use]
     pub fn lines(&self, height: u16) -> Vec<Line<'static>> {
         let Preview::Shown { screen, .. } = self else { return Vec::new() };
-        let rows: Vec<Vec<screen::Run>> = (0..screen.size().1).map(|row| screen.row_runs(row)).collect();
+        let rows: Vec<Vec<screen::StyledRun>> = (0..screen.size().1).map(|row| screen.row_runs(row)).collect();
         let cursor = screen.cursor();
         let mut end = rows.iter().rposition(|runs| !runs.is_empty()).map_or(0, |last| last + 1);
         if cursor.visible {
@@ -53,7 +53,7 @@ impl Preview {
     }
 }
 
-fn line(runs: Vec<screen::Run>) -> Line<'static> {
+fn line(runs: Vec<screen::StyledRun>) -> Line<'static> {
     runs.into_iter().map(|run| Span::styled(clean(&run.text), style(&run.style))).collect()
 }
 

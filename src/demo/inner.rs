@@ -15,7 +15,7 @@ use crate::core::process::Signal;
 use crate::core::terminal::{Modes, Size};
 use crate::pty::open::Pty;
 use crate::pty::spawn::spawn_leader;
-use crate::screen::{Identity, Screen, reply};
+use crate::screen::{Screen, TerminalIdentity, reply};
 use crate::sys::fd::{read_some, write_some};
 use crate::sys::process;
 use crate::tty::modes;
@@ -80,7 +80,7 @@ impl Inner {
             }
         }
         for query in self.screen.take_queries() {
-            self.typed.extend(reply(&query, &Identity::new(env!("CARGO_PKG_VERSION"))));
+            self.typed.extend(reply(&query, &TerminalIdentity::new(env!("CARGO_PKG_VERSION"))));
         }
         self.flush();
         self.screen.revision() != before

@@ -5,7 +5,7 @@ use std::fmt::Write as _;
 use unicode_width::{UnicodeWidthChar, UnicodeWidthStr};
 
 use crate::core::visible::is_hidden;
-use crate::screen::{Attr, Color, Run, Style, Underline};
+use crate::screen::{Attr, Color, Style, StyledRun, Underline};
 
 /// Whether colours are used. Bold and dim are no colours.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -43,7 +43,7 @@ pub(super) fn dim(text: &str) -> String {
 }
 
 /// A row of the inner screen, with its looks, as much as fits `width` columns.
-pub(super) fn runs(runs: &[Run], width: usize, palette: Palette) -> String {
+pub(super) fn runs(runs: &[StyledRun], width: usize, palette: Palette) -> String {
     let mut out = String::new();
     let mut left = width;
     for run in runs {

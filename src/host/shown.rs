@@ -14,7 +14,7 @@ use crate::core::supervisor::event::Event;
 use crate::core::supervisor::phase::{Phase, StartKind, StopFor, StopStep};
 use crate::core::supervisor::screen_facts::{PromptBox, ScreenFacts};
 use crate::core::time::Stamp;
-use crate::screen::{Attr, Mode, Screen};
+use crate::screen::{Attr, Screen, TerminalMode};
 
 /// How often the prompt box is looked at while a hand-over is under way, in ms.
 pub(super) const LOOK_MS: u64 = 10;
@@ -201,7 +201,7 @@ impl Host {
         if !changed && unread == run.facts.unread {
             return;
         }
-        let paste = run.model.look(|screen| screen.is_on(Mode::BracketedPaste)).unwrap_or_default();
+        let paste = run.model.look(|screen| screen.is_on(TerminalMode::BracketedPaste)).unwrap_or_default();
         run.seen = run.model.revision();
         run.looked = now;
         // What nobody can read any more says nothing: a dialog that stood there is not known to stand there.

@@ -16,19 +16,19 @@ mod parser;
 mod picture;
 mod reply;
 mod restore;
-mod terminal;
+mod terminal_state;
 #[cfg(test)]
 mod tests;
 mod window;
 
 pub use cursor::{Cursor, CursorShape};
-pub use grid::{Attr, Color, Link, Run, Style, Underline};
+pub use grid::{Attr, Color, Hyperlink, Style, StyledRun, Underline};
 pub use model::Screen;
-pub use modes::{Mode, ModeSpace};
-pub use parser::Open;
-pub use picture::Lines;
-pub use reply::{DynamicColor, Identity, ModeState, Query, Setting, StringEnd, reply};
-pub use restore::{Dump, Former, UNDONE, Undone};
+pub use modes::{ModeSpace, TerminalMode};
+pub use parser::Unfinished;
+pub use picture::PictureLines;
+pub use reply::{DynamicColor, ModeState, Query, StringEnd, TerminalIdentity, TerminalSetting, reply};
+pub use restore::{Dump, TerminalBefore, UNDO_STEPS, UndoStep};
 
 /// Most columns, and most rows, of a screen; what is given above is cut to it.
 pub const SIDE_MAX: u16 = 1000;

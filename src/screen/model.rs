@@ -3,30 +3,30 @@
 use std::fmt;
 
 use crate::screen::SIDE_MAX;
-use crate::screen::cursor::Cursor;
-use crate::screen::modes::Mode;
-use crate::screen::parser::{Begun, Input, Open};
+use crate::screen::cursor::{Cursor, CursorState};
+use crate::screen::modes::TerminalMode;
+use crate::screen::parser::{InputReader, Unfinished, UnfinishedBytes};
 use crate::screen::reply::Query;
-use crate::screen::restore::{Former, Latch, Listener};
-use crate::screen::terminal::Terminal;
+use crate::screen::restore::{AnswerReader, TerminalBefore, UndoState, mode_names, undo};
+use crate::screen::terminal_state::TerminalState;
 use crate::screen::window::ColorId;
 
 /// A terminal without a window.
 pub struct Screen {
-    pub(super) terminal: Terminal,
-    pub(super) input: Input,
-    pub(super) open: Open,
-    pub(super) begun: Begun,
-    listener: Listener,
+    pub(super) terminal: TerminalState,
+    pub(super) input: InputReader,
+    pub(super) unfinished: Unfinished,
+    pub(super) unfinished_bytes: UnfinishedBytes,
+    answers: AnswerReader,
     revision: u64,
     undo_revision: u64,
-    latch: Latch,
+    undo_state: UndoState,
 }
 
 /// Equal in everything that later bytes could show. The revision is not compared: it counts how often, not what.
 impl PartialEq for Screen {
     fn eq(&self, other: &Self) -> bool {
-        self.terminal.is_same(&other.terminal) && self.input == other.input && self.open == other.open
+        self.terminal.is_same(&other.terminal) && self.input == other.input && self.unfinished == other.unfinished
     }
 }
 
@@ -45,14 +45,14 @@ impl Screen {
     /// A fresh screen. Each side is cut to 1..=[`SIDE_MAX`].
     #[must_use]
     pub fn new(cols: u16, rows: u16) -> Self {
-        let terminal = Terminal::new(side(cols), side(rows));
+        let terminal = TerminalState::new(side(cols), side(rows));
         Self {
-            latch: terminal.latch(),
+            undo_state: UndoState::of(&terminal),
             terminal,
-            input: Input::default(),
-            open: Open::default(),
-            begun: Begun::default(),
-            listener: Listener::default(),
+            input: InputReader::default(),
+            unfinished: Unfinished::default(),
+            unfinished_bytes: UnfinishedBytes::default(),
+            answers: AnswerReader::default(),
             revision: 0,
             undo_revision: 0,
         }
@@ -66,20 +66,20 @@ impl Screen {
             let (before, after) = rest.split_at(at);
             self.take(before);
             // The parser would carry out the half of a command, and of a request, that is cancelled here.
-            self.terminal.request = None;
-            if self.open == Open::Command {
-                (self.input, self.open, self.begun) = (Input::default(), Open::default(), Begun::default());
+            self.terminal.parser.setting_request = None;
+            if self.unfinished == Unfinished::Command {
+                self.forget_unfinished();
             } else {
                 self.take(&after[..1]);
             }
             rest = &after[1..];
         }
         self.take(rest);
-        if self.terminal.changed || self.cursor() != before {
-            self.terminal.changed = false;
+        if self.terminal.display.changed || self.cursor() != before {
+            self.terminal.display.changed = false;
             self.revision += 1;
         }
-        self.look_at_latch();
+        self.check_undo();
     }
 
     /// Passes over those of `bytes` that write only what is gone when all of them are written, and says how many they are. The rest
@@ -88,44 +88,51 @@ impl Screen {
         if self.input.is_inside() {
             return 0;
         }
-        let skipped = self.terminal.skip(bytes);
+        let skipped = self.terminal.display.skip(bytes);
         if skipped > 0 {
             // What was skipped ends with a line feed, behind which nothing is open.
-            (self.input, self.open, self.begun) = (Input::default(), Open::default(), Begun::default());
-            self.terminal.changed = false;
+            self.forget_unfinished();
+            self.terminal.display.changed = false;
             self.revision += 1;
-            self.look_at_latch();
+            self.check_undo();
         }
         skipped
     }
 
+    /// Nothing is open any more.
+    fn forget_unfinished(&mut self) {
+        self.input = InputReader::default();
+        self.unfinished = Unfinished::default();
+        self.unfinished_bytes = UnfinishedBytes::default();
+    }
+
     fn take(&mut self, bytes: &[u8]) {
         self.input.feed(&mut self.terminal, bytes);
-        self.open.feed(bytes);
-        self.begun.feed(bytes, if self.input.is_inside() { self.open } else { Open::Nothing });
+        self.unfinished.feed(bytes);
+        self.unfinished_bytes.feed(bytes, if self.input.is_inside() { self.unfinished } else { Unfinished::Nothing });
     }
 
     /// Whether `ESC k NAME ESC \` names the window, as in GNU screen and tmux; elsewhere the name is text.
     pub fn set_takes_names(&mut self, takes: bool) {
-        self.terminal.takes_names = takes;
+        self.terminal.parser.takes_window_names = takes;
     }
 
     /// Changes the size of both screens, cut as in [`Screen::new`]. Lines of the primary screen and of the history that ran over
     /// are joined and cut anew, and lines go to the history or come back from it; the alternate screen is cropped or extended.
     pub fn resize(&mut self, cols: u16, rows: u16) {
         self.terminal.resize(side(cols), side(rows));
-        if self.terminal.changed {
-            self.terminal.changed = false;
+        if self.terminal.display.changed {
+            self.terminal.display.changed = false;
             self.revision += 1;
         }
-        self.look_at_latch();
+        self.check_undo();
     }
 
-    fn look_at_latch(&mut self) {
-        let latch = self.terminal.latch();
-        if latch != self.latch || self.terminal.touched {
-            self.terminal.touched = false;
-            self.latch = latch;
+    fn check_undo(&mut self) {
+        let state = UndoState::of(&self.terminal);
+        if state != self.undo_state || self.terminal.undo_outdated {
+            self.terminal.undo_outdated = false;
+            self.undo_state = state;
             self.undo_revision += 1;
         }
     }
@@ -133,62 +140,60 @@ impl Screen {
     /// Columns and rows.
     #[must_use]
     pub fn size(&self) -> (u16, u16) {
-        (self.terminal.cols as u16, self.terminal.rows as u16)
+        (self.terminal.display.position.cols as u16, self.terminal.display.position.rows as u16)
     }
 
     /// The cursor.
     #[must_use]
     pub fn cursor(&self) -> Cursor {
-        Cursor {
-            col: self.terminal.caret.col as u16,
-            row: self.terminal.caret.row as u16,
-            visible: self.terminal.is_on(Mode::CursorVisible),
-            shape: self.terminal.shape.unwrap_or_default(),
-        }
+        let display = &self.terminal.display;
+        let CursorState { col, row, .. } = display.position.cursor;
+        let visible = display.is_on(TerminalMode::CursorVisible);
+        Cursor { col: col as u16, row: row as u16, visible, shape: display.cursor_shape.unwrap_or_default() }
     }
 
     /// The window title, at most 1 KiB and without control characters; empty when none was set.
     #[must_use]
     pub fn title(&self) -> &str {
-        self.terminal.titles.window()
+        self.terminal.window.titles.window()
     }
 
     /// The working directory that the child told (OSC 7), an address as it was told: at most 4 KiB and without control
     /// characters. Empty when none was.
     #[must_use]
     pub fn directory(&self) -> &str {
-        &self.terminal.directory
+        &self.terminal.window.directory
     }
 
     /// Whether the alternate screen is shown.
     #[must_use]
     pub fn alternate(&self) -> bool {
-        self.terminal.alternate.is_some()
+        self.terminal.display.buffers.alternate.is_some()
     }
 
-    /// The modes that are not as in a fresh terminal (CONTRACT C4): `2004` = private mode 2004 is on, `-7` = private mode 7
+    /// The modes that are not as in a fresh terminal: `2004` = private mode 2004 is on, `-7` = private mode 7
     /// is off though a fresh terminal has it on, `ansi:4` = ANSI mode 4 is on.
     #[must_use]
     pub fn modes(&self) -> Vec<String> {
-        self.terminal.mode_names()
+        mode_names(&self.terminal.display)
     }
 
     /// Whether one mode is on.
     #[must_use]
-    pub fn is_on(&self, mode: Mode) -> bool {
-        self.terminal.is_on(mode)
+    pub fn is_on(&self, mode: TerminalMode) -> bool {
+        self.terminal.display.is_on(mode)
     }
 
     /// The kitty keyboard flags in force on the screen that is shown; 0 = the plain keyboard.
     #[must_use]
     pub fn keyboard_flags(&self) -> u8 {
-        self.terminal.page.keyboard.flags()
+        self.terminal.display.buffers.active.keyboard.flags()
     }
 
     /// The level of xterm's modifyOtherKeys; 0 = off.
     #[must_use]
     pub fn modify_other_keys(&self) -> u16 {
-        self.terminal.keys.other_keys().unwrap_or(0)
+        self.terminal.key_options.other_keys().unwrap_or(0)
     }
 
     /// Rises when a `feed` or a `resize` may have changed what is seen: cells, cursor, title, screen. A redraw of the same
@@ -209,38 +214,38 @@ impl Screen {
     /// the order in which they must go out. Empty when nothing is on. Fed to this screen, they leave nothing to undo.
     #[must_use]
     pub fn undo(&self) -> Vec<u8> {
-        self.terminal.undo().into_bytes()
+        undo(&self.terminal).into_bytes()
     }
 
     /// What has to go out before anything else when the child has died in the middle of a sequence, a string or a
     /// character: a terminal would take what follows for the rest of it. Empty when nothing is open.
     #[must_use]
     pub fn ending(&self) -> &'static [u8] {
-        self.open.ending()
+        self.unfinished.ending()
     }
 
     /// Takes what the person's terminal sends, in which there may be answers to what the child asked: they tell how the
     /// terminal was before the child, and [`Screen::undo`] brings it back to that.
     pub fn learn(&mut self, bytes: &[u8]) {
-        if self.terminal.former.is_waiting() {
-            self.listener.hear(&mut self.terminal.former, bytes);
-            self.terminal.touched = true;
-            self.look_at_latch();
+        if self.terminal.before.is_waiting() {
+            self.answers.read(&mut self.terminal.before, bytes);
+            self.terminal.undo_outdated = true;
+            self.check_undo();
         }
     }
 
     /// What is known of the terminal as it was before the child, for the next child in the same one.
     #[must_use]
-    pub fn former(&self) -> &Former {
-        &self.terminal.former
+    pub fn terminal_before(&self) -> &TerminalBefore {
+        &self.terminal.before
     }
 
     /// Sets what is known of the terminal as it was; the default forgets it, because it is another terminal from here on.
-    pub fn set_former(&mut self, mut former: Former) {
-        former.follow(&self.terminal.former);
-        self.terminal.former = former;
-        self.terminal.touched = true;
-        self.look_at_latch();
+    pub fn set_terminal_before(&mut self, mut before: TerminalBefore) {
+        before.follow(&self.terminal.before);
+        self.terminal.before = before;
+        self.terminal.undo_outdated = true;
+        self.check_undo();
     }
 
     /// Text, background and cursor (OSC 10 to 12), as the child set them or a person's terminal described them, in the words of an
@@ -248,7 +253,7 @@ impl Screen {
     #[must_use]
     pub fn described_colors(&self) -> [Option<&str>; 3] {
         [10, 11, 12].map(ColorId::Dynamic).map(|color| {
-            let now = self.terminal.colors.value(color).or_else(|| self.terminal.former.described(color));
+            let now = self.terminal.window.colors.value(color).or_else(|| self.terminal.before.described(color));
             // The child gets it as if it were typed: nothing that it or a terminal wrote may come back but a colour.
             let part = |part: &str| matches!(part.len(), 1..=4) && part.bytes().all(|byte| byte.is_ascii_hexdigit());
             let plain = |parts: &str| parts.split('/').count() == 3 && parts.split('/').all(part);
@@ -258,21 +263,21 @@ impl Screen {
 
     /// Somebody else than the terminal has answered what the child asked so far: nothing will be learnt from that.
     pub fn answered(&mut self) {
-        self.terminal.former.forget_questions();
+        self.terminal.before.forget_questions();
     }
 
     /// The sequences that bring another terminal's keyboard to the child's: as many pushes as the undo has pops. For the
     /// primary screen, to be sent before the alternate one is entered, and for that one, to be sent behind it.
     #[must_use]
     pub fn keyboard_redo(&self) -> [String; 2] {
-        let (shown, hidden) = (self.terminal.page.keyboard.redo(), self.terminal.hidden.keyboard.redo());
-        if self.alternate() { [hidden, shown] } else { [shown, String::new()] }
+        let redo = |alternate| self.terminal.display.buffers.buffer(alternate).keyboard.redo();
+        [redo(false), if self.alternate() { redo(true) } else { String::new() }]
     }
 
     /// What the child asked its terminal since the last call, oldest first. At most 64 are kept, more are dropped.
     #[must_use]
     pub fn take_queries(&mut self) -> Vec<Query> {
-        std::mem::take(&mut self.terminal.queries)
+        self.terminal.queries.take()
     }
 }
 
@@ -319,8 +324,8 @@ mod tests {
     #[test]
     fn a_screen_that_shows_nothing_is_small() {
         let screen = Screen::new(80, 24);
-        let rows = screen.terminal.page.grid.rows();
-        let bytes = size_of::<Screen>() + rows.capacity() * size_of::<crate::screen::grid::Row>() + 80;
+        let rows = screen.terminal.display.buffers.active.grid.rows();
+        let bytes = size_of::<Screen>() + rows.capacity() * size_of::<crate::screen::grid::GridRow>() + 80;
         assert!(bytes < 3584, "{bytes}");
         assert!(rows.iter().all(|row| row.written().is_empty()));
     }

@@ -43,7 +43,7 @@ fn the_others_see_what_the_leader_sees() {
         first.look(|leader| (0..40).all(|row| screen.row_runs(row) == leader.row_runs(row)) && screen.cursor() == leader.cursor())
     });
     assert_eq!(second.look(|screen| screen.title().to_owned()), "a title");
-    assert!(second.look(|screen| screen.is_on(hopty::screen::Mode::BracketedPaste)));
+    assert!(second.look(|screen| screen.is_on(hopty::screen::TerminalMode::BracketedPaste)));
     end(&world);
 }
 

@@ -5,7 +5,7 @@ use hopty::core::input::Classifier;
 use hopty::core::input::order::{is_release, order};
 use hopty::ipc::frame::{Frame, MAX_PAYLOAD};
 use hopty::ipc::message::parse_request;
-use hopty::screen::{Identity, Screen, reply};
+use hopty::screen::{Screen, TerminalIdentity, reply};
 
 use super::random::fuzz;
 
@@ -91,7 +91,7 @@ fn what_was_found_stays_found() {
             assert!(once == pieces, "{what}: {once:?} {pieces:?}");
             let dump = once.dump();
             let mut other = Screen::new(80, 24);
-            [&dump.history, &dump.screen, &dump.begun].into_iter().for_each(|part| other.feed(part));
+            [&dump.history, &dump.screen, &dump.unfinished].into_iter().for_each(|part| other.feed(part));
             assert_eq!((other.lines(), other.take_queries().len()), (once.lines(), 0), "{what}");
         }
     }
@@ -115,7 +115,7 @@ fn the_screen_model_and_its_dump() {
                 screen.resize(random.below(1200) as u16, random.below(200) as u16);
             }
         }
-        let answers: usize = screen.take_queries().iter().map(|query| reply(query, &Identity::new("fuzz")).len()).sum();
+        let answers: usize = screen.take_queries().iter().map(|query| reply(query, &TerminalIdentity::new("fuzz")).len()).sum();
         assert!(answers < 1 << 20 && screen.history_len() <= 60);
         let _ = (screen.lines(), screen.undo(), screen.modes());
         let (cols, rows) = screen.size();

@@ -43,7 +43,7 @@ pub fn cut(name: &str, bytes: &[u8], size: (u16, u16), step: usize) -> (usize, V
         screen.feed(&bytes[from..at]);
         states += 1;
         let dump = screen.dump();
-        let mut fresh = shown(&[&dump.screen[..], &dump.begun].concat(), size);
+        let mut fresh = shown(&[&dump.screen[..], &dump.unfinished].concat(), size);
         let mut before = shown(&bytes[..at], size);
         let same_size = picture(before.view(), size.1).difference(&picture(fresh.view(), size.1));
         let difference = same_size.or_else(|| in_another_size(&bytes[..at], size)).or_else(|| {

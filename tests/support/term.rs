@@ -13,7 +13,7 @@ use std::time::{Duration, Instant};
 use hopty::core::terminal::{Modes, Size};
 use hopty::pty::open::{Pty, with_slave};
 use hopty::pty::spawn::spawn_leader;
-use hopty::screen::{Identity, Screen, reply};
+use hopty::screen::{Screen, TerminalIdentity, reply};
 use hopty::tty::modes;
 
 use super::{LIMIT, wait};
@@ -265,7 +265,7 @@ fn read(pty: &Pty, seen: &(Mutex<Seen>, Condvar)) {
         now.screen.feed(&buf[..n]);
         now.bytes.extend_from_slice(&buf[..n]);
         // A terminal answers what it is asked.
-        let answers: Vec<u8> = now.screen.take_queries().iter().flat_map(|q| reply(q, &Identity::new("test"))).collect();
+        let answers: Vec<u8> = now.screen.take_queries().iter().flat_map(|q| reply(q, &TerminalIdentity::new("test"))).collect();
         drop(now);
         let _ = hopty::sys::fd::write_some(&file, &answers);
         seen.1.notify_all();

@@ -1,12 +1,12 @@
 //! Everything that a program can leave on in a terminal, against every way in which a run, a client or a host can end: what
 //! reaches the terminal afterwards is exactly the undo, and then hopty's own words.
 //!
-//! The table is the code's own (`hopty::screen::UNDONE`); each entry is tried alone where the program dies, and all of them
+//! The table is the code's own (`hopty::screen::UNDO_STEPS`); each entry is tried alone where the program dies, and all of them
 //! at once at every other end, because the same undo is sent there.
 
 use std::os::unix::fs::OpenOptionsExt;
 
-use hopty::screen::{Screen, UNDONE};
+use hopty::screen::{Screen, UNDO_STEPS};
 
 use super::support::claude::hopty;
 use super::support::term::Term;
@@ -46,7 +46,7 @@ fn undo_of(bytes: &str) -> Vec<u8> {
 
 /// All of the table at once, and a title that is cut.
 fn everything() -> String {
-    let all: String = UNDONE.iter().flat_map(|step| step.examples).map(|(bytes, _)| *bytes).collect();
+    let all: String = UNDO_STEPS.iter().flat_map(|step| step.examples).map(|(bytes, _)| *bytes).collect();
     format!("{all}\x1b]0;cut")
 }
 
@@ -65,7 +65,7 @@ fn after(term: &Term, bytes: &str) -> Vec<u8> {
 fn each_thing_alone_is_undone_by_its_own_sequence_when_the_program_dies() {
     let cut = ["\x1b]0;ti", "\x1b[?1049", "\x1bPq", "\x1b_Ga=T;", "cut\x1b", "\u{1b}(", "\x1b[?2004h\x1b]8;;ht"];
     let cut = cut.map(|bytes| (bytes, undo_of(bytes)));
-    let table = UNDONE.iter().flat_map(|step| step.examples).map(|(bytes, undo)| (*bytes, undo.as_bytes().to_vec()));
+    let table = UNDO_STEPS.iter().flat_map(|step| step.examples).map(|(bytes, undo)| (*bytes, undo.as_bytes().to_vec()));
     let cases: Vec<(&str, Vec<u8>)> = table.chain(cut).collect();
     let work = std::sync::Mutex::new(cases.into_iter());
     std::thread::scope(|scope| {

@@ -17,7 +17,7 @@ use crate::host::Host;
 use crate::pty::ahead;
 use crate::pty::open::Pty;
 use crate::pty::spawn::SpawnError;
-use crate::screen::{Mode, Screen};
+use crate::screen::{Screen, TerminalMode};
 use crate::sys::fd::read_some;
 use crate::sys::memory;
 use crate::sys::outbuf::OutBuf;
@@ -113,7 +113,7 @@ impl Host {
         self.observer.set_working_dir(None);
         let mut old = self.run.take();
         // It is the same terminal, and the old run has been undone.
-        let former = old.as_mut().and_then(|old| old.model.look_so_far(|screen| screen.former().clone())).unwrap_or_default();
+        let former = old.as_mut().and_then(|old| old.model.look_so_far(|screen| screen.terminal_before().clone())).unwrap_or_default();
         let left = |old: &mut ChildRun| old.above.take().or_else(|| old.model.look_so_far(repaint::above));
         let above = old.as_mut().and_then(left).unwrap_or_default();
         let blind = old.as_ref().is_some_and(|old| old.model.is_off());
@@ -124,7 +124,7 @@ impl Host {
                 let mut model = ScreenModel::of_run(size, lines, takes_window_names(&self.child_term()));
                 model.begin_below(&above);
                 model.change(|screen| {
-                    screen.set_former(former);
+                    screen.set_terminal_before(former);
                     screen.answered();
                 });
                 let total = model.look(Screen::history_total).unwrap_or_default();
@@ -246,7 +246,7 @@ impl Host {
             run.revision = run.model.revision();
             run.changed = self.clock.now();
         }
-        let shown = run.model.look_so_far(|screen| (screen.alternate(), screen.is_on(Mode::BracketedPaste)));
+        let shown = run.model.look_so_far(|screen| (screen.alternate(), screen.is_on(TerminalMode::BracketedPaste)));
         match shown {
             Some((true, _)) => self.full_screen = Some(true),
             Some((false, true)) => {

@@ -10,7 +10,7 @@ use super::guarded_screen::GuardedScreen;
 use super::output_chunk::{CHUNK, OutputChunk};
 use crate::core::terminal::Size;
 use crate::core::time::Stamp;
-use crate::screen::{Dump, Identity, Query, Screen, reply};
+use crate::screen::{Dump, Query, Screen, TerminalIdentity, reply};
 use crate::sys::clock::Clock;
 use crate::tty::raw::END_OF_ANYTHING;
 
@@ -312,17 +312,17 @@ impl ScreenModel {
     }
 
     /// What the child wanted a person to be told, as far as the screen was fed.
-    pub fn take_said(&mut self) -> Vec<String> {
-        self.screen.change(Screen::take_said).unwrap_or_default()
+    pub fn take_notifications(&mut self) -> Vec<String> {
+        self.screen.change(Screen::take_notifications).unwrap_or_default()
     }
 
     /// What it answers in its terminal's place.
-    pub fn answer(&mut self, queries: &[Query], identity: &Identity<'_>) -> Vec<Vec<u8>> {
+    pub fn answer(&mut self, queries: &[Query], identity: &TerminalIdentity<'_>) -> Vec<Vec<u8>> {
         let answer = |screen: &mut Screen| {
             #[cfg(debug_assertions)]
             crate::host::event_loop::panic_when_asked("answer");
             screen.answered();
-            let identity = Identity { described: screen.described_colors(), ..*identity };
+            let identity = TerminalIdentity { described: screen.described_colors(), ..*identity };
             queries.iter().map(|query| reply(query, &identity)).collect()
         };
         self.change(answer).unwrap_or_default()

@@ -19,7 +19,7 @@ use crate::core::time::Stamp;
 use crate::host::Host;
 use crate::host::child::INPUT_HIGH;
 use crate::ipc::message::{Code, Failure, SEND_MAX, Send, error_line, ok_line};
-use crate::screen::{Mode, Screen};
+use crate::screen::{Screen, TerminalMode};
 use crate::sys::clock::Clock;
 
 /// The most that waits, of all requests, in bytes.
@@ -185,7 +185,7 @@ impl Host {
     }
 
     fn input_modes(&mut self) -> InputModes {
-        let on = |screen: &Screen| (screen.is_on(Mode::CursorKeys), screen.is_on(Mode::BracketedPaste));
+        let on = |screen: &Screen| (screen.is_on(TerminalMode::CursorKeys), screen.is_on(TerminalMode::BracketedPaste));
         let (application, pastes) = self.run.as_mut().and_then(|run| run.model.look(on)).unwrap_or_default();
         InputModes { cursor: if application { CursorKeys::Application } else { CursorKeys::Normal }, pastes }
     }

@@ -55,7 +55,7 @@ impl Terminals {
             }
             return;
         }
-        let former = if returns { run.model.look_so_far(|screen| screen.former().clone()) } else { None };
+        let former = if returns { run.model.look_so_far(|screen| screen.terminal_before().clone()) } else { None };
         self.draw_whole(id, former.unwrap_or_default(), scene);
     }
 

@@ -14,7 +14,7 @@ use crate::host::event_loop::Token;
 use crate::host::keyboard::ClientInput;
 use crate::ipc::frame::{MAX_PAYLOAD, tag};
 use crate::ipc::message::Attach;
-use crate::screen::Open;
+use crate::screen::Unfinished;
 use crate::sys::fd::read_some;
 use crate::sys::outbuf::OutBuf;
 use crate::sys::poll::{FdReadiness, Interest, PollSet, is_readable};
@@ -56,7 +56,7 @@ pub(in crate::host) struct Client {
     /// What its terminal cannot do.
     pub capabilities: Capabilities,
     /// Where in the child's bytes a terminal is that gets only their text.
-    pub text: Open,
+    pub text: Unfinished,
     /// The modes of its terminal before it made it raw, and after.
     pub found: Option<Modes>,
     pub raw: Option<Modes>,
@@ -151,7 +151,7 @@ impl Client {
             input: ClientInput::new(prefix),
             tty: attach.tty.clone(),
             capabilities: Capabilities::of(&attach.term),
-            text: Open::default(),
+            text: Unfinished::default(),
             terminal_id: TerminalId::of(attach.tty.as_deref(), pid),
             found: attach.termios.clone(),
             raw: attach.raw.clone(),

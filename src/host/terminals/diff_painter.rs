@@ -7,10 +7,11 @@
 use crate::core::terminal::Size;
 use crate::core::time::Stamp;
 use crate::host::child::GuardedScreen;
-use crate::screen::{Mode, Screen};
+use crate::screen::{Screen, TerminalMode};
 
 /// Modes that change what keys send: a person may type here and becomes the leader.
-const KEYS: [Mode; 4] = [Mode::CursorKeys, Mode::Keypad, Mode::BracketedPaste, Mode::BackspaceSendsBs];
+const KEYS: [TerminalMode; 4] =
+    [TerminalMode::CursorKeys, TerminalMode::Keypad, TerminalMode::BracketedPaste, TerminalMode::BackspaceSendsBs];
 /// The least time between two pictures, in ms.
 const FRAME_MS: u64 = 16;
 
@@ -167,7 +168,7 @@ mod tests {
         }
         assert_eq!(terminal.cursor(), screen.cursor());
         assert_eq!((terminal.title(), terminal.keyboard_flags()), ("title", 5));
-        assert!(terminal.is_on(Mode::BracketedPaste));
+        assert!(terminal.is_on(TerminalMode::BracketedPaste));
     }
 
     #[test]
@@ -196,7 +197,7 @@ mod tests {
         let (screen, mut terminal, mut painter) = shows("text\x1b[?2004h\x1b[>1u\x1b[?1000h\x1b[?1004h", (20, 6));
         assert_eq!(painter.draw(&screen, 1, Stamp(9)), Some(Vec::new()));
         assert_eq!((painter.due((1, screen.revision())), painter.due((2, 0))), (None, Some(Stamp(9 + FRAME_MS))));
-        assert!(!terminal.is_on(Mode::MouseButtons) && !terminal.is_on(Mode::Focus));
+        assert!(!terminal.is_on(TerminalMode::MouseButtons) && !terminal.is_on(TerminalMode::Focus));
         terminal.feed(&painter.undo());
         assert_eq!((terminal.modes(), terminal.keyboard_flags(), terminal.alternate()), (vec![], 0, false));
     }

@@ -87,7 +87,7 @@ impl Terminals {
 
     /// What the program wants a person to be told reaches the terminal with its bytes, and is kept where there is none.
     pub fn keep_notifications(&mut self, scene: &mut Scene<'_>) {
-        let said = scene.run.as_mut().map(|run| run.model.take_said()).unwrap_or_default();
+        let said = scene.run.as_mut().map(|run| run.model.take_notifications()).unwrap_or_default();
         // Who is there may have seen it by now, and looks at something else already.
         if said.is_empty() || self.in_use() > 0 || self.expects_first() {
             return;

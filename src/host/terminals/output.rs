@@ -8,7 +8,7 @@ use super::client::{Client, OUT_HIGH};
 use super::scene::{ClientLinks, Scene};
 use super::viewport::{StaleUntil, Viewport};
 use super::{TerminalEvent, Terminals};
-use crate::screen::{Identity, Screen};
+use crate::screen::{Screen, TerminalIdentity};
 
 /// Bytes that are kept for a client that is on its way, or is suspended.
 const BACKLOG_MAX: usize = 1 << 18;
@@ -100,7 +100,7 @@ impl Terminals {
         }
         // The bytes that asked must not reach a terminal later on as well.
         self.backlog.lost |= !watched;
-        let identity = Identity::new(env!("CARGO_PKG_VERSION"));
+        let identity = TerminalIdentity::new(env!("CARGO_PKG_VERSION"));
         self.events.push_back(TerminalEvent::Answers(run.model.answer(&queries, &identity)));
     }
 

@@ -110,7 +110,7 @@ pub(in crate::host) fn whole(screen: &Screen, unseen: usize) -> Vec<u8> {
     let mut out = format!("\r{}", history(screen, unseen));
     let dump = screen.dump_with(0);
     out.push_str(&"\r\n".repeat(usize::from(screen.size().1)));
-    [out.as_bytes(), b"\x1b[m\x1b[H\x1b[2J", &dump.screen, &dump.begun].concat()
+    [out.as_bytes(), b"\x1b[m\x1b[H\x1b[2J", &dump.screen, &dump.unfinished].concat()
 }
 
 /// The same where the picture is not known: an empty screen, for what follows.

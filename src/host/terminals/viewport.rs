@@ -10,7 +10,7 @@ use super::diff_painter::DiffPainter;
 use super::repaint;
 use super::scene::{ClientLinks, Scene};
 use crate::core::time::Stamp;
-use crate::screen::{Former, Screen};
+use crate::screen::{Screen, TerminalBefore};
 
 /// What stands on a terminal that would get pictures when there is no model to draw them from.
 /// Short lines, for a small terminal.
@@ -65,20 +65,20 @@ impl Terminals {
     pub fn redraw(&mut self, id: u64, scene: &mut Scene<'_>) {
         self.take_off(id, scene);
         if self.may_have_bytes(id, scene) {
-            self.draw_whole(id, Former::default(), scene);
+            self.draw_whole(id, TerminalBefore::default(), scene);
         } else {
             self.draw_mirror(id, scene);
         }
     }
 
     /// Draws the whole picture, after which the program's bytes can follow. `former`: how the terminal was before the program.
-    pub(super) fn draw_whole(&mut self, id: u64, former: Former, scene: &mut Scene<'_>) {
+    pub(super) fn draw_whole(&mut self, id: u64, former: TerminalBefore, scene: &mut Scene<'_>) {
         let Some(run) = &mut scene.run else { return };
         let client = self.clients.get(&id);
         let terminal_id = client.and_then(|client| client.terminal_id.as_ref());
         let text_only = client.is_some_and(|client| client.capabilities == Capabilities::Dumb);
         let picture = run.model.change(|screen| {
-            screen.set_former(former);
+            screen.set_terminal_before(former);
             if text_only {
                 return repaint::text(screen);
             }

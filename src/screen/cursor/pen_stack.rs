@@ -1,48 +1,48 @@
 //! The stack of pens that a child puts aside and takes back (XTPUSHSGR, XTPOPSGR).
 
-use crate::screen::grid::Look;
+use crate::screen::grid::PackedStyle;
 
 /// Most pushes that are kept: as many as in xterm.
 const DEPTH: usize = 10;
 
 /// A pen that was put aside.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-struct Pen {
-    look: Look,
+struct SavedPen {
+    style: PackedStyle,
     /// Bit n: what SGR number n switches is taken back. None: all of it.
     parts: u32,
 }
 
 /// The pens, the last one on top.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct Pens {
-    pushed: Vec<Pen>,
+pub struct PenStack {
+    pushed: Vec<SavedPen>,
 }
 
-impl Pens {
+impl PenStack {
     /// Puts a pen aside, of which the parts that the numbers name will be taken back; all if none does. A link and protection
     /// are no parts.
-    pub fn push(&mut self, look: Look, numbers: impl Iterator<Item = u16>) {
+    pub fn push(&mut self, style: PackedStyle, numbers: impl Iterator<Item = u16>) {
         if self.pushed.len() < DEPTH {
             let parts = numbers.filter_map(|number| 1u32.checked_shl(number.into())).fold(0, |parts, part| parts | part) & !1;
-            let mut look = look.unlinked();
-            look.protect(false);
-            self.pushed.push(Pen { look, parts });
+            let mut style = style.unlinked();
+            style.protect(false);
+            self.pushed.push(SavedPen { style, parts });
         }
     }
 
     /// Takes the last one back into `look`.
-    pub fn pop(&mut self, look: &mut Look) {
+    pub fn pop(&mut self, style: &mut PackedStyle) {
         if let Some(pen) = self.pushed.pop() {
-            look.take(pen.look, pen.parts);
+            style.take(pen.style, pen.parts);
         }
     }
 
     /// The pens from the lowest, each with the sequence that puts it aside.
-    pub fn redo(&self) -> impl Iterator<Item = (Look, String)> {
+    pub fn redo(&self) -> impl Iterator<Item = (PackedStyle, String)> {
         self.pushed.iter().map(|pen| {
             let numbers = (1..u32::BITS).filter(|number| pen.parts & 1 << number != 0).map(|number| number.to_string());
-            (pen.look, format!("\x1b[{}#{{", numbers.collect::<Vec<_>>().join(";")))
+            (pen.style, format!("\x1b[{}#{{", numbers.collect::<Vec<_>>().join(";")))
         })
     }
 }
@@ -76,12 +76,12 @@ mod tests {
 
     #[test]
     fn links_and_protection_stay_as_they_are() {
-        let mut look = Look::default();
-        look.set_link(3);
-        look.protect(true);
-        let mut pens = Pens::default();
-        pens.push(look, std::iter::empty());
-        let mut other = Look::default();
+        let mut style = PackedStyle::default();
+        style.set_link(3);
+        style.protect(true);
+        let mut pens = PenStack::default();
+        pens.push(style, std::iter::empty());
+        let mut other = PackedStyle::default();
         other.set_link(4);
         other.set_background(Color::Indexed(1));
         pens.pop(&mut other);
@@ -90,9 +90,9 @@ mod tests {
 
     #[test]
     fn no_more_are_kept_than_xterm_keeps() {
-        let mut pens = Pens::default();
-        (0..1000).for_each(|_| pens.push(Look::default(), std::iter::once(1)));
+        let mut pens = PenStack::default();
+        (0..1000).for_each(|_| pens.push(PackedStyle::default(), std::iter::once(1)));
         assert_eq!(pens.redo().count(), DEPTH);
-        assert_eq!(pens.redo().next(), Some((Look::default(), "\x1b[1#{".to_owned())));
+        assert_eq!(pens.redo().next(), Some((PackedStyle::default(), "\x1b[1#{".to_owned())));
     }
 }

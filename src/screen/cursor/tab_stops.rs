@@ -5,11 +5,11 @@ const EVERY: usize = 8;
 
 /// The tab stops of a screen that is `stops.len()` columns wide.
 #[derive(Clone, Debug, PartialEq)]
-pub struct Tabs {
+pub struct TabStops {
     stops: Vec<bool>,
 }
 
-impl Tabs {
+impl TabStops {
     /// The default stops.
     pub fn new(cols: usize) -> Self {
         Self { stops: (0..cols).map(Self::is_default).collect() }
@@ -72,14 +72,14 @@ mod tests {
 
     #[test]
     fn stops_are_found_both_ways() {
-        let tabs = Tabs::new(20);
+        let tabs = TabStops::new(20);
         assert_eq!((tabs.next(0), tabs.next(8), tabs.next(16), tabs.next(19)), (8, 16, 19, 19));
         assert_eq!((tabs.previous(19), tabs.previous(16), tabs.previous(8)), (16, 8, 0));
     }
 
     #[test]
     fn set_clear_and_resize() {
-        let mut tabs = Tabs::new(10);
+        let mut tabs = TabStops::new(10);
         tabs.set(3);
         tabs.clear(8);
         tabs.resize(20);

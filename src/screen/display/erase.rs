@@ -4,13 +4,13 @@
 
 use std::ops::Range;
 
-use crate::screen::cursor::Region;
-use crate::screen::grid::Look;
-use crate::screen::terminal::Terminal;
+use crate::screen::cursor::Margins;
+use crate::screen::display::DisplayState;
+use crate::screen::grid::PackedStyle;
 
 /// Which part ED and EL erase.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Extent {
+pub enum EraseExtent {
     /// 0: from the caret to the end, the caret's cell included.
     ToEnd,
     /// 1: from the start to the caret, the caret's cell included.
@@ -19,7 +19,7 @@ pub enum Extent {
     All,
 }
 
-impl Extent {
+impl EraseExtent {
     /// The extent of a parameter; `None` for others, such as ED 3, which empties the history.
     pub fn from_number(number: u16) -> Option<Self> {
         match number {
@@ -31,71 +31,71 @@ impl Extent {
     }
 }
 
-impl Terminal {
+impl DisplayState {
     /// DECSCA: what is written is protected from being erased selectively, or no more.
     pub fn protect(&mut self, protected: bool) {
-        self.caret.look.protect(protected);
-        self.extras.iso_protection = false;
+        self.position.cursor.pen.protect(protected);
+        self.iso_protection = false;
     }
 
     /// SPA: what is written is protected from being erased in any way. Which of the two holds is no matter of the cell but of what
     /// the child said last, as in xterm.
     pub fn protect_always(&mut self) {
-        self.caret.look.protect(true);
-        self.extras.iso_protection = true;
+        self.position.cursor.pen.protect(true);
+        self.iso_protection = true;
     }
 
     /// ED.
-    pub fn erase_screen(&mut self, extent: Extent) {
-        if self.extras.iso_protection {
+    pub fn erase_screen(&mut self, extent: EraseExtent) {
+        if self.iso_protection {
             return self.erase_screen_selectively(extent);
         }
-        let (row, blank) = (self.caret.row, self.blank());
+        let (row, blank) = (self.position.cursor.row, self.blank());
         match extent {
-            Extent::ToEnd => self.page.grid.erase_rows(row + 1, self.rows, blank),
-            Extent::ToStart => self.page.grid.erase_rows(0, row, blank),
-            Extent::All => self.page.grid.erase_rows(0, self.rows, blank),
+            EraseExtent::ToEnd => self.buffers.active.grid.erase_rows(row + 1, self.position.rows, blank),
+            EraseExtent::ToStart => self.buffers.active.grid.erase_rows(0, row, blank),
+            EraseExtent::All => self.buffers.active.grid.erase_rows(0, self.position.rows, blank),
         }
         self.erase_line(extent);
     }
 
     /// EL.
-    pub fn erase_line(&mut self, extent: Extent) {
+    pub fn erase_line(&mut self, extent: EraseExtent) {
         self.erase_columns(self.columns(extent));
     }
 
-    fn columns(&self, extent: Extent) -> Range<usize> {
+    fn columns(&self, extent: EraseExtent) -> Range<usize> {
         match extent {
-            Extent::ToEnd => self.caret.col..self.cols,
-            Extent::ToStart => 0..self.caret.col + 1,
-            Extent::All => 0..self.cols,
+            EraseExtent::ToEnd => self.position.cursor.col..self.position.cols,
+            EraseExtent::ToStart => 0..self.position.cursor.col + 1,
+            EraseExtent::All => 0..self.position.cols,
         }
     }
 
     /// DECSED: what is protected stays.
-    pub fn erase_screen_selectively(&mut self, extent: Extent) {
-        let (caret, blank) = (self.caret.row, self.blank());
+    pub fn erase_screen_selectively(&mut self, extent: EraseExtent) {
+        let (cursor, blank) = (self.position.cursor.row, self.blank());
         let rows = match extent {
-            Extent::ToEnd => caret + 1..self.rows,
-            Extent::ToStart => 0..caret,
-            Extent::All => 0..self.rows,
+            EraseExtent::ToEnd => cursor + 1..self.position.rows,
+            EraseExtent::ToStart => 0..cursor,
+            EraseExtent::All => 0..self.position.rows,
         };
         for at in rows {
-            let cols = self.cols;
-            self.page.grid.row_mut(at).into_iter().for_each(|row| row.erase_unprotected(0, cols, blank));
+            let cols = self.position.cols;
+            self.buffers.active.grid.row_mut(at).into_iter().for_each(|row| row.erase_unprotected(0, cols, blank));
         }
         self.erase_line_selectively(extent);
     }
 
     /// DECSEL.
-    pub fn erase_line_selectively(&mut self, extent: Extent) {
+    pub fn erase_line_selectively(&mut self, extent: EraseExtent) {
         self.erase_columns_selectively(self.columns(extent));
     }
 
     fn erase_columns_selectively(&mut self, cols: Range<usize>) {
         let blank = self.blank();
-        self.caret.pending = false;
-        if let Some(row) = self.page.grid.row_mut(self.caret.row) {
+        self.position.cursor.wrap_pending = false;
+        if let Some(row) = self.buffers.active.grid.row_mut(self.position.cursor.row) {
             row.erase_unprotected(cols.start, cols.end, blank);
         }
         self.changed = true;
@@ -103,16 +103,16 @@ impl Terminal {
 
     /// ECH.
     pub fn erase_chars(&mut self, count: usize) {
-        self.erase_columns(self.caret.col..self.caret.col + count);
+        self.erase_columns(self.position.cursor.col..self.position.cursor.col + count);
     }
 
     fn erase_columns(&mut self, cols: Range<usize>) {
-        if self.extras.iso_protection {
+        if self.iso_protection {
             return self.erase_columns_selectively(cols);
         }
         let blank = self.blank();
-        self.caret.pending = false;
-        if let Some(row) = self.page.grid.row_mut(self.caret.row) {
+        self.position.cursor.wrap_pending = false;
+        if let Some(row) = self.buffers.active.grid.row_mut(self.position.cursor.row) {
             row.erase(cols.start, cols.end, blank);
         }
         self.changed = true;
@@ -120,9 +120,9 @@ impl Terminal {
 
     /// ICH.
     pub fn insert_chars(&mut self, count: usize) {
-        let (col, edge, blank) = (self.caret.col, self.region.right + 1, self.blank());
-        self.caret.pending = false;
-        if let Some(row) = self.page.grid.row_mut(self.caret.row).filter(|_| self.region.has_col(col)) {
+        let (col, edge, blank) = (self.position.cursor.col, self.position.margins.right + 1, self.blank());
+        self.position.cursor.wrap_pending = false;
+        if let Some(row) = self.buffers.active.grid.row_mut(self.position.cursor.row).filter(|_| self.position.margins.has_col(col)) {
             row.insert_within(col..edge, count, blank);
         }
         self.changed = true;
@@ -130,9 +130,9 @@ impl Terminal {
 
     /// DCH.
     pub fn delete_chars(&mut self, count: usize) {
-        let (col, edge, blank) = (self.caret.col, self.region.right + 1, self.blank());
-        self.caret.pending = false;
-        if let Some(row) = self.page.grid.row_mut(self.caret.row).filter(|_| self.region.has_col(col)) {
+        let (col, edge, blank) = (self.position.cursor.col, self.position.margins.right + 1, self.blank());
+        self.position.cursor.wrap_pending = false;
+        if let Some(row) = self.buffers.active.grid.row_mut(self.position.cursor.row).filter(|_| self.position.margins.has_col(col)) {
             row.delete_within(col..edge, count, blank);
         }
         self.changed = true;
@@ -140,36 +140,37 @@ impl Terminal {
 
     /// IL. Nothing outside the margins.
     pub fn insert_lines(&mut self, count: usize) {
-        if let Some(region) = self.region_from_caret() {
-            self.scroll_down(region, count);
-            self.go(self.region.left, self.caret.row);
+        if let Some(margins) = self.margins_from_cursor() {
+            self.scroll_down(margins, count);
+            self.position.move_to(self.position.margins.left, self.position.cursor.row);
         }
     }
 
     /// DL. Nothing outside the margins.
     pub fn delete_lines(&mut self, count: usize) {
-        if let Some(region) = self.region_from_caret() {
-            self.scroll_up(region, count);
-            self.go(self.region.left, self.caret.row);
+        if let Some(margins) = self.margins_from_cursor() {
+            self.scroll_up(margins, count);
+            self.position.move_to(self.position.margins.left, self.position.cursor.row);
         }
     }
 
-    fn region_from_caret(&self) -> Option<Region> {
-        let (col, row) = (self.caret.col, self.caret.row);
-        (self.region.has_col(col) && self.region.has_row(row)).then_some(Region { top: row, ..self.region })
+    fn margins_from_cursor(&self) -> Option<Margins> {
+        let (col, row) = (self.position.cursor.col, self.position.cursor.row);
+        (self.position.margins.has_col(col) && self.position.margins.has_row(row))
+            .then_some(Margins { top: row, ..self.position.margins })
     }
 
     /// DECALN: the screen full of `E`, margins and caret at home.
     pub fn align(&mut self) {
-        self.region = self.whole();
-        self.caret.origin = false;
-        for at in 0..self.rows {
-            if let Some(row) = self.page.grid.row_mut(at) {
-                row.clear(Look::default());
-                (0..self.cols).for_each(|col| row.put_narrow(col, 'E', Look::default()));
+        self.position.margins = self.position.whole();
+        self.position.cursor.origin = false;
+        for at in 0..self.position.rows {
+            if let Some(row) = self.buffers.active.grid.row_mut(at) {
+                row.clear(PackedStyle::default());
+                (0..self.position.cols).for_each(|col| row.put_narrow(col, 'E', PackedStyle::default()));
             }
         }
-        self.go(0, 0);
+        self.position.move_to(0, 0);
         self.changed = true;
     }
 }

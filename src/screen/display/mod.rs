@@ -1,10 +1,17 @@
-//! What writing does to the screen: text and control characters, erasing and shifting, and skipping lines that nobody will see.
+//! What writing does to the screen: text and control characters, scrolling, erasing, rectangles, the two screen buffers, and skipping
+//! lines that nobody will see. It needs no parser: [`DisplayState`] is called with text and with what sequences ask for.
 
+mod buffers;
+mod display_state;
 mod erase;
+mod lines;
 mod print;
+mod rectangles;
 mod skip_ahead;
 mod write;
 
-pub use erase::Extent;
+pub use buffers::{ScreenBuffer, ScreenBuffers};
+pub use display_state::DisplayState;
+pub use erase::EraseExtent;
 #[cfg(test)]
 pub use skip_ahead::WORTH;

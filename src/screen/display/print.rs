@@ -1,35 +1,35 @@
 //! Writing text: wrapping, insert mode, combining marks, REP.
 
-use crate::screen::grid::{End, width};
-use crate::screen::modes::Mode;
-use crate::screen::terminal::Terminal;
+use crate::screen::display::DisplayState;
+use crate::screen::grid::{LineEnd, width};
+use crate::screen::modes::TerminalMode;
 
-impl Terminal {
+impl DisplayState {
     /// Writes a run of printable ASCII at the caret.
     #[inline]
     pub fn put_ascii(&mut self, mut run: &[u8]) {
-        if !self.caret.charsets.is_ascii() {
+        if !self.position.cursor.charsets.is_ascii() {
             return run.iter().for_each(|byte| self.put(char::from(*byte)));
         }
-        let look = self.caret.look;
+        let style = self.position.cursor.pen;
         let Some(last) = run.last() else { return };
-        self.last = Some(char::from(*last));
+        self.last_printed = Some(char::from(*last));
         self.changed = true;
         loop {
-            if self.caret.pending {
-                self.wrap(End::Wrap);
+            if self.position.cursor.wrap_pending {
+                self.wrap(LineEnd::Wrap);
             }
-            let (col, edge) = (self.caret.col, self.edge());
+            let (col, edge) = (self.position.cursor.col, self.position.right_edge());
             let fit = run.len().min(edge - col);
             self.make_room(fit);
-            let Some(row) = self.page.grid.row_mut(self.caret.row) else { return };
-            row.put_ascii(col, &run[..fit], look);
+            let Some(row) = self.buffers.active.grid.row_mut(self.position.cursor.row) else { return };
+            row.put_ascii(col, &run[..fit], style);
             self.advance(fit, edge);
             run = &run[fit..];
             if run.is_empty() {
                 return;
             }
-            if !self.is_on(Mode::AutoWrap) {
+            if !self.is_on(TerminalMode::AutoWrap) {
                 // All that is left goes into the last column.
                 run = &run[run.len() - 1..];
             }
@@ -40,16 +40,16 @@ impl Terminal {
     /// for [`Self::put`]. No character set has a say in them.
     #[inline]
     pub fn put_text(&mut self, bytes: &[u8]) -> usize {
-        if self.caret.pending || self.modes.is_on(Mode::Insert) || self.is_narrow() {
+        if self.position.cursor.wrap_pending || self.modes.is_on(TerminalMode::Insert) || self.position.has_side_margins() {
             return 0;
         }
-        let (col, look) = (self.caret.col, self.caret.look);
-        let Some(row) = self.page.grid.row_mut(self.caret.row) else { return 0 };
-        let written = row.put_text(col, bytes, look);
+        let (col, style) = (self.position.cursor.col, self.position.cursor.pen);
+        let Some(row) = self.buffers.active.grid.row_mut(self.position.cursor.row) else { return 0 };
+        let written = row.put_text(col, bytes, style);
         if written.last.is_some() {
-            self.last = written.last;
+            self.last_printed = written.last;
             self.changed = true;
-            self.advance(written.col - col, self.cols);
+            self.advance(written.col - col, self.position.cols);
         }
         written.len
     }
@@ -57,7 +57,7 @@ impl Terminal {
     /// Writes one character at the caret.
     #[inline]
     pub fn put(&mut self, ch: char) {
-        let ch = self.caret.charsets.read(ch);
+        let ch = self.position.cursor.charsets.read(ch);
         match width(ch) {
             None => {}
             Some(0) => self.combine(ch),
@@ -69,12 +69,12 @@ impl Terminal {
     /// REP: writes the last character again. A few bytes must not cost more than a screen full of it: what is behind that
     /// is cut by whole rows, which leaves the same screen.
     pub fn repeat(&mut self, count: usize) {
-        let Some(ch) = self.last else { return };
+        let Some(ch) = self.last_printed else { return };
         let wide = width(ch) == Some(2);
-        let in_row = (self.cols / if wide { 2 } else { 1 }).max(1);
-        let whole = in_row * self.rows;
+        let in_row = (self.position.cols / if wide { 2 } else { 1 }).max(1);
+        let whole = in_row * self.position.rows;
         let mut count = if count < whole { count } else { whole + (count - whole) % in_row };
-        if matches!(ch, ' '..='~') && self.caret.charsets.is_ascii() {
+        if matches!(ch, ' '..='~') && self.position.cursor.charsets.is_ascii() {
             let run = [ch as u8; 64];
             while count > 0 {
                 let part = count.min(run.len());
@@ -84,12 +84,12 @@ impl Terminal {
             return;
         }
         while count > 0 {
-            if self.caret.pending {
-                self.wrap(End::Wrap);
+            if self.position.cursor.wrap_pending {
+                self.wrap(LineEnd::Wrap);
             }
             // Room is made once for all that go into the row: each of them would move the whole of it.
             let width = if wide { 2 } else { 1 };
-            let fit = count.min((self.edge() - self.caret.col) / width).max(1);
+            let fit = count.min((self.position.right_edge() - self.position.cursor.col) / width).max(1);
             if fit > 1 {
                 self.make_room(fit * width);
             }
@@ -108,11 +108,11 @@ impl Terminal {
     /// In insert mode, moves what is at the caret and behind it by so many columns.
     #[inline]
     fn make_room(&mut self, cells: usize) {
-        let (col, look) = (self.caret.col, self.caret.look);
+        let (col, style) = (self.position.cursor.col, self.position.cursor.pen);
         if self.inserts(col) {
-            let edge = self.edge();
-            if let Some(row) = self.page.grid.row_mut(self.caret.row) {
-                row.insert_within(col..edge, cells, look.erased());
+            let edge = self.position.right_edge();
+            if let Some(row) = self.buffers.active.grid.row_mut(self.position.cursor.row) {
+                row.insert_within(col..edge, cells, style.erased());
             }
         }
     }
@@ -120,18 +120,18 @@ impl Terminal {
     /// `room`: whether insert mode makes room for it, or has made it.
     #[inline]
     fn put_narrow(&mut self, ch: char, room: bool) {
-        if self.caret.pending {
-            self.wrap(End::Wrap);
+        if self.position.cursor.wrap_pending {
+            self.wrap(LineEnd::Wrap);
         }
         if room {
             self.make_room(1);
         }
-        let (col, edge, look) = (self.caret.col, self.edge(), self.caret.look);
-        if let Some(row) = self.page.grid.row_mut(self.caret.row) {
-            row.put_narrow(col, ch, look);
+        let (col, edge, style) = (self.position.cursor.col, self.position.right_edge(), self.position.cursor.pen);
+        if let Some(row) = self.buffers.active.grid.row_mut(self.position.cursor.row) {
+            row.put_narrow(col, ch, style);
         }
         self.advance(1, edge);
-        self.last = Some(ch);
+        self.last_printed = Some(ch);
         self.changed = true;
     }
 
@@ -139,77 +139,79 @@ impl Terminal {
     #[inline]
     fn put_wide(&mut self, ch: char, room: bool) {
         // Where it does not fit and must not wrap, it is not written at all.
-        if self.cols < 2 || (self.caret.col + 2 > self.edge() && !self.is_on(Mode::AutoWrap)) {
+        if self.position.cols < 2 || (self.position.cursor.col + 2 > self.position.right_edge() && !self.is_on(TerminalMode::AutoWrap))
+        {
             return;
         }
-        if self.caret.pending {
-            self.wrap(End::Wrap);
+        if self.position.cursor.wrap_pending {
+            self.wrap(LineEnd::Wrap);
         }
-        let look = self.caret.look;
-        if self.caret.col + 2 > self.edge() {
-            let (col, blank) = (self.caret.col, self.blank());
-            if let Some(row) = self.page.grid.row_mut(self.caret.row) {
+        let style = self.position.cursor.pen;
+        if self.position.cursor.col + 2 > self.position.right_edge() {
+            let (col, blank) = (self.position.cursor.col, self.blank());
+            if let Some(row) = self.buffers.active.grid.row_mut(self.position.cursor.row) {
                 row.erase(col, col + 1, blank);
             }
-            self.wrap(End::Gap);
+            self.wrap(LineEnd::Gap);
         }
         if room {
             self.make_room(2);
         }
-        let (col, edge) = (self.caret.col, self.edge());
-        if let Some(row) = self.page.grid.row_mut(self.caret.row) {
-            row.put_wide(col, ch, look);
+        let (col, edge) = (self.position.cursor.col, self.position.right_edge());
+        if let Some(row) = self.buffers.active.grid.row_mut(self.position.cursor.row) {
+            row.put_wide(col, ch, style);
         }
         self.advance(2, edge);
-        self.last = Some(ch);
+        self.last_printed = Some(ch);
         self.changed = true;
     }
 
     /// Whether writing at a column moves the rest to the right: in insert mode, between the margins.
     #[inline]
     pub fn inserts(&self, col: usize) -> bool {
-        self.modes.is_on(Mode::Insert) && self.region.has_col(col)
+        self.modes.is_on(TerminalMode::Insert) && self.position.margins.has_col(col)
     }
 
     /// Moves the caret behind what was written; in the last column before the edge it stays and waits, also where nothing
     /// wraps: that may be switched on before the next character comes.
     #[inline]
     fn advance(&mut self, width: usize, edge: usize) {
-        self.caret.col += width;
-        if self.caret.col >= edge {
-            self.caret.col = edge - 1;
-            self.caret.pending = true;
+        self.position.cursor.col += width;
+        if self.position.cursor.col >= edge {
+            self.position.cursor.col = edge - 1;
+            self.position.cursor.wrap_pending = true;
             // What was there before went on in the next row; this does not yet.
-            if let Some(row) = self.page.grid.row_mut(self.caret.row).filter(|_| edge == self.cols) {
+            if let Some(row) = self.buffers.active.grid.row_mut(self.position.cursor.row).filter(|_| edge == self.position.cols) {
                 row.wrapped = false;
             }
         }
     }
 
     /// Goes on in the next row; without autowrap the last column is written again.
-    fn wrap(&mut self, end: End) {
-        self.caret.pending = false;
-        if !self.is_on(Mode::AutoWrap) {
+    fn wrap(&mut self, end: LineEnd) {
+        self.position.cursor.wrap_pending = false;
+        if !self.is_on(TerminalMode::AutoWrap) {
             return;
         }
         // Below the margins nothing scrolls, and the last row is written over. Between margins at the sides it is a part that goes on.
-        let goes_on = (self.caret.row + 1 < self.rows || self.caret.row == self.region.bottom) && !self.is_narrow();
-        if let Some(row) = self.page.grid.row_mut(self.caret.row).filter(|_| goes_on) {
+        let goes_on = (self.position.cursor.row + 1 < self.position.rows || self.position.cursor.row == self.position.margins.bottom)
+            && !self.position.has_side_margins();
+        if let Some(row) = self.buffers.active.grid.row_mut(self.position.cursor.row).filter(|_| goes_on) {
             row.wrapped = true;
-            row.gap = end == End::Gap;
+            row.gap = end == LineEnd::Gap;
         }
         self.index();
-        self.caret.col = self.region.left;
+        self.position.cursor.col = self.position.margins.left;
     }
 
     /// Joins a mark to the character before the caret, or under it where it waits; at the left edge there is none, and it is dropped.
     fn combine(&mut self, mark: char) {
-        let col = match (self.caret.pending, self.caret.col) {
+        let col = match (self.position.cursor.wrap_pending, self.position.cursor.col) {
             (true, col) => col,
             (false, 0) => return,
             (false, col) => col - 1,
         };
-        if let Some(row) = self.page.grid.row_mut(self.caret.row) {
+        if let Some(row) = self.buffers.active.grid.row_mut(self.position.cursor.row) {
             row.combine(col, mark);
             self.changed = true;
         }
@@ -275,7 +277,7 @@ mod tests {
         let wrapped = |bytes: &str| {
             let mut screen = Screen::new(3, 2);
             screen.feed(bytes.as_bytes());
-            screen.terminal.page.grid.rows()[0].wrapped
+            screen.terminal.display.buffers.active.grid.rows()[0].wrapped
         };
         assert!(wrapped("abcd") && wrapped("ab漢"));
         assert!(!wrapped("abc\r\nd") && !wrapped("abcd\x1b[1;3H\x1b[K"));

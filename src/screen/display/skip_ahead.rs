@@ -5,15 +5,15 @@
 //! written: that is a law, with a test.
 
 use super::write::printable;
-use crate::screen::grid::{Line, Look, width};
-use crate::screen::modes::Mode;
+use crate::screen::display::DisplayState;
+use crate::screen::grid::{HistoryLine, PackedStyle, width};
+use crate::screen::modes::TerminalMode;
 use crate::screen::parser::{Decoded, decode};
-use crate::screen::terminal::Terminal;
 
 /// Fewer bytes than these are written as they come.
 pub const WORTH: usize = 2048;
 
-impl Terminal {
+impl DisplayState {
     /// How many of `bytes`, which follow a line feed, need not be laid out, because what they write leaves the screen before
     /// the bytes end. What the history keeps of them it is given. The state is then as if they had been written.
     pub fn look_ahead(&mut self, bytes: &[u8]) -> usize {
@@ -29,7 +29,7 @@ impl Terminal {
 
     /// Whether each line feed scrolls: the caret is in the last row, and there are no margins.
     fn is_sure_to_scroll(&self) -> bool {
-        self.caret.row + 1 == self.rows && self.region == self.whole()
+        self.position.cursor.row + 1 == self.position.rows && self.position.margins == self.position.whole()
     }
 
     /// How many of `bytes` write what leaves the screen and the history before they end. The state is then as if they had been
@@ -40,7 +40,7 @@ impl Terminal {
         }
         let skipped = self.run_ahead(&bytes[..only_scrolling(bytes)]);
         if skipped > 0 {
-            self.last = None;
+            self.last_printed = None;
         }
         skipped
     }
@@ -50,20 +50,20 @@ impl Terminal {
     /// It begins after `\r\n`, or the column would depend on what is before; and it scrolls all rows out, so that they matter
     /// to nobody.
     fn leaves(&self, text: &[u8]) -> Option<usize> {
-        let kept = if self.alternate.is_none() { self.history.limit() } else { 0 };
-        last_lines(text, self.rows + kept)
+        let kept = if self.buffers.alternate.is_none() { self.buffers.history.limit() } else { 0 };
+        last_lines(text, self.position.rows + kept)
     }
 
     /// Skips what leaves the history, too.
     fn run_ahead(&mut self, text: &[u8]) -> usize {
         let Some(start) = self.leaves(text) else { return 0 };
-        if self.alternate.is_none() {
-            self.history.skip(memchr::memchr_iter(b'\n', &text[..start]).count());
+        if self.buffers.alternate.is_none() {
+            self.buffers.history.skip(memchr::memchr_iter(b'\n', &text[..start]).count());
         }
         if text[..start].iter().any(|byte| matches!(byte, b' '..=b'~')) {
-            self.caret.charsets = self.caret.charsets.unshifted();
+            self.position.cursor.charsets = self.position.cursor.charsets.unshifted();
         }
-        self.go(0, self.rows - 1);
+        self.position.move_to(0, self.position.rows - 1);
         self.changed = true;
         start
     }
@@ -71,33 +71,35 @@ impl Terminal {
     /// Gives lines that fit into a row to the history without laying them out, all but the last ones. Those would scroll all
     /// that is there out; so it is given to the history before, and they are written from the top of an empty screen.
     fn write_history(&mut self, text: &[u8]) -> usize {
-        let usual = self.caret.charsets.is_ascii() && !self.modes.is_on(Mode::Insert) && self.blank() == Look::default();
-        if self.alternate.is_some() || self.history.limit() == 0 || self.caret.col != 0 || !usual {
+        let usual = self.position.cursor.charsets.is_ascii()
+            && !self.modes.is_on(TerminalMode::Insert)
+            && self.blank() == PackedStyle::default();
+        if self.buffers.alternate.is_some() || self.buffers.history.limit() == 0 || self.position.cursor.col != 0 || !usual {
             return 0;
         }
         // Text is written over what there is, and only a row that has come in below is sure to be empty.
-        if self.page.grid.rows().back().is_none_or(|row| row.wrapped || !row.written().is_empty()) {
+        if self.buffers.active.grid.rows().back().is_none_or(|row| row.wrapped || !row.written().is_empty()) {
             return 0;
         }
-        let Some(end) = before_last(text, self.rows - 1) else { return 0 };
+        let Some(end) = before_last(text, self.position.rows - 1) else { return 0 };
         let mut at = 0;
-        while let Some(line) = Simple::read(&text[at..end], self.cols) {
+        while let Some(line) = PlainLine::read(&text[at..end], self.position.cols) {
             if at == 0 {
-                self.page.grid.rows().range(..self.rows - 1).for_each(|row| self.history.push(row));
-                self.page.grid.erase_rows(0, self.rows, Look::default());
-                self.go(0, 0);
+                self.buffers.active.grid.rows().range(..self.position.rows - 1).for_each(|row| self.buffers.history.push(row));
+                self.buffers.active.grid.erase_rows(0, self.position.rows, PackedStyle::default());
+                self.position.move_to(0, 0);
                 self.changed = true;
             }
             at += line.len;
-            self.last = None;
-            self.history.push_line(Line::new(line.text, self.caret.look, line.cells));
+            self.last_printed = None;
+            self.buffers.history.push_line(HistoryLine::new(line.text, self.position.cursor.pen, line.cells));
         }
         at
     }
 }
 
 /// A line of text that does nothing but fill a part of a row.
-struct Simple<'a> {
+struct PlainLine<'a> {
     /// Whole characters.
     text: &'a [u8],
     cells: usize,
@@ -105,7 +107,7 @@ struct Simple<'a> {
     len: usize,
 }
 
-impl<'a> Simple<'a> {
+impl<'a> PlainLine<'a> {
     fn read(bytes: &'a [u8], cols: usize) -> Option<Self> {
         let (mut at, mut cells) = (0, 0);
         while cells <= cols {
@@ -194,12 +196,12 @@ mod tests {
         let mut screen = Screen::new(20, 4);
         screen.feed(b"\n\n\n\n");
         let flood = "a line of text\r\n".repeat(1000);
-        let ahead = screen.terminal.look_ahead(flood.as_bytes());
+        let ahead = screen.terminal.display.look_ahead(flood.as_bytes());
         assert!(ahead > flood.len() - 16 * 12, "{ahead}");
         screen.set_history_limit(500);
-        let with_history = screen.terminal.run_ahead(flood.as_bytes());
+        let with_history = screen.terminal.display.run_ahead(flood.as_bytes());
         assert!((16 * 480..16 * 500).contains(&with_history), "{with_history}");
-        assert_eq!(screen.terminal.look_ahead(flood.as_bytes()), 16 * 997);
+        assert_eq!(screen.terminal.display.look_ahead(flood.as_bytes()), 16 * 997);
         assert_eq!((screen.history_len(), screen.cursor().row), (500, 0));
     }
 
@@ -324,12 +326,12 @@ mod tests {
         for before in ["\x1b[H", "\x1b[2;3r\x1b[4H", "\x1b[1;3r\x1b[4H"] {
             let mut screen = Screen::new(20, 4);
             screen.feed(before.as_bytes());
-            assert_eq!(screen.terminal.look_ahead(flood.as_bytes()), 0, "{before:?}");
+            assert_eq!(screen.terminal.display.look_ahead(flood.as_bytes()), 0, "{before:?}");
         }
         let mut screen = Screen::new(20, 4);
         screen.feed(b"\x1b[4H");
         for text in ["x\n".repeat(4000), "\x08\r\n".repeat(4000), "\x0e\r\n".repeat(4000), "x".repeat(9000)] {
-            assert_eq!(screen.terminal.look_ahead(text.as_bytes()), 0, "{:?}", &text[..4]);
+            assert_eq!(screen.terminal.display.look_ahead(text.as_bytes()), 0, "{:?}", &text[..4]);
         }
     }
 }

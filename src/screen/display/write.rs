@@ -1,16 +1,15 @@
 //! Bytes outside of sequences: text, line ends, tabs, all that needs no parser.
 //!
 //! Text comes in runs, and a run is written as one. What happens to each character is the same as when `vte` hands them
-//! over one by one (`perform.rs`): the laws compare both.
+//! over one by one (`parser/perform.rs`): the laws compare both.
 
-use vte::Perform;
-
+use crate::screen::display::DisplayState;
+use crate::screen::modes::TerminalMode;
 use crate::screen::parser::{Decoded, decode};
-use crate::screen::terminal::Terminal;
 
-impl Terminal {
+impl DisplayState {
     /// Carries out `bytes` up to the first escape, or to a character that is cut at their end, and says how many that were.
-    pub fn plain(&mut self, bytes: &[u8]) -> usize {
+    pub fn write(&mut self, bytes: &[u8]) -> usize {
         // It is looked ahead at the first line feed in the last row, and then once for each screenful; after a look by which little
         // was skipped, behind half of what it saw: such looks together see no more than twice what there is.
         let (mut at, mut lines, mut next_look, mut look_from) = (0, 0, 0, 0);
@@ -23,10 +22,10 @@ impl Terminal {
                 }
                 0x1b => break,
                 b'\n' => {
-                    self.execute(b'\n');
+                    self.control(b'\n');
                     lines += 1;
-                    if self.caret.row + 1 == self.rows && lines >= next_look && at >= look_from {
-                        next_look = lines + self.rows;
+                    if self.position.cursor.row + 1 == self.position.rows && lines >= next_look && at >= look_from {
+                        next_look = lines + self.position.rows;
                         let skipped = self.look_ahead(&rest[1..]);
                         let left = rest.len() - skipped;
                         look_from = if skipped < left { at + skipped + left / 2 } else { 0 };
@@ -36,7 +35,7 @@ impl Terminal {
                     }
                 }
                 byte @ ..0x80 => {
-                    self.control(byte);
+                    self.control_outside(byte);
                     1
                 }
                 _ => match self.put_text(rest) {
@@ -59,9 +58,32 @@ impl Terminal {
     }
 
     #[inline]
-    fn control(&mut self, byte: u8) {
+    fn control_outside(&mut self, byte: u8) {
         if byte != 0x7f {
-            self.execute(byte);
+            self.control(byte);
+        }
+    }
+
+    /// A control character.
+    #[inline]
+    pub fn control(&mut self, byte: u8) {
+        // The others of the parser's are bytes of 0x80 to 0x9f, which mean nothing here.
+        if byte < b' ' {
+            self.last_printed = None;
+        }
+        match byte {
+            0x08 => self.go_back(1),
+            b'\t' => self.position.tab_forward(1),
+            b'\n' | 0x0b | 0x0c => {
+                self.index();
+                if self.is_on(TerminalMode::Newline) {
+                    self.position.carriage_return();
+                }
+            }
+            b'\r' => self.position.carriage_return(),
+            0x0e => self.position.cursor.charsets.shift(1),
+            0x0f => self.position.cursor.charsets.shift(0),
+            _ => {}
         }
     }
 }

@@ -1,221 +1,72 @@
-//! Rectangles: DECFRA fills one, DECERA and DECSERA erase one, DECCRA copies one, DECCARA and DECRARA change how one looks. tmux
-//! clears panes with the first.
-//!
-//! They are given by rows and columns, in origin mode from the margins. The caret stays where it is.
+//! Rectangles of cells.
 
 use std::ops::Range;
 
-use super::packed_style::Look;
-use super::row::Row;
-use crate::screen::parser::Params;
-use crate::screen::terminal::Terminal;
+use super::cell_grid::Grid;
+use super::packed_style::PackedStyle;
+use super::row::GridRow;
 
-/// How many parameters name an area.
-const CORNERS: usize = 4;
-
-/// The cells of some columns in some rows, neither empty.
+/// The cells of some columns in some rows.
 #[derive(Clone, Debug)]
-struct Area {
-    rows: Range<usize>,
-    cols: Range<usize>,
+pub struct Area {
+    /// The rows.
+    pub rows: Range<usize>,
+    /// The columns.
+    pub cols: Range<usize>,
 }
 
-impl Terminal {
-    /// DECFRA: a character of ASCII or Latin-1 in every cell, with the look of the pen.
-    pub fn fill_area(&mut self, args: &Params) {
-        let ch = u8::try_from(args.value(0)).ok().filter(|byte| matches!(byte, b' '..=b'~' | 0xa0..)).map(char::from);
-        let (Some(ch), Some(area)) = (ch, self.area(args, 1)) else { return };
-        let look = self.caret.look;
-        self.edit(area, |row, cols| cols.for_each(|col| row.put_narrow(col, ch, look)));
-    }
-
-    /// DECERA.
-    pub fn erase_area(&mut self, args: &Params) {
-        let Some(area) = self.area(args, 0) else { return };
-        let blank = self.blank();
-        self.edit(area, |row, cols| row.erase(cols.start, cols.end, blank));
-    }
-
-    /// DECSERA: what DECSCA protects stays, what SPA protects does not, as in xterm.
-    pub fn erase_area_selectively(&mut self, args: &Params) {
-        if self.extras.iso_protection {
-            return self.erase_area(args);
+impl Grid {
+    fn edit_area(&mut self, area: &Area, edit: impl Fn(&mut GridRow, Range<usize>)) {
+        for at in area.rows.clone() {
+            self.row_mut(at).into_iter().for_each(|row| edit(row, area.cols.clone()));
         }
-        let Some(area) = self.area(args, 0) else { return };
-        let blank = self.blank();
-        self.edit(area, |row, cols| row.erase_unprotected(cols.start, cols.end, blank));
     }
 
-    /// DECCARA: what an SGR says, of which xterm carries out a few numbers and kitty all.
-    pub fn change_area(&mut self, args: &Params) {
-        self.change_looks(args, |look| look.change(args.behind(CORNERS)));
+    /// Writes a character of one column into every cell.
+    pub fn fill_area(&mut self, area: &Area, ch: char, style: PackedStyle) {
+        self.edit_area(area, |row, cols| cols.for_each(|col| row.put_narrow(col, ch, style)));
     }
 
-    /// DECRARA: attributes that are on go off, and the other way round; 0 stands for all of them.
-    pub fn reverse_area(&mut self, args: &Params) {
-        let numbers = || args.behind(CORNERS).filter_map(|param| param.first().copied());
-        self.change_looks(args, |look| numbers().for_each(|number| look.reverse(number)));
+    /// Blanks every cell.
+    pub fn erase_area(&mut self, area: &Area, style: PackedStyle) {
+        self.edit_area(area, |row, cols| row.erase(cols.start, cols.end, style));
     }
 
-    /// Changes the looks in an area: a rectangle after DECSACE 2, else lines that run on from its first cell to its last one.
-    fn change_looks(&mut self, args: &Params, change: impl Fn(&mut Look)) {
-        let Some(Area { rows, cols }) = self.area(args, 0) else { return };
-        let (first, last) = (rows.start, rows.end - 1);
-        let (left, right) = if self.extras.rectangles { (cols.start, cols.end) } else { (0, self.cols) };
-        for at in rows {
-            let from = if at == first { cols.start } else { left };
-            let to = if at == last { cols.end } else { right };
-            self.page.grid.row_mut(at).into_iter().for_each(|row| row.change_looks(from..to, &change));
+    /// Blanks every cell that is not protected.
+    pub fn erase_area_unprotected(&mut self, area: &Area, style: PackedStyle) {
+        self.edit_area(area, |row, cols| row.erase_unprotected(cols.start, cols.end, style));
+    }
+
+    /// Changes the styles in the rectangle, or in lines that run on from its first cell to its last one.
+    pub fn restyle_area(&mut self, area: &Area, rectangle: bool, change: impl Fn(&mut PackedStyle)) {
+        let Area { rows, cols } = area;
+        let (left, right) = if rectangle { (cols.start, cols.end) } else { (0, usize::MAX) };
+        for at in rows.clone() {
+            let from = if at == rows.start { cols.start } else { left };
+            let to = if at + 1 == rows.end { cols.end } else { right };
+            self.row_mut(at).into_iter().for_each(|row| row.restyle(from..to, &change));
         }
-        self.changed = true;
     }
 
-    fn edit(&mut self, area: Area, edit: impl Fn(&mut Row, Range<usize>)) {
-        for at in area.rows {
-            self.page.grid.row_mut(at).into_iter().for_each(|row| edit(row, area.cols.clone()));
-        }
-        self.changed = true;
-    }
-
-    /// DECCRA: from one place to another, which may overlap. There is but one page.
-    pub fn copy_area(&mut self, args: &Params) {
-        let Some(from) = self.area(args, 0) else { return };
-        let (row, col) = (self.addressed_row(args.position(5)), self.addressed_col(args.position(6)));
-        let (_, last_row, _, last_col) = self.ends();
-        if row > last_row || col > last_col {
-            return;
-        }
-        let rows = from.rows.len().min(last_row + 1 - row);
-        let cols = from.cols.start..from.cols.start + from.cols.len().min(last_col + 1 - col);
-        let copy = |terminal: &mut Self, n: usize| terminal.copy_part(from.rows.start + n, cols.clone(), row + n, col);
-        if row > from.rows.start {
-            (0..rows).rev().for_each(|n| copy(self, n));
+    /// Copies the cells to another place, which may overlap and must have room for all of them.
+    pub fn copy_area(&mut self, area: &Area, row: usize, col: usize) {
+        let Area { rows, cols } = area;
+        let copy = |n: usize| self.copy_part(rows.start + n, cols.clone(), row + n, col);
+        if row > rows.start {
+            (0..rows.len()).rev().for_each(copy);
         } else {
-            (0..rows).for_each(|n| copy(self, n));
+            (0..rows.len()).for_each(copy);
         }
-        self.wait_anew();
-        self.changed = true;
     }
 
     fn copy_part(&mut self, from: usize, cols: Range<usize>, to: usize, at: usize) {
         if from != to {
-            if let Some((row, other)) = self.page.grid.two(to, from) {
+            if let Some((row, other)) = self.two(to, from) {
                 row.paste(other, cols, at);
             }
-        } else if let Some(row) = self.page.grid.row_mut(to) {
+        } else if let Some(row) = self.row_mut(to) {
             let same = row.clone();
             row.paste(&same, cols, at);
         }
-    }
-
-    /// First and last row, first and last column of what can be addressed.
-    fn ends(&self) -> (usize, usize, usize, usize) {
-        let all = if self.caret.origin { self.region } else { self.whole() };
-        (all.top, all.bottom, all.left, all.right)
-    }
-
-    /// The area that four parameters from the `first` on name: top, left, bottom, right. None are all there is.
-    fn area(&self, args: &Params, first: usize) -> Option<Area> {
-        let (_, last_row, _, last_col) = self.ends();
-        let (top, left) = (self.addressed_row(args.position(first)), self.addressed_col(args.position(first + 1)));
-        let bottom = if args.value(first + 2) == 0 { last_row } else { self.addressed_row(args.position(first + 2)) };
-        let right = if args.value(first + 3) == 0 { last_col } else { self.addressed_col(args.position(first + 3)) };
-        let area = Area { rows: top..bottom.min(last_row) + 1, cols: left..right.min(last_col) + 1 };
-        (!area.rows.is_empty() && !area.cols.is_empty()).then_some(area)
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use crate::screen::{Attr, Screen};
-
-    fn lines(bytes: &str) -> Vec<String> {
-        let mut screen = Screen::new(5, 4);
-        screen.feed(b"abcde\r\nfghij\r\nklmno\r\npqrst");
-        screen.feed(bytes.as_bytes());
-        screen.lines()
-    }
-
-    #[test]
-    fn areas_are_filled_and_erased() {
-        assert_eq!(lines("\x1b[46;2;2;3;4$x"), ["abcde", "f...j", "k...o", "pqrst"]);
-        assert_eq!(lines("\x1b[233;4;4$x"), ["abcde", "fghij", "klmno", "pqréé"]);
-        assert_eq!(lines("\x1b[2;2;3;4$z"), ["abcde", "f   j", "k   o", "pqrst"]);
-        assert_eq!(lines("\x1b[;;2;99$z"), ["", "", "klmno", "pqrst"]);
-        assert_eq!(lines("\x1b[2;2;3;4${"), ["abcde", "f   j", "k   o", "pqrst"]);
-    }
-
-    #[test]
-    fn what_is_no_area_or_no_character_changes_nothing() {
-        for bytes in ["\x1b[46;3;3;2;2$x", "\x1b[46;9;1$x", "\x1b[7;1;1$x", "\x1b[300;1;1$x", "\x1b[2;9;3;9$z", "\x1b[1;1;2;2;1;9;1$v"]
-        {
-            assert_eq!(lines(bytes), lines(""), "{bytes:?}");
-        }
-    }
-
-    #[test]
-    fn areas_are_copied_even_over_themselves() {
-        assert_eq!(lines("\x1b[1;1;2;2;1;3;4;1$v"), ["abcde", "fghij", "klmab", "pqrfg"]);
-        assert_eq!(lines("\x1b[1;1;3;4;1;2;2;1$v"), ["abcde", "fabcd", "kfghi", "pklmn"]);
-        assert_eq!(lines("\x1b[2;2;4;5;1;1;1;1$v"), ["ghije", "lmnoj", "qrsto", "pqrst"]);
-        assert_eq!(lines("\x1b[1;1;1;4;1;1;2$v"), ["aabcd", "fghij", "klmno", "pqrst"]);
-        assert_eq!(lines("\x1b[$v\x1b[1;1;;;;4;5$v"), ["abcde", "fghij", "klmno", "pqrsa"]);
-    }
-
-    #[test]
-    fn in_origin_mode_areas_lie_between_the_margins() {
-        let inside = |bytes: &str| lines(&format!("\x1b[2;3r\x1b[?69h\x1b[2;4s\x1b[?6h{bytes}"));
-        assert_eq!(inside("\x1b[46;;;9;9$x"), ["abcde", "f...j", "k...o", "pqrst"]);
-        assert_eq!(inside("\x1b[1;1;1;1;1;2;2$v"), ["abcde", "fghij", "klgno", "pqrst"]);
-        assert_eq!(inside("\x1b[$z"), ["abcde", "f   j", "k   o", "pqrst"]);
-    }
-
-    #[test]
-    fn the_pen_is_the_look_of_what_fills() {
-        let mut screen = Screen::new(4, 2);
-        screen.feed("漢字\x1b[1;1H\x1b[1;44m\x1b[45;1;2;1;3$xz".as_bytes());
-        let runs = screen.row_runs(0);
-        assert_eq!(runs.iter().map(|run| run.text.as_str()).collect::<Vec<_>>(), ["z--"]);
-        assert!(runs[0].style.has(Attr::Bold));
-        screen.feed(b"\x1b[1;1;1;1$z");
-        assert!(!screen.row_runs(0)[0].style.has(Attr::Bold));
-    }
-
-    fn attributes(bytes: &str) -> Vec<String> {
-        let mut screen = Screen::new(4, 3);
-        screen.feed(format!("abcd\r\n漢字\r\nx{bytes}").as_bytes());
-        let runs = |row| screen.row_runs(row).into_iter().map(|run| format!("{}{}", run.text, &run.style.sgr()[1..])).collect();
-        (0..3).map(runs).collect()
-    }
-
-    #[test]
-    fn attributes_change_in_lines_that_run_on_or_in_a_rectangle() {
-        assert_eq!(attributes("\x1b[1;2;2;2;1;31$r"), ["a[mbcd[0;1;31m", "漢[0;1;31m字[m", "x[m"]);
-        assert_eq!(attributes("\x1b[2*x\x1b[1;3;2;3;4:3$r"), ["ab[mc[0;4:3md[m", "漢[m字[0;4:3m", "x[m"]);
-        assert_eq!(attributes("\x1b[2*x\x1b[*x\x1b[3;2;;;7$r"), ["abcd[m", "漢字[m", "x[m   [0;7m"]);
-        assert_eq!(attributes("\x1b[;;;;1;4$r\x1b[;;1;;22$r\x1b[2;;;;0$r"), ["abcd[0;4m", "漢字[m", "x[m"]);
-        assert_eq!(attributes("\x1b[;;1;1;1$r\x1b[;;1;2;1;7$t"), ["a[0;7mb[0;1;7mcd[m", "漢字[m", "x[m"]);
-        assert_eq!(attributes("\x1b[1;1;1;1;0;3$t"), ["a[0;1;5;7;4mbcd[m", "漢字[m", "x[m"]);
-        for none in ["\x1b[3;3;2;2;1$r", "\x1b[1;1;2;2$r", "\x1b[9;1;9;1;1$r", "\x1b[1;1;1;1;38;5$r"] {
-            assert_eq!(attributes(none), attributes(""), "{none:?}");
-        }
-    }
-
-    #[test]
-    fn erasing_selectively_leaves_what_is_protected() {
-        let guarded = |bytes: &str| {
-            let mut screen = Screen::new(5, 2);
-            screen.feed("a\x1b[1\"qb漢\x1b[2\"qe\r\nf\x1b[1\"qg\x1b[m\x1b[0\"q\x1b7hij\x1b[1;3H".as_bytes());
-            screen.feed(bytes.as_bytes());
-            screen.lines()
-        };
-        assert_eq!(guarded("\x1b[?2J"), [" b漢", " g"]);
-        assert_eq!(guarded("\x1b[?J"), ["ab漢", " g"]);
-        assert_eq!(guarded("\x1b[?1J"), [" b漢e", "fghij"]);
-        assert_eq!(guarded("\x1b[?K"), ["ab漢", "fghij"]);
-        assert_eq!(guarded("\x1b[1;1;2;2${"), [" b漢e", " ghij"]);
-        assert_eq!(guarded("\x1b[2J"), ["", ""]);
-        assert_eq!(guarded("\x1b[1\"q\x1b[H\x1b[mX\x1b[?2J"), ["Xb漢", " g"]);
-        assert_eq!(guarded("\x1b[1\"q\x1b8XY\x1b[?2J"), [" b漢", " g"]);
     }
 }

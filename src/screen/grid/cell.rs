@@ -3,7 +3,7 @@
 //! Marks that combine with the character are too rare to have room here: the row keeps them (`marks.rs`), and the cell only
 //! says that there are some.
 
-use super::packed_style::Look;
+use super::packed_style::PackedStyle;
 
 const CHAR_MASK: u64 = 0x1f_ffff;
 const WIDE: u64 = 1 << 21;
@@ -13,40 +13,40 @@ const TEXT_MASK: u64 = CHAR_MASK | WIDE | SPACER | MARKED;
 
 /// One cell.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Cell {
+pub struct GridCell {
     /// 21 bits of character, width, whether marks combine with it; above them the first word of the look.
     first: u64,
     second: u64,
 }
 
-impl Cell {
+impl GridCell {
     /// An empty cell that looks like nothing.
     pub const BLANK: Self = Self { first: ' ' as u64, second: 0 };
 
     /// An empty cell of this look.
     #[inline]
-    pub fn blank(look: Look) -> Self {
-        Self::ascii(b' ', look)
+    pub fn blank(style: PackedStyle) -> Self {
+        Self::ascii(b' ', style)
     }
 
     /// A cell with a character of ASCII.
     #[inline]
-    pub fn ascii(byte: u8, look: Look) -> Self {
-        Self { first: look.first | u64::from(byte), second: look.second }
+    pub fn ascii(byte: u8, style: PackedStyle) -> Self {
+        Self { first: style.first | u64::from(byte), second: style.second }
     }
 
     /// A cell with a character of one column.
     #[inline]
-    pub fn narrow(ch: char, look: Look) -> Self {
-        Self { first: look.first | ch as u64, second: look.second }
+    pub fn narrow(ch: char, style: PackedStyle) -> Self {
+        Self { first: style.first | ch as u64, second: style.second }
     }
 
     /// The two cells of a character of two columns.
     #[inline]
-    pub fn wide(ch: char, look: Look) -> [Self; 2] {
+    pub fn wide(ch: char, style: PackedStyle) -> [Self; 2] {
         [
-            Self { first: look.first | ch as u64 | WIDE, second: look.second },
-            Self { first: look.first | ' ' as u64 | SPACER, second: look.second },
+            Self { first: style.first | ch as u64 | WIDE, second: style.second },
+            Self { first: style.first | ' ' as u64 | SPACER, second: style.second },
         ]
     }
 
@@ -75,8 +75,8 @@ impl Cell {
 
     /// Whether it is a character of ASCII and of this look, without marks.
     #[inline]
-    pub fn is_ascii(self, look: Look) -> bool {
-        ((self.first ^ look.first) < 0x80) & (self.second == look.second)
+    pub fn is_ascii(self, style: PackedStyle) -> bool {
+        ((self.first ^ style.first) < 0x80) & (self.second == style.second)
     }
 
     /// Its character, if that is of ASCII.
@@ -86,20 +86,20 @@ impl Cell {
     }
 
     /// Its look.
-    pub fn look(self) -> Look {
-        Look { first: self.first & !TEXT_MASK, second: self.second }
+    pub fn style(self) -> PackedStyle {
+        PackedStyle { first: self.first & !TEXT_MASK, second: self.second }
     }
 
     /// Whether erasing selectively leaves it.
     pub fn is_protected(self) -> bool {
-        self.look().is_protected()
+        self.style().is_protected()
     }
 
     /// Gives it another look.
-    pub fn change_look(&mut self, change: impl FnOnce(&mut Look)) {
-        let mut look = self.look();
-        change(&mut look);
-        *self = Self { first: self.first & TEXT_MASK | look.first, second: look.second };
+    pub fn restyle(&mut self, change: impl FnOnce(&mut PackedStyle)) {
+        let mut style = self.style();
+        change(&mut style);
+        *self = Self { first: self.first & TEXT_MASK | style.first, second: style.second };
     }
 
     /// Whether marks combine with its character.
@@ -115,7 +115,7 @@ impl Cell {
 
     /// Takes the text away and keeps the look, for a wide character of which half was overwritten.
     pub fn hollow(&mut self) {
-        *self = Self::blank(self.look());
+        *self = Self::blank(self.style());
     }
 }
 
@@ -126,24 +126,24 @@ mod tests {
 
     #[test]
     fn a_cell_stays_small() {
-        assert_eq!(size_of::<Cell>(), 16);
+        assert_eq!(size_of::<GridCell>(), 16);
     }
 
     #[test]
     fn text_and_look_are_kept_apart() {
-        let mut look = Look::default();
-        look.add(Attr::Strike);
-        look.set_foreground(Color::Rgb(255, 255, 255));
+        let mut style = PackedStyle::default();
+        style.add(Attr::Strike);
+        style.set_foreground(Color::Rgb(255, 255, 255));
         for ch in [' ', 'x', '漢', char::MAX] {
-            let [mut left, right] = Cell::wide(ch, look);
+            let [mut left, right] = GridCell::wide(ch, style);
             left.mark();
-            assert_eq!((left.ch(), left.is_wide(), left.look(), left.is_marked()), (ch, true, look, true));
-            assert_eq!((right.ch(), right.is_spacer(), right.look(), right.is_marked()), (' ', true, look, false));
+            assert_eq!((left.ch(), left.is_wide(), left.style(), left.is_marked()), (ch, true, style, true));
+            assert_eq!((right.ch(), right.is_spacer(), right.style(), right.is_marked()), (' ', true, style, false));
             left.hollow();
-            assert_eq!(left, Cell::blank(look));
-            let narrow = Cell::narrow(ch, look);
-            assert_eq!((narrow.ch(), narrow.is_wide() || narrow.is_spacer(), narrow.look()), (ch, false, look));
+            assert_eq!(left, GridCell::blank(style));
+            let narrow = GridCell::narrow(ch, style);
+            assert_eq!((narrow.ch(), narrow.is_wide() || narrow.is_spacer(), narrow.style()), (ch, false, style));
         }
-        assert_eq!(Cell::BLANK, Cell::blank(Look::default()));
+        assert_eq!(GridCell::BLANK, GridCell::blank(PackedStyle::default()));
     }
 }

@@ -5,19 +5,19 @@
 
 use std::collections::VecDeque;
 
-use super::packed_style::Look;
-use super::row::Row;
+use super::packed_style::PackedStyle;
+use super::row::GridRow;
 
 /// Rows of cells, all of the same length.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Grid {
-    rows: VecDeque<Row>,
+    rows: VecDeque<GridRow>,
 }
 
 impl Grid {
     /// An empty grid.
     pub fn new(cols: usize, rows: usize) -> Self {
-        Self { rows: (0..rows).map(|_| Row::new(cols)).collect() }
+        Self { rows: (0..rows).map(|_| GridRow::new(cols)).collect() }
     }
 
     /// Whether it has no rows yet: the alternate screen costs nothing until it is shown.
@@ -31,18 +31,18 @@ impl Grid {
     }
 
     /// The rows from the top.
-    pub fn rows(&self) -> &VecDeque<Row> {
+    pub fn rows(&self) -> &VecDeque<GridRow> {
         &self.rows
     }
 
     /// One row to edit.
     #[inline]
-    pub fn row_mut(&mut self, row: usize) -> Option<&mut Row> {
+    pub fn row_mut(&mut self, row: usize) -> Option<&mut GridRow> {
         self.rows.get_mut(row)
     }
 
     /// One row to edit, and another one to read.
-    pub fn two(&mut self, row: usize, other: usize) -> Option<(&mut Row, &Row)> {
+    pub fn two(&mut self, row: usize, other: usize) -> Option<(&mut GridRow, &GridRow)> {
         let [row, other] = self.rows.make_contiguous().get_disjoint_mut([row, other]).ok()?;
         Some((row, other))
     }
@@ -53,26 +53,26 @@ impl Grid {
         for row in &mut self.rows {
             row.resize(cols);
         }
-        self.rows.resize_with(rows, || Row::new(cols));
+        self.rows.resize_with(rows, || GridRow::new(cols));
     }
 
     /// Puts other rows in the place of all; where there are fewer than `rows`, empty ones follow.
-    pub fn replace(&mut self, cols: usize, rows: usize, with: impl Iterator<Item = Row>) {
+    pub fn replace(&mut self, cols: usize, rows: usize, with: impl Iterator<Item = GridRow>) {
         self.rows = with.collect();
-        self.rows.resize_with(rows, || Row::new(cols));
+        self.rows.resize_with(rows, || GridRow::new(cols));
     }
 
     /// Blanks whole rows `from..to`, cut to the grid.
-    pub fn erase_rows(&mut self, from: usize, to: usize, look: Look) {
+    pub fn erase_rows(&mut self, from: usize, to: usize, style: PackedStyle) {
         let to = to.min(self.rows.len());
         if from < to {
-            self.rows.range_mut(from..to).for_each(|row| row.clear(look));
+            self.rows.range_mut(from..to).for_each(|row| row.clear(style));
         }
     }
 
     /// Moves the rows `top..=bottom` up by `count`; blank rows come in at the bottom.
     #[inline]
-    pub fn scroll_up(&mut self, top: usize, bottom: usize, count: usize, look: Look) {
+    pub fn scroll_up(&mut self, top: usize, bottom: usize, count: usize, style: PackedStyle) {
         if top > bottom || bottom >= self.rows.len() {
             return;
         }
@@ -83,11 +83,11 @@ impl Grid {
         } else if let Some(rows) = self.rows.make_contiguous().get_mut(top..=bottom) {
             rows.rotate_left(count);
         }
-        self.erase_rows(bottom + 1 - count, bottom + 1, look);
+        self.erase_rows(bottom + 1 - count, bottom + 1, style);
     }
 
     /// Moves the rows `top..=bottom` down by `count`; blank rows come in at the top.
-    pub fn scroll_down(&mut self, top: usize, bottom: usize, count: usize, look: Look) {
+    pub fn scroll_down(&mut self, top: usize, bottom: usize, count: usize, style: PackedStyle) {
         if top > bottom || bottom >= self.rows.len() {
             return;
         }
@@ -97,7 +97,7 @@ impl Grid {
         } else if let Some(rows) = self.rows.make_contiguous().get_mut(top..=bottom) {
             rows.rotate_right(count);
         }
-        self.erase_rows(top, top + count, look);
+        self.erase_rows(top, top + count, style);
     }
 }
 
@@ -108,7 +108,7 @@ mod tests {
     fn grid(text: &str) -> Grid {
         let mut grid = Grid::new(2, text.len());
         for (at, ch) in text.chars().enumerate() {
-            grid.rows[at].put_narrow(0, ch, Look::default());
+            grid.rows[at].put_narrow(0, ch, PackedStyle::default());
         }
         grid
     }
@@ -127,19 +127,19 @@ mod tests {
     #[test]
     fn scrolling_stays_inside_the_margins() {
         let mut up = grid("abcde");
-        up.scroll_up(1, 3, 1, Look::default());
+        up.scroll_up(1, 3, 1, PackedStyle::default());
         assert_eq!(text(&up), "acd.e");
         let mut down = grid("abcde");
-        down.scroll_down(1, 3, 2, Look::default());
+        down.scroll_down(1, 3, 2, PackedStyle::default());
         assert_eq!(text(&down), "a..be");
     }
 
     #[test]
     fn a_scroll_larger_than_the_region_empties_it() {
         let mut grid = grid("abcde");
-        grid.scroll_up(0, 2, 9999, Look::default());
+        grid.scroll_up(0, 2, 9999, PackedStyle::default());
         assert_eq!(text(&grid), "...de");
-        grid.scroll_down(4, 2, 1, Look::default());
+        grid.scroll_down(4, 2, 1, PackedStyle::default());
         assert_eq!(text(&grid), "...de");
     }
 

@@ -2,16 +2,16 @@
 
 use std::ops::Range;
 
+use super::area::Area;
 use super::cell_grid::Grid;
 use super::combining::Had;
-use super::packed_style::Look;
-use super::row::Row;
-use crate::screen::cursor::Region;
+use super::packed_style::PackedStyle;
+use super::row::GridRow;
 
-impl Row {
+impl GridRow {
     /// Puts the cells `part` of another row in the place of those from `at` on, with their marks. A wide character of which only half
     /// lies in the part becomes a blank.
-    pub fn paste(&mut self, other: &Row, part: Range<usize>, at: usize) {
+    pub fn paste(&mut self, other: &GridRow, part: Range<usize>, at: usize) {
         let len = part.len().min(self.cols().saturating_sub(at));
         if len == 0 {
             return;
@@ -39,87 +39,85 @@ impl Row {
     }
 
     /// Blanks the columns `from..to`, but for what is protected.
-    pub fn erase_unprotected(&mut self, from: usize, to: usize, look: Look) {
+    pub fn erase_unprotected(&mut self, from: usize, to: usize, style: PackedStyle) {
         let mut from = from;
         while let Some(guarded) =
             self.cells.get(from..to.min(self.cells.len())).and_then(|cells| cells.iter().position(|cell| cell.is_protected()))
         {
-            self.erase(from, from + guarded, look);
+            self.erase(from, from + guarded, style);
             from += guarded + 1;
         }
-        self.erase(from, to, look);
+        self.erase(from, to, style);
     }
 
     /// Gives the cells of `cols` other looks; a wide character of which one half lies there is changed whole.
-    pub fn change_looks(&mut self, cols: Range<usize>, change: impl Fn(&mut Look)) {
+    pub fn restyle(&mut self, cols: Range<usize>, change: impl Fn(&mut PackedStyle)) {
         let to = cols.end.min(self.cols());
         self.reach(to);
         let first = self.cell(cols.start).is_spacer();
         let last = self.cell(to).is_spacer();
         let (from, to) = (cols.start - usize::from(first), to + usize::from(last));
         // Mostly all have the same look, and a change of it may take long.
-        let mut made: Option<(Look, Look)> = None;
+        let mut made: Option<(PackedStyle, PackedStyle)> = None;
         for cell in self.cells.get_mut(from..to).unwrap_or_default() {
-            cell.change_look(|look| {
-                let (_, new) = made.filter(|(old, _)| old == look).unwrap_or_else(|| {
-                    let mut new = *look;
+            cell.restyle(|style| {
+                let (_, new) = made.filter(|(old, _)| old == style).unwrap_or_else(|| {
+                    let mut new = *style;
                     change(&mut new);
-                    (*look, new)
+                    (*style, new)
                 });
-                made = Some((*look, new));
-                *look = new;
+                made = Some((*style, new));
+                *style = new;
             });
         }
     }
 
     /// Inserts blanks at the first of `cols`; what leaves them at the right is lost.
-    pub fn insert_within(&mut self, cols: Range<usize>, count: usize, look: Look) {
+    pub fn insert_within(&mut self, cols: Range<usize>, count: usize, style: PackedStyle) {
         if cols.end >= self.cols() {
-            return self.insert(cols.start, count, look);
+            return self.insert(cols.start, count, style);
         }
         let (from, count) = (self.clone(), count.min(cols.len()));
         self.paste(&from, cols.start..cols.end - count, cols.start + count);
-        self.erase(cols.start, cols.start + count, look);
+        self.erase(cols.start, cols.start + count, style);
     }
 
     /// Deletes at the first of `cols`; blanks come in at the right of them.
-    pub fn delete_within(&mut self, cols: Range<usize>, count: usize, look: Look) {
+    pub fn delete_within(&mut self, cols: Range<usize>, count: usize, style: PackedStyle) {
         if cols.end >= self.cols() {
-            return self.delete(cols.start, count, look);
+            return self.delete(cols.start, count, style);
         }
         let (from, count) = (self.clone(), count.min(cols.len()));
         self.paste(&from, cols.start + count..cols.end, cols.start);
-        self.erase(cols.end - count, cols.end, look);
+        self.erase(cols.end - count, cols.end, style);
     }
 }
 
 impl Grid {
-    /// Moves what lies in `region` up by `count`; blanks come in at the bottom.
-    pub fn scroll_part_up(&mut self, region: Region, count: usize, look: Look) {
-        let count = count.min(region.bottom + 1 - region.top);
-        for to in region.top..=region.bottom {
-            self.fill_part(to, Some(to + count).filter(|from| *from <= region.bottom), region, look);
+    /// Moves the cells of an area up by `count`; blanks come in at the bottom.
+    pub fn scroll_part_up(&mut self, area: &Area, count: usize, style: PackedStyle) {
+        for to in area.rows.clone() {
+            self.fill_part(to, Some(to + count).filter(|from| *from < area.rows.end), area, style);
         }
     }
 
-    /// Moves what lies in `region` down by `count`; blanks come in at the top.
-    pub fn scroll_part_down(&mut self, region: Region, count: usize, look: Look) {
-        let count = count.min(region.bottom + 1 - region.top);
-        for to in (region.top..=region.bottom).rev() {
-            self.fill_part(to, to.checked_sub(count).filter(|from| *from >= region.top), region, look);
+    /// Moves the cells of an area down by `count`; blanks come in at the top.
+    pub fn scroll_part_down(&mut self, area: &Area, count: usize, style: PackedStyle) {
+        for to in area.rows.clone().rev() {
+            self.fill_part(to, to.checked_sub(count).filter(|from| *from >= area.rows.start), area, style);
         }
     }
 
     /// Gives a row the part of another one, or blanks.
-    fn fill_part(&mut self, to: usize, from: Option<usize>, region: Region, look: Look) {
-        let cols = region.left..region.right + 1;
+    fn fill_part(&mut self, to: usize, from: Option<usize>, area: &Area, style: PackedStyle) {
+        let cols = &area.cols;
         match from.filter(|from| *from != to) {
             Some(from) => {
                 if let Some((row, other)) = self.two(to, from) {
                     row.paste(other, cols.clone(), cols.start);
                 }
             }
-            None => self.row_mut(to).into_iter().for_each(|row| row.erase(cols.start, cols.end, look)),
+            None => self.row_mut(to).into_iter().for_each(|row| row.erase(cols.start, cols.end, style)),
         }
     }
 }

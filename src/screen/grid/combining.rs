@@ -9,13 +9,13 @@ const BYTES_MAX: usize = 16;
 
 /// The marks of one column, as UTF-8.
 #[derive(Clone, Debug)]
-struct Pile {
+struct MarkPile {
     col: u16,
     len: u8,
     bytes: [u8; BYTES_MAX],
 }
 
-impl Pile {
+impl MarkPile {
     fn push(&mut self, mark: char) {
         let start = usize::from(self.len);
         if let Some(room) = self.bytes.get_mut(start..start + mark.len_utf8()) {
@@ -28,11 +28,11 @@ impl Pile {
 /// Piles by column, at most one for each; no allocation while there are none.
 #[derive(Clone, Debug, Default)]
 #[allow(clippy::box_collection, reason = "a row that has none must be small, and nearly none has any")]
-pub struct Marks {
-    piles: Option<Box<Vec<Pile>>>,
+pub struct CombiningMarks {
+    piles: Option<Box<Vec<MarkPile>>>,
 }
 
-impl Marks {
+impl CombiningMarks {
     /// Adds a mark. When the column's character had none, what is left over there goes away.
     pub fn add(&mut self, col: usize, mark: char, had: Had) {
         let Ok(col) = u16::try_from(col) else { return };
@@ -40,7 +40,7 @@ impl Marks {
         let at = match piles.binary_search_by_key(&col, |pile| pile.col) {
             Ok(at) => at,
             Err(at) => {
-                piles.insert(at, Pile { col, len: 0, bytes: [0; BYTES_MAX] });
+                piles.insert(at, MarkPile { col, len: 0, bytes: [0; BYTES_MAX] });
                 at
             }
         };
@@ -54,7 +54,7 @@ impl Marks {
 
     /// The marks of a column whose cell says that it has some.
     pub fn get(&self, col: usize) -> &str {
-        let find = |piles: &'_ Vec<Pile>| piles.binary_search_by_key(&col, |pile| usize::from(pile.col)).ok();
+        let find = |piles: &'_ Vec<MarkPile>| piles.binary_search_by_key(&col, |pile| usize::from(pile.col)).ok();
         self.piles
             .as_deref()
             .and_then(|piles| piles.get(find(piles)?))
@@ -99,7 +99,7 @@ mod tests {
 
     #[test]
     fn marks_pile_up_to_a_whole_character() {
-        let mut marks = Marks::default();
+        let mut marks = CombiningMarks::default();
         marks.add(3, '\u{301}', Had::None);
         (0..1000).for_each(|_| marks.add(3, '\u{20dd}', Had::Some));
         assert_eq!(marks.get(3).len(), 14);
@@ -110,7 +110,7 @@ mod tests {
 
     #[test]
     fn marks_follow_their_cells() {
-        let mut marks = Marks::default();
+        let mut marks = CombiningMarks::default();
         for col in [5, 1, 3] {
             marks.add(col, '\u{301}', Had::None);
         }

@@ -5,9 +5,9 @@
 
 use std::collections::VecDeque;
 
-use super::history_line::{Draft, End, Line};
-use super::row::Row;
-use super::runs::Run;
+use super::history_line::{HistoryLine, LineBuilder, LineEnd};
+use super::row::GridRow;
+use super::runs::StyledRun;
 use crate::screen::Screen;
 
 /// Bytes that a history may take for each of its lines. Few have as much, so this is about lines of many columns, of which
@@ -17,14 +17,14 @@ const LINE_BYTES: usize = 4096;
 /// The lines above the primary screen.
 #[derive(Clone, Debug, Default)]
 pub struct History {
-    lines: VecDeque<Line>,
+    lines: VecDeque<HistoryLine>,
     /// Most lines.
     limit: usize,
     /// What they take, in bytes.
     bytes: usize,
     /// Lines that have left, kept or not.
     total: u64,
-    draft: Draft,
+    draft: LineBuilder,
 }
 
 /// Equal when the same lines are kept.
@@ -40,14 +40,15 @@ impl History {
         self.limit
     }
 
-    fn set_limit(&mut self, limit: usize) {
+    /// How many lines are kept from now on.
+    pub fn set_limit(&mut self, limit: usize) {
         self.limit = limit;
         self.trim(limit);
         self.lines.shrink_to(limit);
     }
 
     /// Takes a row that leaves the screen.
-    pub fn push(&mut self, row: &Row) {
+    pub fn push(&mut self, row: &GridRow) {
         self.total += 1;
         if self.limit == 0 {
             return;
@@ -58,12 +59,12 @@ impl History {
     }
 
     /// Takes a line that was not on the screen.
-    pub fn push_line(&mut self, line: Line) {
+    pub fn push_line(&mut self, line: HistoryLine) {
         self.total += 1;
         self.keep(line);
     }
 
-    fn keep(&mut self, line: Line) {
+    fn keep(&mut self, line: HistoryLine) {
         self.bytes += line.size();
         self.lines.push_back(line);
         self.trim(self.limit);
@@ -80,12 +81,12 @@ impl History {
     /// Drops all lines.
     pub fn clear(&mut self) {
         self.lines = VecDeque::new();
-        self.draft = Draft::default();
+        self.draft = LineBuilder::default();
         self.bytes = 0;
     }
 
     /// All lines, to be cut anew.
-    pub fn take_lines(&mut self) -> VecDeque<Line> {
+    pub fn take_lines(&mut self) -> VecDeque<HistoryLine> {
         std::mem::take(&mut self.lines)
     }
 
@@ -93,11 +94,11 @@ impl History {
     ///
     /// A narrow screen can make more lines of them than the limit. Those are not told, but kept until the next line comes: a
     /// window that is dragged to be small and large again loses nothing.
-    pub fn put_lines(&mut self, lines: VecDeque<Line>, old_top: usize, new_top: usize) {
+    pub fn put_lines(&mut self, lines: VecDeque<HistoryLine>, old_top: usize, new_top: usize) {
         self.total = (self.total + new_top as u64).saturating_sub(old_top as u64);
         if self.limit > 0 {
             self.lines = lines;
-            self.bytes = self.lines.iter().map(Line::size).sum();
+            self.bytes = self.lines.iter().map(HistoryLine::size).sum();
             self.trim(usize::MAX);
         }
     }
@@ -108,12 +109,12 @@ impl History {
     }
 
     /// All lines, also those that are not told.
-    pub fn lines(&self) -> impl Iterator<Item = &Line> {
+    pub fn lines(&self) -> impl Iterator<Item = &HistoryLine> {
         self.lines.iter()
     }
 
     /// All lines, to give them other looks.
-    pub fn lines_mut(&mut self) -> impl Iterator<Item = &mut Line> {
+    pub fn lines_mut(&mut self) -> impl Iterator<Item = &mut HistoryLine> {
         self.lines.iter_mut()
     }
 
@@ -123,7 +124,7 @@ impl History {
     }
 
     /// One line that is told.
-    pub fn line(&self, at: usize) -> Option<&Line> {
+    pub fn line(&self, at: usize) -> Option<&HistoryLine> {
         self.lines.get(self.surplus() + at)
     }
 
@@ -147,41 +148,41 @@ impl Screen {
 
     /// How many lines of history are kept from now on; the oldest ones above it are dropped.
     pub fn set_history_limit(&mut self, lines: usize) {
-        self.terminal.history.set_limit(lines);
+        self.terminal.display.buffers.history.set_limit(lines);
     }
 
     /// How many lines of history there are: at most as many as the limit, and fewer where they take more than 4 KiB each.
     #[must_use]
     pub fn history_len(&self) -> usize {
-        self.terminal.history.len()
+        self.terminal.display.buffers.history.len()
     }
 
     /// One line of history, 0 = the oldest, as runs from the left. Unstyled blanks at the end are left out, unless the line
     /// goes on in the next one; a line that does not exist has no runs.
     #[must_use]
-    pub fn history_row_runs(&self, line: usize) -> Vec<Run> {
-        self.terminal.history.line(line).map(|line| line.runs(&self.terminal.links)).unwrap_or_default()
+    pub fn history_row_runs(&self, line: usize) -> Vec<StyledRun> {
+        self.terminal.display.buffers.history.line(line).map(|line| line.runs(&self.terminal.display.links)).unwrap_or_default()
     }
 
     /// Whether a line of history goes on in the next one, or the last one in the first row of the primary screen: it ran over
     /// the right edge (autowrap) and was not ended by a line feed.
     #[must_use]
     pub fn history_row_wrapped(&self, line: usize) -> bool {
-        self.terminal.history.line(line).is_some_and(|line| line.end != End::Break)
+        self.terminal.display.buffers.history.line(line).is_some_and(|line| line.end != LineEnd::Break)
     }
 
     /// Whether a row of the screen that is shown goes on in the next row, for the same reason. The blanks at its end, which
     /// [`Screen::row_runs`] leaves out, are text then.
     #[must_use]
     pub fn row_wrapped(&self, row: u16) -> bool {
-        self.terminal.page.grid.rows().get(usize::from(row)).is_some_and(|row| row.wrapped)
+        self.terminal.display.buffers.active.grid.rows().get(usize::from(row)).is_some_and(|row| row.wrapped)
     }
 
     /// How many lines ever left the primary screen at the top, kept or not. Who remembers it finds at the end of the history
     /// as many lines that are new as it has risen by. Lines that come back, because the screen becomes higher, count back.
     #[must_use]
     pub fn history_total(&self) -> u64 {
-        self.terminal.history.total
+        self.terminal.display.buffers.history.total
     }
 }
 

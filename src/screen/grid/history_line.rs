@@ -3,16 +3,16 @@
 //! A row holds 16 bytes for every cell, because cells are overwritten one by one. What has left the screen is only read, so
 //! it takes the bytes of its text, and 16 for each stretch of one look; a line that looks like nothing has none of those.
 
-use super::cell::Cell;
-use super::hyperlinks::Links;
-use super::packed_style::{CELL_BITS, Look};
-use super::row::Row;
-use super::runs::{Run, Runs};
+use super::cell::GridCell;
+use super::hyperlinks::Hyperlinks;
+use super::packed_style::{CELL_BITS, PackedStyle};
+use super::row::GridRow;
+use super::runs::{RunBuilder, StyledRun};
 use super::width::width;
 
 /// How a line ends.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub enum End {
+pub enum LineEnd {
     /// With a line feed, or the cursor went elsewhere.
     #[default]
     Break,
@@ -22,56 +22,56 @@ pub enum End {
     Gap,
 }
 
-impl Row {
+impl GridRow {
     /// How it ends. A gap that was written to since is none.
-    pub fn end(&self) -> End {
+    pub fn end(&self) -> LineEnd {
         match (self.wrapped, self.gap && self.stored().get(self.cols() - 1).is_none_or(|cell| cell.ch() == ' ')) {
-            (false, _) => End::Break,
-            (true, false) => End::Wrap,
-            (true, true) => End::Gap,
+            (false, _) => LineEnd::Break,
+            (true, false) => LineEnd::Wrap,
+            (true, true) => LineEnd::Gap,
         }
     }
 }
 
 /// Neighbouring characters of one look: the look, and in the bits that a cell has its character in, the bytes of text.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-struct Stretch(Look);
+struct StyleSpan(PackedStyle);
 
-impl Stretch {
-    fn new(look: Look, bytes: usize) -> Self {
-        Self(Look { first: look.first | bytes as u64, second: look.second })
+impl StyleSpan {
+    fn new(style: PackedStyle, bytes: usize) -> Self {
+        Self(PackedStyle { first: style.first | bytes as u64, second: style.second })
     }
 
     fn bytes(self) -> usize {
         (self.0.first & ((1 << CELL_BITS) - 1)) as usize
     }
 
-    fn look(self) -> Look {
-        Look { first: self.0.first >> CELL_BITS << CELL_BITS, second: self.0.second }
+    fn style(self) -> PackedStyle {
+        PackedStyle { first: self.0.first >> CELL_BITS << CELL_BITS, second: self.0.second }
     }
 }
 
 /// A line of at most as many cells as a screen has columns.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Line {
+pub struct HistoryLine {
     /// Whole characters in UTF-8. What is kept is rarely read, so it is not looked at before.
     text: Box<[u8]>,
     /// All of the text from the left; empty when none of it looks like anything.
-    stretches: Box<[Stretch]>,
+    stretches: Box<[StyleSpan]>,
     cells: u16,
     /// How it ends.
-    pub end: End,
+    pub end: LineEnd,
 }
 
-impl Line {
+impl HistoryLine {
     /// A line of one look that ends with a line feed. Blanks at its end that look like nothing are left out.
-    pub fn new(text: &[u8], look: Look, cells: usize) -> Self {
-        let plain = look == Look::default();
+    pub fn new(text: &[u8], style: PackedStyle, cells: usize) -> Self {
+        let plain = style == PackedStyle::default();
         let blanks = if plain { text.iter().rev().take_while(|byte| **byte == b' ').count() } else { 0 };
         let shown = &text[..text.len() - blanks];
         let stretches =
-            if plain || shown.is_empty() { Box::default() } else { Box::new([Stretch::new(look, shown.len())]) as Box<[_]> };
-        Self { text: shown.into(), stretches, cells: u16::try_from(cells - blanks).unwrap_or(u16::MAX), end: End::Break }
+            if plain || shown.is_empty() { Box::default() } else { Box::new([StyleSpan::new(style, shown.len())]) as Box<[_]> };
+        Self { text: shown.into(), stretches, cells: u16::try_from(cells - blanks).unwrap_or(u16::MAX), end: LineEnd::Break }
     }
 
     /// Bytes of memory that it takes, roughly: what an allocation costs beside its content is counted, too.
@@ -86,126 +86,127 @@ impl Line {
     }
 
     /// Its text in parts of one look.
-    pub fn parts(&self) -> impl Iterator<Item = (&str, Look)> {
-        let plain = (self.stretches.is_empty() && !self.text.is_empty()).then_some((&*self.text, Look::default()));
+    pub fn parts(&self) -> impl Iterator<Item = (&str, PackedStyle)> {
+        let plain = (self.stretches.is_empty() && !self.text.is_empty()).then_some((&*self.text, PackedStyle::default()));
         let mut rest = &*self.text;
         let parts = self.stretches.iter().map_while(move |stretch| {
             let (part, behind) = rest.split_at_checked(stretch.bytes())?;
             rest = behind;
-            Some((part, stretch.look()))
+            Some((part, stretch.style()))
         });
-        plain.into_iter().chain(parts).map(|(text, look)| (std::str::from_utf8(text).unwrap_or_default(), look))
+        plain.into_iter().chain(parts).map(|(text, style)| (std::str::from_utf8(text).unwrap_or_default(), style))
     }
 
     /// The looks of its parts.
-    pub fn looks(&self) -> impl Iterator<Item = Look> {
-        self.stretches.iter().map(|stretch| stretch.look())
+    pub fn styles(&self) -> impl Iterator<Item = PackedStyle> {
+        self.stretches.iter().map(|stretch| stretch.style())
     }
 
     /// Gives its parts other looks.
-    pub fn change_looks(&mut self, mut change: impl FnMut(&mut Look)) {
+    pub fn restyle(&mut self, mut change: impl FnMut(&mut PackedStyle)) {
         for stretch in &mut self.stretches {
-            let mut look = stretch.look();
-            change(&mut look);
-            *stretch = Stretch::new(look, stretch.bytes());
+            let mut style = stretch.style();
+            change(&mut style);
+            *stretch = StyleSpan::new(style, stretch.bytes());
         }
     }
 
     /// Its text in runs of one style and link.
-    pub fn runs(&self, links: &Links) -> Vec<Run> {
-        let mut runs = Runs::new(links);
-        self.parts().for_each(|(text, look)| runs.text(look).push_str(text));
+    pub fn runs(&self, links: &Hyperlinks) -> Vec<StyledRun> {
+        let mut runs = RunBuilder::new(links);
+        self.parts().for_each(|(text, style)| runs.text(style).push_str(text));
         runs.finish()
     }
 
     /// The row that it was, `cols` cells long; what does not fit is cut.
-    pub fn row(&self, cols: usize) -> Row {
-        let mut row = Row::new(cols);
+    pub fn row(&self, cols: usize) -> GridRow {
+        let mut row = GridRow::new(cols);
         let mut col = 0;
-        for (text, look) in self.parts() {
+        for (text, style) in self.parts() {
             for ch in text.chars() {
                 match width(ch) {
-                    Some(1) => row.put_narrow(col, ch, look),
-                    Some(2) => row.put_wide(col, ch, look),
+                    Some(1) => row.put_narrow(col, ch, style),
+                    Some(2) => row.put_wide(col, ch, style),
                     _ if col > 0 => row.combine(col - 1, ch),
                     _ => {}
                 }
                 col += width(ch).unwrap_or(0);
             }
         }
-        row.wrapped = self.end != End::Break;
-        row.gap = self.end == End::Gap;
+        row.wrapped = self.end != LineEnd::Break;
+        row.gap = self.end == LineEnd::Gap;
         row
     }
 }
 
 /// A line that is being put together. Its room is used again for the next one.
 #[derive(Clone, Debug, Default)]
-pub struct Draft {
+pub struct LineBuilder {
     text: String,
-    stretches: Vec<Stretch>,
+    stretches: Vec<StyleSpan>,
     /// Columns so far.
     pub cells: usize,
 }
 
-impl Draft {
+impl LineBuilder {
     /// Whether nothing was appended.
     pub fn is_empty(&self) -> bool {
         self.text.is_empty()
     }
 
     /// Appends a character that takes `cells` columns.
-    pub fn push(&mut self, ch: char, cells: usize, look: Look) {
+    pub fn push(&mut self, ch: char, cells: usize, style: PackedStyle) {
         self.text.push(ch);
         self.cells += cells;
-        self.extend_look(ch.len_utf8(), look);
+        self.extend_style(ch.len_utf8(), style);
     }
 
-    fn extend_look(&mut self, bytes: usize, look: Look) {
+    fn extend_style(&mut self, bytes: usize, style: PackedStyle) {
         match self.stretches.last_mut() {
             _ if bytes == 0 => {}
-            Some(last) if last.look() == look => *last = Stretch::new(look, last.bytes() + bytes),
-            _ => self.stretches.push(Stretch::new(look, bytes)),
+            Some(last) if last.style() == style => *last = StyleSpan::new(style, last.bytes() + bytes),
+            _ => self.stretches.push(StyleSpan::new(style, bytes)),
         }
     }
 
     /// Appends what a row shows, at least `cells` of it: blanks at its end are left out, unless it goes on in the next row.
-    pub fn push_row(&mut self, row: &Row, cells: usize) -> End {
+    pub fn push_row(&mut self, row: &GridRow, cells: usize) -> LineEnd {
         let end = row.end();
         let cells = match end {
-            End::Break => row.written().len().max(cells),
-            End::Wrap => row.cols(),
-            End::Gap => row.cols() - 1,
+            LineEnd::Break => row.written().len().max(cells),
+            LineEnd::Wrap => row.cols(),
+            LineEnd::Gap => row.cols() - 1,
         };
         let stored = row.stored().get(..cells).unwrap_or(row.stored());
-        let (mut look, mut start) = (Look::default(), self.text.len());
+        let (mut style, mut start) = (PackedStyle::default(), self.text.len());
         let mut col = 0;
         while let Some(cell) = stored.get(col) {
-            if let Some(text) = plain_text(&stored[col..], look) {
+            if let Some(text) = plain_text(&stored[col..], style) {
                 self.text.push_str(std::str::from_utf8(&text).unwrap_or_default());
                 col += text.len();
                 continue;
             }
-            if cell.look() != look {
-                self.extend_look(self.text.len() - start, look);
-                (look, start) = (cell.look(), self.text.len());
+            if cell.style() != style {
+                self.extend_style(self.text.len() - start, style);
+                (style, start) = (cell.style(), self.text.len());
             }
             row.push_text(col, &mut self.text);
             col += 1;
         }
-        self.extend_look(self.text.len() - start, look);
+        self.extend_style(self.text.len() - start, style);
         let blanks = cells.saturating_sub(stored.len());
         (0..blanks).for_each(|_| self.text.push(' '));
-        self.extend_look(blanks, Look::default());
+        self.extend_style(blanks, PackedStyle::default());
         self.cells += cells;
         end
     }
 
     /// The line, and a new draft.
-    pub fn finish(&mut self, end: End) -> Line {
-        let plain = self.stretches.iter().all(|stretch| stretch.look() == Look::default());
+    pub fn finish(&mut self, end: LineEnd) -> HistoryLine {
+        let plain = self.stretches.iter().all(|stretch| stretch.style() == PackedStyle::default());
         let stretches = if plain { Box::default() } else { self.stretches.as_slice().into() };
-        let line = Line { text: self.text.as_bytes().into(), stretches, cells: u16::try_from(self.cells).unwrap_or(u16::MAX), end };
+        let line =
+            HistoryLine { text: self.text.as_bytes().into(), stretches, cells: u16::try_from(self.cells).unwrap_or(u16::MAX), end };
         self.text.clear();
         self.stretches.clear();
         self.cells = 0;
@@ -215,7 +216,7 @@ impl Draft {
 
 /// The first eight characters, if they are ASCII and of this look.
 #[inline]
-fn plain_text(cells: &[Cell], look: Look) -> Option<[u8; 8]> {
+fn plain_text(cells: &[GridCell], style: PackedStyle) -> Option<[u8; 8]> {
     let cells = cells.first_chunk::<8>()?;
-    cells.iter().fold(true, |all, cell| all & cell.is_ascii(look)).then(|| cells.map(Cell::byte))
+    cells.iter().fold(true, |all, cell| all & cell.is_ascii(style)).then(|| cells.map(GridCell::byte))
 }

@@ -7,9 +7,6 @@
 
 use std::collections::BTreeMap;
 
-use super::packed_style::Look;
-use crate::screen::terminal::Terminal;
-
 /// Most links of a screen and its history. A look has room for numbers up to 16383.
 const LINKS_MAX: usize = 4096;
 
@@ -30,11 +27,11 @@ pub const CLOSING: &str = "\x1b]8;;\x1b\\";
 
 /// What a run of text leads to (OSC 8). Without control characters.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
-pub struct Link(Box<str>);
+pub struct Hyperlink(Box<str>);
 
-impl Link {
+impl Hyperlink {
     /// Reads what follows the number 8; `None` for an empty address, and for one that is not kept.
-    fn read(parts: &[&[u8]]) -> Option<Self> {
+    pub(in crate::screen) fn read(parts: &[&[u8]]) -> Option<Self> {
         let (params, address) = parts.split_first().filter(|_| parts.len() < PARTS_MAX)?;
         let uri = printable(address, URI_MAX)?;
         let id = params.split(|byte| *byte == b':').find_map(|param| param.strip_prefix(b"id="));
@@ -74,27 +71,40 @@ pub fn printable(parts: &[&[u8]], max: usize) -> Option<String> {
 
 /// The links of a screen.
 #[derive(Clone, Debug, Default)]
-pub struct Links {
+pub struct Hyperlinks {
     /// Number 1 is the first; `None` is free.
-    all: Vec<Option<Link>>,
-    numbers: BTreeMap<Link, u16>,
+    all: Vec<Option<Hyperlink>>,
+    numbers: BTreeMap<Hyperlink, u16>,
     free: Vec<u16>,
     bytes: usize,
     /// So many links will be refused before it is looked again which ones are in use.
     pause: usize,
+    /// A link was begun and not ended. The pen may have none all the same: one that is not kept, or the cursor was restored since, for
+    /// which terminals differ.
+    pub open: bool,
 }
 
 /// Equal when every number stands for the same.
-impl PartialEq for Links {
+impl PartialEq for Hyperlinks {
     fn eq(&self, other: &Self) -> bool {
-        self.all == other.all
+        self.all == other.all && self.open == other.open
     }
 }
 
-impl Links {
+impl Hyperlinks {
     /// The link of a number.
-    pub fn get(&self, number: u16) -> Option<&Link> {
+    pub fn get(&self, number: u16) -> Option<&Hyperlink> {
         self.all.get(usize::from(number).checked_sub(1)?)?.as_ref()
+    }
+
+    /// A table without links, of which one is begun as here.
+    pub fn without_numbers(&self) -> Self {
+        Self { open: self.open, ..Self::default() }
+    }
+
+    /// For every number whether it is in use: none is so far.
+    pub fn unused(&self) -> Vec<bool> {
+        vec![false; self.all.len() + 1]
     }
 
     /// How many there are, and their bytes.
@@ -103,12 +113,12 @@ impl Links {
         (self.numbers.len(), self.bytes)
     }
 
-    fn has_room(&self, link: &Link) -> bool {
+    fn has_room(&self, link: &Hyperlink) -> bool {
         self.numbers.len() < LINKS_MAX && self.bytes + link.len() <= BYTES_MAX
     }
 
     /// The number of a link, 0 if there is no room for it.
-    fn number(&mut self, link: &Link) -> u16 {
+    pub fn number(&mut self, link: &Hyperlink) -> u16 {
         if let Some(number) = self.numbers.get(link) {
             return *number;
         }
@@ -126,7 +136,7 @@ impl Links {
     }
 
     /// Whether it is time to look which links are in use. When nearly all are, it is not done again for each further one.
-    fn is_due(&mut self, link: &Link) -> bool {
+    pub fn is_due(&mut self, link: &Hyperlink) -> bool {
         if self.numbers.contains_key(link) || self.has_room(link) {
             return false;
         }
@@ -135,7 +145,7 @@ impl Links {
     }
 
     /// Drops all links but those of which `used` is true.
-    fn retain(&mut self, used: &[bool]) {
+    pub fn retain(&mut self, used: &[bool]) {
         let (count, bytes) = (self.numbers.len(), self.bytes);
         for (at, place) in self.all.iter_mut().enumerate().filter(|(at, _)| !used.get(at + 1).is_some_and(|used| *used)) {
             if let Some(link) = place.take() {
@@ -146,65 +156,5 @@ impl Links {
         }
         let many = count - self.numbers.len() >= LINKS_MAX / 4 || bytes - self.bytes >= BYTES_MAX / 4;
         self.pause = if many { 0 } else { LINKS_MAX / 4 };
-    }
-}
-
-impl Terminal {
-    /// OSC 8, without its number.
-    pub fn set_link(&mut self, parts: &[&[u8]]) {
-        if parts.len() < 2 {
-            return;
-        }
-        let number = Link::read(parts).map_or(0, |link| {
-            if self.links.is_due(&link) {
-                let used = self.used_links();
-                self.links.retain(&used);
-            }
-            self.links.number(&link)
-        });
-        self.caret.look.set_link(number);
-    }
-
-    /// Which numbers stand in a cell, a line of the history, a pen or a saved pen.
-    fn used_links(&self) -> Vec<bool> {
-        let mut used = vec![false; self.links.all.len() + 1];
-        let mut mark = |look: Look| {
-            if let Some(place) = used.get_mut(usize::from(look.link())) {
-                *place = true;
-            }
-        };
-        for page in [&self.page, &self.hidden] {
-            page.grid.rows().iter().flat_map(|row| row.stored()).for_each(|cell| mark(cell.look()));
-            mark(page.saved.look);
-        }
-        mark(self.caret.look);
-        self.history.lines().flat_map(|line| line.looks()).for_each(mark);
-        used
-    }
-
-    /// Whether both are the same, whatever numbers their links have.
-    pub fn is_same(&self, other: &Self) -> bool {
-        if self.links == other.links { self == other } else { self.renumbered() == other.renumbered() }
-    }
-
-    /// The same with numbers in the order in which links are met.
-    fn renumbered(&self) -> Self {
-        let mut new = self.clone();
-        let mut links = Links::default();
-        let mut renumber = |look: &mut Look| {
-            if let Some(link) = self.links.get(look.link()) {
-                look.set_link(links.number(link));
-            }
-        };
-        renumber(&mut new.caret.look);
-        for page in [&mut new.page, &mut new.hidden] {
-            renumber(&mut page.saved.look);
-            for at in 0..page.grid.rows().len() {
-                page.grid.row_mut(at).into_iter().flat_map(|row| &mut row.cells).for_each(|cell| cell.change_look(&mut renumber));
-            }
-        }
-        new.history.lines_mut().for_each(|line| line.change_looks(&mut renumber));
-        new.links = links;
-        new
     }
 }

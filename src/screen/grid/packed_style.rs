@@ -23,14 +23,14 @@ const COLOR_BITS: u32 = 25;
 
 /// The look of one cell, and the pen that the next character is written with. The default is a fresh terminal's.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct Look {
+pub struct PackedStyle {
     /// Attributes, kind of underline, colour of the text.
     pub first: u64,
     /// Colours behind the text and of the underline, number of the link.
     pub second: u64,
 }
 
-impl Look {
+impl PackedStyle {
     /// Switches `attr` on.
     pub fn add(&mut self, attr: Attr) {
         self.first |= u64::from(attr.bit()) << ATTRS;
@@ -139,7 +139,7 @@ impl Look {
     }
 
     /// The style that it stands for. A link is no part of it.
-    pub fn style(self) -> Style {
+    pub fn unpack(self) -> Style {
         let underline = match get(self.first, UNDERLINE, 3) {
             1 => Underline::Single,
             2 => Underline::Double,
@@ -208,36 +208,36 @@ mod tests {
         for fg in colors {
             for bg in colors {
                 for kind in kinds {
-                    let mut look = Look::default();
+                    let mut packed = PackedStyle::default();
                     let mut style = Style::default();
                     for attr in Attr::ALL {
-                        look.add(attr);
+                        packed.add(attr);
                         style.add(attr);
                     }
-                    look.set_foreground(fg);
-                    look.set_background(bg);
-                    look.set_underline_color(fg);
-                    look.set_underline(kind);
-                    let unlinked = look;
-                    look.set_link(0x3fff);
-                    assert_eq!((look.unlinked(), look.link(), look.plain().link()), (unlinked, 0x3fff, 0x3fff));
-                    assert_eq!(look.plain().style(), Style::default());
+                    packed.set_foreground(fg);
+                    packed.set_background(bg);
+                    packed.set_underline_color(fg);
+                    packed.set_underline(kind);
+                    let unlinked = packed;
+                    packed.set_link(0x3fff);
+                    assert_eq!((packed.unlinked(), packed.link(), packed.plain().link()), (unlinked, 0x3fff, 0x3fff));
+                    assert_eq!(packed.plain().unpack(), Style::default());
                     (style.fg, style.bg, style.underline_color, style.underline) = (fg, bg, fg, kind);
-                    assert_eq!(look.style(), style);
-                    assert_eq!(look.first & mask(CELL_BITS), 0);
-                    let mut behind = Look::default();
+                    assert_eq!(packed.unpack(), style);
+                    assert_eq!(packed.first & mask(CELL_BITS), 0);
+                    let mut behind = PackedStyle::default();
                     behind.set_background(bg);
-                    assert_eq!(look.erased(), behind);
-                    look.protect(true);
-                    assert_eq!((look.is_protected(), look.style(), look.plain().style()), (true, style, Style::default()));
-                    assert!(look.plain().is_protected() && look.plain().is_plain() && !look.erased().is_protected());
-                    look.protect(false);
-                    look.remove(Attr::Italic);
+                    assert_eq!(packed.erased(), behind);
+                    packed.protect(true);
+                    assert_eq!((packed.is_protected(), packed.unpack(), packed.plain().unpack()), (true, style, Style::default()));
+                    assert!(packed.plain().is_protected() && packed.plain().is_plain() && !packed.erased().is_protected());
+                    packed.protect(false);
+                    packed.remove(Attr::Italic);
                     style.remove(Attr::Italic);
-                    assert_eq!(look.style(), style);
-                    look.set_foreground(Color::Default);
+                    assert_eq!(packed.unpack(), style);
+                    packed.set_foreground(Color::Default);
                     style.fg = Color::Default;
-                    assert_eq!(look.style(), style);
+                    assert_eq!(packed.unpack(), style);
                 }
             }
         }

@@ -6,14 +6,14 @@
 //! Cells behind the last one that was written are blank and are not stored: clearing a row is forgetting it, an empty row
 //! has no memory of its own, and text is mostly appended.
 
-use super::cell::Cell;
-use super::combining::{Had, Marks};
-use super::packed_style::Look;
+use super::cell::GridCell;
+use super::combining::{CombiningMarks, Had};
+use super::packed_style::PackedStyle;
 use super::width::width;
 use crate::screen::parser::{Decoded, decode};
 
-/// How far [`Row::put_text`] came.
-pub struct Written {
+/// How far [`GridRow::put_text`] came.
+pub struct TextWritten {
     /// Bytes.
     pub len: usize,
     /// The column behind the last character.
@@ -24,10 +24,10 @@ pub struct Written {
 
 /// A row of the grid.
 #[derive(Clone, Debug)]
-pub struct Row {
+pub struct GridRow {
     /// At most `cols`; the rest of the row is blank.
-    pub cells: Vec<Cell>,
-    pub marks: Marks,
+    pub cells: Vec<GridCell>,
+    pub marks: CombiningMarks,
     cols: u16,
     /// Whether the text goes on in the next row because it did not fit (autowrap), not because of a line feed.
     pub wrapped: bool,
@@ -36,7 +36,7 @@ pub struct Row {
 }
 
 /// Stored blanks at the end, and marks without a cell, take no part.
-impl PartialEq for Row {
+impl PartialEq for GridRow {
     fn eq(&self, other: &Self) -> bool {
         let marks = |row: &Self, at: usize| row.marks.get(at).to_owned();
         self.cols == other.cols
@@ -46,16 +46,16 @@ impl PartialEq for Row {
     }
 }
 
-impl Row {
+impl GridRow {
     /// An empty row of `cols` cells.
     pub fn new(cols: usize) -> Self {
         let cols = u16::try_from(cols).unwrap_or(u16::MAX);
-        Self { cells: Vec::new(), marks: Marks::default(), cols, wrapped: false, gap: false }
+        Self { cells: Vec::new(), marks: CombiningMarks::default(), cols, wrapped: false, gap: false }
     }
 
     /// The cells that are stored; all behind them are blank.
     #[inline]
-    pub fn stored(&self) -> &[Cell] {
+    pub fn stored(&self) -> &[GridCell] {
         &self.cells
     }
 
@@ -64,13 +64,13 @@ impl Row {
     }
 
     /// The cell at `col`; a blank beyond the row.
-    pub fn cell(&self, col: usize) -> Cell {
-        self.cells.get(col).copied().unwrap_or(Cell::BLANK)
+    pub fn cell(&self, col: usize) -> GridCell {
+        self.cells.get(col).copied().unwrap_or(GridCell::BLANK)
     }
 
     /// The cells up to the last one that holds something or looks like something.
-    pub fn written(&self) -> &[Cell] {
-        let end = self.cells.iter().rposition(|cell| *cell != Cell::BLANK).map_or(0, |last| last + 1);
+    pub fn written(&self) -> &[GridCell] {
+        let end = self.cells.iter().rposition(|cell| *cell != GridCell::BLANK).map_or(0, |last| last + 1);
         &self.cells[..end]
     }
 
@@ -102,8 +102,8 @@ impl Row {
 
     /// Writes a character of one column. `col` beyond the row is ignored.
     #[inline]
-    pub fn put_narrow(&mut self, col: usize, ch: char, look: Look) {
-        let cell = Cell::narrow(ch, look);
+    pub fn put_narrow(&mut self, col: usize, ch: char, style: PackedStyle) {
+        let cell = GridCell::narrow(ch, style);
         if col == self.cells.len() && col < self.cols() {
             self.cells.push(cell);
         } else {
@@ -113,8 +113,8 @@ impl Row {
 
     /// Writes a character of two columns. Ignored unless both fit.
     #[inline]
-    pub fn put_wide(&mut self, col: usize, ch: char, look: Look) {
-        let cells = Cell::wide(ch, look);
+    pub fn put_wide(&mut self, col: usize, ch: char, style: PackedStyle) {
+        let cells = GridCell::wide(ch, style);
         if col == self.cells.len() && col + 2 <= self.cols() {
             self.cells.extend_from_slice(&cells);
         } else if col + 2 <= self.cols() {
@@ -124,30 +124,30 @@ impl Row {
 
     /// Writes printable ASCII, all of which must fit: what does not is dropped.
     #[inline]
-    pub fn put_ascii(&mut self, col: usize, bytes: &[u8], look: Look) {
+    pub fn put_ascii(&mut self, col: usize, bytes: &[u8], style: PackedStyle) {
         if col < self.cells.len() {
-            return self.overwrite_ascii(col, bytes, look);
+            return self.overwrite_ascii(col, bytes, style);
         }
         self.reach(col);
         let bytes = &bytes[..bytes.len().min(self.cols() - self.cells.len())];
-        self.cells.extend(bytes.iter().map(|byte| Cell::ascii(*byte, look)));
+        self.cells.extend(bytes.iter().map(|byte| GridCell::ascii(*byte, style)));
     }
 
-    fn overwrite_ascii(&mut self, col: usize, bytes: &[u8], look: Look) {
+    fn overwrite_ascii(&mut self, col: usize, bytes: &[u8], style: PackedStyle) {
         let (over, behind) = bytes.split_at(bytes.len().min(self.cells.len() - col));
         self.part(col);
         self.part(col + over.len());
         for (cell, byte) in self.cells[col..].iter_mut().zip(over) {
-            *cell = Cell::ascii(*byte, look);
+            *cell = GridCell::ascii(*byte, style);
         }
         if !behind.is_empty() {
-            self.put_ascii(self.cells.len(), behind, look);
+            self.put_ascii(self.cells.len(), behind, style);
         }
     }
 
     /// Writes the characters beyond ASCII that `bytes` begin with, as many as fit and need no more care than their width.
     #[inline]
-    pub fn put_text(&mut self, mut col: usize, bytes: &[u8], look: Look) -> Written {
+    pub fn put_text(&mut self, mut col: usize, bytes: &[u8], style: PackedStyle) -> TextWritten {
         let (mut len, mut last) = (0, None);
         self.reach(col);
         while let Some(rest) = bytes.get(len..).filter(|rest| rest.first().is_some_and(|byte| *byte >= 0x80)) {
@@ -155,16 +155,16 @@ impl Row {
             match width(ch) {
                 Some(1) if col < self.cols() => {
                     match self.cells.get_mut(col) {
-                        None => self.cells.push(Cell::narrow(ch, look)),
-                        Some(cell) if !cell.is_half() => *cell = Cell::narrow(ch, look),
+                        None => self.cells.push(GridCell::narrow(ch, style)),
+                        Some(cell) if !cell.is_half() => *cell = GridCell::narrow(ch, style),
                         Some(_) => break,
                     }
                     col += 1;
                 }
                 Some(2) if col + 2 <= self.cols() => {
                     match self.cells.get_mut(col..) {
-                        Some([]) => self.cells.extend_from_slice(&Cell::wide(ch, look)),
-                        Some([left, right, ..]) if !left.is_half() && !right.is_half() => [*left, *right] = Cell::wide(ch, look),
+                        Some([]) => self.cells.extend_from_slice(&GridCell::wide(ch, style)),
+                        Some([left, right, ..]) if !left.is_half() && !right.is_half() => [*left, *right] = GridCell::wide(ch, style),
                         _ => break,
                     }
                     col += 2;
@@ -174,11 +174,11 @@ impl Row {
             len += read;
             last = Some(ch);
         }
-        Written { len, col, last }
+        TextWritten { len, col, last }
     }
 
     /// Puts cells in the place of others, as far as the row goes.
-    fn overwrite(&mut self, col: usize, cells: &[Cell]) {
+    fn overwrite(&mut self, col: usize, cells: &[GridCell]) {
         if col >= self.cols() {
             return;
         }
@@ -198,7 +198,7 @@ impl Row {
     pub fn reach(&mut self, col: usize) {
         let col = col.min(self.cols());
         if self.cells.len() < col {
-            self.cells.resize(col, Cell::BLANK);
+            self.cells.resize(col, GridCell::BLANK);
         }
     }
 
@@ -218,7 +218,7 @@ impl Row {
     }
 
     /// Blanks the columns `from..to`, cut to the row.
-    pub fn erase(&mut self, from: usize, to: usize, look: Look) {
+    pub fn erase(&mut self, from: usize, to: usize, style: PackedStyle) {
         let to = to.min(self.cols());
         if from >= to {
             return;
@@ -228,22 +228,22 @@ impl Row {
         if to == self.cols() {
             self.wrapped = false;
         }
-        self.fill(from, to, look);
+        self.fill(from, to, style);
     }
 
     /// Blanks the whole row.
     #[inline]
-    pub fn clear(&mut self, look: Look) {
+    pub fn clear(&mut self, style: PackedStyle) {
         self.wrapped = false;
         self.cells.clear();
         self.marks.clear();
-        if look != Look::default() {
-            self.cells.resize(self.cols(), Cell::blank(look));
+        if style != PackedStyle::default() {
+            self.cells.resize(self.cols(), GridCell::blank(style));
         }
     }
 
     /// Moves the cells from `col` on to the right by `count`; what leaves the row is lost.
-    pub fn insert(&mut self, col: usize, count: usize, look: Look) {
+    pub fn insert(&mut self, col: usize, count: usize, style: PackedStyle) {
         let cols = self.cols();
         if col >= cols || count == 0 {
             return;
@@ -256,15 +256,15 @@ impl Row {
             self.forget_unmarked();
             self.cells.truncate(cols - count);
             let len = self.cells.len();
-            self.cells.resize(len + count, Cell::BLANK);
+            self.cells.resize(len + count, GridCell::BLANK);
             self.cells[col..].rotate_right(count);
             self.marks.shift(|at| if at < col { Some(at) } else { Some(at + count).filter(|to| *to < cols) });
         }
-        self.fill(col, col + count, look);
+        self.fill(col, col + count, style);
     }
 
     /// Removes `count` cells at `col`; blanks come in at the right.
-    pub fn delete(&mut self, col: usize, count: usize, look: Look) {
+    pub fn delete(&mut self, col: usize, count: usize, style: PackedStyle) {
         let cols = self.cols();
         if col >= cols || count == 0 {
             return;
@@ -278,18 +278,18 @@ impl Row {
             self.cells.drain(col..(col + count).min(self.cells.len()));
             self.marks.shift(|at| if at < col { Some(at) } else { at.checked_sub(count).filter(|to| *to >= col) });
         }
-        self.fill(cols - count, cols, look);
+        self.fill(cols - count, cols, style);
     }
 
     /// Blanks `from..to`, which lies in the row.
-    fn fill(&mut self, from: usize, to: usize, look: Look) {
-        if look != Look::default() {
+    fn fill(&mut self, from: usize, to: usize, style: PackedStyle) {
+        if style != PackedStyle::default() {
             self.reach(to);
-            self.cells[from..to].fill(Cell::blank(look));
+            self.cells[from..to].fill(GridCell::blank(style));
         } else if to >= self.cells.len() {
             self.cells.truncate(from);
         } else {
-            self.cells[from..to].fill(Cell::BLANK);
+            self.cells[from..to].fill(GridCell::BLANK);
         }
     }
 
@@ -327,22 +327,22 @@ impl Row {
 mod tests {
     use super::*;
 
-    fn row(text: &str) -> Row {
-        let mut row = Row::new(8);
+    fn row(text: &str) -> GridRow {
+        let mut row = GridRow::new(8);
         let mut col = 0;
         for ch in text.chars() {
             if ch.is_ascii() {
-                row.put_narrow(col, ch, Look::default());
+                row.put_narrow(col, ch, PackedStyle::default());
                 col += 1;
             } else {
-                row.put_wide(col, ch, Look::default());
+                row.put_wide(col, ch, PackedStyle::default());
                 col += 2;
             }
         }
         row
     }
 
-    fn text(row: &Row) -> String {
+    fn text(row: &GridRow) -> String {
         let mut text = String::new();
         (0..row.written().len()).for_each(|at| row.push_text(at, &mut text));
         text
@@ -351,23 +351,23 @@ mod tests {
     #[test]
     fn overwriting_half_of_a_wide_character_blanks_the_other_half() {
         let mut left = row("a漢b");
-        left.put_narrow(1, 'x', Look::default());
+        left.put_narrow(1, 'x', PackedStyle::default());
         assert_eq!(text(&left), "ax b");
         let mut right = row("a漢b");
-        right.put_narrow(2, 'x', Look::default());
+        right.put_narrow(2, 'x', PackedStyle::default());
         assert_eq!(text(&right), "a xb");
         let mut both = row("漢字");
-        both.put_wide(1, '本', Look::default());
+        both.put_wide(1, '本', PackedStyle::default());
         assert_eq!(text(&both), " 本");
     }
 
     #[test]
     fn erasing_half_of_a_wide_character_blanks_it_whole() {
         let mut row = row("a漢b");
-        row.erase(2, 3, Look::default());
+        row.erase(2, 3, PackedStyle::default());
         assert_eq!(text(&row), "a  b");
-        row.put_wide(1, '字', Look::default());
-        row.erase(1, 2, Look::default());
+        row.put_wide(1, '字', PackedStyle::default());
+        row.erase(1, 2, PackedStyle::default());
         assert_eq!(text(&row), "a  b");
         row.check(8);
     }
@@ -375,18 +375,18 @@ mod tests {
     #[test]
     fn insert_and_delete_shift_the_rest() {
         let mut row = row("abcdefgh");
-        row.insert(2, 3, Look::default());
+        row.insert(2, 3, PackedStyle::default());
         assert_eq!(text(&row), "ab   cde");
-        row.delete(0, 5, Look::default());
+        row.delete(0, 5, PackedStyle::default());
         assert_eq!(text(&row), "cde");
-        row.delete(1, 1000, Look::default());
+        row.delete(1, 1000, PackedStyle::default());
         assert_eq!(text(&row), "c");
     }
 
     #[test]
     fn insert_pushes_no_half_character_over_the_edge() {
         let mut row = row("abcdef漢");
-        row.insert(0, 1, Look::default());
+        row.insert(0, 1, PackedStyle::default());
         assert_eq!(text(&row), " abcdef");
     }
 
@@ -402,20 +402,20 @@ mod tests {
     #[test]
     fn a_cleared_row_equals_a_new_one() {
         let mut row = row("ab漢");
-        row.clear(Look::default());
-        assert_eq!(row, Row::new(8));
+        row.clear(PackedStyle::default());
+        assert_eq!(row, GridRow::new(8));
     }
 
     #[test]
     fn a_run_overwrites_and_goes_on_behind_what_there_was() {
         let mut row = row("ab漢");
-        row.put_ascii(3, b"xyz", Look::default());
+        row.put_ascii(3, b"xyz", PackedStyle::default());
         assert_eq!(text(&row), "ab xyz");
-        row.put_ascii(0, b"123456789", Look::default());
+        row.put_ascii(0, b"123456789", PackedStyle::default());
         assert_eq!(text(&row), "12345678");
-        let mut row = Row::new(8);
-        row.put_ascii(3, b"x", Look::default());
-        row.put_ascii(7, b"yz", Look::default());
+        let mut row = GridRow::new(8);
+        row.put_ascii(3, b"x", PackedStyle::default());
+        row.put_ascii(7, b"yz", PackedStyle::default());
         assert_eq!(text(&row), "   x   y");
         row.check(8);
     }
@@ -424,13 +424,13 @@ mod tests {
     fn marks_move_with_their_character_and_go_with_it() {
         let mut row = row("abc");
         row.combine(1, '\u{301}');
-        row.insert(0, 2, Look::default());
+        row.insert(0, 2, PackedStyle::default());
         assert_eq!(text(&row), "  ab\u{301}c");
-        row.delete(1, 1, Look::default());
+        row.delete(1, 1, PackedStyle::default());
         assert_eq!(text(&row), " ab\u{301}c");
-        row.put_ascii(2, b"x", Look::default());
+        row.put_ascii(2, b"x", PackedStyle::default());
         assert_eq!(text(&row), " axc");
-        row.insert(0, 1, Look::default());
+        row.insert(0, 1, PackedStyle::default());
         row.combine(2, '\u{302}');
         assert_eq!(text(&row), "  a\u{302}xc");
         row.check(8);
@@ -441,10 +441,10 @@ mod tests {
         let mut marked = row("abc");
         marked.combine(1, '\u{301}');
         assert_ne!(marked, row("abc"));
-        marked.put_ascii(1, b"b", Look::default());
+        marked.put_ascii(1, b"b", PackedStyle::default());
         assert_eq!(marked, row("abc"));
         let mut blanks = row("abc");
-        blanks.put_ascii(3, b"  ", Look::default());
+        blanks.put_ascii(3, b"  ", PackedStyle::default());
         assert_eq!(blanks, row("abc"));
     }
 }

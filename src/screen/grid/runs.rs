@@ -3,54 +3,54 @@
 use std::borrow::Cow;
 use std::ops::Range;
 
-use super::cell::Cell;
-use super::hyperlinks::{CLOSING, Link, Links};
-use super::packed_style::Look;
-use super::row::Row;
+use super::cell::GridCell;
+use super::hyperlinks::{CLOSING, Hyperlink, Hyperlinks};
+use super::packed_style::PackedStyle;
+use super::row::GridRow;
 use super::style::Style;
 use crate::screen::Screen;
 
 /// Neighbouring cells of one look and one link.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Run {
+pub struct StyledRun {
     /// The text, blanks included.
     pub text: String,
     /// The look of all of it.
     pub style: Style,
     /// What all of it leads to. The links of a row have 16 KiB; what stands behind them in the row has none.
-    pub link: Option<Link>,
+    pub link: Option<Hyperlink>,
 }
 
 /// Most bytes of links in a row: a long one for every cell would make a picture much larger than the screen.
 const ROW_LINKS_MAX: usize = 16 * 1024;
 
 /// Runs that are put together.
-pub struct Runs<'a> {
-    runs: Vec<Run>,
-    links: &'a Links,
-    look: Option<Look>,
+pub struct RunBuilder<'a> {
+    runs: Vec<StyledRun>,
+    links: &'a Hyperlinks,
+    style: Option<PackedStyle>,
     /// Bytes that links may still have.
     left: usize,
 }
 
-impl<'a> Runs<'a> {
+impl<'a> RunBuilder<'a> {
     /// No runs.
-    pub fn new(links: &'a Links) -> Self {
-        Self { runs: Vec::new(), links, look: None, left: ROW_LINKS_MAX }
+    pub fn new(links: &'a Hyperlinks) -> Self {
+        Self { runs: Vec::new(), links, style: None, left: ROW_LINKS_MAX }
     }
 
     /// Where text of this look is appended.
-    pub fn text(&mut self, look: Look) -> &mut String {
-        if self.look != Some(look) || self.runs.is_empty() {
-            self.look = Some(look);
-            let link = self.links.get(look.link());
+    pub fn text(&mut self, style: PackedStyle) -> &mut String {
+        if self.style != Some(style) || self.runs.is_empty() {
+            self.style = Some(style);
+            let link = self.links.get(style.link());
             let kept = link.filter(|link| link.len() <= self.left).cloned();
             self.left = match (&kept, link) {
                 (Some(link), _) => self.left - link.len(),
                 (None, Some(_)) => 0,
                 (None, None) => self.left,
             };
-            let run = Run { text: String::new(), style: look.style(), link: kept };
+            let run = StyledRun { text: String::new(), style: style.unpack(), link: kept };
             if self.runs.last().is_none_or(|last| last.style != run.style || last.link != run.link) {
                 self.runs.push(run);
             }
@@ -60,12 +60,12 @@ impl<'a> Runs<'a> {
     }
 
     /// All of them.
-    pub fn finish(self) -> Vec<Run> {
+    pub fn finish(self) -> Vec<StyledRun> {
         self.runs
     }
 }
 
-impl Run {
+impl StyledRun {
     /// The text as it is written in a terminal with this pen: where it is a link, between the sequences for that.
     #[must_use]
     pub fn linked_text(&self) -> Cow<'_, str> {
@@ -80,34 +80,34 @@ impl Screen {
     /// The visible rows as text, blanks at their ends left out. Always as many as the screen has rows.
     #[must_use]
     pub fn lines(&self) -> Vec<String> {
-        self.terminal.page.grid.rows().iter().map(line).collect()
+        self.terminal.display.buffers.active.grid.rows().iter().map(line).collect()
     }
 
     /// One visible row, 0-based, as runs from the left. Unstyled blanks at the end are left out; a row that does not exist
     /// has no runs.
     #[must_use]
-    pub fn row_runs(&self, row: u16) -> Vec<Run> {
+    pub fn row_runs(&self, row: u16) -> Vec<StyledRun> {
         self.row_part(row, 0..u16::MAX)
     }
 
     /// The part of a visible row that stands in these columns, 0-based, in the same form. A wide character that is cut at
     /// either side is a blank.
     #[must_use]
-    pub fn row_part(&self, row: u16, cols: Range<u16>) -> Vec<Run> {
-        let mut runs = Runs::new(&self.terminal.links);
-        let Some(row) = self.terminal.page.grid.rows().get(usize::from(row)) else {
+    pub fn row_part(&self, row: u16, cols: Range<u16>) -> Vec<StyledRun> {
+        let mut runs = RunBuilder::new(&self.terminal.display.links);
+        let Some(row) = self.terminal.display.buffers.active.grid.rows().get(usize::from(row)) else {
             return Vec::new();
         };
         let (from, to) = (usize::from(cols.start), usize::from(cols.end));
         let written = row.written();
         let part = &written[from.min(written.len())..to.min(written.len())];
-        let blank_end = part.iter().rposition(|cell| *cell != Cell::BLANK).map_or(0, |last| last + 1);
+        let blank_end = part.iter().rposition(|cell| *cell != GridCell::BLANK).map_or(0, |last| last + 1);
         for (col, cell) in part[..blank_end].iter().enumerate().map(|(n, cell)| (from + n, cell)) {
             let cut = (cell.is_spacer() && col == from) || (cell.is_wide() && col + 1 == to);
             if cell.is_spacer() && !cut {
                 continue;
             }
-            let text = runs.text(cell.look());
+            let text = runs.text(cell.style());
             if cut {
                 text.push(' ');
             } else {
@@ -118,7 +118,7 @@ impl Screen {
     }
 }
 
-fn line(row: &Row) -> String {
+fn line(row: &GridRow) -> String {
     let cells = row.written().len();
     let mut text = String::with_capacity(cells);
     (0..cells).for_each(|col| row.push_text(col, &mut text));

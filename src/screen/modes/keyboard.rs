@@ -8,7 +8,7 @@ const DEPTH: usize = 16;
 
 /// How `CSI = flags ; how u` changes the flags.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Change {
+pub enum FlagChange {
     /// 1: exactly these.
     Replace,
     /// 2: these as well.
@@ -19,13 +19,13 @@ pub enum Change {
 
 /// The flags of one screen.
 #[derive(Clone, Debug, Default, PartialEq)]
-pub struct Keyboard {
+pub struct KittyKeyboard {
     /// What the child made of the flags that it found; `None` while they are as they were.
     base: Option<u8>,
     pushed: Vec<u8>,
 }
 
-impl Keyboard {
+impl KittyKeyboard {
     /// The flags in force.
     pub fn flags(&self) -> u8 {
         self.pushed.last().copied().or(self.base).unwrap_or(0)
@@ -48,12 +48,12 @@ impl Keyboard {
     }
 
     /// `CSI = flags ; how u`.
-    pub fn change(&mut self, flags: u8, how: Change) {
+    pub fn change(&mut self, flags: u8, how: FlagChange) {
         let current = self.pushed.last_mut().unwrap_or_else(|| self.base.get_or_insert(0));
         *current = match how {
-            Change::Replace => flags,
-            Change::Add => *current | flags,
-            Change::Remove => *current & !flags,
+            FlagChange::Replace => flags,
+            FlagChange::Add => *current | flags,
+            FlagChange::Remove => *current & !flags,
         };
     }
 
@@ -96,7 +96,7 @@ const OTHER_KEYS: usize = 4;
 
 /// The two families of key options.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum KeyOption {
+pub enum KeyOptionFamily {
     /// XTMODKEYS, `CSI > option ; value m`: what modifiers do.
     Modify,
     /// XTFMTKEYS, `CSI > option ; value f`: how that is written.
@@ -111,25 +111,25 @@ pub struct KeyOptions {
 }
 
 impl KeyOptions {
-    fn of(&mut self, family: KeyOption) -> &mut [Option<u16>; OPTIONS] {
+    fn of(&mut self, family: KeyOptionFamily) -> &mut [Option<u16>; OPTIONS] {
         match family {
-            KeyOption::Modify => &mut self.modify,
-            KeyOption::Format => &mut self.format,
+            KeyOptionFamily::Modify => &mut self.modify,
+            KeyOptionFamily::Format => &mut self.format,
         }
     }
 
     /// Sets an option; without a value it is as the terminal is configured.
-    pub fn set(&mut self, family: KeyOption, option: u16, value: Option<u16>) {
+    pub fn set(&mut self, family: KeyOptionFamily, option: u16, value: Option<u16>) {
         if let Some(kept) = self.of(family).get_mut(usize::from(option)) {
             *kept = value;
-            if usize::from(option) == OTHER_KEYS && family == KeyOption::Modify {
+            if usize::from(option) == OTHER_KEYS && family == KeyOptionFamily::Modify {
                 *kept = Some(value.unwrap_or(0));
             }
         }
     }
 
     /// Sets all of a family to what the terminal is configured to.
-    pub fn reset(&mut self, family: KeyOption) {
+    pub fn reset(&mut self, family: KeyOptionFamily) {
         (0..OPTIONS as u16).for_each(|option| self.set(family, option, None));
     }
 
@@ -189,7 +189,7 @@ mod tests {
 
     #[test]
     fn pushes_and_pops_are_a_stack() {
-        let mut keyboard = Keyboard::default();
+        let mut keyboard = KittyKeyboard::default();
         keyboard.push(1);
         keyboard.push(5);
         assert_eq!((keyboard.flags(), keyboard.undo(None).as_str()), (5, "\x1b[<2u"));
@@ -201,10 +201,10 @@ mod tests {
 
     #[test]
     fn flags_change_in_three_ways() {
-        let mut keyboard = Keyboard::default();
-        keyboard.change(5, Change::Replace);
-        keyboard.change(2, Change::Add);
-        keyboard.change(4, Change::Remove);
+        let mut keyboard = KittyKeyboard::default();
+        keyboard.change(5, FlagChange::Replace);
+        keyboard.change(2, FlagChange::Add);
+        keyboard.change(4, FlagChange::Remove);
         assert_eq!((keyboard.flags(), keyboard.undo(None).as_str()), (3, "\x1b[=0;1u"));
         keyboard.push(8);
         keyboard.pop(1);
@@ -215,7 +215,7 @@ mod tests {
 
     #[test]
     fn the_stack_is_bounded() {
-        let mut keyboard = Keyboard::default();
+        let mut keyboard = KittyKeyboard::default();
         for _ in 0..1000 {
             keyboard.push(1);
         }
@@ -224,20 +224,20 @@ mod tests {
 
     #[test]
     fn flags_that_were_there_before_are_found_again() {
-        let mut keyboard = Keyboard::default();
+        let mut keyboard = KittyKeyboard::default();
         keyboard.push(3);
         assert_eq!(keyboard.undo(Some(5)), "\x1b[<1u", "a pop brings them back");
         keyboard.pop(2);
         assert_eq!((keyboard.undo(None), keyboard.undo(Some(5))), (String::new(), "\x1b[=5;1u".to_owned()));
-        keyboard.change(5, Change::Replace);
+        keyboard.change(5, FlagChange::Replace);
         assert_eq!((keyboard.undo(None).as_str(), keyboard.undo(Some(5)).as_str()), ("\x1b[=0;1u", ""));
     }
 
     #[test]
     fn another_terminal_gets_as_many_pushes() {
-        let mut keyboard = Keyboard::default();
+        let mut keyboard = KittyKeyboard::default();
         assert_eq!(keyboard.redo(), "");
-        keyboard.change(1, Change::Replace);
+        keyboard.change(1, FlagChange::Replace);
         keyboard.push(3);
         keyboard.push(5);
         assert_eq!(keyboard.redo(), "\x1b[=1;1u\x1b[>3u\x1b[>5u");
@@ -247,16 +247,16 @@ mod tests {
     fn key_options_go_back_to_what_is_configured() {
         let mut keys = KeyOptions::default();
         for (option, value) in [(1, Some(3)), (4, Some(2)), (99, Some(1))] {
-            keys.set(KeyOption::Modify, option, value);
+            keys.set(KeyOptionFamily::Modify, option, value);
         }
-        keys.set(KeyOption::Format, 4, Some(1));
+        keys.set(KeyOptionFamily::Format, 4, Some(1));
         assert_eq!(keys.undo(None), "\x1b[>1m\x1b[>4m\x1b[>4f");
         assert_eq!(keys.undo(Some(1)), "\x1b[>1m\x1b[>4;1m\x1b[>4f");
         assert_eq!(keys.undo(Some(2)), "\x1b[>1m\x1b[>4f");
-        keys.set(KeyOption::Modify, 0, Some(1));
+        keys.set(KeyOptionFamily::Modify, 0, Some(1));
         assert_eq!(keys.undo(None), "\x1b[>0;0m\x1b[>1m\x1b[>4m\x1b[>4f");
-        keys.reset(KeyOption::Modify);
-        keys.reset(KeyOption::Format);
+        keys.reset(KeyOptionFamily::Modify);
+        keys.reset(KeyOptionFamily::Format);
         assert_eq!((keys.undo(None).as_str(), keys.undo(Some(2)).as_str()), ("", "\x1b[>4;2m"));
     }
 }

@@ -15,7 +15,7 @@ pub enum ModeSpace {
 
 /// A mode that hopty knows.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Mode {
+pub enum TerminalMode {
     /// ANSI 2: the keyboard is locked (KAM).
     KeyboardLocked,
     /// ANSI 4: printing moves the rest of the row to the right (IRM).
@@ -96,7 +96,7 @@ pub enum Mode {
     WindowsKeys,
 }
 
-impl Mode {
+impl TerminalMode {
     /// Every mode, by space and number.
     pub const ALL: [Self; 39] = [
         Self::KeyboardLocked,
@@ -231,37 +231,43 @@ impl Mode {
 }
 
 /// Modes of which terminals keep one only: the one that was set last, and none when any was reset.
-const CHOICES: [&[Mode]; 2] = [
-    &[Mode::MouseX10, Mode::MouseButtons, Mode::MouseHighlight, Mode::MouseDrag, Mode::MouseMotion],
-    &[Mode::MouseUtf8, Mode::MouseSgr, Mode::MouseUrxvt, Mode::MousePixels],
+const CHOICES: [&[TerminalMode]; 2] = [
+    &[
+        TerminalMode::MouseX10,
+        TerminalMode::MouseButtons,
+        TerminalMode::MouseHighlight,
+        TerminalMode::MouseDrag,
+        TerminalMode::MouseMotion,
+    ],
+    &[TerminalMode::MouseUtf8, TerminalMode::MouseSgr, TerminalMode::MouseUrxvt, TerminalMode::MousePixels],
 ];
 
 /// Which modes are not as in a fresh terminal, and which of them the child has ever set or reset.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct Modes {
+pub struct ModeSet {
     changed: u64,
     touched: u64,
     /// Of each of the [`CHOICES`], the one that is in force.
-    chosen: [Option<Mode>; 2],
+    chosen: [Option<TerminalMode>; 2],
     /// What XTSAVE saved: which modes, and how `changed` and `touched` were then.
     saved: (u64, u64, u64),
 }
 
-impl Modes {
+impl ModeSet {
     /// Whether `mode` is on.
     #[inline]
-    pub fn is_on(self, mode: Mode) -> bool {
+    pub fn is_on(self, mode: TerminalMode) -> bool {
         (self.changed & mode.bit() != 0) != mode.initially_on()
     }
 
     /// Whether the child has set or reset `mode`, and not brought back what it was before.
     #[inline]
-    pub fn is_touched(self, mode: Mode) -> bool {
+    pub fn is_touched(self, mode: TerminalMode) -> bool {
         self.touched & mode.bit() != 0
     }
 
     /// Turns `mode` on or off.
-    pub fn set(&mut self, mode: Mode, on: bool) {
+    pub fn set(&mut self, mode: TerminalMode, on: bool) {
         self.touch(mode);
         if on == mode.initially_on() {
             self.changed &= !mode.bit();
@@ -271,33 +277,33 @@ impl Modes {
         self.choose(mode, on);
     }
 
-    fn choose(&mut self, mode: Mode, on: bool) {
+    fn choose(&mut self, mode: TerminalMode, on: bool) {
         if let Some(chosen) = CHOICES.iter().position(|choice| choice.contains(&mode)).and_then(|at| self.chosen.get_mut(at)) {
             *chosen = on.then_some(mode);
         }
     }
 
     /// The child did something to `mode`.
-    pub fn touch(&mut self, mode: Mode) {
+    pub fn touch(&mut self, mode: TerminalMode) {
         self.touched |= mode.bit();
     }
 
-    /// As [`Modes::redo`] leaves a frame that is held back.
+    /// As [`ModeSet::redo`] leaves a frame that is held back.
     #[cfg(test)]
     pub fn show_frames(&mut self) {
-        self.changed &= !Mode::Synchronized.bit();
-        self.saved.1 &= !Mode::Synchronized.bit();
+        self.changed &= !TerminalMode::Synchronized.bit();
+        self.saved.1 &= !TerminalMode::Synchronized.bit();
     }
 
     /// XTSAVE, `CSI ? n s`.
-    pub fn save(&mut self, mode: Mode) {
+    pub fn save(&mut self, mode: TerminalMode) {
         let bit = mode.bit();
         let (which, changed, touched) = self.saved;
         self.saved = (which | bit, changed & !bit | self.changed & bit, touched & !bit | self.touched & bit);
     }
 
     /// XTRESTORE, `CSI ? n r`.
-    pub fn restore(&mut self, mode: Mode) {
+    pub fn restore(&mut self, mode: TerminalMode) {
         let bit = mode.bit();
         let (which, changed, touched) = self.saved;
         if which & bit != 0 {
@@ -309,30 +315,32 @@ impl Modes {
 
     /// The sequences that bring a fresh terminal to these modes: what was saved is saved again, then all that was touched is
     /// set to what it is, those of `last` at the very end. A frame that is held back (2026) is not held back again.
-    pub fn redo(self, last: &[Mode]) -> [String; 3] {
+    pub fn redo(self, last: &[TerminalMode]) -> [String; 3] {
         let (mut saves, mut first, mut end) = (String::new(), String::new(), String::new());
         let (which, changed, touched) = self.saved;
-        let shown = |mode: Mode, bits: u64| mode != Mode::Synchronized && (bits & mode.bit() != 0) != mode.initially_on();
-        for mode in Mode::ALL.into_iter().filter(|mode| which & mode.bit() != 0) {
+        let shown =
+            |mode: TerminalMode, bits: u64| mode != TerminalMode::Synchronized && (bits & mode.bit() != 0) != mode.initially_on();
+        for mode in TerminalMode::ALL.into_iter().filter(|mode| which & mode.bit() != 0) {
             if touched & mode.bit() != 0 {
                 saves.push_str(&mode.redo(shown(mode, changed)));
             }
             saves.push_str(&format!("\x1b[?{}s", mode.number().1));
-            if mode == Mode::AutoWrap && touched & mode.bit() != 0 {
+            if mode == TerminalMode::AutoWrap && touched & mode.bit() != 0 {
                 saves.push_str(&mode.redo(true));
             }
         }
-        let chosen = |mode: Mode| self.chosen.contains(&Some(mode));
-        let set: Vec<Mode> = Mode::ALL.into_iter().filter(|mode| self.is_touched(*mode) && !last.contains(mode)).collect();
-        let choice = |mode: Mode| CHOICES.iter().position(|choice| choice.contains(&mode));
+        let chosen = |mode: TerminalMode| self.chosen.contains(&Some(mode));
+        let set: Vec<TerminalMode> =
+            TerminalMode::ALL.into_iter().filter(|mode| self.is_touched(*mode) && !last.contains(mode)).collect();
+        let choice = |mode: TerminalMode| CHOICES.iter().position(|choice| choice.contains(&mode));
         for mode in set.iter().filter(|mode| choice(**mode).is_none()) {
             first.push_str(&mode.redo(shown(*mode, self.changed)));
         }
         for (at, modes) in CHOICES.iter().enumerate() {
             let of_choice = |on: bool| set.iter().filter(move |mode| choice(**mode) == Some(at) && self.is_on(**mode) == on);
-            let all = |modes: &[&Mode], on: bool| modes.iter().map(|mode| mode.redo(on)).collect::<String>();
-            let off: Vec<&Mode> = of_choice(false).collect();
-            let (in_force, on): (Vec<&Mode>, Vec<&Mode>) = of_choice(true).partition(|mode| chosen(**mode));
+            let all = |modes: &[&TerminalMode], on: bool| modes.iter().map(|mode| mode.redo(on)).collect::<String>();
+            let off: Vec<&TerminalMode> = of_choice(false).collect();
+            let (in_force, on): (Vec<&TerminalMode>, Vec<&TerminalMode>) = of_choice(true).partition(|mode| chosen(**mode));
             if let Some(mode) = in_force.first() {
                 first.push_str(&(all(&off, false) + &all(&on, true) + &mode.redo(true)));
                 continue;
@@ -357,7 +365,7 @@ impl Modes {
     /// What brings `mode` back to what it was before the child: `before` where that is known; else as in a fresh terminal, if
     /// all agree on that, and then to what the child saved, if it saved it before it touched it. Empty when there is nothing
     /// to do.
-    pub fn undo(self, mode: Mode, before: Option<bool>) -> String {
+    pub fn undo(self, mode: TerminalMode, before: Option<bool>) -> String {
         let mut out = String::new();
         if !self.is_touched(mode) {
             return out;
@@ -380,33 +388,33 @@ mod tests {
 
     #[test]
     fn every_mode_has_a_number_and_a_bit_of_its_own() {
-        for (at, mode) in Mode::ALL.into_iter().enumerate() {
+        for (at, mode) in TerminalMode::ALL.into_iter().enumerate() {
             let (space, number) = mode.number();
-            assert_eq!(Mode::from_number(space, number), Some(mode));
+            assert_eq!(TerminalMode::from_number(space, number), Some(mode));
             assert_eq!(mode as usize, at);
         }
-        assert_eq!(Mode::from_number(ModeSpace::Ansi, 2004), None);
+        assert_eq!(TerminalMode::from_number(ModeSpace::Ansi, 2004), None);
     }
 
     #[test]
     fn the_latch_holds_what_differs_from_a_fresh_terminal() {
-        let mut modes = Modes::default();
-        assert!(modes.is_on(Mode::AutoWrap) && !modes.is_on(Mode::Focus));
-        modes.set(Mode::AutoWrap, false);
-        modes.set(Mode::Focus, true);
-        assert!(!modes.is_on(Mode::AutoWrap) && modes.is_on(Mode::Focus));
-        assert!(modes.is_touched(Mode::AutoWrap) && !modes.is_touched(Mode::CursorVisible));
-        modes.set(Mode::AutoWrap, true);
-        modes.set(Mode::Focus, false);
-        assert!(Mode::ALL.into_iter().all(|mode| modes.undo(mode, None).is_empty()));
+        let mut modes = ModeSet::default();
+        assert!(modes.is_on(TerminalMode::AutoWrap) && !modes.is_on(TerminalMode::Focus));
+        modes.set(TerminalMode::AutoWrap, false);
+        modes.set(TerminalMode::Focus, true);
+        assert!(!modes.is_on(TerminalMode::AutoWrap) && modes.is_on(TerminalMode::Focus));
+        assert!(modes.is_touched(TerminalMode::AutoWrap) && !modes.is_touched(TerminalMode::CursorVisible));
+        modes.set(TerminalMode::AutoWrap, true);
+        modes.set(TerminalMode::Focus, false);
+        assert!(TerminalMode::ALL.into_iter().all(|mode| modes.undo(mode, None).is_empty()));
     }
 
     #[test]
     fn a_mode_goes_back_to_what_it_was_before_where_that_is_known() {
         let undo = |steps: &[bool], before| {
-            let mut modes = Modes::default();
-            steps.iter().for_each(|on| modes.set(Mode::BracketedPaste, *on));
-            modes.undo(Mode::BracketedPaste, before)
+            let mut modes = ModeSet::default();
+            steps.iter().for_each(|on| modes.set(TerminalMode::BracketedPaste, *on));
+            modes.undo(TerminalMode::BracketedPaste, before)
         };
         assert_eq!(undo(&[], Some(true)), "", "never touched");
         assert_eq!(undo(&[true], Some(true)), "");
@@ -417,16 +425,16 @@ mod tests {
 
     #[test]
     fn a_mode_that_the_child_saved_before_it_set_it_is_restored() {
-        let mut modes = Modes::default();
-        modes.save(Mode::Focus);
-        assert_eq!(modes.undo(Mode::Focus, None), "");
-        modes.set(Mode::Focus, true);
-        assert_eq!(modes.undo(Mode::Focus, None), "\x1b[?1004l\x1b[?1004r");
-        assert_eq!(modes.undo(Mode::Focus, Some(true)), "");
-        modes.restore(Mode::Focus);
-        assert!(!modes.is_on(Mode::Focus) && modes.undo(Mode::Focus, None).is_empty());
-        modes.set(Mode::Focus, true);
-        modes.save(Mode::Focus);
-        assert_eq!(modes.undo(Mode::Focus, None), "\x1b[?1004l", "what it saved is its own");
+        let mut modes = ModeSet::default();
+        modes.save(TerminalMode::Focus);
+        assert_eq!(modes.undo(TerminalMode::Focus, None), "");
+        modes.set(TerminalMode::Focus, true);
+        assert_eq!(modes.undo(TerminalMode::Focus, None), "\x1b[?1004l\x1b[?1004r");
+        assert_eq!(modes.undo(TerminalMode::Focus, Some(true)), "");
+        modes.restore(TerminalMode::Focus);
+        assert!(!modes.is_on(TerminalMode::Focus) && modes.undo(TerminalMode::Focus, None).is_empty());
+        modes.set(TerminalMode::Focus, true);
+        modes.save(TerminalMode::Focus);
+        assert_eq!(modes.undo(TerminalMode::Focus, None), "\x1b[?1004l", "what it saved is its own");
     }
 }

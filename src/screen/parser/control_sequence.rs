@@ -8,7 +8,7 @@ use super::params::{NUMBERS_MAX, Params};
 
 /// A control sequence, but for its numbers.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Sequence {
+pub struct ControlSequence {
     /// The leading `<`, `=`, `>` or `?`, 0 if there is none.
     pub marker: u8,
     /// The last byte, which says what it is about.
@@ -17,7 +17,7 @@ pub struct Sequence {
     pub len: usize,
 }
 
-impl Sequence {
+impl ControlSequence {
     /// Reads the sequence that `bytes` begin with, its numbers into `params`; `None` when it is not one of the usual ones, or
     /// not all of it is there.
     #[inline]
@@ -56,7 +56,7 @@ mod tests {
 
     fn numbers(bytes: &str) -> Option<(u8, Vec<Vec<u16>>, char, usize)> {
         let mut params = Params::default();
-        let read = Sequence::read(bytes.as_bytes(), &mut params)?;
+        let read = ControlSequence::read(bytes.as_bytes(), &mut params)?;
         Some((read.marker, params.iter().map(<[u16]>::to_vec).collect(), read.action as char, read.len))
     }
 

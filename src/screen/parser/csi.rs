@@ -4,62 +4,62 @@
 //! nothing.
 
 use super::params::Params;
-use crate::screen::cursor::{CursorShape, Tabs};
-use crate::screen::display::Extent;
-use crate::screen::modes::{Change, KeyOption, Mode, ModeSpace};
+use crate::screen::cursor::{CursorShape, TabStops};
+use crate::screen::display::{DisplayState, EraseExtent};
+use crate::screen::modes::{FlagChange, KeyOptionFamily, ModeSpace, TerminalMode};
 use crate::screen::reply::Query;
-use crate::screen::restore::Topic;
-use crate::screen::terminal::Terminal;
-use crate::screen::window::Part;
+use crate::screen::restore::QuestionTopic;
+use crate::screen::terminal_state::TerminalState;
+use crate::screen::window::TitleKind;
 
-impl Terminal {
+impl TerminalState {
     /// Carries out one control sequence.
     pub fn csi(&mut self, args: &Params, intermediates: &[u8], action: char) {
         match intermediates {
             [] => self.csi_plain(args, action),
             [b'?'] => self.csi_private(args, action),
             [b'>'] => match action {
-                'c' if args.value(0) == 0 => self.ask(Query::SecondaryAttributes),
-                'q' if args.value(0) == 0 => self.ask(Query::Version),
-                'm' => self.set_key_option(KeyOption::Modify, args),
-                'f' => self.set_key_option(KeyOption::Format, args),
+                'c' if args.value(0) == 0 => self.queries.push(Query::SecondaryAttributes),
+                'q' if args.value(0) == 0 => self.queries.push(Query::Version),
+                'm' => self.set_key_option(KeyOptionFamily::Modify, args),
+                'f' => self.set_key_option(KeyOptionFamily::Format, args),
                 // Disables one: another value of it.
-                'n' => self.keys.set(KeyOption::Modify, args.value(0), Some(u16::MAX)),
-                'u' => self.page.keyboard.push(flags(args.value(0))),
+                'n' => self.key_options.set(KeyOptionFamily::Modify, args.value(0), Some(u16::MAX)),
+                'u' => self.display.buffers.active.keyboard.push(flags(args.value(0))),
                 _ => {}
             },
-            [b'<'] if action == 'u' => self.page.keyboard.pop(args.count(0)),
+            [b'<'] if action == 'u' => self.display.buffers.active.keyboard.pop(args.count(0)),
             [b'='] if action == 'u' => {
                 let how = match args.value(1) {
-                    0 | 1 => Change::Replace,
-                    2 => Change::Add,
-                    3 => Change::Remove,
+                    0 | 1 => FlagChange::Replace,
+                    2 => FlagChange::Add,
+                    3 => FlagChange::Remove,
                     _ => return,
                 };
-                self.page.keyboard.change(flags(args.value(0)), how);
+                self.display.buffers.active.keyboard.change(flags(args.value(0)), how);
             }
             [b' '] if action == 'q' => {
                 if let Some(shape) = CursorShape::from_number(args.value(0)) {
-                    self.shape = Some(shape);
+                    self.display.cursor_shape = Some(shape);
                 }
             }
-            [b' '] if action == '@' => self.shift_left(self.region.left, args.count(0)),
-            [b' '] if action == 'A' => self.shift_right(self.region.left, args.count(0)),
-            [b'\''] if action == '}' => self.shift_right(self.caret.col, args.count(0)),
-            [b'\''] if action == '~' => self.shift_left(self.caret.col, args.count(0)),
-            [b'"'] if action == 'q' => self.protect(args.value(0) == 1),
-            [b'*'] if action == 'x' => self.extras.rectangles = args.value(0) == 2,
-            [b'$'] if action == 'r' => self.change_area(args),
-            [b'$'] if action == 't' => self.reverse_area(args),
-            [b'$'] if action == 'x' => self.fill_area(args),
-            [b'$'] if action == 'z' => self.erase_area(args),
-            [b'$'] if action == '{' => self.erase_area_selectively(args),
-            [b'$'] if action == 'v' => self.copy_area(args),
-            [b'#'] if matches!(action, '{' | 'p') => self.pens.push(self.caret.look, args.values()),
-            [b'#'] if matches!(action, '}' | 'q') => self.pens.pop(&mut self.caret.look),
-            [b'#'] if action == 'P' => self.colors.push(),
-            [b'#'] if action == 'Q' => self.colors.pop(),
-            [b'!'] if action == 'p' => self.soft_reset(),
+            [b' '] if action == '@' => self.display.shift_left(self.display.position.margins.left, args.count(0)),
+            [b' '] if action == 'A' => self.display.shift_right(self.display.position.margins.left, args.count(0)),
+            [b'\''] if action == '}' => self.display.shift_right(self.display.position.cursor.col, args.count(0)),
+            [b'\''] if action == '~' => self.display.shift_left(self.display.position.cursor.col, args.count(0)),
+            [b'"'] if action == 'q' => self.display.protect(args.value(0) == 1),
+            [b'*'] if action == 'x' => self.display.rectangular_changes = args.value(0) == 2,
+            [b'$'] if action == 'r' => self.display.change_area(args),
+            [b'$'] if action == 't' => self.display.reverse_area(args),
+            [b'$'] if action == 'x' => self.display.fill_area(args),
+            [b'$'] if action == 'z' => self.display.erase_area(args),
+            [b'$'] if action == '{' => self.display.erase_area_selectively(args),
+            [b'$'] if action == 'v' => self.display.copy_area(args),
+            [b'#'] if matches!(action, '{' | 'p') => self.display.pen_stack.push(self.display.position.cursor.pen, args.values()),
+            [b'#'] if matches!(action, '}' | 'q') => self.display.pen_stack.pop(&mut self.display.position.cursor.pen),
+            [b'#'] if action == 'P' => self.window.colors.push(),
+            [b'#'] if action == 'Q' => self.window.colors.pop(),
+            [b'!'] if action == 'p' => self.display.soft_reset(),
             [b'$'] if action == 'p' => self.ask_mode(ModeSpace::Ansi, args.value(0)),
             [b'?', b'$'] if action == 'p' => self.ask_mode(ModeSpace::Private, args.value(0)),
             _ => {}
@@ -67,60 +67,63 @@ impl Terminal {
     }
 
     fn csi_plain(&mut self, args: &Params, action: char) {
-        let (col, row) = (self.caret.col, self.caret.row);
+        let at = &mut self.display.position;
+        let (col, row) = (at.cursor.col, at.cursor.row);
         let count = args.count(0);
         match action {
-            '@' => self.insert_chars(count),
-            'A' => self.go_up(count),
-            'B' => self.go_down(count),
-            'C' => self.go_right(count),
-            'D' => self.go_back(count),
+            '@' => self.display.insert_chars(count),
+            'A' => at.up(count),
+            'B' => at.down(count),
+            'C' => at.right(count),
+            'D' => self.display.go_back(count),
             'E' => {
-                self.go_down(count);
-                self.carriage_return();
+                at.down(count);
+                at.carriage_return();
             }
             'F' => {
-                self.go_up(count);
-                self.carriage_return();
+                at.up(count);
+                at.carriage_return();
             }
-            'G' | '`' => self.go(self.addressed_col(args.position(0)), row),
-            'a' => self.go_addressed((col + count).saturating_sub(self.origin().0), row.saturating_sub(self.origin().1)),
-            'H' | 'f' => self.go_addressed(args.position(1), args.position(0)),
-            'I' => self.tab_forward(count),
-            'J' if args.value(0) == 3 => self.history.clear(),
-            'J' => self.erase(args, Self::erase_screen),
-            'K' => self.erase(args, Self::erase_line),
-            'L' => self.insert_lines(count),
-            'M' => self.delete_lines(count),
-            'P' => self.delete_chars(count),
-            'S' => self.scroll_up(self.region, count),
+            'G' | '`' => at.move_to(at.addressed_col(args.position(0)), row),
+            'a' => at.move_to_addressed((col + count).saturating_sub(at.origin().0), row.saturating_sub(at.origin().1)),
+            'H' | 'f' => at.move_to_addressed(args.position(1), args.position(0)),
+            'I' => at.tab_forward(count),
+            'J' if args.value(0) == 3 => self.display.buffers.history.clear(),
+            'J' => self.erase(args, DisplayState::erase_screen),
+            'K' => self.erase(args, DisplayState::erase_line),
+            'L' => self.display.insert_lines(count),
+            'M' => self.display.delete_lines(count),
+            'P' => self.display.delete_chars(count),
+            'S' => self.display.scroll_up(self.display.position.margins, count),
             // With five parameters this is mouse highlighting.
-            'T' if args.len() == 1 => self.scroll_down(self.region, count),
-            '^' => self.scroll_down(self.region, count),
-            'X' => self.erase_chars(count),
-            'Z' => self.tab_back(count),
-            'b' => self.repeat(count),
-            'c' if args.value(0) == 0 => self.ask(Query::PrimaryAttributes),
-            'd' => self.go(col, self.addressed_row(args.position(0))),
-            'e' => self.go_addressed(col.saturating_sub(self.origin().0), (row + count).saturating_sub(self.origin().1)),
+            'T' if args.len() == 1 => self.display.scroll_down(self.display.position.margins, count),
+            '^' => self.display.scroll_down(self.display.position.margins, count),
+            'X' => self.display.erase_chars(count),
+            'Z' => at.tab_back(count),
+            'b' => self.display.repeat(count),
+            'c' if args.value(0) == 0 => self.queries.push(Query::PrimaryAttributes),
+            'd' => at.move_to(col, at.addressed_row(args.position(0))),
+            'e' => at.move_to_addressed(col.saturating_sub(at.origin().0), (row + count).saturating_sub(at.origin().1)),
             'g' => match args.value(0) {
-                0 => self.tabs.clear(col),
-                3 => self.tabs.clear_all(),
+                0 => at.tab_stops.clear(col),
+                3 => at.tab_stops.clear_all(),
                 _ => {}
             },
             'h' => args.values().for_each(|number| self.set_mode(ModeSpace::Ansi, number, true)),
             'l' => args.values().for_each(|number| self.set_mode(ModeSpace::Ansi, number, false)),
-            'm' => self.sgr(args),
+            'm' => self.display.position.cursor.pen.change(args.iter()),
             'n' => match args.value(0) {
-                5 => self.ask(Query::Status),
+                5 => self.queries.push(Query::Status),
                 6 => self.ask_position(ModeSpace::Ansi),
                 _ => {}
             },
-            'r' => self.set_rows(args),
-            's' if self.is_on(Mode::SideMargins) => self.set_columns(args),
+            'r' => at.set_row_margins(args.value(0), args.value(1)),
+            's' if self.display.is_on(TerminalMode::SideMargins) => {
+                self.display.position.set_column_margins(args.value(0), args.value(1));
+            }
             // Numbers or not: xterm, alacritty and tmux look at none here.
-            's' => self.save_caret(),
-            'u' => self.restore_caret(),
+            's' => self.display.save_cursor(),
+            'u' => self.display.restore_cursor(),
             't' => self.window(args),
             _ => {}
         }
@@ -130,74 +133,63 @@ impl Terminal {
         match action {
             'h' => args.values().for_each(|number| self.set_mode(ModeSpace::Private, number, true)),
             'l' => args.values().for_each(|number| self.set_mode(ModeSpace::Private, number, false)),
-            'J' => self.erase(args, Self::erase_screen_selectively),
-            'K' => self.erase(args, Self::erase_line_selectively),
+            'J' => self.erase(args, DisplayState::erase_screen_selectively),
+            'K' => self.erase(args, DisplayState::erase_line_selectively),
             'n' if args.value(0) == 6 => self.ask_position(ModeSpace::Private),
-            'm' if args.value(0) == 4 => self.former.ask(Topic::OtherKeys, self.keys.other_keys().is_none()),
+            'm' if args.value(0) == 4 => self.before.ask(QuestionTopic::OtherKeys, self.key_options.other_keys().is_none()),
             's' => args.values().for_each(|number| self.save_mode(number)),
             'r' => args.values().for_each(|number| self.restore_mode(number)),
             'u' => {
-                let alternate = self.alternate.is_some();
-                self.former.ask(Topic::Keyboard { alternate }, self.page.keyboard.is_untouched());
-                self.ask(Query::KeyboardFlags(self.page.keyboard.flags()));
+                let alternate = self.display.buffers.alternate.is_some();
+                self.before.ask(QuestionTopic::Keyboard { alternate }, self.display.buffers.active.keyboard.is_untouched());
+                self.queries.push(Query::KeyboardFlags(self.display.buffers.active.keyboard.flags()));
             }
-            'W' if args.value(0) == 5 => self.tabs = Tabs::new(self.cols),
+            'W' if args.value(0) == 5 => self.display.position.tab_stops = TabStops::new(self.display.position.cols),
             _ => {}
         }
     }
 
-    fn erase(&mut self, args: &Params, erase: fn(&mut Self, Extent)) {
-        if let Some(extent) = Extent::from_number(args.value(0)) {
-            erase(self, extent);
-        }
-    }
-
-    /// HT and CHT. A caret that waits to wrap goes on waiting.
-    pub fn tab_forward(&mut self, count: usize) {
-        if self.caret.pending {
-            return;
-        }
-        for _ in 0..count.min(self.cols) {
-            self.go(self.tabs.next(self.caret.col).min(self.edge() - 1), self.caret.row);
-        }
-    }
-
-    /// CBT. Only in origin mode the left margin is its end, too.
-    fn tab_back(&mut self, count: usize) {
-        for _ in 0..count.min(self.cols) {
-            self.go(self.tabs.previous(self.caret.col).max(self.origin().0), self.caret.row);
+    fn erase(&mut self, args: &Params, erase: fn(&mut DisplayState, EraseExtent)) {
+        if let Some(extent) = EraseExtent::from_number(args.value(0)) {
+            erase(&mut self.display, extent);
         }
     }
 
     /// XTMODKEYS and XTFMTKEYS: an option without a value is reset, and all are without an option.
-    fn set_key_option(&mut self, family: KeyOption, args: &Params) {
+    fn set_key_option(&mut self, family: KeyOptionFamily, args: &Params) {
         match args.len() {
-            1 if args.value(0) == 0 => self.keys.reset(family),
-            1 => self.keys.set(family, args.value(0), None),
-            _ => self.keys.set(family, args.value(0), Some(args.value(1))),
+            1 if args.value(0) == 0 => self.key_options.reset(family),
+            1 => self.key_options.set(family, args.value(0), None),
+            _ => self.key_options.set(family, args.value(0), Some(args.value(1))),
         }
     }
 
     /// XTWINOPS: sizes and the title stack. hopty moves no windows.
     fn window(&mut self, args: &Params) {
-        let (cols, rows) = (self.cols as u16, self.rows as u16);
+        let (cols, rows) = (self.display.position.cols as u16, self.display.position.rows as u16);
         match args.value(0) {
-            14 if args.value(1) == 0 => self.ask(Query::WindowPixels { cols, rows }),
-            16 => self.ask(Query::CellPixels),
-            18 => self.ask(Query::WindowCells { cols, rows }),
+            14 if args.value(1) == 0 => self.queries.push(Query::WindowPixels { cols, rows }),
+            16 => self.queries.push(Query::CellPixels),
+            18 => self.queries.push(Query::WindowCells { cols, rows }),
             22 => {
-                if let Some(part) = Part::from_number(args.value(1)) {
-                    self.titles.push(part);
+                if let Some(part) = TitleKind::from_number(args.value(1)) {
+                    self.window.titles.push(part);
                 }
             }
             23 => {
-                if let Some(part) = Part::from_number(args.value(1)) {
-                    self.titles.pop(part);
-                    self.changed = true;
+                if let Some(part) = TitleKind::from_number(args.value(1)) {
+                    self.window.titles.pop(part);
+                    self.display.changed = true;
                 }
             }
             _ => {}
         }
+    }
+
+    /// DSR 6.
+    fn ask_position(&mut self, space: ModeSpace) {
+        let (col, row) = self.display.position.reported();
+        self.queries.push(Query::Position { space, col, row });
     }
 }
 

@@ -4,14 +4,14 @@
 use super::reader::STRING_MAX;
 use crate::screen::grid::{PARTS_MAX, printable};
 use crate::screen::reply::{DynamicColor, Query, StringEnd};
-use crate::screen::restore::Topic;
-use crate::screen::terminal::Terminal;
-use crate::screen::window::Part;
+use crate::screen::restore::QuestionTopic;
+use crate::screen::terminal_state::TerminalState;
+use crate::screen::window::TitleKind;
 
 /// Most bytes of a working directory. One that cannot be kept is forgotten: the one before it holds no longer.
 const DIRECTORY_MAX: usize = 4096;
 
-impl Terminal {
+impl TerminalState {
     /// One command, as the parser split it at semicolons.
     pub fn osc(&mut self, params: &[&[u8]], bell_terminated: bool) {
         // The feeder throws away longer ones, but sees their length only roughly: here it is exact.
@@ -21,18 +21,32 @@ impl Terminal {
         let Some((number, rest)) = params.split_first() else {
             return;
         };
-        self.extras.osc(params, self.alternate.is_some());
-        self.say(params);
-        for color in self.colors.osc(params, self.former.colors()) {
-            self.former.ask(Topic::Color(color), !self.colors.is_touched(color));
+        self.window.notifications.osc(params);
+        for color in self.window.colors.osc(params, self.before.colors()) {
+            self.before.ask(QuestionTopic::Color(color), !self.window.colors.is_touched(color));
         }
         match *number {
-            b"0" => self.set_title(Part::Both, rest),
-            b"1" => self.set_title(Part::Icon, rest),
-            b"2" => self.set_title(Part::Window, rest),
-            b"7" if rest.len() < PARTS_MAX => self.directory = printable(rest, DIRECTORY_MAX).unwrap_or_default(),
-            b"7" => self.directory.clear(),
-            b"8" => self.set_link(rest),
+            b"0" => self.set_title(TitleKind::Both, rest),
+            b"1" => self.set_title(TitleKind::Icon, rest),
+            b"2" => self.set_title(TitleKind::Window, rest),
+            b"7" if rest.len() < PARTS_MAX => self.window.directory = printable(rest, DIRECTORY_MAX).unwrap_or_default(),
+            b"7" => self.window.directory.clear(),
+            b"8" => {
+                if let [_, uri @ ..] = rest {
+                    self.display.links.open = uri.iter().any(|part| !part.is_empty());
+                }
+                self.display.set_link(rest);
+            }
+            b"9" => {
+                if let [b"4", state, percent @ ..] = rest {
+                    self.window.progress.set(state, percent.first().copied().unwrap_or_default());
+                }
+            }
+            b"22" => {
+                if let [text] = rest {
+                    self.display.buffers.active.pointer.osc(text);
+                }
+            }
             b"10" | b"11" | b"12" => {
                 let end = if bell_terminated { StringEnd::Bell } else { StringEnd::Terminator };
                 let all = [DynamicColor::Foreground, DynamicColor::Background, DynamicColor::Cursor];
@@ -40,7 +54,7 @@ impl Terminal {
                 let first = usize::from(number[1] - b'0');
                 for (which, value) in all.into_iter().skip(first).zip(rest) {
                     if *value == b"?" {
-                        self.ask(Query::Color { which, end });
+                        self.queries.push(Query::Color { which, end });
                     }
                 }
             }
@@ -48,10 +62,10 @@ impl Terminal {
         }
     }
 
-    fn set_title(&mut self, part: Part, rest: &[&[u8]]) {
+    fn set_title(&mut self, part: TitleKind, rest: &[&[u8]]) {
         let text = rest.join(&b';');
-        self.titles.set(part, &String::from_utf8_lossy(&text));
-        self.changed = true;
+        self.window.titles.set(part, &String::from_utf8_lossy(&text));
+        self.display.changed = true;
     }
 }
 

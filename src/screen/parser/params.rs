@@ -73,14 +73,14 @@ impl Params {
 
     /// The parameters, each with its subparameters behind it.
     #[inline]
-    pub fn iter(&self) -> Iter<'_> {
-        Iter { params: self, at: 0 }
+    pub fn iter(&self) -> ParamsIter<'_> {
+        ParamsIter { params: self, at: 0 }
     }
 }
 
 impl Params {
     /// The parameters behind the first `count`.
-    pub fn behind(&self, count: usize) -> Iter<'_> {
+    pub fn behind(&self, count: usize) -> ParamsIter<'_> {
         let mut iter = self.iter();
         iter.by_ref().take(count).for_each(drop);
         iter
@@ -100,12 +100,12 @@ impl From<&vte::Params> for Params {
 }
 
 /// The parameters from the left.
-pub struct Iter<'a> {
+pub struct ParamsIter<'a> {
     params: &'a Params,
     at: usize,
 }
 
-impl<'a> Iterator for Iter<'a> {
+impl<'a> Iterator for ParamsIter<'a> {
     type Item = &'a [u16];
 
     #[inline]

@@ -1,143 +1,128 @@
-//! What the parser calls: text, control characters, short escape sequences. Longer ones go on to `csi.rs` and `osc.rs`.
+//! What the parser calls: text, control characters, short escape sequences. Longer ones go on to `csi.rs` and `osc.rs`, control characters to the display.
 //!
 //! Device control strings are ignored, but for the question for a setting (DECRQSS). So are the C1 controls
 //! (U+0080 to U+009F), which few terminals obey in UTF-8; a byte of theirs alone is no character, and is shown as one that is none.
 
 use vte::Perform;
 
-use super::control_sequence::Sequence;
+use super::control_sequence::ControlSequence;
 use super::params::Params;
-use crate::screen::modes::Mode;
-use crate::screen::reply::Query;
-use crate::screen::restore::Topic;
-use crate::screen::terminal::Terminal;
+use crate::screen::modes::TerminalMode;
+use crate::screen::reply::{Query, TerminalSetting};
+use crate::screen::restore::{QuestionTopic, UndoState};
+use crate::screen::terminal_state::TerminalState;
 
-impl Perform for Terminal {
+impl Perform for TerminalState {
     #[inline]
     fn print(&mut self, ch: char) {
-        self.heard = true;
-        self.grounded = true;
-        Self::put(self, ch);
+        self.parser.called = true;
+        self.parser.in_ground = true;
+        self.display.put(ch);
     }
 
     #[inline]
     fn execute(&mut self, byte: u8) {
-        self.heard = true;
-        // The others of the parser's are bytes of 0x80 to 0x9f, which mean nothing here.
-        if byte < b' ' {
-            self.last = None;
-        }
-        match byte {
-            0x08 => self.go_back(1),
-            b'\t' => self.tab_forward(1),
-            b'\n' | 0x0b | 0x0c => {
-                self.index();
-                if self.is_on(Mode::Newline) {
-                    self.carriage_return();
-                }
-            }
-            b'\r' => self.carriage_return(),
-            0x0e => self.caret.charsets.shift(1),
-            0x0f => self.caret.charsets.shift(0),
+        self.parser.called = true;
+        if matches!(byte, 0x18 | 0x1a) {
             // CAN and SUB end every sequence.
-            0x18 | 0x1a => self.grounded = true,
-            _ => {}
+            self.parser.in_ground = true;
         }
+        self.display.control(byte);
     }
 
     fn hook(&mut self, _params: &vte::Params, intermediates: &[u8], _ignore: bool, action: char) {
-        self.heard = true;
-        self.last = None;
-        self.hooked = true;
-        self.request = (intermediates == b"$" && action == 'q').then(Vec::new);
+        self.parser.called = true;
+        self.display.last_printed = None;
+        self.parser.in_device_control = true;
+        self.parser.setting_request = (intermediates == b"$" && action == 'q').then(Vec::new);
     }
 
     fn put(&mut self, byte: u8) {
-        self.heard = true;
-        self.request_byte(byte);
+        self.parser.called = true;
+        self.parser.request_byte(byte);
     }
 
     fn unhook(&mut self) {
-        self.heard = true;
-        self.hooked = false;
-        let Some(request) = self.request.take() else { return };
+        self.parser.called = true;
+        self.parser.in_device_control = false;
+        let Some(request) = self.parser.setting_request.take() else { return };
         if request == b" q" {
-            self.former.ask(Topic::Shape, self.shape.is_none());
+            self.before.ask(QuestionTopic::Shape, self.display.cursor_shape.is_none());
         }
-        self.ask(Query::Setting(self.setting(&request)));
+        self.queries.push(Query::Setting(TerminalSetting::requested(&request, &self.display)));
     }
 
     fn osc_dispatch(&mut self, params: &[&[u8]], bell_terminated: bool) {
-        self.heard = true;
-        self.last = None;
-        if !params.first().is_some_and(|number| Self::latch_holds_osc(number)) {
-            self.touched = true;
+        self.parser.called = true;
+        self.display.last_printed = None;
+        if !params.first().is_some_and(|number| UndoState::holds_osc(number)) {
+            self.undo_outdated = true;
         }
         // Otherwise an escape follows, or has come already, or CAN will be told.
-        self.grounded = bell_terminated;
+        self.parser.in_ground = bell_terminated;
         self.osc(params, bell_terminated);
     }
 
     fn csi_dispatch(&mut self, params: &vte::Params, intermediates: &[u8], ignore: bool, action: char) {
-        self.heard = true;
-        self.grounded = true;
+        self.parser.called = true;
+        self.parser.in_ground = true;
         if ignore {
-            self.last = None;
+            self.display.last_printed = None;
         } else {
             self.control_sequence(&params.into(), intermediates, action);
         }
     }
 
     fn esc_dispatch(&mut self, intermediates: &[u8], ignore: bool, byte: u8) {
-        self.heard = true;
-        self.grounded = true;
-        self.last = None;
+        self.parser.called = true;
+        self.parser.in_ground = true;
+        self.display.last_printed = None;
         if ignore {
             return;
         }
-        if !Self::latch_holds_esc(intermediates, byte) {
-            self.touched = true;
+        if !UndoState::holds_esc(intermediates, byte) {
+            self.undo_outdated = true;
         }
         match (intermediates, byte) {
-            ([], b'7') => self.save_caret(),
-            ([], b'8') => self.restore_caret(),
-            ([], b'=') => self.modes.set(Mode::Keypad, true),
-            ([], b'>') => self.modes.set(Mode::Keypad, false),
-            ([], b'D') => self.index(),
+            ([], b'7') => self.display.save_cursor(),
+            ([], b'8') => self.display.restore_cursor(),
+            ([], b'=') => self.display.modes.set(TerminalMode::Keypad, true),
+            ([], b'>') => self.display.modes.set(TerminalMode::Keypad, false),
+            ([], b'D') => self.display.index(),
             ([], b'E') => {
-                self.index();
-                self.carriage_return();
+                self.display.index();
+                self.display.position.carriage_return();
             }
-            ([], b'H') => self.tabs.set(self.caret.col),
-            ([], b'M') => self.reverse_index(),
-            ([], b'6') => self.back_index(),
-            ([], b'9') => self.forward_index(),
+            ([], b'H') => self.display.position.tab_stops.set(self.display.position.cursor.col),
+            ([], b'M') => self.display.reverse_index(),
+            ([], b'6') => self.display.back_index(),
+            ([], b'9') => self.display.forward_index(),
             ([], b'c') => self.reset(),
-            ([b'#'], b'8') => self.align(),
-            ([], b'N') => self.caret.charsets.shift_once(2),
-            ([], b'O') => self.caret.charsets.shift_once(3),
-            ([], b'n') => self.caret.charsets.shift(2),
-            ([], b'o') => self.caret.charsets.shift(3),
-            ([], b'V') => self.protect_always(),
-            ([], b'W') => self.caret.look.protect(false),
-            ([], b'k') => self.names = self.takes_names,
-            ([], b'<') => self.extras.vt52 = false,
-            ([b' '], b'F') => self.extras.eight_bit = false,
-            ([b' '], b'G') => self.extras.eight_bit = true,
-            ([b'%'], set) => self.extras.not_utf8 = set == b'@',
-            _ => drop(self.caret.charsets.designate(intermediates, byte)),
+            ([b'#'], b'8') => self.display.align(),
+            ([], b'N') => self.display.position.cursor.charsets.shift_once(2),
+            ([], b'O') => self.display.position.cursor.charsets.shift_once(3),
+            ([], b'n') => self.display.position.cursor.charsets.shift(2),
+            ([], b'o') => self.display.position.cursor.charsets.shift(3),
+            ([], b'V') => self.display.protect_always(),
+            ([], b'W') => self.display.position.cursor.pen.protect(false),
+            ([], b'k') => self.parser.in_window_name = self.parser.takes_window_names,
+            ([], b'<') => self.encoding.vt52 = false,
+            ([b' '], b'F') => self.encoding.eight_bit_controls = false,
+            ([b' '], b'G') => self.encoding.eight_bit_controls = true,
+            ([b'%'], set) => self.encoding.not_utf8 = set == b'@',
+            _ => drop(self.display.position.cursor.charsets.designate(intermediates, byte)),
         }
     }
 
     fn terminated(&self) -> bool {
-        self.grounded
+        self.parser.in_ground
     }
 }
 
-impl Terminal {
+impl TerminalState {
     /// Carries out a sequence that did not come from the parser.
     #[inline]
-    pub fn carry_out(&mut self, sequence: Sequence, params: &Params) {
+    pub fn carry_out(&mut self, sequence: ControlSequence, params: &Params) {
         let marker = [sequence.marker];
         let intermediates = if sequence.marker == 0 { &[][..] } else { &marker };
         self.control_sequence(params, intermediates, char::from(sequence.action));
@@ -145,11 +130,11 @@ impl Terminal {
 
     #[inline]
     fn control_sequence(&mut self, params: &Params, intermediates: &[u8], action: char) {
-        if !Self::latch_holds_csi(intermediates, action) {
-            self.touched = true;
+        if !UndoState::holds_csi(intermediates, action) {
+            self.undo_outdated = true;
         }
         if action != 'b' || !intermediates.is_empty() {
-            self.last = None;
+            self.display.last_printed = None;
         }
         self.csi(params, intermediates, action);
     }

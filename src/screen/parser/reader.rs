@@ -12,11 +12,11 @@
 
 use vte::Parser;
 
-use super::control_sequence::Sequence;
+use super::control_sequence::ControlSequence;
 use super::params::Params;
-use super::unfinished::Open;
+use super::unfinished::Unfinished;
 use super::utf8::{Decoded, decode};
-use crate::screen::terminal::Terminal;
+use crate::screen::terminal_state::TerminalState;
 
 /// Longest string sequence in bytes that is looked at.
 pub const STRING_MAX: usize = 64 * 1024;
@@ -26,7 +26,7 @@ const CHUNK: usize = 4096;
 
 /// The parser and what waits before it.
 #[derive(Default)]
-pub struct Input {
+pub struct InputReader {
     parser: Parser,
     /// Room for the numbers of the sequence at hand.
     params: Params,
@@ -38,21 +38,21 @@ pub struct Input {
     /// Bytes since the parser last reported anything.
     silent: usize,
     /// What the parser is inside of.
-    open: Open,
+    unfinished: Unfinished,
     /// The string was too long, or is a name that nobody shows; its end is awaited.
     skipping: bool,
 }
 
-impl PartialEq for Input {
+impl PartialEq for InputReader {
     /// The parser cannot be compared, and `silent` depends on how the input was cut.
     fn eq(&self, other: &Self) -> bool {
         self.waiting() == other.waiting() && self.skipping == other.skipping
     }
 }
 
-impl Input {
+impl InputReader {
     /// Reads `bytes` and has the terminal carry them out.
-    pub fn feed(&mut self, terminal: &mut Terminal, mut bytes: &[u8]) {
+    pub fn feed(&mut self, terminal: &mut TerminalState, mut bytes: &[u8]) {
         while !bytes.is_empty() {
             bytes = if self.skipping {
                 self.skip(bytes)
@@ -64,8 +64,7 @@ impl Input {
                 self.read(terminal, bytes)
             };
         }
-        terminal.heard = false;
-        terminal.grounded = false;
+        terminal.parser.clear_calls();
     }
 
     /// Whether the last byte left a sequence or a string open. It may also be over already.
@@ -79,9 +78,9 @@ impl Input {
     }
 
     /// Text and usual sequences. Returns what follows: nothing, or the beginning of a sequence for the parser.
-    fn read<'a>(&mut self, terminal: &mut Terminal, mut bytes: &'a [u8]) -> &'a [u8] {
+    fn read<'a>(&mut self, terminal: &mut TerminalState, mut bytes: &'a [u8]) -> &'a [u8] {
         loop {
-            let done = terminal.plain(bytes);
+            let done = terminal.display.write(bytes);
             bytes = &bytes[done..];
             match bytes.first() {
                 None => return bytes,
@@ -91,9 +90,9 @@ impl Input {
                     return &[];
                 }
             }
-            let Some(sequence) = Sequence::read(bytes, &mut self.params) else {
+            let Some(sequence) = ControlSequence::read(bytes, &mut self.params) else {
                 self.inside = true;
-                self.open = Open::default();
+                self.unfinished = Unfinished::default();
                 return bytes;
             };
             terminal.carry_out(sequence, &self.params);
@@ -102,9 +101,11 @@ impl Input {
     }
 
     /// Gives the parser a part of `bytes`, and returns what follows.
-    fn parse<'a>(&mut self, terminal: &mut Terminal, bytes: &'a [u8]) -> &'a [u8] {
+    fn parse<'a>(&mut self, terminal: &mut TerminalState, bytes: &'a [u8]) -> &'a [u8] {
         let part = match decode(bytes) {
-            Decoded::Char(_, len) | Decoded::Broken(len) if terminal.hooked && bytes[0] >= 0x80 => return &bytes[len..],
+            Decoded::Char(_, len) | Decoded::Broken(len) if terminal.parser.in_device_control && bytes[0] >= 0x80 => {
+                return &bytes[len..];
+            }
             Decoded::Char(_, len) => part_length(bytes, len),
             // One of the old C1 range can end a string.
             Decoded::Broken(1) if bytes[0] <= 0x9f => 1,
@@ -122,16 +123,15 @@ impl Input {
     }
 
     /// Lets the parser read up to the end of its sequence, says how far that was, and looks at what it has reported.
-    fn give(&mut self, terminal: &mut Terminal, bytes: &[u8]) -> usize {
-        terminal.heard = false;
-        terminal.grounded = false;
+    fn give(&mut self, terminal: &mut TerminalState, bytes: &[u8]) -> usize {
+        terminal.parser.clear_calls();
         let done = self.parser.advance_until_terminated(terminal, bytes);
         let long = self.silent > CHUNK;
-        self.silent = if terminal.heard { 0 } else { self.silent + done };
-        self.open.feed(&bytes[..done]);
-        if terminal.grounded {
+        self.silent = if terminal.parser.called { 0 } else { self.silent + done };
+        self.unfinished.feed(&bytes[..done]);
+        if terminal.parser.in_ground {
             self.inside = false;
-            if std::mem::take(&mut terminal.names) {
+            if std::mem::take(&mut terminal.parser.in_window_name) {
                 // To the parser it is text.
                 self.skipping = true;
             }
@@ -139,7 +139,7 @@ impl Input {
                 // The room that a long string took is given back.
                 self.parser = Parser::default();
             }
-        } else if self.silent > STRING_MAX && self.open == Open::Command {
+        } else if self.silent > STRING_MAX && self.unfinished == Unfinished::Command {
             *self = Self { skipping: true, ..Self::default() };
         }
         done
@@ -165,7 +165,7 @@ impl Input {
     }
 
     /// Adds a byte to the character that waits, and returns what follows.
-    fn join<'a>(&mut self, terminal: &mut Terminal, bytes: &'a [u8]) -> &'a [u8] {
+    fn join<'a>(&mut self, terminal: &mut TerminalState, bytes: &'a [u8]) -> &'a [u8] {
         let Some((byte, rest)) = bytes.split_first() else { return bytes };
         let mut joined = self.partial;
         joined[self.len] = *byte;
@@ -180,12 +180,12 @@ impl Input {
             Decoded::Broken(_) => (char::REPLACEMENT_CHARACTER, bytes),
         };
         self.len = 0;
-        if self.inside && terminal.hooked {
+        if self.inside && terminal.parser.in_device_control {
             // Not for the parser.
         } else if self.inside {
             self.give(terminal, ch.encode_utf8(&mut [0; 4]).as_bytes());
         } else {
-            terminal.put(ch);
+            terminal.display.put(ch);
         }
         rest
     }

@@ -1,28 +1,20 @@
 //! SGR: the pen. Colours come as `38;5;n` and `38;2;r;g;b`, and with colons, where RGB may name a colour space.
 
-use super::params::{Iter, Params};
-use crate::screen::grid::{Attr, Color, Look, Underline};
-use crate::screen::terminal::Terminal;
+use super::params::ParamsIter;
+use crate::screen::grid::{Attr, Color, PackedStyle, Underline};
 
-impl Terminal {
-    /// `CSI ... m`. Unknown numbers are skipped; a colour cut short ends the sequence.
-    pub fn sgr(&mut self, params: &Params) {
-        self.caret.look.change(params.iter());
-    }
-}
-
-impl Look {
-    /// Changes it as the parameters of an SGR say.
+impl PackedStyle {
+    /// Changes it as the parameters of an SGR say. Unknown numbers are skipped; a colour cut short ends the sequence.
     #[inline(always)]
-    pub fn change(&mut self, mut params: Iter<'_>) {
-        let look = self;
+    pub fn change(&mut self, mut params: ParamsIter<'_>) {
+        let style = self;
         while let Some(param) = params.next() {
             match *param {
-                [38, ..] => extended(param, &mut params, |color| look.set_foreground(color)),
-                [48, ..] => extended(param, &mut params, |color| look.set_background(color)),
-                [58, ..] => extended(param, &mut params, |color| look.set_underline_color(color)),
-                [4, kind] => look.set_underline(underline(kind)),
-                [number] => simple(look, number),
+                [38, ..] => extended(param, &mut params, |color| style.set_foreground(color)),
+                [48, ..] => extended(param, &mut params, |color| style.set_background(color)),
+                [58, ..] => extended(param, &mut params, |color| style.set_underline_color(color)),
+                [4, kind] => style.set_underline(underline(kind)),
+                [number] => simple(style, number),
                 _ => {}
             }
         }
@@ -30,37 +22,37 @@ impl Look {
 }
 
 #[inline(always)]
-fn simple(look: &mut Look, number: u16) {
+fn simple(style: &mut PackedStyle, number: u16) {
     match number {
-        0 => *look = look.plain(),
-        1 => look.add(Attr::Bold),
-        2 => look.add(Attr::Dim),
-        3 => look.add(Attr::Italic),
-        4 => look.set_underline(Underline::Single),
-        5 | 6 => look.add(Attr::Blink),
-        7 => look.add(Attr::Reverse),
-        8 => look.add(Attr::Hidden),
-        9 => look.add(Attr::Strike),
-        21 => look.set_underline(Underline::Double),
+        0 => *style = style.plain(),
+        1 => style.add(Attr::Bold),
+        2 => style.add(Attr::Dim),
+        3 => style.add(Attr::Italic),
+        4 => style.set_underline(Underline::Single),
+        5 | 6 => style.add(Attr::Blink),
+        7 => style.add(Attr::Reverse),
+        8 => style.add(Attr::Hidden),
+        9 => style.add(Attr::Strike),
+        21 => style.set_underline(Underline::Double),
         22 => {
-            look.remove(Attr::Bold);
-            look.remove(Attr::Dim);
+            style.remove(Attr::Bold);
+            style.remove(Attr::Dim);
         }
-        23 => look.remove(Attr::Italic),
-        24 => look.set_underline(Underline::None),
-        25 => look.remove(Attr::Blink),
-        27 => look.remove(Attr::Reverse),
-        28 => look.remove(Attr::Hidden),
-        29 => look.remove(Attr::Strike),
-        30..=37 => look.set_foreground(Color::Indexed((number - 30) as u8)),
-        39 => look.set_foreground(Color::Default),
-        40..=47 => look.set_background(Color::Indexed((number - 40) as u8)),
-        49 => look.set_background(Color::Default),
-        53 => look.add(Attr::Overline),
-        55 => look.remove(Attr::Overline),
-        59 => look.set_underline_color(Color::Default),
-        90..=97 => look.set_foreground(Color::Indexed((number - 90 + 8) as u8)),
-        100..=107 => look.set_background(Color::Indexed((number - 100 + 8) as u8)),
+        23 => style.remove(Attr::Italic),
+        24 => style.set_underline(Underline::None),
+        25 => style.remove(Attr::Blink),
+        27 => style.remove(Attr::Reverse),
+        28 => style.remove(Attr::Hidden),
+        29 => style.remove(Attr::Strike),
+        30..=37 => style.set_foreground(Color::Indexed((number - 30) as u8)),
+        39 => style.set_foreground(Color::Default),
+        40..=47 => style.set_background(Color::Indexed((number - 40) as u8)),
+        49 => style.set_background(Color::Default),
+        53 => style.add(Attr::Overline),
+        55 => style.remove(Attr::Overline),
+        59 => style.set_underline_color(Color::Default),
+        90..=97 => style.set_foreground(Color::Indexed((number - 90 + 8) as u8)),
+        100..=107 => style.set_background(Color::Indexed((number - 100 + 8) as u8)),
         _ => {}
     }
 }
@@ -78,7 +70,7 @@ fn underline(kind: u16) -> Underline {
 
 /// Reads an extended colour, from the rest of its own parameter or from those that follow.
 #[inline(always)]
-fn extended(param: &[u16], rest: &mut Iter<'_>, set: impl FnOnce(Color)) {
+fn extended(param: &[u16], rest: &mut ParamsIter<'_>, set: impl FnOnce(Color)) {
     let read = match *param {
         [_] => {
             let mut next = || rest.next().and_then(|param| param.first().copied());

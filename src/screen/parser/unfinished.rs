@@ -11,7 +11,7 @@ const ESC: u8 = 0x1b;
 
 /// Where the last byte left a terminal.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub enum Open {
+pub enum Unfinished {
     /// Nothing is open.
     #[default]
     Nothing,
@@ -29,7 +29,7 @@ pub enum Open {
     Text,
 }
 
-impl Open {
+impl Unfinished {
     /// Follows what was written.
     pub(in crate::screen) fn feed(&mut self, bytes: &[u8]) {
         let body = bytes.iter().rposition(|byte| *byte != ESC).map_or(0, |last| last + 1);
@@ -95,10 +95,10 @@ impl Open {
 mod tests {
     use super::*;
 
-    fn after(bytes: &[u8]) -> Open {
-        let mut open = Open::default();
+    fn after(bytes: &[u8]) -> Unfinished {
+        let mut open = Unfinished::default();
         open.feed(bytes);
-        let mut single = Open::default();
+        let mut single = Unfinished::default();
         bytes.iter().for_each(|byte| single.feed(std::slice::from_ref(byte)));
         assert_eq!(open, single, "{:?}", String::from_utf8_lossy(bytes));
         open
@@ -108,7 +108,7 @@ mod tests {
     fn text_alone_wherever_it_is_cut() {
         let stream = "a\x07\u{e9}\u{6f22}\x1b[1;31mb\x1b]2;title\x1b\\c\r\n\t\x08\x0e\x1bP1$r0m\x1b\\d\x1b[?2004h\x1b(0e\x1b[3\x18f\x1b]0;x\x07g";
         for cut in 0..=stream.len() {
-            let mut open = Open::default();
+            let mut open = Unfinished::default();
             let (one, other) = stream.as_bytes().split_at(cut);
             let text = [open.text(one), open.text(other)].concat();
             assert_eq!(String::from_utf8(text).unwrap(), "a\x07\u{e9}\u{6f22}bc\r\n\t\x08defg", "cut at {cut}");
@@ -117,44 +117,44 @@ mod tests {
 
     #[test]
     fn what_is_open_is_known_wherever_the_bytes_are_cut() {
-        let table: [(&[u8], Open); 31] = [
-            (b"", Open::Nothing),
-            (b"text", Open::Nothing),
-            (b"a long line of text \xe2\x82\xac", Open::Nothing),
-            (b"a long line of text \xe2\x82", Open::Character(1)),
-            (b"\xf0", Open::Character(3)),
-            (b"\xf0\x9f\x92\xbb", Open::Nothing),
-            (b"\xe2\x82x", Open::Nothing),
-            (b"\xff\x80\x80\x80", Open::Nothing),
-            (b"text\x1b", Open::Escape),
-            (b"\x1b\x1b\x1b", Open::Escape),
-            (b"\x1bP\x1b\x7f", Open::Escape),
-            (b"\x1b(", Open::Intermediate),
-            (b"\x1b([", Open::Nothing),
-            (b"\x1b7", Open::Nothing),
-            (b"\x1b[", Open::Sequence),
-            (b"\x1b[?1049", Open::Sequence),
-            (b"\x1b[?1049h", Open::Nothing),
-            (b"\x1b[1\n2", Open::Sequence),
-            (b"\x1b[1\x18", Open::Nothing),
-            (b"\x1b]0;title", Open::Command),
-            (b"\x1b]0;title\xe2", Open::Command),
-            (b"\x1b]0;title\x07", Open::Nothing),
-            (b"\x1b]0;title\x1b", Open::Escape),
-            (b"\x1b]0;title\x1b\x1b", Open::Escape),
-            (b"\x1b]0;title\x1b\\", Open::Nothing),
-            (b"\x1b]0;title\x1b[", Open::Sequence),
-            (b"\x1b]0;title\x1a", Open::Nothing),
-            (b"\x1bPq#0\x07", Open::Text),
-            (b"\x1b_Ga=T;AAAA\x1b", Open::Escape),
-            (b"\x1b_Ga=T;AAAA\x1b\\", Open::Nothing),
-            (b"\x1b^\x1b_\x1bXtext", Open::Text),
+        let table: [(&[u8], Unfinished); 31] = [
+            (b"", Unfinished::Nothing),
+            (b"text", Unfinished::Nothing),
+            (b"a long line of text \xe2\x82\xac", Unfinished::Nothing),
+            (b"a long line of text \xe2\x82", Unfinished::Character(1)),
+            (b"\xf0", Unfinished::Character(3)),
+            (b"\xf0\x9f\x92\xbb", Unfinished::Nothing),
+            (b"\xe2\x82x", Unfinished::Nothing),
+            (b"\xff\x80\x80\x80", Unfinished::Nothing),
+            (b"text\x1b", Unfinished::Escape),
+            (b"\x1b\x1b\x1b", Unfinished::Escape),
+            (b"\x1bP\x1b\x7f", Unfinished::Escape),
+            (b"\x1b(", Unfinished::Intermediate),
+            (b"\x1b([", Unfinished::Nothing),
+            (b"\x1b7", Unfinished::Nothing),
+            (b"\x1b[", Unfinished::Sequence),
+            (b"\x1b[?1049", Unfinished::Sequence),
+            (b"\x1b[?1049h", Unfinished::Nothing),
+            (b"\x1b[1\n2", Unfinished::Sequence),
+            (b"\x1b[1\x18", Unfinished::Nothing),
+            (b"\x1b]0;title", Unfinished::Command),
+            (b"\x1b]0;title\xe2", Unfinished::Command),
+            (b"\x1b]0;title\x07", Unfinished::Nothing),
+            (b"\x1b]0;title\x1b", Unfinished::Escape),
+            (b"\x1b]0;title\x1b\x1b", Unfinished::Escape),
+            (b"\x1b]0;title\x1b\\", Unfinished::Nothing),
+            (b"\x1b]0;title\x1b[", Unfinished::Sequence),
+            (b"\x1b]0;title\x1a", Unfinished::Nothing),
+            (b"\x1bPq#0\x07", Unfinished::Text),
+            (b"\x1b_Ga=T;AAAA\x1b", Unfinished::Escape),
+            (b"\x1b_Ga=T;AAAA\x1b\\", Unfinished::Nothing),
+            (b"\x1b^\x1b_\x1bXtext", Unfinished::Text),
         ];
         for (bytes, open) in table {
             assert_eq!(after(bytes), open, "{:?}", String::from_utf8_lossy(bytes));
             let mut ended = open;
             ended.feed(open.ending());
-            assert_eq!(ended, Open::Nothing);
+            assert_eq!(ended, Unfinished::Nothing);
         }
     }
 }

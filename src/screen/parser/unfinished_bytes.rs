@@ -3,7 +3,7 @@
 //!
 //! A terminal that is given the picture now gets the child's next bytes as they come, and needs these before them.
 
-use super::unfinished::Open;
+use super::unfinished::Unfinished;
 
 /// Most bytes that are kept.
 const BYTES_MAX: usize = 4096;
@@ -12,21 +12,21 @@ const ESC: u8 = 0x1b;
 
 /// The bytes from where it began; none while nothing is open.
 #[derive(Default)]
-pub struct Begun {
+pub struct UnfinishedBytes {
     bytes: Vec<u8>,
 }
 
-impl Begun {
+impl UnfinishedBytes {
     /// Follows what was written; `open` is how that left a terminal.
-    pub fn feed(&mut self, bytes: &[u8], open: Open) {
+    pub fn feed(&mut self, bytes: &[u8], open: Unfinished) {
         let start = match open {
-            Open::Nothing | Open::Character(_) => return self.bytes.clear(),
+            Unfinished::Nothing | Unfinished::Character(_) => return self.bytes.clear(),
             _ => memchr::memrchr(ESC, bytes),
         };
         if start.is_some() {
             self.bytes.clear();
         }
-        let string = matches!(open, Open::Command | Open::Text);
+        let string = matches!(open, Unfinished::Command | Unfinished::Text);
         // Control characters inside a sequence were carried out at once, and other text is none there. A string has them as text,
         // but not before it has begun.
         let begins = |byte: u8| string && matches!(byte, 0x30..=0x7e);
@@ -40,7 +40,7 @@ impl Begun {
         self.bytes.extend(more.take(BYTES_MAX.saturating_sub(self.bytes.len())));
         if self.bytes.len() == BYTES_MAX && string {
             // The rest of a string means nothing without its beginning: it is to be read over.
-            let other: &[u8] = if open == Open::Command { b"\x1b]9999;" } else { b"\x1b^" };
+            let other: &[u8] = if open == Unfinished::Command { b"\x1b]9999;" } else { b"\x1b^" };
             self.bytes.splice(..other.len(), other.iter().copied());
         }
     }
@@ -56,10 +56,10 @@ mod tests {
     use super::*;
 
     fn begun(bytes: &[u8]) -> Vec<u8> {
-        let mut all = (Begun::default(), Open::default());
+        let mut all = (UnfinishedBytes::default(), Unfinished::default());
         all.1.feed(bytes);
         all.0.feed(bytes, all.1);
-        let mut single = (Begun::default(), Open::default());
+        let mut single = (UnfinishedBytes::default(), Unfinished::default());
         for byte in bytes {
             single.1.feed(std::slice::from_ref(byte));
             single.0.feed(std::slice::from_ref(byte), single.1);

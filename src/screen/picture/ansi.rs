@@ -1,12 +1,12 @@
 //! The picture as lines with the sequences for their looks: to be printed in a terminal. It moves no cursor and sets no mode.
 
-use super::Lines;
+use super::PictureLines;
 use crate::screen::{Screen, Style};
 
 impl Screen {
     /// The rows as lines, each of which ends with a plain pen. Empty rows at the end of all are left out.
     #[must_use]
-    pub fn ansi(&self, lines: Lines) -> String {
+    pub fn ansi(&self, lines: PictureLines) -> String {
         let mut text = String::new();
         let mut filled = 0;
         for runs in self.picture(lines) {
@@ -39,6 +39,6 @@ mod tests {
     fn looks_are_given_as_sequences() {
         let mut screen = Screen::new(8, 3);
         screen.feed(b"\x1b[1;31mab\x1b[m c\x1b[4:3mx\r\n");
-        assert_eq!(screen.ansi(Lines::Screen), "\x1b[0;1;31mab\x1b[m c\x1b[0;4:3mx\x1b[m\n");
+        assert_eq!(screen.ansi(PictureLines::Screen), "\x1b[0;1;31mab\x1b[m c\x1b[0;4:3mx\x1b[m\n");
     }
 }

@@ -2,13 +2,13 @@
 
 use serde_json::{Value, json};
 
-use super::Lines;
-use crate::screen::{Link, Run, Screen};
+use super::PictureLines;
+use crate::screen::{Hyperlink, Screen, StyledRun};
 
 impl Screen {
     /// Size, cursor, title, modes and rows, 0-based. With the history there is one key more, `history`: the lines above.
     #[must_use]
-    pub fn json(&self, lines: Lines) -> Value {
+    pub fn json(&self, lines: PictureLines) -> Value {
         let (cols, rows) = self.size();
         let cursor = self.cursor();
         let mut picture = json!({
@@ -18,18 +18,18 @@ impl Screen {
             "title": self.title(),
             "alternate": self.alternate(),
             "modes": self.modes(),
-            "lines": self.picture(Lines::Screen).map(|runs| row(&runs)).collect::<Value>(),
+            "lines": self.picture(PictureLines::Screen).map(|runs| row(&runs)).collect::<Value>(),
         });
-        if lines == Lines::WithHistory {
+        if lines == PictureLines::WithHistory {
             picture["history"] = (0..self.history_len()).map(|line| row(&self.history_row_runs(line))).collect();
         }
         picture
     }
 }
 
-fn row(runs: &[Run]) -> Value {
-    let run = |run: &Run| {
-        let (style, link) = (&run.style, run.link.as_ref().map(Link::uri));
+fn row(runs: &[StyledRun]) -> Value {
+    let run = |run: &StyledRun| {
+        let (style, link) = (&run.style, run.link.as_ref().map(Hyperlink::uri));
         json!({"text": run.text, "fg": style.fg.name(), "bg": style.bg.name(), "attrs": style.attr_names(), "link": link})
     };
     runs.iter().map(run).collect()
@@ -51,8 +51,8 @@ mod tests {
                 [{"text": "x", "fg": "#0102ff", "bg": "4", "attrs": [], "link": "https://example.org/?a;b"}],
             ],
         });
-        assert_eq!(screen.json(Lines::Screen), picture);
+        assert_eq!(screen.json(PictureLines::Screen), picture);
         let above = json!([[{"text": "above", "fg": null, "bg": null, "attrs": [], "link": null}]]);
-        assert_eq!(screen.json(Lines::WithHistory)["history"], above);
+        assert_eq!(screen.json(PictureLines::WithHistory)["history"], above);
     }
 }

@@ -6,11 +6,11 @@ mod json;
 mod svg;
 mod text;
 
-use crate::screen::{Run, Screen};
+use crate::screen::{Screen, StyledRun};
 
 /// Which lines a picture has.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Lines {
+pub enum PictureLines {
     /// Those of the screen that is shown.
     Screen,
     /// And, before them, those that have left the primary screen at the top.
@@ -19,10 +19,10 @@ pub enum Lines {
 
 impl Screen {
     /// The rows of a picture from the top, as runs.
-    fn picture(&self, lines: Lines) -> impl Iterator<Item = Vec<Run>> {
+    fn picture(&self, lines: PictureLines) -> impl Iterator<Item = Vec<StyledRun>> {
         let above = match lines {
-            Lines::Screen => 0,
-            Lines::WithHistory => self.history_len(),
+            PictureLines::Screen => 0,
+            PictureLines::WithHistory => self.history_len(),
         };
         let history = (0..above).map(|line| self.history_row_runs(line));
         history.chain((0..self.size().1).map(|row| self.row_runs(row)))

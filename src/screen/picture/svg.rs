@@ -4,8 +4,8 @@ use std::fmt::Write;
 
 use unicode_width::UnicodeWidthStr;
 
-use super::Lines;
-use crate::screen::{Attr, Color, CursorShape, Link, Screen, Style, Underline};
+use super::PictureLines;
+use crate::screen::{Attr, Color, CursorShape, Hyperlink, Screen, Style, Underline};
 
 /// A cell's width and height, in pixels.
 const CELL: (usize, usize) = (9, 18);
@@ -38,7 +38,7 @@ const NAMED: [[u8; 3]; 16] = [
 impl Screen {
     /// An image of the rows, with the cursor.
     #[must_use]
-    pub fn svg(&self, lines: Lines) -> String {
+    pub fn svg(&self, lines: PictureLines) -> String {
         let rows: Vec<_> = self.picture(lines).collect();
         let above = rows.len().saturating_sub(usize::from(self.size().1));
         let (width, height) = (usize::from(self.size().0) * CELL.0, rows.len() * CELL.1);
@@ -57,7 +57,7 @@ impl Screen {
             let mut col = 0;
             for run in runs {
                 let cells = run.text.width();
-                let address = run.link.as_ref().map(Link::uri).filter(|uri| is_followed(uri));
+                let address = run.link.as_ref().map(Hyperlink::uri).filter(|uri| is_followed(uri));
                 if let Some(uri) = address {
                     out.push_str("<a href=\"");
                     escape(uri, &mut out);
@@ -181,7 +181,7 @@ mod tests {
     fn what_is_seen_is_in_the_image() {
         let mut screen = Screen::new(20, 3);
         screen.feed("a<b&c\x1b[2;3H\x1b[1;7;32m漢\x1b[m\x1b[3;1H\x1b[9;4:3;58:2::1:2:3mx\x1b[m\x1b[4 q\x1b]2;<t>\x07".as_bytes());
-        let svg = screen.svg(Lines::Screen);
+        let svg = screen.svg(PictureLines::Screen);
         for part in [
             "width=\"180\" height=\"54\"",
             "<title>&lt;t&gt;</title>",
@@ -199,7 +199,7 @@ mod tests {
     fn only_addresses_of_the_web_and_of_mail_are_links() {
         let mut screen = Screen::new(20, 1);
         screen.feed(b"\x1b]8;;HTTPS://a/?b&\"<\x07x\x1b]8;;javascript:y\x07y\x1b]8;;file:///z\x07z");
-        let svg = screen.svg(Lines::Screen);
+        let svg = screen.svg(PictureLines::Screen);
         assert!(svg.contains("<a href=\"HTTPS://a/?b&amp;&quot;&lt;\"><text "), "{svg}");
         assert_eq!((svg.matches("<a ").count(), svg.matches("</a>").count()), (1, 1), "{svg}");
     }

@@ -1,12 +1,12 @@
 //! The picture as plain text.
 
-use super::Lines;
+use super::PictureLines;
 use crate::screen::Screen;
 
 impl Screen {
     /// The rows as lines, without blanks at their ends and without empty rows at the end of all.
     #[must_use]
-    pub fn text(&self, lines: Lines) -> String {
+    pub fn text(&self, lines: PictureLines) -> String {
         let mut text = String::new();
         let mut filled = 0;
         for runs in self.picture(lines) {
@@ -29,10 +29,13 @@ mod tests {
     #[test]
     fn blanks_and_empty_rows_at_the_end_are_left_out() {
         let mut screen = Screen::with_history(6, 4, 9);
-        assert_eq!(screen.text(Lines::WithHistory), "");
+        assert_eq!(screen.text(PictureLines::WithHistory), "");
         screen.feed("a  \r\n\r\n漢 b\x1b[44m  \r\n".as_bytes());
-        assert_eq!(screen.text(Lines::Screen), "a\n\n漢 b\n");
+        assert_eq!(screen.text(PictureLines::Screen), "a\n\n漢 b\n");
         screen.feed(b"\r\nc");
-        assert_eq!((screen.text(Lines::Screen), screen.text(Lines::WithHistory)), ("\n漢 b\n\nc\n".into(), "a\n\n漢 b\n\nc\n".into()));
+        assert_eq!(
+            (screen.text(PictureLines::Screen), screen.text(PictureLines::WithHistory)),
+            ("\n漢 b\n\nc\n".into(), "a\n\n漢 b\n\nc\n".into())
+        );
     }
 }

@@ -3,5 +3,5 @@
 mod query;
 mod setting;
 
-pub use query::{DynamicColor, Identity, ModeState, Query, StringEnd, reply};
-pub use setting::Setting;
+pub use query::{DynamicColor, ModeState, Query, QueryQueue, StringEnd, TerminalIdentity, reply};
+pub use setting::TerminalSetting;

@@ -4,9 +4,8 @@
 //! What is not known here gets no answer: silence is what a terminal without the feature gives, and bytes that the child
 //! does not expect would be typed text.
 
-use super::setting::Setting;
+use super::setting::TerminalSetting;
 use crate::screen::modes::ModeSpace;
-use crate::screen::terminal::Terminal;
 
 /// Most questions that wait to be taken; more are dropped.
 const QUERIES_MAX: usize = 64;
@@ -100,12 +99,12 @@ pub enum Query {
         end: StringEnd,
     },
     /// DECRQSS: how is this set? `None`: it is a setting that is not known here.
-    Setting(Option<Setting>),
+    Setting(Option<TerminalSetting>),
 }
 
 /// Who answers: the facts that the child cannot have told the screen.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Identity<'a> {
+pub struct TerminalIdentity<'a> {
     /// hopty's version, as in `0.1.0`.
     pub version: &'a str,
     /// Red, green and blue of text.
@@ -118,7 +117,7 @@ pub struct Identity<'a> {
     pub described: [Option<&'a str>; 3],
 }
 
-impl<'a> Identity<'a> {
+impl<'a> TerminalIdentity<'a> {
     /// Light grey on black: what most terminals are when nobody has said anything.
     #[must_use]
     pub fn new(version: &'a str) -> Self {
@@ -129,7 +128,7 @@ impl<'a> Identity<'a> {
 
 /// The answer to a question, as bytes for the child's input.
 #[must_use]
-pub fn reply(query: &Query, identity: &Identity<'_>) -> Vec<u8> {
+pub fn reply(query: &Query, identity: &TerminalIdentity<'_>) -> Vec<u8> {
     let text = match *query {
         // VT220 with colours.
         Query::PrimaryAttributes => "\x1b[?62;22c".to_owned(),
@@ -183,39 +182,41 @@ fn marker(space: ModeSpace) -> &'static str {
     }
 }
 
-impl Terminal {
-    /// Keeps a question.
-    pub fn ask(&mut self, query: Query) {
+/// Questions that wait to be taken.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct QueryQueue {
+    queries: Vec<Query>,
+}
+
+impl QueryQueue {
+    /// Keeps a question, unless there are too many.
+    pub fn push(&mut self, query: Query) {
         if self.queries.len() < QUERIES_MAX {
             self.queries.push(query);
         }
     }
 
-    /// DECRQM.
-    pub fn ask_mode(&mut self, space: ModeSpace, number: u16) {
-        self.ask_former_mode(space, number);
-        let state = self.mode_state(space, number);
-        self.ask(Query::Mode { space, number, state });
+    /// All of them, oldest first.
+    pub fn take(&mut self) -> Vec<Query> {
+        std::mem::take(&mut self.queries)
     }
 
-    /// DSR 6.
-    pub fn ask_position(&mut self, space: ModeSpace) {
-        let (left, top) = self.origin();
-        let row = self.caret.row.saturating_sub(top) + 1;
-        let col = self.caret.col.saturating_sub(left) + 1;
-        self.ask(Query::Position { space, col: col as u16, row: row as u16 });
+    /// How many there are.
+    #[cfg(test)]
+    pub fn len(&self) -> usize {
+        self.queries.len()
     }
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::screen::{Former, Screen};
+    use crate::screen::{Screen, TerminalBefore};
 
     fn answers(bytes: &str) -> String {
         let mut screen = Screen::new(80, 24);
         screen.feed(bytes.as_bytes());
-        let identity = Identity::new("0.1.0");
+        let identity = TerminalIdentity::new("0.1.0");
         let bytes = screen.take_queries().iter().flat_map(|query| reply(query, &identity)).collect();
         assert!(screen.take_queries().is_empty());
         String::from_utf8(bytes).unwrap()
@@ -259,7 +260,7 @@ mod tests {
     fn a_person_s_terminal_is_believed_after_it_has_gone() {
         let told = |screen: &mut Screen| {
             let queries = screen.take_queries();
-            let identity = Identity { described: screen.described_colors(), ..Identity::new("0.1.0") };
+            let identity = TerminalIdentity { described: screen.described_colors(), ..TerminalIdentity::new("0.1.0") };
             String::from_utf8(queries.iter().flat_map(|query| reply(query, &identity)).collect()).unwrap()
         };
         let mut screen = Screen::new(80, 24);
@@ -267,7 +268,7 @@ mod tests {
         screen.learn(b"\x1b]11;rgb:ffff/ffff/f0f0\x1b\\");
         assert_eq!(screen.take_queries().len(), 2);
         // Another one, of which nothing is known yet, came and went.
-        screen.set_former(Former::default());
+        screen.set_terminal_before(TerminalBefore::default());
         screen.feed(b"\x1b]11;?\x07\x1b]10;?\x07");
         assert_eq!(told(&mut screen), "\x1b]11;rgb:ffff/ffff/f0f0\x07\x1b]10;rgb:d0d0/d0d0/d0d0\x07");
         screen.feed(b"\x1b]11;rgb:11/22/33\x07\x1b]11;?\x07\x1b]10;red\x07\x1b]10;?\x07");

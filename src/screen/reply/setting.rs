@@ -1,15 +1,12 @@
 //! Settings that a child asks its terminal for (DECRQSS), and how they are told: as the sequence that would set them.
 
 use crate::screen::cursor::CursorShape;
+use crate::screen::display::DisplayState;
 use crate::screen::grid::{Attr, Color, Style, Underline};
-use crate::screen::terminal::Terminal;
-
-/// Most bytes of a request that are kept: one more than any has that is known.
-const REQUEST_MAX: usize = 3;
 
 /// A setting, as it was when the child asked.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Setting {
+pub enum TerminalSetting {
     /// SGR: the pen.
     Pen(Style),
     /// DECSTBM: first and last row that scroll, 1-based.
@@ -32,7 +29,7 @@ pub enum Setting {
     PageColumns(u16),
 }
 
-impl Setting {
+impl TerminalSetting {
     /// The sequence that sets it, without what begins it.
     pub(in crate::screen) fn text(self) -> String {
         match self {
@@ -71,29 +68,23 @@ fn pen(style: Style) -> String {
     parts.join(";") + "m"
 }
 
-impl Terminal {
-    /// One more byte of a request.
-    pub fn request_byte(&mut self, byte: u8) {
-        if let Some(request) = self.request.as_mut().filter(|request| request.len() < REQUEST_MAX) {
-            request.push(byte);
-        }
-    }
-
-    /// The setting that a request names.
-    pub fn setting(&self, request: &[u8]) -> Option<Setting> {
+impl TerminalSetting {
+    /// The setting that a request names, as it is now.
+    pub(in crate::screen) fn requested(request: &[u8], display: &DisplayState) -> Option<Self> {
         let place = |at: usize| at as u16 + 1;
-        let (cols, rows, region) = (self.cols as u16, self.rows as u16, self.region);
+        let position = &display.position;
+        let (cols, rows, margins, pen) = (position.cols as u16, position.rows as u16, position.margins, position.cursor.pen);
         Some(match request {
-            b"m" => Setting::Pen(self.caret.look.style()),
-            b"r" => Setting::Rows(place(region.top), place(region.bottom)),
-            b"s" => Setting::Columns(place(region.left), place(region.right)),
-            b" q" => Setting::Shape(self.shape.unwrap_or_default()),
-            b"\"q" => Setting::Protection(self.caret.look.is_protected() && !self.extras.iso_protection),
-            b"*x" => Setting::Rectangles(self.extras.rectangles),
-            b"\"p" => Setting::Level,
-            b"t" => Setting::PageRows(rows),
-            b"*|" => Setting::ScreenRows(rows),
-            b"$|" => Setting::PageColumns(cols),
+            b"m" => Self::Pen(pen.unpack()),
+            b"r" => Self::Rows(place(margins.top), place(margins.bottom)),
+            b"s" => Self::Columns(place(margins.left), place(margins.right)),
+            b" q" => Self::Shape(display.cursor_shape.unwrap_or_default()),
+            b"\"q" => Self::Protection(pen.is_protected() && !display.iso_protection),
+            b"*x" => Self::Rectangles(display.rectangular_changes),
+            b"\"p" => Self::Level,
+            b"t" => Self::PageRows(rows),
+            b"*|" => Self::ScreenRows(rows),
+            b"$|" => Self::PageColumns(cols),
             _ => return None,
         })
     }
@@ -101,14 +92,14 @@ impl Terminal {
 
 #[cfg(test)]
 mod tests {
-    use crate::screen::{Identity, Screen, reply};
+    use crate::screen::{Screen, TerminalIdentity, reply};
 
     fn told(bytes: &str, request: &str) -> String {
         let mut screen = Screen::new(80, 24);
         screen.feed(format!("{bytes}\x1bP$q{request}\x1b\\").as_bytes());
         let queries = screen.take_queries();
         assert_eq!(queries.len(), 1, "{request:?}");
-        let answer = String::from_utf8(reply(&queries[0], &Identity::new("0.1.0"))).unwrap();
+        let answer = String::from_utf8(reply(&queries[0], &TerminalIdentity::new("0.1.0"))).unwrap();
         answer.strip_prefix("\x1bP").and_then(|rest| rest.strip_suffix("\x1b\\")).unwrap().to_owned()
     }
 

@@ -6,6 +6,6 @@ mod undo;
 mod undo_state;
 
 pub use dump::Dump;
-pub use terminal_before::{Former, Listener, Topic};
-pub use undo::{UNDONE, Undone};
-pub use undo_state::Latch;
+pub use terminal_before::{AnswerReader, QuestionTopic, TerminalBefore};
+pub use undo::{UNDO_STEPS, UndoStep, mode_names, undo};
+pub use undo_state::UndoState;

@@ -9,7 +9,7 @@ use std::collections::{BTreeMap, VecDeque};
 use vte::{Params, Parser, Perform};
 
 use crate::screen::cursor::CursorShape;
-use crate::screen::modes::{Mode, ModeSpace};
+use crate::screen::modes::{ModeSpace, TerminalMode};
 use crate::screen::window::ColorId;
 
 /// Most questions that wait for their answers; the oldest is forgotten.
@@ -21,9 +21,9 @@ const ANSWER_MAX: usize = 4096;
 
 /// What a question is about.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Topic {
+pub enum QuestionTopic {
     /// DECRQM.
-    Mode(Mode),
+    Mode(TerminalMode),
     /// `CSI ? u`: the kitty flags of the screen that is shown.
     Keyboard {
         /// It is the alternate screen's.
@@ -38,15 +38,15 @@ pub enum Topic {
 }
 
 #[derive(Clone, Copy, Debug, PartialEq)]
-struct Asked {
-    topic: Topic,
+struct PendingQuestion {
+    topic: QuestionTopic,
     /// The child had not touched it by then.
     untouched: bool,
 }
 
 /// How the terminal was, where that is known, and what is still to be heard of it. It belongs to one terminal.
 #[derive(Clone, Debug, Default, PartialEq)]
-pub struct Former {
+pub struct TerminalBefore {
     /// Which modes are known, and which of them are on.
     modes: (u64, u64),
     keyboard: [Option<u8>; 2],
@@ -55,12 +55,12 @@ pub struct Former {
     colors: BTreeMap<ColorId, String>,
     /// Text, background and cursor (OSC 10 to 12), as this terminal or one before it described them.
     described: BTreeMap<ColorId, String>,
-    asked: VecDeque<Asked>,
+    asked: VecDeque<PendingQuestion>,
 }
 
-impl Former {
+impl TerminalBefore {
     /// Whether a mode was on.
-    pub(in crate::screen) fn mode(&self, mode: Mode) -> Option<bool> {
+    pub(in crate::screen) fn mode(&self, mode: TerminalMode) -> Option<bool> {
         let (known, on) = self.modes;
         (known & mode.bit() != 0).then_some(on & mode.bit() != 0)
     }
@@ -98,11 +98,11 @@ impl Former {
     }
 
     /// The child asks.
-    pub(in crate::screen) fn ask(&mut self, topic: Topic, untouched: bool) {
+    pub(in crate::screen) fn ask(&mut self, topic: QuestionTopic, untouched: bool) {
         if self.asked.len() == ASKED_MAX {
             self.asked.pop_front();
         }
-        self.asked.push_back(Asked { topic, untouched });
+        self.asked.push_back(PendingQuestion { topic, untouched });
     }
 
     /// Whether an answer is due.
@@ -116,15 +116,15 @@ impl Former {
     }
 
     /// Finds the question and takes it out. True when the answer tells how things were before.
-    fn answers(&mut self, matches: impl Fn(Topic) -> bool) -> Option<Topic> {
+    fn answers(&mut self, matches: impl Fn(QuestionTopic) -> bool) -> Option<QuestionTopic> {
         let at = self.asked.iter().position(|asked| matches(asked.topic))?;
         let asked = self.asked.remove(at)?;
         asked.untouched.then_some(asked.topic)
     }
 
-    fn hear_mode(&mut self, space: ModeSpace, number: u16, state: u16) {
-        let Some(mode) = Mode::from_number(space, number) else { return };
-        if self.answers(|topic| topic == Topic::Mode(mode)).is_none() {
+    fn read_mode(&mut self, space: ModeSpace, number: u16, state: u16) {
+        let Some(mode) = TerminalMode::from_number(space, number) else { return };
+        if self.answers(|topic| topic == QuestionTopic::Mode(mode)).is_none() {
             return;
         }
         // 1 set, 2 reset, 3 and 4 the same for ever, 0 not known.
@@ -136,12 +136,12 @@ impl Former {
         }
     }
 
-    fn hear_color(&mut self, color: ColorId, value: &[u8]) {
+    fn read_color(&mut self, color: ColorId, value: &[u8]) {
         let Some(value) = std::str::from_utf8(value).ok().filter(|value| value.len() <= COLOR_MAX && !value.is_empty()) else {
             return;
         };
         let plain = value.bytes().all(|byte| byte.is_ascii_alphanumeric() || b":/#.,".contains(&byte));
-        if self.answers(|topic| topic == Topic::Color(color)).is_some() && plain {
+        if self.answers(|topic| topic == QuestionTopic::Color(color)).is_some() && plain {
             self.colors.insert(color, value.to_owned());
             if matches!(color, ColorId::Dynamic(10..=12)) {
                 self.described.insert(color, value.to_owned());
@@ -152,7 +152,7 @@ impl Former {
 
 /// Reads answers out of what the terminal sends. Keys between them mean nothing here.
 #[derive(Default)]
-pub struct Listener {
+pub struct AnswerReader {
     parser: Parser,
     /// What came of the report of a setting (DECRPSS).
     setting: Option<Vec<u8>>,
@@ -160,11 +160,11 @@ pub struct Listener {
     silent: usize,
 }
 
-impl Listener {
-    /// Takes what the terminal sent and has `former` learn from it.
-    pub fn hear(&mut self, former: &mut Former, bytes: &[u8]) {
+impl AnswerReader {
+    /// Takes what the terminal sent and has `before` learn from it.
+    pub fn read(&mut self, before: &mut TerminalBefore, bytes: &[u8]) {
         for chunk in bytes.chunks(ANSWER_MAX) {
-            let mut ear = Ear { former, setting: &mut self.setting, heard: false };
+            let mut ear = AnswerSink { before, setting: &mut self.setting, heard: false };
             self.parser.advance(&mut ear, chunk);
             let heard = ear.heard;
             self.silent = if heard { 0 } else { self.silent + chunk.len() };
@@ -175,8 +175,8 @@ impl Listener {
     }
 }
 
-struct Ear<'a> {
-    former: &'a mut Former,
+struct AnswerSink<'a> {
+    before: &'a mut TerminalBefore,
     setting: &'a mut Option<Vec<u8>>,
     heard: bool,
 }
@@ -186,7 +186,7 @@ fn value(params: &Params, at: usize) -> u16 {
     params.iter().nth(at).and_then(|param| param.first()).copied().unwrap_or(0)
 }
 
-impl Perform for Ear<'_> {
+impl Perform for AnswerSink<'_> {
     fn print(&mut self, _ch: char) {
         self.heard = true;
     }
@@ -204,15 +204,17 @@ impl Perform for Ear<'_> {
         let (first, second) = (value(params, 0), value(params, 1));
         match (intermediates, action) {
             _ if ignore => {}
-            ([b'?', b'$'], 'y') => self.former.hear_mode(ModeSpace::Private, first, second),
-            ([b'$'], 'y') => self.former.hear_mode(ModeSpace::Ansi, first, second),
+            ([b'?', b'$'], 'y') => self.before.read_mode(ModeSpace::Private, first, second),
+            ([b'$'], 'y') => self.before.read_mode(ModeSpace::Ansi, first, second),
             ([b'?'], 'u') => {
-                if let Some(Topic::Keyboard { alternate }) = self.former.answers(|topic| matches!(topic, Topic::Keyboard { .. })) {
-                    self.former.keyboard[usize::from(alternate)] = Some((first & 0x1f) as u8);
+                if let Some(QuestionTopic::Keyboard { alternate }) =
+                    self.before.answers(|topic| matches!(topic, QuestionTopic::Keyboard { .. }))
+                {
+                    self.before.keyboard[usize::from(alternate)] = Some((first & 0x1f) as u8);
                 }
             }
-            ([b'>'], 'm') if first == 4 && self.former.answers(|topic| topic == Topic::OtherKeys).is_some() => {
-                self.former.other_keys = Some(second);
+            ([b'>'], 'm') if first == 4 && self.before.answers(|topic| topic == QuestionTopic::OtherKeys).is_some() => {
+                self.before.other_keys = Some(second);
             }
             _ => {}
         }
@@ -224,13 +226,13 @@ impl Perform for Ear<'_> {
         match *params {
             [command, value] => {
                 if let Some(number @ 10..=19) = number(command) {
-                    self.former.hear_color(ColorId::Dynamic(number), value);
+                    self.before.read_color(ColorId::Dynamic(number), value);
                 }
             }
             [command @ (b"4" | b"5"), which, value] => {
                 if let Some(which) = number(which) {
                     let color = if command == b"4" { ColorId::Palette(which) } else { ColorId::Special(which) };
-                    self.former.hear_color(color, value);
+                    self.before.read_color(color, value);
                 }
             }
             _ => {}
@@ -254,9 +256,9 @@ impl Perform for Ear<'_> {
         let number = setting.strip_suffix(b" q").and_then(|number| std::str::from_utf8(number).ok());
         let shape = number.and_then(|number| CursorShape::from_number(number.parse().unwrap_or(0)));
         if let Some(shape) = shape
-            && self.former.answers(|topic| topic == Topic::Shape).is_some()
+            && self.before.answers(|topic| topic == QuestionTopic::Shape).is_some()
         {
-            self.former.shape = Some(shape);
+            self.before.shape = Some(shape);
         }
     }
 }
@@ -323,7 +325,7 @@ mod tests {
         for _ in 0..200 {
             screen.feed(b"\x1b[?2004$p\x1b[?u\x1b]11;?\x07");
         }
-        assert_eq!(screen.terminal.former.asked.len(), ASKED_MAX);
+        assert_eq!(screen.terminal.before.asked.len(), ASKED_MAX);
         screen.learn(b"\x1b]11;");
         screen.learn(&[b'x'; 100_000]);
         screen.learn(b"\x1b\\\x1b[?2004;1$y");

@@ -1,48 +1,49 @@
 //! The bytes that put a terminal back after the child died without doing so.
 //!
 //! Only what the child changed is undone, because a needless sequence can do harm: `?1049l` on the primary screen moves the
-//! cursor to where it was once saved, and the next line overwrites what stands there (measured, DESIGN 6.4). It goes back to
-//! what it was before where the child asked for that (`former.rs`), else to what it is in a fresh terminal.
+//! cursor to where it was once saved, and the next line overwrites what stands there (measured). It goes back to
+//! what it was before where the child asked for that (`terminal_before.rs`), else to what it is in a fresh terminal.
 //!
-//! [`UNDONE`] is the whole of it, in the order in which it goes out: `docs/TERMINAL.md` shows it, and the tests go through it.
+//! [`UNDO_STEPS`] is the whole of it, in the order in which it goes out: `docs/TERMINAL.md` shows it, and the tests go through it.
 
-use crate::screen::cursor::{Caret, Tabs};
-use crate::screen::modes::{Mode, ModeSpace};
-use crate::screen::terminal::Terminal;
+use crate::screen::cursor::{CursorState, TabStops};
+use crate::screen::display::DisplayState;
+use crate::screen::modes::{ModeSpace, TerminalMode};
+use crate::screen::terminal_state::TerminalState;
 
 /// One step of the undo.
 #[derive(Clone, Copy, Debug)]
-pub struct Undone {
+pub struct UndoStep {
     /// What is undone.
     pub what: &'static str,
     /// Why in this place, or in this way.
     pub why: &'static str,
     /// What a child may write and nothing else, and the whole undo after it.
     pub examples: &'static [(&'static str, &'static str)],
-    undo: fn(&Terminal, &mut String),
+    undo: fn(&TerminalState, &mut String),
 }
 
 /// What is undone, in order.
-pub const UNDONE: &[Undone] = &[
-    Undone {
+pub const UNDO_STEPS: &[UndoStep] = &[
+    UndoStep {
         what: "VT52",
         why: "first, because a VT52 understands nothing else",
         examples: &[("\x1b[?2l", "\x1b<")],
-        undo: |terminal, out| out.push_str(if terminal.extras.vt52 { "\x1b<" } else { "" }),
+        undo: |terminal, out| out.push_str(if terminal.encoding.vt52 { "\x1b<" } else { "" }),
     },
-    Undone {
+    UndoStep {
         what: "text that is not UTF-8",
         why: "before anything that could hold text",
         examples: &[("\x1b%@", "\x1b%G")],
-        undo: |terminal, out| out.push_str(if terminal.extras.not_utf8 { "\x1b%G" } else { "" }),
+        undo: |terminal, out| out.push_str(if terminal.encoding.not_utf8 { "\x1b%G" } else { "" }),
     },
-    Undone {
+    UndoStep {
         what: "a frame that is held back (2026)",
         why: "or a terminal shows nothing of what follows",
         examples: &[("\x1b[?2026h", "\x1b[?2026l")],
-        undo: |terminal, out| terminal.undo_mode(Mode::Synchronized, out),
+        undo: |terminal, out| undo_mode(terminal, TerminalMode::Synchronized, out),
     },
-    Undone {
+    UndoStep {
         what: "kitty keyboard and pointer of the screen that is shown",
         why: "each screen has stacks of its own, which can be reached only while it is shown; as many pops as pushes, so that what was pushed before is found again",
         examples: &[
@@ -51,9 +52,9 @@ pub const UNDONE: &[Undone] = &[
             ("\x1b]22;wait\x07", "\x1b]22;\x07"),
             ("\x1b]22;>wait\x07", "\x1b]22;<\x07"),
         ],
-        undo: |terminal, out| terminal.undo_stacks(terminal.alternate.is_some(), out),
+        undo: |terminal, out| undo_stacks(terminal, terminal.display.buffers.alternate.is_some(), out),
     },
-    Undone {
+    UndoStep {
         what: "alternate screen",
         why: "by the mode that entered it; never on the primary screen, where 1049 moves the cursor",
         examples: &[
@@ -62,19 +63,19 @@ pub const UNDONE: &[Undone] = &[
             ("\x1b[?47h", "\x1b[?47l"),
             ("\x1b[?47h\x1b[?1049h", "\x1b[?47l\x1b7\x1b[?1049l"),
         ],
-        undo: |terminal, out| out.push_str(&terminal.alternate.map(|how| how.way_back()).unwrap_or_default()),
+        undo: |terminal, out| out.push_str(&terminal.display.buffers.alternate.map(|how| how.way_back()).unwrap_or_default()),
     },
-    Undone {
+    UndoStep {
         what: "kitty keyboard and pointer of the primary screen",
         why: "the same, when it is shown again",
         examples: &[("\x1b[>1u\x1b[?1049h", "\x1b[?1049l\x1b[<1u")],
         undo: |terminal, out| {
-            if terminal.alternate.is_some() {
-                terminal.undo_stacks(false, out);
+            if terminal.display.buffers.alternate.is_some() {
+                undo_stacks(terminal, false, out);
             }
         },
     },
-    Undone {
+    UndoStep {
         what: "what makes the terminal send other bytes, or none: keyboard lock, mouse, focus, pastes, reports, keys",
         why: "before what is only seen",
         examples: &[
@@ -98,9 +99,9 @@ pub const UNDONE: &[Undone] = &[
             ("\x1b[?1h", "\x1b[?1l"),
             ("\x1b[?2004s\x1b[?2004h", "\x1b[?2004l\x1b[?2004r"),
         ],
-        undo: |terminal, out| SENDING.iter().for_each(|mode| terminal.undo_mode(*mode, out)),
+        undo: |terminal, out| SENDING.iter().for_each(|mode| undo_mode(terminal, *mode, out)),
     },
-    Undone {
+    UndoStep {
         what: "keypad, modifyOtherKeys and xterm's other key options, controls of 8 bits",
         why: "the same",
         examples: &[
@@ -112,9 +113,9 @@ pub const UNDONE: &[Undone] = &[
             ("\x1b[>4;1f", "\x1b[>4f"),
             ("\x1b G", "\x1b F"),
         ],
-        undo: Terminal::undo_keys,
+        undo: undo_keys,
     },
-    Undone {
+    UndoStep {
         what: "how text and images are placed: wrapping, insertion, line feeds, images",
         why: "before the margins, which are put back with the cursor in its place",
         examples: &[
@@ -130,15 +131,15 @@ pub const UNDONE: &[Undone] = &[
             ("\x1b[?8452h", "\x1b[?8452l"),
             ("\x1b[?2027s\x1b[?2027h", "\x1b[?2027r"),
         ],
-        undo: |terminal, out| PLACING.iter().for_each(|mode| terminal.undo_mode(*mode, out)),
+        undo: |terminal, out| PLACING.iter().for_each(|mode| undo_mode(terminal, *mode, out)),
     },
-    Undone {
+    UndoStep {
         what: "reverse video; the cursor: blinking, hidden, its form",
         why: "a cursor that was hidden while all this was drawn did not flicker",
         examples: &[("\x1b[?5h", "\x1b[?5l"), ("\x1b[?12h", "\x1b[?12l"), ("\x1b[?25l", "\x1b[?25h"), ("\x1b[5 q", "\x1b[0 q")],
-        undo: Terminal::undo_looks,
+        undo: undo_looks,
     },
-    Undone {
+    UndoStep {
         what: "origin, margins, tab stops",
         why: "they move the cursor, which is saved and brought back; from origin mode it is placed by hand, because restoring would bring that back, too",
         examples: &[
@@ -147,9 +148,9 @@ pub const UNDONE: &[Undone] = &[
             ("\x1b[2;4r\x1b[?6h\x1b[2;3H", "\x1b[?6l\x1b[r\x1b[3;3H"),
             ("\x1b[9G\x1b[g", "\x1b7\x1b[3g\x1b[9G\x1bH\x1b[17G\x1bH\x1b8"),
         ],
-        undo: Terminal::undo_margins,
+        undo: undo_margins,
     },
-    Undone {
+    UndoStep {
         what: "character sets and shifts, pen, protection, an open link",
         why: "behind what restores a cursor, which has them, too",
         examples: &[
@@ -162,9 +163,9 @@ pub const UNDONE: &[Undone] = &[
             ("\x1b[2*x", "\x1b[*x"),
             ("\x1b]8;;http://x\x07", "\x1b]8;;\x07"),
         ],
-        undo: Terminal::undo_pen,
+        undo: undo_pen,
     },
-    Undone {
+    UndoStep {
         what: "colours of the terminal",
         why: "reset first, for terminals that have no stack of them; popped after",
         examples: &[
@@ -175,167 +176,171 @@ pub const UNDONE: &[Undone] = &[
             ("\x1b]21;cursor=red\x07", "\x1b]21;cursor\x07"),
             ("\x1b[#P\x1b]11;red\x07", "\x1b]111\x07\x1b[#Q"),
         ],
-        undo: |terminal, out| out.push_str(&terminal.colors.undo(terminal.former.colors())),
+        undo: |terminal, out| out.push_str(&terminal.window.colors.undo(terminal.before.colors())),
     },
-    Undone {
+    UndoStep {
         what: "progress",
         why: "",
         examples: &[("\x1b]9;4;1;50\x07", "\x1b]9;4;0;0\x07")],
-        undo: |terminal, out| out.push_str(if terminal.extras.progress.is_some() { "\x1b]9;4;0;0\x07" } else { "" }),
+        undo: |terminal, out| out.push_str(terminal.window.progress.undo()),
     },
-    Undone {
+    UndoStep {
         what: "title",
         why: "emptied first, for terminals that keep no stack of them; popped after, as often as it was pushed",
         examples: &[("\x1b]0;t\x07", "\x1b]0;\x07"), ("\x1b[22;0t\x1b]0;t\x07", "\x1b]0;\x07\x1b[23;0t")],
-        undo: |terminal, out| out.push_str(&terminal.titles.undo()),
+        undo: |terminal, out| out.push_str(&terminal.window.titles.undo()),
     },
 ];
 
 /// Modes that make the terminal send something, the forms of reports before the reports.
-const SENDING: [Mode; 21] = [
-    Mode::KeyboardLocked,
-    Mode::NoLocalEcho,
-    Mode::MousePixels,
-    Mode::MouseSgr,
-    Mode::MouseUrxvt,
-    Mode::MouseUtf8,
-    Mode::MouseMotion,
-    Mode::MouseDrag,
-    Mode::MouseHighlight,
-    Mode::MouseButtons,
-    Mode::MouseX10,
-    Mode::AlternateScroll,
-    Mode::Focus,
-    Mode::ColorScheme,
-    Mode::SizeReports,
-    Mode::PasteEvents,
-    Mode::BracketedPaste,
-    Mode::WindowsKeys,
-    Mode::AutoRepeat,
-    Mode::BackspaceSendsBs,
-    Mode::CursorKeys,
+const SENDING: [TerminalMode; 21] = [
+    TerminalMode::KeyboardLocked,
+    TerminalMode::NoLocalEcho,
+    TerminalMode::MousePixels,
+    TerminalMode::MouseSgr,
+    TerminalMode::MouseUrxvt,
+    TerminalMode::MouseUtf8,
+    TerminalMode::MouseMotion,
+    TerminalMode::MouseDrag,
+    TerminalMode::MouseHighlight,
+    TerminalMode::MouseButtons,
+    TerminalMode::MouseX10,
+    TerminalMode::AlternateScroll,
+    TerminalMode::Focus,
+    TerminalMode::ColorScheme,
+    TerminalMode::SizeReports,
+    TerminalMode::PasteEvents,
+    TerminalMode::BracketedPaste,
+    TerminalMode::WindowsKeys,
+    TerminalMode::AutoRepeat,
+    TerminalMode::BackspaceSendsBs,
+    TerminalMode::CursorKeys,
 ];
 
 /// Modes that say where text and images go.
-const PLACING: [Mode; 11] = [
-    Mode::Graphemes,
-    Mode::AllowColumns,
-    Mode::KeepOnColumns,
-    Mode::NationalSets,
-    Mode::ReverseWrap,
-    Mode::ReverseWrapAnywhere,
-    Mode::AutoWrap,
-    Mode::Insert,
-    Mode::Newline,
-    Mode::SixelDisplay,
-    Mode::SixelCursor,
+const PLACING: [TerminalMode; 11] = [
+    TerminalMode::Graphemes,
+    TerminalMode::AllowColumns,
+    TerminalMode::KeepOnColumns,
+    TerminalMode::NationalSets,
+    TerminalMode::ReverseWrap,
+    TerminalMode::ReverseWrapAnywhere,
+    TerminalMode::AutoWrap,
+    TerminalMode::Insert,
+    TerminalMode::Newline,
+    TerminalMode::SixelDisplay,
+    TerminalMode::SixelCursor,
 ];
 
-impl Terminal {
-    /// The sequences, in the order in which they must go out. Empty when nothing is to be undone.
-    pub fn undo(&self) -> String {
-        let mut out = String::new();
-        for step in UNDONE {
-            (step.undo)(self, &mut out);
-        }
-        out
+/// The sequences, in the order in which they must go out. Empty when nothing is to be undone.
+pub fn undo(terminal: &TerminalState) -> String {
+    let mut out = String::new();
+    for step in UNDO_STEPS {
+        (step.undo)(terminal, &mut out);
     }
+    out
+}
 
-    fn undo_mode(&self, mode: Mode, out: &mut String) {
-        out.push_str(&self.modes.undo(mode, self.former.mode(mode)));
-    }
+fn mode_undo(terminal: &TerminalState, mode: TerminalMode) -> String {
+    terminal.display.modes.undo(mode, terminal.before.mode(mode))
+}
 
-    /// What has a stack for each screen.
-    fn undo_stacks(&self, alternate: bool, out: &mut String) {
-        let page = if alternate == self.alternate.is_some() { &self.page } else { &self.hidden };
-        out.push_str(&page.keyboard.undo(self.former.keyboard(alternate)));
-        out.push_str(&self.extras.pointers[usize::from(alternate)].undo());
-    }
+fn undo_mode(terminal: &TerminalState, mode: TerminalMode, out: &mut String) {
+    out.push_str(&mode_undo(terminal, mode));
+}
 
-    fn undo_keys(&self, out: &mut String) {
-        let keypad = self.modes.undo(Mode::Keypad, self.former.mode(Mode::Keypad));
-        // Not every terminal knows it by its number.
-        out.push_str(&keypad.replace("\x1b[?66l", "\x1b>").replace("\x1b[?66h", "\x1b="));
-        out.push_str(&self.keys.undo(self.former.other_keys()));
-        if self.extras.eight_bit {
-            out.push_str("\x1b F");
-        }
-    }
+/// What has a stack for each screen.
+fn undo_stacks(terminal: &TerminalState, alternate: bool, out: &mut String) {
+    let buffer = terminal.display.buffers.buffer(alternate);
+    out.push_str(&buffer.keyboard.undo(terminal.before.keyboard(alternate)));
+    out.push_str(&buffer.pointer.undo());
+}
 
-    fn undo_looks(&self, out: &mut String) {
-        self.undo_mode(Mode::ReverseVideo, out);
-        self.undo_mode(Mode::CursorBlink, out);
-        self.undo_mode(Mode::CursorVisible, out);
-        let before = self.former.shape().unwrap_or_default();
-        if self.shape.is_some_and(|shape| shape != before) {
-            out.push_str(&format!("\x1b[{} q", before.number()));
-        }
+fn undo_keys(terminal: &TerminalState, out: &mut String) {
+    let keypad = mode_undo(terminal, TerminalMode::Keypad);
+    // Not every terminal knows it by its number.
+    out.push_str(&keypad.replace("\x1b[?66l", "\x1b>").replace("\x1b[?66h", "\x1b="));
+    out.push_str(&terminal.key_options.undo(terminal.before.other_keys()));
+    if terminal.encoding.eight_bit_controls {
+        out.push_str("\x1b F");
     }
+}
 
-    /// The cursor as it is when the alternate screen is left: leaving by 1049 restores it.
-    fn caret_afterwards(&self) -> Caret {
-        match self.alternate {
-            Some(how) if how.restores() => self.hidden.saved,
-            _ => self.caret,
-        }
+fn undo_looks(terminal: &TerminalState, out: &mut String) {
+    undo_mode(terminal, TerminalMode::ReverseVideo, out);
+    undo_mode(terminal, TerminalMode::CursorBlink, out);
+    undo_mode(terminal, TerminalMode::CursorVisible, out);
+    let before = terminal.before.shape().unwrap_or_default();
+    if terminal.display.cursor_shape.is_some_and(|shape| shape != before) {
+        out.push_str(&format!("\x1b[{} q", before.number()));
     }
+}
 
-    fn undo_margins(&self, out: &mut String) {
-        let caret = self.caret_afterwards();
-        let mut moving = String::new();
-        let sides = self.modes.undo(Mode::SideMargins, self.former.mode(Mode::SideMargins));
-        moving.push_str(&sides);
-        let (region, whole) = (self.region, self.whole());
-        if (region.top, region.bottom) != (whole.top, whole.bottom) || caret.origin {
-            moving.push_str("\x1b[r");
-        }
-        if sides.is_empty() && self.is_narrow() {
-            moving.push_str("\x1b[s");
-        }
-        if self.tabs != Tabs::new(self.cols) {
-            moving.push_str("\x1b[3g");
-            (0..self.cols).filter(|col| Tabs::is_default(*col)).for_each(|col| moving.push_str(&format!("\x1b[{}G\x1bH", col + 1)));
-        }
-        if caret.origin {
-            // Leaving origin mode moves the cursor home, and DECRC would bring the mode back: so it is put back by hand.
-            out.push_str(&format!("\x1b[?6l{moving}\x1b[{};{}H", caret.row + 1, caret.col + 1));
-        } else if !moving.is_empty() {
-            out.push_str(&format!("\x1b7{moving}\x1b8"));
-        }
+/// The cursor as it is when the alternate screen is left: leaving by 1049 restores it.
+fn cursor_afterwards(display: &DisplayState) -> CursorState {
+    match display.buffers.alternate {
+        Some(how) if how.restores() => display.buffers.inactive.saved_cursor,
+        _ => display.position.cursor,
     }
+}
 
-    fn undo_pen(&self, out: &mut String) {
-        let caret = self.caret_afterwards();
-        out.push_str(&caret.charsets.undo());
-        if !caret.look.is_plain() {
-            out.push_str("\x1b[m");
-        }
-        if caret.look.is_protected() || self.extras.iso_protection {
-            out.push_str("\x1b[0\"q");
-        }
-        if self.extras.rectangles {
-            out.push_str("\x1b[*x");
-        }
-        if self.extras.link || caret.look.link() != 0 {
-            out.push_str("\x1b]8;;\x07");
-        }
+fn undo_margins(terminal: &TerminalState, out: &mut String) {
+    let (cursor, position) = (cursor_afterwards(&terminal.display), &terminal.display.position);
+    let mut moving = String::new();
+    let sides = mode_undo(terminal, TerminalMode::SideMargins);
+    moving.push_str(&sides);
+    let (margins, whole) = (position.margins, position.whole());
+    if (margins.top, margins.bottom) != (whole.top, whole.bottom) || cursor.origin {
+        moving.push_str("\x1b[r");
     }
+    if sides.is_empty() && position.has_side_margins() {
+        moving.push_str("\x1b[s");
+    }
+    if position.tab_stops != TabStops::new(position.cols) {
+        moving.push_str("\x1b[3g");
+        let stops = (0..position.cols).filter(|col| TabStops::is_default(*col));
+        stops.for_each(|col| moving.push_str(&format!("\x1b[{}G\x1bH", col + 1)));
+    }
+    if cursor.origin {
+        // Leaving origin mode moves the cursor home, and DECRC would bring the mode back: so it is put back by hand.
+        out.push_str(&format!("\x1b[?6l{moving}\x1b[{};{}H", cursor.row + 1, cursor.col + 1));
+    } else if !moving.is_empty() {
+        out.push_str(&format!("\x1b7{moving}\x1b8"));
+    }
+}
 
-    /// The modes that are not as in a fresh terminal, in the form of CONTRACT C4: the number of a private mode that is on;
-    /// with `-` before it, of one that is off and should not be; with `ansi:`, of an ANSI mode.
-    pub fn mode_names(&self) -> Vec<String> {
-        let mut names: Vec<String> = Mode::ALL
-            .into_iter()
-            .filter(|mode| self.is_on(*mode) != mode.initially_on())
-            .map(|mode| match mode.number() {
-                (ModeSpace::Ansi, number) => format!("ansi:{number}"),
-                (ModeSpace::Private, number) if mode.initially_on() => format!("-{number}"),
-                (ModeSpace::Private, number) => number.to_string(),
-            })
-            .collect();
-        names.extend(self.alternate.map(|how| how.number().to_string()));
-        names
+fn undo_pen(terminal: &TerminalState, out: &mut String) {
+    let display = &terminal.display;
+    let cursor = cursor_afterwards(display);
+    out.push_str(&cursor.charsets.undo());
+    if !cursor.pen.is_plain() {
+        out.push_str("\x1b[m");
     }
+    if cursor.pen.is_protected() || display.iso_protection {
+        out.push_str("\x1b[0\"q");
+    }
+    if display.rectangular_changes {
+        out.push_str("\x1b[*x");
+    }
+    if display.links.open || cursor.pen.link() != 0 {
+        out.push_str("\x1b]8;;\x07");
+    }
+}
+
+/// The modes that are not as in a fresh terminal, in the form of `screen --json`: the number of a private mode that is on;
+/// with `-` before it, of one that is off and should not be; with `ansi:`, of an ANSI mode.
+pub fn mode_names(display: &DisplayState) -> Vec<String> {
+    let mut names: Vec<String> = TerminalMode::ALL
+        .into_iter()
+        .filter(|mode| display.is_on(*mode) != mode.initially_on())
+        .map(|mode| match mode.number() {
+            (ModeSpace::Ansi, number) => format!("ansi:{number}"),
+            (ModeSpace::Private, number) if mode.initially_on() => format!("-{number}"),
+            (ModeSpace::Private, number) => number.to_string(),
+        })
+        .collect();
+    names.extend(display.buffers.alternate.map(|how| how.number().to_string()));
+    names
 }
 
 #[cfg(test)]
@@ -361,7 +366,7 @@ mod tests {
 
     #[test]
     fn each_thing_is_undone_by_its_own_sequence_alone() {
-        for step in UNDONE {
+        for step in UNDO_STEPS {
             for (bytes, expected) in step.examples {
                 assert_eq!(undo(bytes), *expected, "{}: {bytes:?}", step.what);
             }
@@ -370,9 +375,9 @@ mod tests {
 
     #[test]
     fn every_mode_is_undone() {
-        for mode in Mode::ALL {
+        for mode in TerminalMode::ALL {
             let undone = undo(&mode.sequence(!mode.initially_on()));
-            let no_default = [Mode::AlternateScroll, Mode::Graphemes].contains(&mode);
+            let no_default = [TerminalMode::AlternateScroll, TerminalMode::Graphemes].contains(&mode);
             assert_eq!(undone.is_empty(), no_default, "{mode:?}");
         }
     }

@@ -4,47 +4,52 @@
 //! within one burst is no change. The rest (titles, keyboard stacks, what may come) is not: every sequence that is not
 //! known to leave it alone counts as a change.
 
-use crate::screen::cursor::{Charsets, CursorShape, Region};
-use crate::screen::modes::{Alternate, Modes};
-use crate::screen::terminal::Terminal;
-use crate::screen::window::Extras;
+use crate::screen::cursor::{Charsets, CursorShape, Margins};
+use crate::screen::modes::{AlternateScreen, ModeSet, TerminalEncoding};
+use crate::screen::terminal_state::TerminalState;
+use crate::screen::window::Progress;
 
-/// Equal, and nothing else touched, means that `Terminal::undo` returns what it did.
+/// Equal, and nothing else touched, means that [`undo`](super::undo::undo) returns what it did.
 #[derive(Clone, Copy, Debug, PartialEq)]
-pub struct Latch {
-    modes: Modes,
-    alternate: Option<Alternate>,
-    region: Region,
-    /// The caret's place, which the undo names in origin mode alone.
+pub struct UndoState {
+    modes: ModeSet,
+    alternate: Option<AlternateScreen>,
+    margins: Margins,
+    /// The cursor's place, which the undo names in origin mode alone.
     origin: Option<(usize, usize)>,
     charsets: Charsets,
     plain_pen: bool,
     linked: bool,
     protected: bool,
-    extras: Extras,
-    shape: Option<CursorShape>,
+    link_open: bool,
+    progress: Progress,
+    encoding: TerminalEncoding,
+    cursor_shape: Option<CursorShape>,
 }
 
-impl Terminal {
+impl UndoState {
     /// The state now.
-    pub fn latch(&self) -> Latch {
-        let caret = &self.caret;
-        Latch {
-            modes: self.modes,
-            alternate: self.alternate,
-            region: self.region,
-            origin: caret.origin.then_some((caret.col, caret.row)),
-            charsets: caret.charsets,
-            plain_pen: caret.look.is_plain(),
-            protected: caret.look.is_protected(),
-            linked: caret.look.link() != 0,
-            extras: self.extras,
-            shape: self.shape,
+    pub fn of(terminal: &TerminalState) -> Self {
+        let display = &terminal.display;
+        let cursor = &display.position.cursor;
+        Self {
+            modes: display.modes,
+            alternate: display.buffers.alternate,
+            margins: display.position.margins,
+            origin: cursor.origin.then_some((cursor.col, cursor.row)),
+            charsets: cursor.charsets,
+            plain_pen: cursor.pen.is_plain(),
+            linked: cursor.pen.link() != 0,
+            protected: cursor.pen.is_protected() || display.iso_protection,
+            link_open: display.links.open,
+            progress: terminal.window.progress,
+            encoding: terminal.encoding,
+            cursor_shape: display.cursor_shape,
         }
     }
 
-    /// Whether a control sequence can change nothing but what the latch holds.
-    pub fn latch_holds_csi(intermediates: &[u8], action: char) -> bool {
+    /// Whether a control sequence can change nothing but what is held here.
+    pub fn holds_csi(intermediates: &[u8], action: char) -> bool {
         match intermediates {
             [] => !matches!(action, 't' | 'g'),
             [b'?'] => matches!(action, 'h' | 'l' | 'J' | 'K' | 'n' | 'u'),
@@ -54,7 +59,7 @@ impl Terminal {
     }
 
     /// The same for a short escape sequence.
-    pub fn latch_holds_esc(intermediates: &[u8], byte: u8) -> bool {
+    pub fn holds_esc(intermediates: &[u8], byte: u8) -> bool {
         match intermediates {
             [] => matches!(byte, b'7' | b'8' | b'=' | b'>' | b'D' | b'E' | b'M' | b'\\'),
             [b'(' | b')'] => true,
@@ -63,7 +68,7 @@ impl Terminal {
     }
 
     /// The same for an operating system command, by its number: links, notifications and progress, marks.
-    pub fn latch_holds_osc(number: &[u8]) -> bool {
+    pub fn holds_osc(number: &[u8]) -> bool {
         matches!(number, b"8" | b"9" | b"133")
     }
 }

@@ -1,7 +1,7 @@
 //! The start and the end of Claude Code 2.1.329, fullscreen and inline, as measured on the real program: what is on
 //! after the start, and that nothing is on after a clean exit, nor after an undo.
 
-use crate::screen::{Identity, Screen, reply};
+use crate::screen::{Screen, TerminalIdentity, reply};
 
 const MODES: &str = "\x1b7\x1b[r\x1b8\x1b[?25h\x1b[?2004h\x1b[?2031h\x1b[?1004h\x1b]0;✳ Claude Code\x07";
 const FULLSCREEN: &str = "\x1b[?1049h\x1b[2J\x1b[?1000h\x1b[?1002h\x1b[?1003h\x1b[?1006h\x1b[?25l";
@@ -14,7 +14,7 @@ const EXIT_FULLSCREEN: &str = "\x1b[?25h\x1b[?1004l\x1b[<u\x1b[?1049l\x1b[>4m";
 const EXIT: &str = "\x1b[?1006l\x1b[?1003l\x1b[?1002l\x1b[?1000l\x1b[?1004l\x1b[>4m\x1b[<u\x1b[?2031l\x1b[?2004l\x1b(B\x0f\
     \x1b[?1016l\x1b[?1006l\x1b[?1003l\x1b[?1002l\x1b[?1000l\x1b[?7h\x1b[?25h\x1b7\x1b[r\x1b8\x1b]0;\x07";
 
-struct Case {
+struct StartCase {
     name: &'static str,
     start: Vec<&'static str>,
     modes: &'static [&'static str],
@@ -23,9 +23,9 @@ struct Case {
     exit: Vec<&'static str>,
 }
 
-fn cases() -> [Case; 4] {
+fn cases() -> [StartCase; 4] {
     [
-        Case {
+        StartCase {
             name: "fullscreen",
             start: vec![MODES, FULLSCREEN, QUERIES, FRAME],
             modes: &["-25", "1000", "1002", "1003", "1004", "1006", "2004", "2031", "1049"],
@@ -33,7 +33,7 @@ fn cases() -> [Case; 4] {
             undo: "\x1b[?1049l\x1b[?1006l\x1b[?1003l\x1b[?1002l\x1b[?1000l\x1b[?1004l\x1b[?2031l\x1b[?2004l\x1b[?25h\x1b]0;\x07",
             exit: vec![EXIT_FULLSCREEN, EXIT, EXIT, "\x1b[?25h"],
         },
-        Case {
+        StartCase {
             name: "fullscreen, terminal with kitty keys",
             start: vec![MODES, FULLSCREEN, QUERIES, KEYBOARD, FRAME],
             modes: &["-25", "1000", "1002", "1003", "1004", "1006", "2004", "2031", "1049"],
@@ -42,7 +42,7 @@ fn cases() -> [Case; 4] {
                 \x1b[>4m\x1b[?25h\x1b]0;\x07",
             exit: vec![EXIT_FULLSCREEN, EXIT, EXIT, "\x1b[?25h"],
         },
-        Case {
+        StartCase {
             name: "fullscreen without mouse",
             start: vec![MODES, NO_MOUSE, QUERIES, FRAME],
             modes: &["-25", "1004", "2004", "2031", "1049"],
@@ -50,7 +50,7 @@ fn cases() -> [Case; 4] {
             undo: "\x1b[?1049l\x1b[?1004l\x1b[?2031l\x1b[?2004l\x1b[?25h\x1b]0;\x07",
             exit: vec![EXIT_FULLSCREEN, EXIT, EXIT, "\x1b[?25h"],
         },
-        Case {
+        StartCase {
             name: "inline, terminal with kitty keys",
             start: vec![MODES, "\x1b[?25l", QUERIES, KEYBOARD, FRAME],
             modes: &["-25", "1004", "2004", "2031"],
@@ -61,7 +61,7 @@ fn cases() -> [Case; 4] {
     ]
 }
 
-fn started(case: &Case) -> Screen {
+fn started(case: &StartCase) -> Screen {
     let mut screen = Screen::new(80, 24);
     screen.feed(b"$ claude\r\n");
     screen.feed(case.start.concat().as_bytes());
@@ -115,7 +115,7 @@ fn the_shell_s_line_is_there_after_a_killed_fullscreen_run() {
 #[test]
 fn a_detached_start_gets_its_answers_and_no_others() {
     let mut screen = started(&cases()[1]);
-    let identity = Identity::new("1.2.3");
+    let identity = TerminalIdentity::new("1.2.3");
     let answers: Vec<u8> = screen.take_queries().iter().flat_map(|query| reply(query, &identity)).collect();
     assert_eq!(
         String::from_utf8_lossy(&answers),

@@ -1,6 +1,6 @@
 //! Many inputs, the same ones every time: none of them makes the model or its dump fail.
 
-use crate::screen::{Lines, Screen};
+use crate::screen::{PictureLines, Screen};
 
 /// How many inputs.
 const INPUTS: u64 = 20_000;
@@ -106,8 +106,8 @@ fn no_input_of_many_makes_a_screen_or_its_dump_fail() {
         let dump = screen.dump();
         let (cols, rows) = screen.size();
         let mut fresh = Screen::with_history(cols, rows, 5);
-        [&dump.history, &dump.screen, &dump.begun].into_iter().for_each(|part| fresh.feed(part));
-        assert_eq!(fresh.ansi(Lines::Screen), screen.ansi(Lines::Screen));
+        [&dump.history, &dump.screen, &dump.unfinished].into_iter().for_each(|part| fresh.feed(part));
+        assert_eq!(fresh.ansi(PictureLines::Screen), screen.ansi(PictureLines::Screen));
         assert_eq!((fresh.cursor(), fresh.alternate()), (screen.cursor(), screen.alternate()));
         assert_eq!((fresh.title(), fresh.directory()), (screen.title(), screen.directory()));
         assert!(fresh.take_queries().is_empty());
@@ -122,11 +122,11 @@ fn a_dump_has_no_clipboard_no_bell_and_no_question() {
         screen.feed(b"line\x07\x1b]52;c;aG9wdHk=\x07\x1b]52;c;?\x1b\\\x1b[c\x1b[6n\x1b]11;?\x1b\\\x1bP$qm\x1b\\\r\n");
     }
     let dump = screen.dump();
-    for part in [&dump.history, &dump.screen, &dump.begun] {
+    for part in [&dump.history, &dump.screen, &dump.unfinished] {
         assert!(!part.windows(4).any(|four| four == b"]52;") && !part.contains(&0x07), "{}", part.escape_ascii());
     }
     let mut fresh = Screen::with_history(20, 3, 10);
-    [&dump.history, &dump.screen, &dump.begun].into_iter().for_each(|part| fresh.feed(part));
+    [&dump.history, &dump.screen, &dump.unfinished].into_iter().for_each(|part| fresh.feed(part));
     assert_eq!(fresh.lines(), screen.lines());
     assert!(fresh.take_queries().is_empty() && !screen.take_queries().is_empty());
 }

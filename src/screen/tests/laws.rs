@@ -6,8 +6,8 @@ use proptest::prelude::*;
 use super::inputs::{flood, input, size};
 use crate::screen::display::WORTH;
 use crate::screen::parser::{Decoded, decode};
-use crate::screen::terminal::Terminal;
-use crate::screen::{Former, Run, SIDE_MAX, Screen, Style};
+use crate::screen::terminal_state::TerminalState;
+use crate::screen::{SIDE_MAX, Screen, Style, StyledRun, TerminalBefore};
 
 /// Lines of history.
 pub const KEPT: usize = 7;
@@ -18,7 +18,7 @@ const ASKING: &[u8] = b"\x1b[?2004$p\x1b[?1$p\x1b[?7$p\x1b[?69$p\x1b[?u\x1b[?4m\
 const ANSWERS: &[u8] =
     b"\x1b[?2004;1$y\x1b[?1;1$y\x1b[?7;2$y\x1b[?69;1$y\x1b[?5u\x1b[>4;1m\x1bP1$r5 q\x1b\\\x1b]11;rgb:1/2/3\x07\x1b]4;1;rgb:1/1/1\x07";
 
-fn different_looks(pair: &[Run]) -> bool {
+fn different_looks(pair: &[StyledRun]) -> bool {
     pair[0].style != pair[1].style || pair[0].link != pair[1].link
 }
 
@@ -39,11 +39,11 @@ pub fn check(screen: &Screen) {
     assert!(screen.history_len() <= KEPT);
     assert!((0..screen.history_len()).all(|at| screen.history_row_runs(at).windows(2).all(different_looks)));
     assert!(screen.title().len() <= 1024);
-    let (terminal, region) = (&screen.terminal, screen.terminal.region);
+    let (terminal, region) = (&screen.terminal, screen.terminal.display.position.margins);
     assert!(region.top <= region.bottom && region.bottom < usize::from(rows));
     assert!(region.left <= region.right && region.right < usize::from(cols));
     assert!(terminal.queries.len() <= 64);
-    for page in [&terminal.page, &terminal.hidden] {
+    for page in [&terminal.display.buffers.active, &terminal.display.buffers.inactive] {
         page.grid.rows().iter().for_each(|row| row.check(usize::from(cols)));
         assert!(page.grid.is_unused() || page.grid.rows().len() == usize::from(rows));
     }
@@ -68,7 +68,7 @@ fn different(one: &impl std::fmt::Debug, other: &impl std::fmt::Debug) -> Vec<(S
 }
 
 /// A line without what nobody sees: blanks at its end that look like nothing.
-fn seen(mut runs: Vec<Run>) -> Vec<Run> {
+fn seen(mut runs: Vec<StyledRun>) -> Vec<StyledRun> {
     if let Some(last) = runs.last_mut().filter(|last| last.style == Style::default() && last.link.is_none()) {
         last.text.truncate(last.text.trim_end_matches(' ').len());
     }
@@ -80,18 +80,18 @@ fn same_after_dump(screen: &Screen) -> Result<(), TestCaseError> {
     let dump = screen.dump();
     let (cols, rows) = screen.size();
     let mut fresh = Screen::with_history(cols, rows, KEPT);
-    for part in [&dump.history, &dump.screen, &dump.begun] {
-        prop_assert!(!part.contains(&0x07) || std::ptr::eq(part, &dump.begun));
+    for part in [&dump.history, &dump.screen, &dump.unfinished] {
+        prop_assert!(!part.contains(&0x07) || std::ptr::eq(part, &dump.unfinished));
         fresh.feed(part);
     }
-    prop_assert!(fresh.terminal.queries.is_empty());
+    prop_assert!(fresh.terminal.queries.len() == 0);
     let mut expected = screen.terminal.clone();
-    expected.former = Former::default();
-    expected.queries.clear();
-    expected.modes.show_frames();
-    let told = |terminal: &Terminal| {
-        let lines = (0..terminal.history.len()).filter_map(|at| terminal.history.line(at));
-        lines.map(|line| (line.end, seen(line.runs(&terminal.links)))).collect::<Vec<_>>()
+    expected.before = TerminalBefore::default();
+    drop(expected.queries.take());
+    expected.display.modes.show_frames();
+    let told = |terminal: &TerminalState| {
+        let lines = (0..terminal.display.buffers.history.len()).filter_map(|at| terminal.display.buffers.history.line(at));
+        lines.map(|line| (line.end, seen(line.runs(&terminal.display.links)))).collect::<Vec<_>>()
     };
     // In one column there is no room for a wide character.
     prop_assert!(
@@ -102,14 +102,14 @@ fn same_after_dump(screen: &Screen) -> Result<(), TestCaseError> {
     );
     let mut made = fresh.terminal.clone();
     // Told above: links have other numbers in each.
-    expected.history.clear();
-    made.history.clear();
+    expected.display.buffers.history.clear();
+    made.display.buffers.history.clear();
     // One that is not kept is not begun again.
-    expected.extras.link = made.extras.link;
+    expected.display.links.open = made.display.links.open;
     prop_assert!(
-        made.is_same(&expected) && fresh.input == screen.input && fresh.begun.bytes() == screen.begun.bytes(),
+        made.is_same(&expected) && fresh.input == screen.input && fresh.unfinished_bytes.bytes() == screen.unfinished_bytes.bytes(),
         "{:?} {:?}",
-        String::from_utf8_lossy(&[&dump.history[..], &dump.screen, &dump.begun].concat()),
+        String::from_utf8_lossy(&[&dump.history[..], &dump.screen, &dump.unfinished].concat()),
         different(&made, &expected)
     );
     let again = fresh.dump();
@@ -193,8 +193,8 @@ proptest! {
         let mut long = Screen::with_history(cols, rows, KEPT);
         let mut parser = vte::Parser::<1024>::default();
         parser.advance(&mut long.terminal, &bytes);
-        (long.terminal.heard, long.terminal.grounded) = (false, false);
-        (long.terminal.changed, long.terminal.touched) = (false, false);
+        long.terminal.parser.clear_calls();
+        (long.terminal.display.changed, long.terminal.undo_outdated) = (false, false);
         prop_assert!(short.terminal == long.terminal, "{:?} against {:?}", short, long);
     }
 
@@ -274,10 +274,10 @@ proptest! {
         let mut screen = Screen::new(10, 6);
         screen.feed(ASKING);
         screen.learn(ANSWERS);
-        let former = screen.former().clone();
+        let former = screen.terminal_before().clone();
         screen.feed(&bytes);
         screen.learn(&more);
-        screen.set_former(former);
+        screen.set_terminal_before(former);
         screen.feed(&more);
         screen.feed(screen.ending());
         let undo = screen.undo();

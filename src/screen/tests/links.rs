@@ -1,6 +1,6 @@
 //! Links and the working directory: where they come, where they stay, and how much of them is kept.
 
-use crate::screen::{Lines, Run, Screen};
+use crate::screen::{PictureLines, Screen, StyledRun};
 
 fn screen(bytes: &str) -> Screen {
     let mut screen = Screen::with_history(8, 3, 9);
@@ -8,8 +8,8 @@ fn screen(bytes: &str) -> Screen {
     screen
 }
 
-fn told(runs: &[Run]) -> String {
-    let link = |run: &Run| run.link.as_ref().map(|link| format!("<{} {}>", link.id().unwrap_or("-"), link.uri()));
+fn told(runs: &[StyledRun]) -> String {
+    let link = |run: &StyledRun| run.link.as_ref().map(|link| format!("<{} {}>", link.id().unwrap_or("-"), link.uri()));
     runs.iter().map(|run| link(run).unwrap_or_default() + &run.text).collect::<Vec<_>>().join("|")
 }
 
@@ -22,7 +22,7 @@ fn dumped(screen: &Screen) -> Screen {
     let (cols, rows) = screen.size();
     let mut fresh = Screen::with_history(cols, rows, 9);
     let dump = screen.dump();
-    [&dump.history, &dump.screen, &dump.begun].into_iter().for_each(|part| fresh.feed(part));
+    [&dump.history, &dump.screen, &dump.unfinished].into_iter().for_each(|part| fresh.feed(part));
     fresh
 }
 
@@ -97,7 +97,7 @@ fn a_dump_and_a_picture_lead_to_the_same() {
     assert_eq!(fresh, screen);
     assert_eq!(fresh.dump(), screen.dump());
     let line = "\x1b]8;id=i;http://x\x1b\\abcdefgh\x1b]8;;\x1b\\\n\x1b]8;id=i;http://x\x1b\\ij\x1b]8;;\x1b\\\x1b[0;1m\x1b]8;;y\x1b\\k\x1b]8;;\x1b\\\x1b[m\n";
-    assert!(screen.ansi(Lines::WithHistory).starts_with(line), "{:?}", screen.ansi(Lines::WithHistory));
+    assert!(screen.ansi(PictureLines::WithHistory).starts_with(line), "{:?}", screen.ansi(PictureLines::WithHistory));
     let mut other = screen;
     other.feed(b"\x1b]8;;other\x07");
     assert_ne!(fresh, other);
@@ -110,10 +110,10 @@ fn any_number_of_links_takes_bounded_room_and_new_ones_have_it_when_old_ones_are
         for n in 0..different {
             screen.feed(format!("\x1b]8;id={n};{}\x07x\x1b]8;;\x07", "u".repeat(length)).as_bytes());
         }
-        let (links, bytes) = screen.terminal.links.taken();
+        let (links, bytes) = screen.terminal.display.links.taken();
         assert!(links <= 4096 && bytes <= 256 * 1024, "{links} {bytes}");
         screen.feed(b"\x1bc");
-        assert_eq!(screen.terminal.links.taken(), (0, 0));
+        assert_eq!(screen.terminal.display.links.taken(), (0, 0));
         for n in 0..20_000 {
             screen.feed(format!("\r\x1b[K\x1b]8;;{n}{}\x07x", "u".repeat(length)).as_bytes());
             assert!(screen.row_runs(0)[0].link.as_ref().is_some_and(|link| link.uri().starts_with(&n.to_string())), "{n}");
@@ -148,7 +148,7 @@ fn a_link_for_every_cell_does_not_make_a_dump_without_bounds() {
     assert!(fresh.lines() == screen.lines() && fresh.dump() == dump);
     let runs = screen.row_runs(0);
     assert!(runs.len() == 9 && runs[7].link.is_some() && runs[8].link.is_none() && runs[8].text.len() == 192, "{}", runs.len());
-    assert!(screen.json(Lines::Screen).to_string().len() < 60 * 18 * 1024);
+    assert!(screen.json(PictureLines::Screen).to_string().len() < 60 * 18 * 1024);
 }
 
 #[test]

@@ -6,28 +6,29 @@ use proptest::prelude::*;
 use super::inputs::{input, size};
 use super::laws::{KEPT, check, config};
 use crate::screen::Screen;
-use crate::screen::grid::{End, width};
+use crate::screen::grid::{LineEnd, width};
 
 /// History and screen as text, what ran over joined, unless what followed was erased; blanks at the ends of lines and empty
 /// lines at the end are left out.
 fn paragraphs(screen: &Screen) -> Vec<String> {
-    let text = |runs: Vec<crate::screen::Run>| runs.into_iter().map(|run| run.text).collect::<String>();
-    let kept = (0..screen.history_len()).map(|at| (text(screen.history_row_runs(at)), screen.terminal.history.line(at).unwrap().end));
-    let shown = screen.terminal.page.grid.rows().iter().zip(0..).map(|(row, at)| {
+    let text = |runs: Vec<crate::screen::StyledRun>| runs.into_iter().map(|run| run.text).collect::<String>();
+    let kept = (0..screen.history_len())
+        .map(|at| (text(screen.history_row_runs(at)), screen.terminal.display.buffers.history.line(at).unwrap().end));
+    let shown = screen.terminal.display.buffers.active.grid.rows().iter().zip(0..).map(|(row, at)| {
         let mut text = text(screen.row_runs(at));
         match (row.end(), row.cols() - row.written().len()) {
-            (End::Wrap, blanks) => text.push_str(&" ".repeat(blanks)),
-            (End::Gap, 0) => drop(text.pop()),
-            (End::Gap, blanks) => text.push_str(&" ".repeat(blanks - 1)),
+            (LineEnd::Wrap, blanks) => text.push_str(&" ".repeat(blanks)),
+            (LineEnd::Gap, 0) => drop(text.pop()),
+            (LineEnd::Gap, blanks) => text.push_str(&" ".repeat(blanks - 1)),
             _ => {}
         }
         (text, row.end())
     });
-    let (mut joined, mut open, mut before) = (Vec::new(), String::new(), End::Break);
+    let (mut joined, mut open, mut before) = (Vec::new(), String::new(), LineEnd::Break);
     for (text, end) in kept.chain(shown) {
-        if before == End::Break || text.is_empty() {
+        if before == LineEnd::Break || text.is_empty() {
             joined.push(std::mem::take(&mut open));
-        } else if before == End::Gap && text.chars().next().and_then(width) != Some(2) {
+        } else if before == LineEnd::Gap && text.chars().next().and_then(width) != Some(2) {
             open.push(' ');
         }
         open.push_str(&text);
@@ -190,7 +191,8 @@ fn memory_is_bounded_for_lines_where_each_cell_has_a_look_and_marks() {
     let cell = |at: usize| format!("\x1b[38;2;{};9;9me{}", at % 250, "\u{301}".repeat(9));
     let line: String = (0..1000).map(cell).collect();
     (0..20).for_each(|_| screen.feed(line.as_bytes()));
-    let room = screen.terminal.history.clone().take_lines().iter().map(crate::screen::grid::Line::size).sum::<usize>();
+    let room =
+        screen.terminal.display.buffers.history.clone().take_lines().iter().map(crate::screen::grid::HistoryLine::size).sum::<usize>();
     assert!(room <= 10 * 4096 && screen.history_len() == 1, "{room} {}", screen.history_len());
 }
 

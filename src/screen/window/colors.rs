@@ -56,12 +56,12 @@ impl ColorId {
 
 /// The colours that are not as they were.
 #[derive(Clone, Debug, Default, PartialEq)]
-struct Set {
+struct ColorSet {
     numbered: BTreeMap<ColorId, String>,
     named: BTreeMap<String, String>,
 }
 
-impl Set {
+impl ColorSet {
     fn undo(&self, before: &BTreeMap<ColorId, String>, out: &mut String) {
         for color in self.numbered.keys() {
             match before.get(color) {
@@ -102,16 +102,16 @@ fn color_value(value: &[u8]) -> Option<&str> {
 
 /// The changed colours now, and at every push.
 #[derive(Clone, Debug, Default, PartialEq)]
-pub struct Colors {
-    now: Set,
-    pushed: Vec<Set>,
+pub struct TerminalColors {
+    now: ColorSet,
+    pushed: Vec<ColorSet>,
 }
 
 fn number(bytes: &[u8]) -> Option<u16> {
     std::str::from_utf8(bytes).ok()?.parse().ok()
 }
 
-impl Colors {
+impl TerminalColors {
     /// An OSC that may be about colours, its number first. Returns the colours that it asks for. A colour that is set to
     /// what it was `before` is not changed any more.
     pub fn osc(&mut self, params: &[&[u8]], before: &BTreeMap<ColorId, String>) -> Vec<ColorId> {
@@ -210,7 +210,7 @@ impl Colors {
     /// The sequences that bring a fresh terminal to these colours, and to the stack of them.
     pub fn redo(&self) -> String {
         let mut out = String::new();
-        let fresh = Set::default();
+        let fresh = ColorSet::default();
         let mut shown = &fresh;
         for set in &self.pushed {
             out.push_str(&set.from(shown));
@@ -242,7 +242,7 @@ mod tests {
     use super::*;
 
     fn undo(commands: &[&str]) -> String {
-        let mut colors = Colors::default();
+        let mut colors = TerminalColors::default();
         for command in commands {
             match *command {
                 "push" => colors.push(),
@@ -278,7 +278,7 @@ mod tests {
 
     #[test]
     fn all_is_bounded() {
-        let mut colors = Colors::default();
+        let mut colors = TerminalColors::default();
         for n in 0..1000 {
             colors.osc(&[b"21", format!("name{n}=red").as_bytes()], &BTreeMap::new());
             colors.push();
@@ -289,7 +289,7 @@ mod tests {
     #[test]
     fn a_colour_goes_back_to_what_it_was_where_that_is_known() {
         let before = BTreeMap::from([(ColorId::Dynamic(11), "rgb:1/2/3".to_owned())]);
-        let mut colors = Colors::default();
+        let mut colors = TerminalColors::default();
         assert_eq!(colors.osc(&[b"11", b"?", b"red"], &before), [ColorId::Dynamic(11)]);
         assert_eq!(colors.undo(&before), "\x1b]112\x07");
         colors.osc(&[b"11", b"red"], &before);

@@ -1,11 +1,14 @@
 //! What belongs to the window rather than to the text in it: titles, colours, pointer, progress, notifications.
 
 mod colors;
-mod extras;
 mod notifications;
+mod pointer;
+mod progress;
 mod titles;
+mod window_state;
 
-pub use colors::{ColorId, Colors};
-pub use extras::{Extras, Pointer};
-pub use notifications::Said;
-pub use titles::{Part, Titles};
+pub use colors::ColorId;
+pub use pointer::PointerStack;
+pub use progress::Progress;
+pub use titles::TitleKind;
+pub use window_state::WindowState;

@@ -1,7 +1,6 @@
 //! What a program wants a person to be told by the terminal: OSC 9 (iTerm2), 777 (urxvt) and 99 (kitty), as texts.
 
 use crate::screen::Screen;
-use crate::screen::terminal::Terminal;
 
 /// Texts that are kept, the newest.
 const KEPT: usize = 5;
@@ -10,20 +9,20 @@ const TEXT: usize = 300;
 
 /// Texts for a person that nobody has taken yet.
 #[derive(Clone, Debug, Default)]
-pub struct Said {
+pub struct Notifications {
     texts: Vec<String>,
     /// What a notice of kitty's has said, which comes in parts.
-    begun: Vec<String>,
+    unfinished: Vec<String>,
 }
 
 /// Nothing that later bytes could show depends on it.
-impl PartialEq for Said {
+impl PartialEq for Notifications {
     fn eq(&self, _: &Self) -> bool {
         true
     }
 }
 
-impl Said {
+impl Notifications {
     fn keep(&mut self, parts: &[String]) {
         let text: Vec<&str> = parts.iter().map(String::as_str).filter(|part| !part.is_empty()).collect();
         if !text.is_empty() {
@@ -37,26 +36,26 @@ impl Said {
     fn part(&mut self, metadata: &[u8], text: String) {
         let has = |what: &[u8]| metadata.split(|byte| *byte == b':').any(|field| field == what);
         let kind = metadata.split(|byte| *byte == b':').find_map(|field| field.strip_prefix(b"p="));
-        if matches!(kind, None | Some(b"title" | b"body")) && !has(b"e=1") && self.begun.len() < KEPT {
-            self.begun.push(text);
+        if matches!(kind, None | Some(b"title" | b"body")) && !has(b"e=1") && self.unfinished.len() < KEPT {
+            self.unfinished.push(text);
         }
         if !has(b"d=0") {
-            let begun = std::mem::take(&mut self.begun);
-            self.keep(&begun);
+            let unfinished = std::mem::take(&mut self.unfinished);
+            self.keep(&unfinished);
         }
     }
 }
 
-impl Terminal {
-    /// One command, its number first.
-    pub fn say(&mut self, params: &[&[u8]]) {
+impl Notifications {
+    /// One operating system command, its number first.
+    pub fn osc(&mut self, params: &[&[u8]]) {
         let text = |parts: &[&[u8]]| String::from_utf8_lossy(&parts.join(&b';')).into_owned();
         match params {
             // A number is a command of ConEmu's, such as the progress.
             [b"9", first, ..] if first.iter().all(u8::is_ascii_digit) => {}
-            [b"9", rest @ ..] => self.said.keep(&[text(rest)]),
-            [b"777", b"notify", title, body @ ..] => self.said.keep(&[text(&[title]), text(body)]),
-            [b"99", metadata, rest @ ..] => self.said.part(metadata, text(rest)),
+            [b"9", rest @ ..] => self.keep(&[text(rest)]),
+            [b"777", b"notify", title, body @ ..] => self.keep(&[text(&[title]), text(body)]),
+            [b"99", metadata, rest @ ..] => self.part(metadata, text(rest)),
             _ => {}
         }
     }
@@ -65,8 +64,8 @@ impl Terminal {
 impl Screen {
     /// What the child wanted a person to be told since the last call, oldest first: at most the newest five.
     #[must_use]
-    pub fn take_said(&mut self) -> Vec<String> {
-        std::mem::take(&mut self.terminal.said.texts)
+    pub fn take_notifications(&mut self) -> Vec<String> {
+        std::mem::take(&mut self.terminal.window.notifications.texts)
     }
 }
 
@@ -80,8 +79,8 @@ mod tests {
         screen
             .feed(b"\x1b]9;It is; done\x07\x1b]9;4;1;50\x07\x1b]777;notify;Build;failed; twice\x1b\\\x1b]777;other;x\x07\x1b]9;\x07");
         screen.feed(b"\x1b]99;i=1:d=0;Claude\x1b\\\x1b]99;i=1:d=0:p=body;waits\x1b\\\x1b]99;i=1:d=1:a=focus;\x1b\\\x1b]99;;Short\x1b\\\x1b]99;e=1;YQ==\x1b\\");
-        assert_eq!(screen.take_said(), ["It is; done", "Build: failed; twice", "Claude: waits", "Short"]);
-        assert!(screen.take_said().is_empty() && screen.lines()[0].is_empty());
+        assert_eq!(screen.take_notifications(), ["It is; done", "Build: failed; twice", "Claude: waits", "Short"]);
+        assert!(screen.take_notifications().is_empty() && screen.lines()[0].is_empty());
     }
 
     #[test]
@@ -90,7 +89,7 @@ mod tests {
         for n in 0..100 {
             screen.feed(format!("\x1b]9;{}{n}\x07\x1b]99;d=0;x\x07", "x".repeat(if n == 99 { 2000 } else { 1 })).as_bytes());
         }
-        let said = screen.take_said();
+        let said = screen.take_notifications();
         assert_eq!((said.len(), said[0].as_str(), said[4].len()), (KEPT, "x95", TEXT));
     }
 }

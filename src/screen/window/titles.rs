@@ -10,7 +10,7 @@ const DEPTH: usize = 16;
 
 /// Which name a sequence is about: `0`, `1` or `2`, in OSC and in `CSI 22 t` alike.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Part {
+pub enum TitleKind {
     /// Icon name and window title.
     Both,
     /// The icon name.
@@ -19,7 +19,7 @@ pub enum Part {
     Window,
 }
 
-impl Part {
+impl TitleKind {
     /// The part of a number, `None` for any other number.
     pub fn from_number(number: u16) -> Option<Self> {
         match number {
@@ -41,12 +41,12 @@ impl Part {
 
 /// The names of one moment.
 #[derive(Clone, Debug, Default, PartialEq)]
-struct Names {
+struct WindowNames {
     window: String,
     icon: String,
 }
 
-impl Names {
+impl WindowNames {
     fn are_empty(&self) -> bool {
         self.window.is_empty() && self.icon.is_empty()
     }
@@ -64,8 +64,8 @@ impl Names {
 /// The title, and what was saved of it.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Titles {
-    now: Names,
-    saved: Vec<(Part, Names)>,
+    now: WindowNames,
+    saved: Vec<(TitleKind, WindowNames)>,
 }
 
 impl Titles {
@@ -75,7 +75,7 @@ impl Titles {
     }
 
     /// OSC 0, 1 and 2. Control characters are dropped, and what is over 1 KiB.
-    pub fn set(&mut self, part: Part, text: &str) {
+    pub fn set(&mut self, part: TitleKind, text: &str) {
         let mut clean = String::new();
         for ch in text.chars().filter(|ch| !ch.is_control()) {
             if clean.len() + ch.len_utf8() > TITLE_MAX {
@@ -83,16 +83,16 @@ impl Titles {
             }
             clean.push(ch);
         }
-        if part != Part::Window {
+        if part != TitleKind::Window {
             self.now.icon.clone_from(&clean);
         }
-        if part != Part::Icon {
+        if part != TitleKind::Icon {
             self.now.window = clean;
         }
     }
 
     /// `CSI 22 ; part t`.
-    pub fn push(&mut self, part: Part) {
+    pub fn push(&mut self, part: TitleKind) {
         if self.saved.len() == DEPTH {
             self.saved.remove(0);
         }
@@ -100,14 +100,14 @@ impl Titles {
     }
 
     /// `CSI 23 ; part t`.
-    pub fn pop(&mut self, part: Part) {
+    pub fn pop(&mut self, part: TitleKind) {
         let Some((_, names)) = self.saved.pop() else {
             return;
         };
-        if part != Part::Window {
+        if part != TitleKind::Window {
             self.now.icon = names.icon;
         }
-        if part != Part::Icon {
+        if part != TitleKind::Icon {
             self.now.window = names.window;
         }
     }
@@ -115,7 +115,7 @@ impl Titles {
     /// The sequences that bring a fresh terminal to these titles.
     pub fn redo(&self) -> String {
         let mut out = String::new();
-        let mut shown = &Names::default();
+        let mut shown = &WindowNames::default();
         for (part, names) in &self.saved {
             out.push_str(&names.from(shown));
             out.push_str(&format!("\x1b[22;{}t", part.number()));
@@ -135,7 +135,7 @@ impl Titles {
         let mut rest = self.clone();
         if !rest.now.are_empty() {
             bytes.push_str(EMPTY);
-            rest.now = Names::default();
+            rest.now = WindowNames::default();
         }
         while let Some((part, _)) = rest.saved.last() {
             let part = *part;
@@ -156,22 +156,22 @@ mod tests {
     #[test]
     fn titles_are_cleaned_and_capped() {
         let mut titles = Titles::default();
-        titles.set(Part::Both, "a\u{7}b\u{9b}c\n");
+        titles.set(TitleKind::Both, "a\u{7}b\u{9b}c\n");
         assert_eq!(titles.window(), "abc");
-        titles.set(Part::Window, &"✳".repeat(1000));
+        titles.set(TitleKind::Window, &"✳".repeat(1000));
         assert_eq!(titles.window().len(), 1023);
     }
 
     #[test]
     fn the_stack_restores_and_is_bounded() {
         let mut titles = Titles::default();
-        titles.set(Part::Both, "outer");
-        titles.push(Part::Both);
-        titles.set(Part::Both, "inner");
-        titles.pop(Part::Both);
+        titles.set(TitleKind::Both, "outer");
+        titles.push(TitleKind::Both);
+        titles.set(TitleKind::Both, "inner");
+        titles.pop(TitleKind::Both);
         assert_eq!(titles.window(), "outer");
         for _ in 0..100 {
-            titles.push(Part::Both);
+            titles.push(TitleKind::Both);
         }
         assert_eq!(titles.saved.len(), DEPTH);
     }
@@ -180,11 +180,11 @@ mod tests {
     fn undo_empties_first_and_pops_after() {
         let mut titles = Titles::default();
         assert_eq!(titles.undo(), "");
-        titles.push(Part::Window);
-        titles.set(Part::Window, "mine");
+        titles.push(TitleKind::Window);
+        titles.set(TitleKind::Window, "mine");
         assert_eq!(titles.undo(), "\x1b]0;\x07\x1b[23;2t");
         let mut named = Titles::default();
-        named.set(Part::Icon, "icon");
+        named.set(TitleKind::Icon, "icon");
         assert_eq!((named.window(), named.undo().as_str()), ("", "\x1b]0;\x07"));
     }
 }

@@ -1,73 +1,4 @@
-//! The cursor: what a caller sees of it, and the caret that moves, with all that DECSC saves of it.
-//!
-//! Moving is `terminal.rs` and `csi.rs`: a caret alone does not know how large the screen is.
-
-use crate::screen::grid::Look;
-
-/// The cursor as a person sees it.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Cursor {
-    /// Column, 0-based. A cursor that waits to wrap stands in the last one.
-    pub col: u16,
-    /// Row, 0-based.
-    pub row: u16,
-    /// Whether it is shown (DECTCEM, mode 25).
-    pub visible: bool,
-    /// Its form.
-    pub shape: CursorShape,
-}
-
-/// The cursor's form (DECSCUSR, `CSI n SP q`).
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub enum CursorShape {
-    /// 0: as the terminal is configured.
-    #[default]
-    Default,
-    /// 1.
-    BlinkingBlock,
-    /// 2.
-    SteadyBlock,
-    /// 3.
-    BlinkingUnderline,
-    /// 4.
-    SteadyUnderline,
-    /// 5.
-    BlinkingBar,
-    /// 6.
-    SteadyBar,
-}
-
-impl CursorShape {
-    /// The shape of a DECSCUSR number, `None` for an unknown one.
-    pub(in crate::screen) fn from_number(number: u16) -> Option<Self> {
-        Some(match number {
-            0 => Self::Default,
-            1 => Self::BlinkingBlock,
-            2 => Self::SteadyBlock,
-            3 => Self::BlinkingUnderline,
-            4 => Self::SteadyUnderline,
-            5 => Self::BlinkingBar,
-            6 => Self::SteadyBar,
-            _ => return None,
-        })
-    }
-
-    /// The number that sets it (DECSCUSR).
-    #[must_use]
-    pub fn number(self) -> u8 {
-        self as u8
-    }
-
-    /// `block`, `underline` or `bar` (CONTRACT C4, `shape`); the default counts as a block.
-    #[must_use]
-    pub fn name(self) -> &'static str {
-        match self {
-            Self::Default | Self::BlinkingBlock | Self::SteadyBlock => "block",
-            Self::BlinkingUnderline | Self::SteadyUnderline => "underline",
-            Self::BlinkingBar | Self::SteadyBar => "bar",
-        }
-    }
-}
+//! Character sets: G0 to G3, what designates them and shifts to them, and what DEC graphics shows.
 
 /// A character set that `ESC (` and the like designate.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -210,33 +141,6 @@ impl Charsets {
     }
 }
 
-/// The cursor with everything that DECSC saves.
-#[derive(Clone, Copy, Debug, Default, PartialEq)]
-pub struct Caret {
-    /// Column, below the width.
-    pub col: usize,
-    /// Row, below the height.
-    pub row: usize,
-    /// A character was written in the last column; the next one goes to the next row first.
-    pub pending: bool,
-    /// Rows are counted from the top margin, and the caret stays inside the margins (DECOM, mode 6).
-    pub origin: bool,
-    /// The pen.
-    pub look: Look,
-    /// The character sets.
-    pub charsets: Charsets,
-}
-
-impl Caret {
-    /// The same caret in a screen of another size. Where it stood at the edge there may be none now: it waits no more.
-    pub fn cropped(mut self, cols: usize, rows: usize) -> Self {
-        self.pending = false;
-        self.col = self.col.min(cols.saturating_sub(1));
-        self.row = self.row.min(rows.saturating_sub(1));
-        self
-    }
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -275,20 +179,5 @@ mod tests {
         sets.shift_once(2);
         sets.shift_once(3);
         assert_eq!((sets.read('#'), sets.read('#'), sets.is_ascii()), ('£', '#', true));
-    }
-
-    #[test]
-    fn a_caret_outside_is_moved_in_and_waits_no_more() {
-        let caret = Caret { col: 9, row: 9, pending: true, ..Caret::default() };
-        let moved = caret.cropped(5, 3);
-        assert_eq!((moved.col, moved.row, moved.pending), (4, 2, false));
-    }
-
-    #[test]
-    fn shapes_have_numbers_and_names() {
-        let names: Vec<_> = (0..8).map(|n| CursorShape::from_number(n).map(CursorShape::name)).collect();
-        assert_eq!(names[4], Some("underline"));
-        assert_eq!(names[6], Some("bar"));
-        assert_eq!(names[7], None);
     }
 }
