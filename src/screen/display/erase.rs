@@ -1,6 +1,6 @@
-//! Erasing and shifting at the caret: ED, EL, DECSED, DECSEL, ECH, ICH, DCH, IL, DL, DECALN.
+//! Erasing and shifting at the cursor: ED, EL, DECSED, DECSEL, ECH, ICH, DCH, IL, DL, DECALN.
 //!
-//! Margins at the sides hold back what is shifted, not what is erased. What is erased takes the pen's background (as in xterm), and a caret that waits to wrap waits no more.
+//! Margins at the sides hold back what is shifted, not what is erased. What is erased takes the pen's background (as in xterm), and a cursor that waits to wrap waits no more.
 
 use std::ops::Range;
 
@@ -11,9 +11,9 @@ use crate::screen::grid::PackedStyle;
 /// Which part ED and EL erase.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum EraseExtent {
-    /// 0: from the caret to the end, the caret's cell included.
+    /// 0: from the cursor to the end, the cursor's cell included.
     ToEnd,
-    /// 1: from the start to the caret, the caret's cell included.
+    /// 1: from the start to the cursor, the cursor's cell included.
     ToStart,
     /// 2: all of it.
     All,
@@ -160,7 +160,7 @@ impl DisplayState {
             .then_some(Margins { top: row, ..self.position.margins })
     }
 
-    /// DECALN: the screen full of `E`, margins and caret at home.
+    /// DECALN: the screen full of `E`, margins and cursor at home.
     pub fn align(&mut self) {
         self.position.margins = self.position.whole();
         self.position.cursor.origin = false;

@@ -132,7 +132,7 @@ mod tests {
         (cursor.col, cursor.row)
     }
 
-    /// Three columns between two, in the three rows between two; the caret in the middle.
+    /// Three columns between two, in the three rows between two; the cursor in the middle.
     fn lines(bytes: &str) -> Vec<String> {
         let text = "abcde\r\nfghij\r\nklmno\r\npqrst\r\nuvwxy";
         screen(5, 5, &format!("{text}\x1b[?69h\x1b[2;4s\x1b[2;4r\x1b[3;3H{bytes}")).lines()

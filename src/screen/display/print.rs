@@ -5,7 +5,7 @@ use crate::screen::grid::{LineEnd, width};
 use crate::screen::modes::TerminalMode;
 
 impl DisplayState {
-    /// Writes a run of printable ASCII at the caret.
+    /// Writes a run of printable ASCII at the cursor.
     #[inline]
     pub fn put_ascii(&mut self, mut run: &[u8]) {
         if !self.position.cursor.charsets.is_ascii() {
@@ -54,7 +54,7 @@ impl DisplayState {
         written.len
     }
 
-    /// Writes one character at the caret.
+    /// Writes one character at the cursor.
     #[inline]
     pub fn put(&mut self, ch: char) {
         let ch = self.position.cursor.charsets.read(ch);
@@ -105,7 +105,7 @@ impl DisplayState {
         }
     }
 
-    /// In insert mode, moves what is at the caret and behind it by so many columns.
+    /// In insert mode, moves what is at the cursor and behind it by so many columns.
     #[inline]
     fn make_room(&mut self, cells: usize) {
         let (col, style) = (self.position.cursor.col, self.position.cursor.pen);
@@ -172,7 +172,7 @@ impl DisplayState {
         self.modes.is_on(TerminalMode::Insert) && self.position.margins.has_col(col)
     }
 
-    /// Moves the caret behind what was written; in the last column before the edge it stays and waits, also where nothing
+    /// Moves the cursor behind what was written; in the last column before the edge it stays and waits, also where nothing
     /// wraps: that may be switched on before the next character comes.
     #[inline]
     fn advance(&mut self, width: usize, edge: usize) {
@@ -204,7 +204,7 @@ impl DisplayState {
         self.position.cursor.col = self.position.margins.left;
     }
 
-    /// Joins a mark to the character before the caret, or under it where it waits; at the left edge there is none, and it is dropped.
+    /// Joins a mark to the character before the cursor, or under it where it waits; at the left edge there is none, and it is dropped.
     fn combine(&mut self, mark: char) {
         let col = match (self.position.cursor.wrap_pending, self.position.cursor.col) {
             (true, col) => col,

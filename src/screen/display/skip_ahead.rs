@@ -27,7 +27,7 @@ impl DisplayState {
         skipped + self.write_history(&text[skipped..])
     }
 
-    /// Whether each line feed scrolls: the caret is in the last row, and there are no margins.
+    /// Whether each line feed scrolls: the cursor is in the last row, and there are no margins.
     fn is_sure_to_scroll(&self) -> bool {
         self.position.cursor.row + 1 == self.position.rows && self.position.margins == self.position.whole()
     }

@@ -1,6 +1,6 @@
-//! One cell of the grid: a character, its width and its look, in 16 bytes that are copied like a number.
+//! One cell of the grid: a character, its width and its style, in 16 bytes that are copied like a number.
 //!
-//! Marks that combine with the character are too rare to have room here: the row keeps them (`marks.rs`), and the cell only
+//! Marks that combine with the character are too rare to have room here: the row keeps them (`combining.rs`), and the cell only
 //! says that there are some.
 
 use super::packed_style::PackedStyle;
@@ -14,7 +14,7 @@ const TEXT_MASK: u64 = CHAR_MASK | WIDE | SPACER | MARKED;
 /// One cell.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct GridCell {
-    /// 21 bits of character, width, whether marks combine with it; above them the first word of the look.
+    /// 21 bits of character, width, whether marks combine with it; above them the first word of the style.
     first: u64,
     second: u64,
 }
@@ -23,7 +23,7 @@ impl GridCell {
     /// An empty cell that looks like nothing.
     pub const BLANK: Self = Self { first: ' ' as u64, second: 0 };
 
-    /// An empty cell of this look.
+    /// An empty cell of this style.
     #[inline]
     pub fn blank(style: PackedStyle) -> Self {
         Self::ascii(b' ', style)
@@ -73,7 +73,7 @@ impl GridCell {
         self.first & (WIDE | SPACER) != 0
     }
 
-    /// Whether it is a character of ASCII and of this look, without marks.
+    /// Whether it is a character of ASCII and of this style, without marks.
     #[inline]
     pub fn is_ascii(self, style: PackedStyle) -> bool {
         ((self.first ^ style.first) < 0x80) & (self.second == style.second)
@@ -85,7 +85,7 @@ impl GridCell {
         self.first as u8
     }
 
-    /// Its look.
+    /// Its style.
     pub fn style(self) -> PackedStyle {
         PackedStyle { first: self.first & !TEXT_MASK, second: self.second }
     }
@@ -95,7 +95,7 @@ impl GridCell {
         self.style().is_protected()
     }
 
-    /// Gives it another look.
+    /// Gives it another style.
     pub fn restyle(&mut self, change: impl FnOnce(&mut PackedStyle)) {
         let mut style = self.style();
         change(&mut style);
@@ -113,7 +113,7 @@ impl GridCell {
         self.first |= MARKED;
     }
 
-    /// Takes the text away and keeps the look, for a wide character of which half was overwritten.
+    /// Takes the text away and keeps the style, for a wide character of which half was overwritten.
     pub fn hollow(&mut self) {
         *self = Self::blank(self.style());
     }

@@ -50,14 +50,14 @@ impl GridRow {
         self.erase(from, to, style);
     }
 
-    /// Gives the cells of `cols` other looks; a wide character of which one half lies there is changed whole.
+    /// Gives the cells of `cols` other styles; a wide character of which one half lies there is changed whole.
     pub fn restyle(&mut self, cols: Range<usize>, change: impl Fn(&mut PackedStyle)) {
         let to = cols.end.min(self.cols());
         self.reach(to);
         let first = self.cell(cols.start).is_spacer();
         let last = self.cell(to).is_spacer();
         let (from, to) = (cols.start - usize::from(first), to + usize::from(last));
-        // Mostly all have the same look, and a change of it may take long.
+        // Mostly all have the same style, and a change of it may take long.
         let mut made: Option<(PackedStyle, PackedStyle)> = None;
         for cell in self.cells.get_mut(from..to).unwrap_or_default() {
             cell.restyle(|style| {

@@ -11,7 +11,7 @@ use super::runs::StyledRun;
 use crate::screen::Screen;
 
 /// Bytes that a history may take for each of its lines. Few have as much, so this is about lines of many columns, of which
-/// fewer are kept if each cell has a look of its own.
+/// fewer are kept if each cell has a style of its own.
 const LINE_BYTES: usize = 4096;
 
 /// The lines above the primary screen.
@@ -113,7 +113,7 @@ impl History {
         self.lines.iter()
     }
 
-    /// All lines, to give them other looks.
+    /// All lines, to give them other styles.
     pub fn lines_mut(&mut self) -> impl Iterator<Item = &mut HistoryLine> {
         self.lines.iter_mut()
     }

@@ -1,7 +1,7 @@
-//! A line that has left the screen: its text, and the looks of its parts, packed.
+//! A line that has left the screen: its text, and the styles of its parts, packed.
 //!
 //! A row holds 16 bytes for every cell, because cells are overwritten one by one. What has left the screen is only read, so
-//! it takes the bytes of its text, and 16 for each stretch of one look; a line that looks like nothing has none of those.
+//! it takes the bytes of its text, and 16 for each span of one style; a line that looks like nothing has none of those.
 
 use super::cell::GridCell;
 use super::hyperlinks::Hyperlinks;
@@ -33,7 +33,7 @@ impl GridRow {
     }
 }
 
-/// Neighbouring characters of one look: the look, and in the bits that a cell has its character in, the bytes of text.
+/// Neighbouring characters of one style: the style, and in the bits that a cell has its character in, the bytes of text.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 struct StyleSpan(PackedStyle);
 
@@ -64,7 +64,7 @@ pub struct HistoryLine {
 }
 
 impl HistoryLine {
-    /// A line of one look that ends with a line feed. Blanks at its end that look like nothing are left out.
+    /// A line of one style that ends with a line feed. Blanks at its end that look like nothing are left out.
     pub fn new(text: &[u8], style: PackedStyle, cells: usize) -> Self {
         let plain = style == PackedStyle::default();
         let blanks = if plain { text.iter().rev().take_while(|byte| **byte == b' ').count() } else { 0 };
@@ -85,7 +85,7 @@ impl HistoryLine {
         usize::from(self.cells)
     }
 
-    /// Its text in parts of one look.
+    /// Its text in parts of one style.
     pub fn parts(&self) -> impl Iterator<Item = (&str, PackedStyle)> {
         let plain = (self.stretches.is_empty() && !self.text.is_empty()).then_some((&*self.text, PackedStyle::default()));
         let mut rest = &*self.text;
@@ -97,12 +97,12 @@ impl HistoryLine {
         plain.into_iter().chain(parts).map(|(text, style)| (std::str::from_utf8(text).unwrap_or_default(), style))
     }
 
-    /// The looks of its parts.
+    /// The styles of its parts.
     pub fn styles(&self) -> impl Iterator<Item = PackedStyle> {
         self.stretches.iter().map(|stretch| stretch.style())
     }
 
-    /// Gives its parts other looks.
+    /// Gives its parts other styles.
     pub fn restyle(&mut self, mut change: impl FnMut(&mut PackedStyle)) {
         for stretch in &mut self.stretches {
             let mut style = stretch.style();
@@ -214,7 +214,7 @@ impl LineBuilder {
     }
 }
 
-/// The first eight characters, if they are ASCII and of this look.
+/// The first eight characters, if they are ASCII and of this style.
 #[inline]
 fn plain_text(cells: &[GridCell], style: PackedStyle) -> Option<[u8; 8]> {
     let cells = cells.first_chunk::<8>()?;

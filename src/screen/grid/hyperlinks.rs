@@ -7,7 +7,7 @@
 
 use std::collections::BTreeMap;
 
-/// Most links of a screen and its history. A look has room for numbers up to 16383.
+/// Most links of a screen and its history. A style has room for numbers up to 16383.
 const LINKS_MAX: usize = 4096;
 
 /// Most bytes of all links together.

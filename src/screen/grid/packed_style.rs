@@ -21,7 +21,7 @@ const LINK_BITS: u32 = 14;
 const RGB: u64 = 1 << 24;
 const COLOR_BITS: u32 = 25;
 
-/// The look of one cell, and the pen that the next character is written with. The default is a fresh terminal's.
+/// The style of one cell, and the pen that the next character is written with. The default is a fresh terminal's.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct PackedStyle {
     /// Attributes, kind of underline, colour of the text.
@@ -54,7 +54,7 @@ impl PackedStyle {
         }
     }
 
-    /// Takes from another look what the SGR numbers switch that `parts` has the bits of (30 and 31: the colours, as XTPUSHSGR counts);
+    /// Takes from another style what the SGR numbers switch that `parts` has the bits of (30 and 31: the colours, as XTPUSHSGR counts);
     /// everything but link and protection if it has none.
     pub fn take(&mut self, from: Self, parts: u32) {
         let (mut first, mut second) = (0, 0);
@@ -97,7 +97,7 @@ impl PackedStyle {
         put(&mut self.first, UNDERLINE, 3, kind as u64);
     }
 
-    /// Sets the number of the link, 0 for none (`links.rs`).
+    /// Sets the number of the link, 0 for none (`hyperlinks.rs`).
     pub fn set_link(&mut self, number: u16) {
         put(&mut self.second, LINK, LINK_BITS, u64::from(number) & mask(LINK_BITS));
     }
@@ -117,7 +117,7 @@ impl PackedStyle {
         get(self.second, LINK, LINK_BITS) as u16
     }
 
-    /// The look without its link.
+    /// The style without its link.
     pub fn unlinked(self) -> Self {
         Self { first: self.first, second: self.second & mask(LINK) }
     }
@@ -132,7 +132,7 @@ impl PackedStyle {
         self == self.plain()
     }
 
-    /// The look that erasing leaves behind: the background stays, all else is gone, as in xterm.
+    /// The style that erasing leaves behind: the background stays, all else is gone, as in xterm.
     #[inline]
     pub fn erased(self) -> Self {
         Self { first: 0, second: self.second & mask(COLOR_BITS) }

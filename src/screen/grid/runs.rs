@@ -10,12 +10,12 @@ use super::row::GridRow;
 use super::style::Style;
 use crate::screen::Screen;
 
-/// Neighbouring cells of one look and one link.
+/// Neighbouring cells of one style and one link.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct StyledRun {
     /// The text, blanks included.
     pub text: String,
-    /// The look of all of it.
+    /// The style of all of it.
     pub style: Style,
     /// What all of it leads to. The links of a row have 16 KiB; what stands behind them in the row has none.
     pub link: Option<Hyperlink>,
@@ -39,7 +39,7 @@ impl<'a> RunBuilder<'a> {
         Self { runs: Vec::new(), links, style: None, left: ROW_LINKS_MAX }
     }
 
-    /// Where text of this look is appended.
+    /// Where text of this style is appended.
     pub fn text(&mut self, style: PackedStyle) -> &mut String {
         if self.style != Some(style) || self.runs.is_empty() {
             self.style = Some(style);

@@ -1,6 +1,6 @@
 //! How a cell looks: colours, underline and the set of attributes that SGR switches.
 //!
-//! It only holds them. Reading SGR is `sgr.rs`; turning a style into JSON or back into escape sequences is done by
+//! It only holds them. Reading SGR is `parser/sgr.rs`; turning a style into JSON or back into escape sequences is done by
 //! whoever shows it.
 
 /// A colour as the child named it. The palette belongs to the terminal, so an index stays an index.
@@ -71,7 +71,7 @@ impl Attr {
     pub const ALL: [Self; 8] =
         [Self::Bold, Self::Dim, Self::Italic, Self::Blink, Self::Reverse, Self::Hidden, Self::Strike, Self::Overline];
 
-    /// The attribute's name in `screen --json` (CONTRACT C4).
+    /// The attribute's name in `screen --json`.
     #[must_use]
     pub fn name(self) -> &'static str {
         match self {
@@ -106,7 +106,7 @@ impl Attr {
     }
 }
 
-/// The look of one cell, and the pen that the next character is written with.
+/// The style of one cell, and the pen that the next character is written with.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Style {
     /// Colour of the text.
@@ -173,7 +173,7 @@ impl Style {
         out
     }
 
-    /// Names of all that is on, `underline` last (CONTRACT C4, `attrs`).
+    /// Names of all that is on, `underline` last.
     #[must_use]
     pub fn attr_names(&self) -> Vec<&'static str> {
         let mut names: Vec<_> = Attr::ALL.into_iter().filter(|attr| self.has(*attr)).map(Attr::name).collect();

@@ -1,8 +1,8 @@
-//! The mode latch: every switch the child can turn that outlives it, and which of them it has turned.
+//! The modes: every switch the child can turn that outlives it, and which of them it has turned.
 //!
-//! Modes are latched one by one as the child sets them, even where a terminal treats some as one choice (mouse): taking
+//! Modes are kept one by one as the child sets them, even where a terminal treats some as one choice (mouse): taking
 //! back one too many is harmless, one too few is not. What a mode does is not here; most do nothing to the picture.
-//! The alternate screen (47, 1047, 1049) is not a bit but a place, see `alternate.rs`.
+//! The alternate screen (47, 1047, 1049) is not a bit but a place, see `alternate_screen.rs`.
 
 /// The two number spaces of SM and RM.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -1,6 +1,6 @@
 //! The numbers of a control sequence: parameters with subparameters, as `CSI 38:2::1:2:3;1 m` has them.
 //!
-//! `vte` has a type for them that nobody else can fill. This one is filled from it, and by `sequence.rs`, which reads the
+//! `vte` has a type for them that nobody else can fill. This one is filled from it, and by `control_sequence.rs`, which reads the
 //! usual sequences without `vte`; what carries sequences out knows this one only.
 
 /// Most numbers in one sequence, as many as `vte` keeps. A longer sequence is ignored.

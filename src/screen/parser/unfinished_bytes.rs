@@ -1,5 +1,5 @@
 //! The beginning of what the child is in the middle of: a sequence or a string that was cut by a read. (Of a character, the
-//! reader has it, see `input.rs`.)
+//! reader has it, see `reader.rs`.)
 //!
 //! A terminal that is given the picture now gets the child's next bytes as they come, and needs these before them.
 

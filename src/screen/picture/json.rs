@@ -1,4 +1,4 @@
-//! The picture as JSON (CONTRACT C4): every row a list of runs.
+//! The picture as JSON: every row a list of runs.
 
 use serde_json::{Value, json};
 

@@ -197,7 +197,7 @@ impl<'a> DumpWriter<'a> {
         self.set_pen(PackedStyle::default());
     }
 
-    /// The caret with all that belongs to it. `origin` is the place from which it is counted, `rows` what stands on the screen.
+    /// The cursor with all that belongs to it. `origin` is the place from which it is counted, `rows` what stands on the screen.
     fn cursor(&mut self, cursor: &CursorState, origin: (usize, usize), rows: &VecDeque<GridRow>) {
         if cursor.origin {
             self.push("\x1b[?6h");
@@ -227,7 +227,7 @@ impl<'a> DumpWriter<'a> {
         self.go(col.saturating_sub(origin.0), row.saturating_sub(origin.1));
     }
 
-    /// A caret as in a fresh terminal again, but for its place.
+    /// A cursor as in a fresh terminal again, but for its place.
     fn plain(&mut self, cursor: &CursorState) {
         if cursor.origin {
             self.push("\x1b[?6l");

@@ -1,6 +1,6 @@
 //! What the undo depends on, in a form that costs nothing to compare, so that it is not made anew after every burst.
 //!
-//! A part of the state that changes with every frame (modes, pen, caret in origin mode) is held as it is: on and off again
+//! A part of the state that changes with every frame (modes, pen, cursor in origin mode) is held as it is: on and off again
 //! within one burst is no change. The rest (titles, keyboard stacks, what may come) is not: every sequence that is not
 //! known to leave it alone counts as a change.
 
