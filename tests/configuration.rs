@@ -28,7 +28,10 @@ fn names_of<'a>(section: &'a str, tokens: &'a [Token]) -> BTreeSet<&'a str> {
             let statement = tokens[..at].iter().rposition(|token| matches!(token, Token::Sign(';' | '{' | '}'))).map_or(0, |n| n + 1);
             names.extend((word_of(&tokens[statement]) == "let").then(|| word_of(&tokens[statement + 1])));
         }
-        if word_of(token) == of_type && at > 2 {
+        if word_of(token) == of_type && at > 4 {
+            // `&Terminal` as well as `&config::Terminal`.
+            let qualified = tokens[at - 1] == Token::Sep && word_of(&tokens[at - 2]) == "config";
+            let at = if qualified { at - 2 } else { at };
             let colon = if tokens[at - 1] == Token::Sign('&') { at - 2 } else { at - 1 };
             names.extend((tokens[colon] == Token::Sign(':')).then(|| word_of(&tokens[colon - 1])));
         }
