@@ -2,7 +2,7 @@
 
 use super::error::visible;
 use crate::core::status::HandoverStatus;
-use crate::core::supervisor::next_handover::When;
+use crate::core::supervisor::next_handover::HandoverWhen;
 use crate::core::time::WallTime;
 
 /// When the next hand-over comes, as it looks at the time `now`.
@@ -11,17 +11,17 @@ pub(super) fn line(next: &HandoverStatus, now: WallTime) -> String {
     let at = next.at.map(|at| short(at.0.0.saturating_sub(now.0)));
     let or_at = |what: &str| at.as_ref().map(|at| format!(", {what} {at}")).unwrap_or_default();
     match next.when.known() {
-        Some(When::Now) => format!("now ({why})"),
-        Some(When::Tools) => format!("after the current tool calls ({why})"),
-        Some(When::Turn) => format!("at the end of this turn ({why})"),
-        Some(When::Prompt) => match &at {
+        Some(HandoverWhen::Now) => format!("now ({why})"),
+        Some(HandoverWhen::Tools) => format!("after the current tool calls ({why})"),
+        Some(HandoverWhen::Turn) => format!("at the end of this turn ({why})"),
+        Some(HandoverWhen::Prompt) => match &at {
             Some(at) => format!("with your next prompt, or in {at} if nobody types ({why})"),
             None => format!("with your next prompt after this turn ({why})"),
         },
-        Some(When::Asked) => format!("Claude asks you first{} ({why})", or_at("and it comes by itself in")),
-        Some(When::Snoozed) => format!("not yet{} ({why})", or_at("at the earliest in")),
-        Some(When::Off) => format!("off: {why}"),
-        Some(When::Level) | None => why,
+        Some(HandoverWhen::Asked) => format!("Claude asks you first{} ({why})", or_at("and it comes by itself in")),
+        Some(HandoverWhen::Snoozed) => format!("not yet{} ({why})", or_at("at the earliest in")),
+        Some(HandoverWhen::Off) => format!("off: {why}"),
+        Some(HandoverWhen::Level) | None => why,
     }
 }
 

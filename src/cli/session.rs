@@ -18,7 +18,7 @@ use crate::core::ids::{ConversationId, SessionName};
 use crate::core::process::Signal;
 use crate::core::status::{ClientStatus, ExitKind, ExitStatus, LimitsStatus, Rfc3339, SessionStatus};
 use crate::core::supervisor::Agent;
-use crate::core::supervisor::phase::Cause;
+use crate::core::supervisor::phase::EndCause;
 use crate::core::supervisor::state::{Evidence, State};
 use crate::core::time::WallTime;
 use crate::fs::paths::Paths;
@@ -342,7 +342,7 @@ pub(super) fn ended(paths: &Paths, name: &SessionName) -> Option<SessionStatus> 
     // When a host died without a word is not known; one of an older version said it by its last state alone.
     last.ended_at = last.ended_at.or(last.state_since.filter(|_| last.exit.is_some()));
     if last.exit.is_none() {
-        last.exit = Some(ExitStatus { kind: ExitKind::Lost.into(), cause: Cause::HostLost.into(), ..ExitStatus::default() });
+        last.exit = Some(ExitStatus { kind: ExitKind::Lost.into(), cause: EndCause::HostLost.into(), ..ExitStatus::default() });
         "closed".clone_into(&mut last.phase);
         let on = resumable(&last).map(|id| format!("; nothing is lost: `hopty --resume {id}` resumes it")).unwrap_or_default();
         last.why = format!("The host was killed, and the program with it{on}.");

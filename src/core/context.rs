@@ -4,7 +4,7 @@ use serde::{Deserialize, Serialize};
 
 use super::config::{Level as Threshold, Levels};
 
-/// How full is full: the names of DESIGN 7, in rising order.
+/// How full is full: the levels, in rising order.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Level {
@@ -34,7 +34,7 @@ impl Level {
         }
     }
 
-    /// The word of the third source document's `check_status` (checklist 86). Where nothing warns before a person is
+    /// The word of the third source document's `check_status`. Where nothing warns before a person is
     /// asked, being asked is the warning.
     #[must_use]
     pub fn check_word(self, levels: &Levels) -> &'static str {
@@ -46,7 +46,7 @@ impl Level {
         }
     }
 
-    /// The word of `.context-status`, as the first source document has it (checklist 21).
+    /// The word of `.context-status`, as the first source document has it.
     #[must_use]
     pub fn status_word(self) -> &'static str {
         match self {
@@ -58,7 +58,7 @@ impl Level {
     }
 }
 
-/// Where a number came from (CONTRACT C3).
+/// Where a number came from.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum WindowFrom {
@@ -85,7 +85,7 @@ pub struct Fill {
 }
 
 impl Fill {
-    /// Percent of the window: round half up, 0 to 100 (CONTRACT C3).
+    /// Percent of the window: round half up, 0 to 100.
     #[must_use]
     pub fn percent(&self) -> u8 {
         if self.window == 0 {
@@ -119,7 +119,7 @@ impl Fill {
         Fill { bytes: 0, ..*self }.level(levels) < self.level(levels)
     }
 
-    /// `STATUS:SIZE`, the line of `.context-status` (checklist 21, 50).
+    /// `STATUS:SIZE`, the line of `.context-status`.
     #[must_use]
     pub fn status_line(&self, levels: &Levels) -> String {
         let size = if self.bytes >= 1 << 20 {

@@ -18,7 +18,7 @@ const LARGE_WINDOW: u64 = 1_000_000;
 /// written more than once since 2.1.300.
 const BYTES_PER_TOKEN: u64 = 10;
 
-/// Where the tokens came from (CONTRACT C3).
+/// Where the tokens came from.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum TokensFrom {
@@ -229,7 +229,7 @@ impl Figure {
     }
 }
 
-/// Whether work of `estimated` tokens fits into `remaining`, with the margin of 1.2 (checklist 87).
+/// Whether work of `estimated` tokens fits into `remaining`, with the margin of 1.2.
 #[must_use]
 pub fn fits(remaining: u64, estimated: u64) -> bool {
     u128::from(remaining) * 10 >= u128::from(estimated) * 12

@@ -1,4 +1,4 @@
-//! The journal's lines and what can be read from them (CONTRACT C7): pure text in, text out.
+//! The journal's lines and what can be read from them: pure text in, text out.
 //!
 //! Every event line carries `chain`, a running digest over the events and the actions so far. It costs 16 characters and
 //! makes a changed event visible even where it changes no action.

@@ -3,7 +3,7 @@
 use super::journal::*;
 use crate::core::config::Config;
 use crate::core::ids::ConversationId;
-use crate::core::supervisor::event::{Coming, Event};
+use crate::core::supervisor::event::{AttachKind, Event};
 use crate::core::supervisor::{Agent, Policy};
 use crate::core::time::{Stamp, WallTime};
 
@@ -20,7 +20,7 @@ fn events() -> Vec<Event> {
         Event::Start { conversation: Some(id()), next: id(), handoff: None },
         Event::Started { run: 1, pid: 4242, next: Some(id()) },
         Event::Usage { conversation: id(), tokens: 164_000, window: 200_000, bytes: 0 },
-        Event::Attached { client: 1, how: Coming::Starts },
+        Event::Attached { client: 1, how: AttachKind::Starts },
         Event::Child { run: 1, end },
     ]
 }

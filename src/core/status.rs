@@ -15,8 +15,8 @@ use super::figure::TokensFrom;
 use super::ids::{ConversationId, HandoffId};
 use super::supervisor::Agent;
 use super::supervisor::limits::LimitKind;
-use super::supervisor::next_handover::When;
-use super::supervisor::phase::Cause;
+use super::supervisor::next_handover::HandoverWhen;
+use super::supervisor::phase::EndCause;
 use super::supervisor::state::{Evidence, State};
 use super::time::WallTime;
 
@@ -167,7 +167,7 @@ pub enum HandoffUse {
 #[serde(default)]
 pub struct HandoverStatus {
     /// When.
-    pub when: Word<When>,
+    pub when: Word<HandoverWhen>,
     /// Why then, in a few words.
     pub why: String,
     /// When at the latest, where that is known.
@@ -215,7 +215,7 @@ pub struct ExitStatus {
     /// The signal's number, where there was one.
     pub signal: Option<i32>,
     /// Why it ended.
-    pub cause: Word<Cause>,
+    pub cause: Word<EndCause>,
 }
 
 /// How a program ended.
@@ -384,7 +384,7 @@ mod tests {
     #[test]
     fn an_older_host_lacks_keys() {
         let old = SessionStatus::read(include_bytes!("../../fixtures/wire/session.json")).unwrap();
-        assert!(old.is(State::Ended) && old.exit.unwrap().cause.is(Cause::Stopped));
+        assert!(old.is(State::Ended) && old.exit.unwrap().cause.is(EndCause::Stopped));
         assert_eq!((old.limits, old.before, old.next_handover), (LimitsStatus::default(), None, None));
         assert_eq!(old.context.known_percent(), None);
     }

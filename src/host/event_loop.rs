@@ -7,7 +7,7 @@ use nix::libc;
 use super::Host;
 use super::terminals::Terminals;
 use crate::core::supervisor::event::Event;
-use crate::core::supervisor::phase::Cause;
+use crate::core::supervisor::phase::EndCause;
 use crate::core::time::Stamp;
 use crate::sys::memory;
 use crate::sys::poll::{FdReadiness, Interest, PollSet};
@@ -43,7 +43,7 @@ impl Host {
         // A program that ended at once: its client is still on the way to fetch output and exit code.
         let fetched = !self.terminals.awaits_launcher();
         // The last bytes are owed to a slow terminal, unless somebody asked for the session's end.
-        let owed = self.terminals.owe_bytes() && self.exit.is_none_or(|exit| exit.cause != Cause::Stopped);
+        let owed = self.terminals.owe_bytes() && self.exit.is_none_or(|exit| exit.cause != EndCause::Stopped);
         // What is left of a run gets its time between SIGTERM and SIGKILL.
         let reaped = self.run.as_ref().is_none_or(|run| !run.has_leftovers());
         (quiet && fetched && reaped && !self.workers().into_iter().any(Worker::is_busy)) || (now >= until && !owed)

@@ -10,7 +10,7 @@ use super::{Host, LAST_WRITES};
 use crate::core::claude::view::Press;
 use crate::core::compat::boxes;
 use crate::core::context::Level;
-use crate::core::supervisor::action::{Action, Decision, DecisionKind, Target, Typing};
+use crate::core::supervisor::action::{Action, Decision, DecisionKind, SignalTarget, Typing};
 use crate::core::supervisor::phase::Phase;
 
 impl Host {
@@ -19,7 +19,7 @@ impl Host {
             Action::Spawn { run, start, conversation, dir, prompt } => {
                 self.spawn(NextRun { number: run, start, conversation, dir, prompt });
             }
-            Action::Signal { signal, to } => self.signal_child(signal, to == Target::Group),
+            Action::Signal { signal, to } => self.signal_child(signal, to == SignalTarget::Group),
             Action::CollectTree => self.collect_tree(),
             Action::ReapTree => self.reap_tree(),
             Action::HoldHook { id } => {
@@ -144,8 +144,8 @@ impl Host {
 
     /// What is said to the person at the end; nothing where the program simply ended.
     pub(super) fn last_word(&self) -> Option<String> {
-        use crate::core::supervisor::phase::Cause;
-        let plain = self.exit.is_none_or(|exit| matches!(exit.cause, Cause::Finished | Cause::UserInterrupt));
+        use crate::core::supervisor::phase::EndCause;
+        let plain = self.exit.is_none_or(|exit| matches!(exit.cause, EndCause::Finished | EndCause::UserInterrupt));
         let waiting = self.recorder.supervisor.active_handoff().is_some();
         let completed = self.recorder.supervisor.task_completed().then_some("Task completed!");
         let why = (self.keyboard.unsent.is_some() || !plain || waiting).then_some(self.why.as_str());

@@ -172,7 +172,7 @@ impl Host {
             || !self.hooks.is_empty()
             || self.waits.for_state()
             || self.keyboard.queue.is_submitting()
-            || self.recorder.supervisor.is_halted()
+            || self.recorder.supervisor.stands_still()
             || self.recorder.supervisor.watches_mode(self.clock.now());
         let told = self.run.as_ref().is_some_and(|run| run.facts.dialog.is_some());
         if matters || told {

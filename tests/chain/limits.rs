@@ -8,7 +8,7 @@ use std::sync::{Arc, OnceLock};
 use std::thread;
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
-use hopty::core::supervisor::limits::After;
+use hopty::core::supervisor::limits::ResumeAfter;
 use hopty::core::time::WallTime;
 use hopty::standin::script::{Reply, Script};
 use serde_json::{Value, json};
@@ -165,7 +165,7 @@ pub fn hopty_goes_on_where_claude_does_not(kind: Kind) {
     term.wait_text("One million.");
     world.wait_state("idle");
     let last = world.api.main_requests().pop().unwrap();
-    let typed = After::Limit.prompt();
+    let typed = ResumeAfter::Limit.prompt();
     assert_eq!(last.texts().iter().filter(|(_, text)| text.contains(typed)).count(), 1, "it is typed once");
     assert_eq!(world.journal().contains("\"what\":\"dialog_key\""), kind == Kind::Real, "{}", world.story());
     world.leave(term);
@@ -198,7 +198,7 @@ fn the_dialog_of_a_limit_is_a_persons() {
 /// Overloaded: Claude's own tries are over, and the turn with them. hopty goes on after a pause that grows, and not for ever.
 pub fn a_turn_that_an_api_error_ended_is_continued_after_a_pause(kind: Kind) {
     let script = Script::each(|request, _| {
-        let tries = request.texts().iter().filter(|(_, text)| text.contains(After::Error.prompt())).count();
+        let tries = request.texts().iter().filter(|(_, text)| text.contains(ResumeAfter::Error.prompt())).count();
         if tries >= 2 { Reply::text("One million.").filling(11_000) } else { Reply::error(529, "overloaded_error", "Overloaded") }
     });
     let Some(mut world) = World::new(kind, script) else { return };

@@ -6,8 +6,8 @@ use super::{carried, question};
 use crate::core::handoff::continuation::is_ours;
 use crate::core::handoff::note;
 use crate::core::ids::{ConversationId, HandoffId};
-use crate::core::supervisor::action::{HookAnswer, Told};
-use crate::core::supervisor::event::{Hook, HookEvent, PromptOf, Source};
+use crate::core::supervisor::action::{HookAnswer, HookInstruction};
+use crate::core::supervisor::event::{Hook, HookEvent, PromptOf, StartSource};
 use crate::core::visible::is_hidden;
 
 /// How Claude's own prompts begin: a background task ended, a usage limit is over (measured on 2.1.329).
@@ -46,7 +46,7 @@ pub fn read(event: &str, payload: &Value, expected: Option<&HandoffId>) -> Call 
         event,
         conversation: text("session_id").and_then(|id| id.parse::<ConversationId>().ok()),
         agent: text("agent_id").is_some_and(|id| !id.is_empty()),
-        source: text("source").and_then(|word| serde_json::from_value::<Source>(Value::from(word)).ok()),
+        source: text("source").and_then(|word| serde_json::from_value::<StartSource>(Value::from(word)).ok()),
         transcript: text("transcript_path").filter(|path| path.starts_with('/')).map(str::to_owned),
         prompt: text("prompt").map(|prompt| whose(prompt, expected)),
         carries: text("prompt").filter(|_| event == HookEvent::UserPromptSubmit).and_then(carried::way),
@@ -105,9 +105,9 @@ pub fn stdout(event: HookEvent, answer: &HookAnswer, frame: Option<&str>) -> Str
             json!({"systemMessage": visible}).to_string()
         }
         HookAnswer::Frame { .. } => frame.map_or_else(String::new, tell),
-        HookAnswer::Tell { what: Told::Note } => tell(note::QUESTION),
-        HookAnswer::Tell { what: Told::NoteInLoop } => tell(note::QUESTION_IN_LOOP),
-        HookAnswer::Tell { what: Told::Ask { percent, snooze } } => tell(&question::order(*percent, *snooze)),
+        HookAnswer::Tell { what: HookInstruction::Note } => tell(note::QUESTION),
+        HookAnswer::Tell { what: HookInstruction::NoteInLoop } => tell(note::QUESTION_IN_LOOP),
+        HookAnswer::Tell { what: HookInstruction::Ask { percent, snooze } } => tell(&question::order(*percent, *snooze)),
     }
 }
 
@@ -147,7 +147,7 @@ mod tests {
     /// A warning that only the terminal shows asks Claude nothing.
     #[test]
     fn item_101_what_claude_is_to_do_goes_to_claude_and_not_to_the_terminal() {
-        let asked = HookAnswer::Tell { what: Told::Ask { percent: 61, snooze: Span::from_secs(300) } };
+        let asked = HookAnswer::Tell { what: HookInstruction::Ask { percent: 61, snooze: Span::from_secs(300) } };
         let said: Value = serde_json::from_str(&stdout(HookEvent::UserPromptSubmit, &asked, None)).unwrap();
         assert_eq!(said["hookSpecificOutput"]["hookEventName"], "UserPromptSubmit");
         assert!(said["hookSpecificOutput"]["additionalContext"].as_str().unwrap().contains("'Context at 61%."));

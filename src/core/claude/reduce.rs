@@ -12,7 +12,7 @@ use super::steps::{Step, about, error_line};
 use super::transcript::{Assistant, Line, ResultDetail, TEXT_CAP, ToolResult, ToolUse, Usage, User, UserKind};
 use crate::core::handoff::continuation::{handoff_of, unwrap_pasted};
 use crate::core::handoff::text::cut_words;
-use crate::core::supervisor::limits::After;
+use crate::core::supervisor::limits::ResumeAfter;
 
 /// How many queued prompts are kept, and of each so many bytes.
 const QUEUE_CAP: (usize, usize) = (256, 64 << 10);
@@ -172,7 +172,7 @@ impl Facts {
             return;
         }
         let text = unwrap_pasted(prompt);
-        if After::is_prompt(text.trim()) {
+        if ResumeAfter::is_prompt(text.trim()) {
             return;
         }
         self.say(Speaker::Person, text.trim());
@@ -366,7 +366,7 @@ mod tests {
 
     #[test]
     fn hoptys_own_prompt_to_go_on_is_nobodys_word() {
-        let facts = of(&[prompt(After::Error.prompt()), prompt("build it"), prompt(After::Limit.prompt())]);
+        let facts = of(&[prompt(ResumeAfter::Error.prompt()), prompt("build it"), prompt(ResumeAfter::Limit.prompt())]);
         assert_eq!(said(&facts), ["build it"]);
         assert_eq!(facts.recent().count(), 1);
         assert!(!facts.turn_ended(), "and it is a prompt all the same");

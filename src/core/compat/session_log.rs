@@ -4,7 +4,7 @@
 
 use crate::core::handoff::text::{cut_chars, safe_line};
 use crate::core::supervisor::action::{Decision, DecisionKind};
-use crate::core::supervisor::phase::Cause;
+use crate::core::supervisor::phase::EndCause;
 
 /// The longest command that is written, in characters.
 const COMMAND: usize = 500;
@@ -53,9 +53,9 @@ pub fn lines(decision: &Decision, about: &About) -> Vec<String> {
         DecisionKind::HandoffSaved => texts.push(safe_line(&decision.sentence)),
         DecisionKind::SessionEnded => {
             texts.push(match decision.cause {
-                Some(Cause::UserInterrupt) => "User pressed Ctrl+C - clean exit, no restart".to_owned(),
-                Some(Cause::RestartLimit) => "Max restarts reached".to_owned(),
-                Some(Cause::Finished) => "Clean exit".to_owned(),
+                Some(EndCause::UserInterrupt) => "User pressed Ctrl+C - clean exit, no restart".to_owned(),
+                Some(EndCause::RestartLimit) => "Max restarts reached".to_owned(),
+                Some(EndCause::Finished) => "Clean exit".to_owned(),
                 _ => safe_line(&decision.sentence),
             });
             texts.push("=== hopty finished ===".to_owned());
@@ -69,7 +69,7 @@ pub fn lines(decision: &Decision, about: &About) -> Vec<String> {
 mod tests {
     use super::*;
 
-    fn logged(kind: DecisionKind, run: u32, cause: Option<Cause>) -> Vec<String> {
+    fn logged(kind: DecisionKind, run: u32, cause: Option<EndCause>) -> Vec<String> {
         let decision = Decision {
             kind,
             run,
@@ -106,10 +106,10 @@ mod tests {
         assert!(again[3].starts_with("Restarting: claude"));
         assert_eq!(logged(DecisionKind::RunEnded, 1, None), ["Claude exited: 130", "Cause: It was so."]);
         for (cause, line) in [
-            (Cause::UserInterrupt, "User pressed Ctrl+C - clean exit, no restart"),
-            (Cause::RestartLimit, "Max restarts reached"),
-            (Cause::Finished, "Clean exit"),
-            (Cause::Killed, "It was so."),
+            (EndCause::UserInterrupt, "User pressed Ctrl+C - clean exit, no restart"),
+            (EndCause::RestartLimit, "Max restarts reached"),
+            (EndCause::Finished, "Clean exit"),
+            (EndCause::Killed, "It was so."),
         ] {
             assert_eq!(logged(DecisionKind::SessionEnded, 1, Some(cause)), [line, "=== hopty finished ==="]);
         }

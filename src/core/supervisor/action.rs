@@ -2,9 +2,9 @@
 
 use serde::{Deserialize, Serialize};
 
-pub use super::answer::{HookAnswer, Told};
-use super::limits::After;
-use super::phase::{Cause, StartKind};
+pub use super::answer::{HookAnswer, HookInstruction};
+use super::limits::ResumeAfter;
+use super::phase::{EndCause, StartKind};
 use super::question::AskAnswer;
 pub use super::reply::{Reply, SendResult};
 use crate::core::compat::signals::SignalFile;
@@ -16,7 +16,7 @@ use crate::core::time::Stamp;
 /// Whom a signal is for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
-pub enum Target {
+pub enum SignalTarget {
     /// The child alone: it ends its own children in order.
     Child,
     /// The child's process group.
@@ -59,7 +59,7 @@ pub enum Typing {
     /// hopty's own prompt after a usage limit or an API error, as a bracketed paste, without Enter.
     GoOn {
         /// After which of them.
-        after: After,
+        after: ResumeAfter,
     },
     /// One Enter.
     Enter,
@@ -95,7 +95,7 @@ pub enum Action {
         /// Which.
         signal: Signal,
         /// To whom.
-        to: Target,
+        to: SignalTarget,
     },
     /// Take hold of the child's descendants (a pidfd each), so that what is left of them can be ended.
     CollectTree,
@@ -131,7 +131,7 @@ pub enum Action {
     CheckSettings,
     /// Save a handoff and claim it for the next conversation.
     Save {
-        /// `auto`, `manual`, `signal` or `crash` (CONTRACT C8).
+        /// `auto`, `manual`, `signal` or `crash`.
         by: RestartBy,
         /// Who is going to consume it.
         claim_for: ConversationId,
@@ -226,7 +226,7 @@ pub enum Action {
     /// The session is over.
     Close {
         /// Why.
-        cause: Cause,
+        cause: EndCause,
         /// The exit code for clients.
         code: u8,
     },
@@ -244,7 +244,7 @@ pub enum RestartBy {
     Command,
 }
 
-/// The kinds of decisions (CONTRACT C7).
+/// The kinds of decisions.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
 pub enum DecisionKind {
     /// The session began.
@@ -371,7 +371,7 @@ pub struct Decision {
     pub conversation: Option<ConversationId>,
     /// The cause, when a session ends.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub cause: Option<Cause>,
+    pub cause: Option<EndCause>,
     /// One whole sentence.
     pub sentence: String,
     /// The numbers of the journal lines that it rests on.

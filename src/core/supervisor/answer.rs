@@ -8,7 +8,7 @@ use crate::core::ids::HandoffId;
 /// What Claude is told by the answer of a hook.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
-pub enum Told {
+pub enum HookInstruction {
     /// To write down in its own words what the next conversation must know, and to do nothing else.
     Note,
     /// The same in a tool loop: to say it with its next message, and to go on.
@@ -52,7 +52,7 @@ pub enum HookAnswer {
     /// Text for the model, as additional context of the event that is answered; the turn goes on.
     Tell {
         /// What it is told.
-        what: Told,
+        what: HookInstruction,
     },
     /// `continue: false`: the turn ends here, no request follows.
     StopTurn {

@@ -5,8 +5,8 @@ use serde::{Deserialize, Serialize};
 
 use super::action::{Action, DecisionKind, Reply, RestartBy};
 use super::levels::Began;
-use super::phase::{Phase, Plan, Request, StartKind, StopFor};
-use super::progress::Progress;
+use super::phase::{Phase, Plan, RestartRequest, StartKind, StopFor};
+use super::progress::WorkProgress;
 use super::state::State;
 use super::{Agent, Supervisor, Turn};
 use crate::core::ids::{ConversationId, HandoffId};
@@ -19,7 +19,7 @@ const NAMED_SINCE: u32 = 2;
 
 /// A conversation that a hand-over led away from.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-struct Past {
+struct PastConversation {
     conversation: ConversationId,
     /// Its working directory, where that is another than the session's first: only there it can be resumed.
     dir: Option<String>,
@@ -29,11 +29,11 @@ struct Past {
 
 /// The conversations of a session, one after the other.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
-pub(super) struct Chain {
+pub(super) struct ConversationChain {
     /// Those before the one that runs, oldest first.
-    before: Vec<Past>,
+    before: Vec<PastConversation>,
     /// The one that the next run resumes.
-    to: Option<Past>,
+    to: Option<PastConversation>,
     /// The conversation that it is resumed from, until its run has begun.
     newer: Option<ConversationId>,
     /// The one that was gone back to last.
@@ -50,7 +50,7 @@ impl Supervisor {
     }
 
     pub(super) fn back(&mut self, now: Stamp, id: u64, at_once: bool, out: &mut Vec<Action>) {
-        let request = Request { explicit: true, person: true, ..self.new_request(now, RestartBy::Command) };
+        let request = RestartRequest { explicit: true, person: true, ..self.new_request(now, RestartBy::Command) };
         let past = self.chain.before.last().cloned().zip(self.conversation.id.clone());
         let refused = match &self.phase {
             _ if self.policy.agent != Agent::Claude => Some("this session does not run Claude".to_owned()),
@@ -88,7 +88,7 @@ impl Supervisor {
     }
 
     /// Whether nothing is cut off when Claude is ended now. A person asks, so what the screen tells is enough.
-    fn may_be_left(&self, now: Stamp, request: &Request) -> bool {
+    fn may_be_left(&self, now: Stamp, request: &RestartRequest) -> bool {
         self.state().state == State::Idle && !self.submit_is_typed(now) && !self.work_waits(now, request)
     }
 
@@ -100,7 +100,11 @@ impl Supervisor {
                     self.chain.before.remove(0);
                 }
                 self.chain.left = Some(conversation.clone());
-                self.chain.before.push(Past { conversation, dir: self.session.dir.clone(), handoff: plan.handoff.clone() });
+                self.chain.before.push(PastConversation {
+                    conversation,
+                    dir: self.session.dir.clone(),
+                    handoff: plan.handoff.clone(),
+                });
             }
             (StartKind::Resume, newer) => {
                 let Some(past) = self.chain.to.take() else { return };
@@ -114,8 +118,8 @@ impl Supervisor {
                     out.push(Action::Clear { handoff });
                 }
                 self.conversation = self.conversation.gone_back();
-                self.halts.forget();
-                self.progress = Progress::default();
+                self.limits.forget();
+                self.progress = WorkProgress::default();
             }
             _ => {}
         }

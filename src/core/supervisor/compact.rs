@@ -1,4 +1,4 @@
-//! Claude's own compaction, which must not get there before a hand-over does (DESIGN 6.2).
+//! Claude's own compaction, which must not get there before a hand-over does.
 //!
 //! Before it compacts by itself Claude calls PreCompact; a block lets the turn go on as it is, and Claude asks again before
 //! each later request (measured on 2.1.329). So compaction is held off while a hand-over is on its way, or is what should
@@ -10,7 +10,7 @@ use serde::{Deserialize, Serialize};
 
 use super::action::{Action, DecisionKind, HookAnswer, RestartBy};
 use super::event::Hook;
-use super::phase::{Phase, Request};
+use super::phase::{Phase, RestartRequest};
 use super::{Agent, Supervisor};
 use crate::core::config::RestartMode;
 use crate::core::context::Level;
@@ -76,7 +76,7 @@ impl Supervisor {
                 let level = self.level().max(Level::Handoff);
                 self.conversation.fired = self.conversation.fired.max(level);
                 let request = self.new_request(now, RestartBy::Level);
-                self.wait(now, Request { level: Some(level), now: true, ..request }, sentence, self.lines.event, out);
+                self.wait(now, RestartRequest { level: Some(level), now: true, ..request }, sentence, self.lines.event, out);
             }
             _ => {}
         }

@@ -1,12 +1,12 @@
-//! Which conversation is followed: SessionStart by its source, `/clear`, `/compact`, `/resume` (DESIGN 2, CONTRACT C13).
+//! Which conversation is followed: SessionStart by its source, `/clear`, `/compact`, `/resume`.
 
 use serde::{Deserialize, Serialize};
 
 use super::action::{Action, DecisionKind, HookAnswer, RestartBy};
-use super::event::{Hook, HookEvent, Source};
+use super::event::{Hook, HookEvent, StartSource};
 use super::levels::Began;
 use super::phase::{Phase, StopFor, StopStep};
-use super::progress::Progress;
+use super::progress::WorkProgress;
 use super::question::Ask;
 use super::{Supervisor, Turn};
 use crate::core::context::{Fill, Level};
@@ -19,7 +19,7 @@ const CLAIM_MS: u64 = 30_000;
 
 /// Who says which conversation runs. Any program of this user can call a hook, so a hook alone is not believed.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
-pub(super) struct Claims {
+pub(super) struct ConversationClaims {
     /// A hook that named another conversation than the one that is followed.
     hook: Option<(Hook, Stamp)>,
     /// The conversation that the sessions file of this run's Claude names.
@@ -131,8 +131,8 @@ impl Supervisor {
             self.conversation = ConversationState { id: Some(id.clone()), began, ..ConversationState::default() };
             self.run.held_dir = None;
             self.person.begins_anew();
-            self.halts.forget();
-            self.progress = Progress::default();
+            self.limits.forget();
+            self.progress = WorkProgress::default();
         }
         out.push(Action::Follow { conversation: id, transcript, anew });
     }
@@ -149,7 +149,9 @@ impl Supervisor {
         let other = self.follow_named(now, hook, named, out);
         let frame = match &self.phase {
             // Only the first one of a run: what comes later is another conversation, by the person's own wish.
-            Phase::Delivering { handoff, .. } if hook.source == Some(Source::Startup) && !self.run.brief_sent => Some(handoff.clone()),
+            Phase::Delivering { handoff, .. } if hook.source == Some(StartSource::Startup) && !self.run.brief_sent => {
+                Some(handoff.clone())
+            }
             _ => None,
         };
         match frame {
@@ -163,7 +165,7 @@ impl Supervisor {
                 self.answer(id, HookAnswer::Nothing, out);
             }
         }
-        if other || hook.source == Some(Source::Compact) {
+        if other || hook.source == Some(StartSource::Compact) {
             self.asked_by_another(now, other, out);
         }
     }
@@ -180,16 +182,17 @@ impl Supervisor {
     /// Follows the conversation that a hook names. Whether it is another one than before.
     fn follow_named(&mut self, now: Stamp, hook: &Hook, named: ConversationId, out: &mut Vec<Action>) -> bool {
         let why = match hook.source {
-            Some(Source::Clear) => "`/clear` began it",
-            Some(Source::Resume) => "it was resumed",
-            Some(Source::Compact) => "it was compacted",
+            Some(StartSource::Clear) => "`/clear` began it",
+            Some(StartSource::Resume) => "it was resumed",
+            Some(StartSource::Compact) => "it was compacted",
             _ => "Claude began it",
         };
         let other = !self.is_current(&named);
         // An old Claude that is resumed after a crash begins a conversation of its own, too; that is a run's first.
-        let by_person = hook.source == Some(Source::Clear) || hook.source == Some(Source::Resume) && self.run.turn != Turn::Unknown;
+        let by_person =
+            hook.source == Some(StartSource::Clear) || hook.source == Some(StartSource::Resume) && self.run.turn != Turn::Unknown;
         self.change_conversation(named, hook.transcript.clone(), why, other && by_person, out);
-        self.conversation.spoken |= hook.source == Some(Source::Resume);
+        self.conversation.spoken |= hook.source == Some(StartSource::Resume);
         if self.run.turn == Turn::Unknown || other {
             self.set_turn(now, Turn::Idle);
         }

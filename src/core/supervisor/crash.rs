@@ -1,10 +1,10 @@
-//! The crash rule of CONTRACT C5: the same conversation again, with growing pauses, but not for ever.
+//! The crash rule: the same conversation again, with growing pauses, but not for ever.
 
 use serde::{Deserialize, Serialize};
 
 use super::action::{Action, DecisionKind};
 use super::exit_table::killed_by;
-use super::phase::{Cause, Phase, Plan, StartKind};
+use super::phase::{EndCause, Phase, Plan, StartKind};
 use super::run::ends_programs;
 use super::{Agent, Supervisor};
 use crate::core::process::{ProcessEnd, Signal};
@@ -15,9 +15,9 @@ use crate::core::time::Stamp;
 pub(super) const QUICK_DEATH_MS: u64 = 60_000;
 /// How long a signal that a client passed on explains an end, in ms.
 const PASSED_MS: u64 = 10_000;
-/// The longest pause before a resume, in ms (CONTRACT C5, crash rule).
+/// The longest pause before a resume, in ms.
 const LONGEST_PAUSE_MS: u64 = 60_000;
-/// So many ends during the delivery of a handoff stop the recovery (CONTRACT C5).
+/// So many ends during the delivery of a handoff stop the recovery.
 const DELIVERY_DEATHS: u32 = 2;
 
 /// How often a session's program has died.
@@ -61,7 +61,7 @@ impl Supervisor {
                 Some(signal) => format!("The program was ended by {}.", signal.name()),
                 None => format!("The program ended with code {code}."),
             };
-            let cause = if killed.is_some() { Cause::Killed } else { Cause::Finished };
+            let cause = if killed.is_some() { EndCause::Killed } else { EndCause::Finished };
             self.close(now, cause, code, text, evidence, out);
             return;
         }
@@ -72,13 +72,13 @@ impl Supervisor {
                 "The program ended {} times while a handoff was delivered; hopty stopped trying.",
                 self.crash_guard.delivery_deaths
             );
-            self.close(now, Cause::CrashLoop, code, text, evidence, out);
+            self.close(now, EndCause::CrashLoop, code, text, evidence, out);
         } else if self.crash_guard.quick_deaths >= self.policy.config.recovery.quick_deaths {
             let text =
                 format!("The program ended {} times soon after its start; hopty stopped trying.", self.crash_guard.quick_deaths);
-            self.close(now, Cause::CrashLoop, code, text, evidence, out);
+            self.close(now, EndCause::CrashLoop, code, text, evidence, out);
         } else if self.over_limit(now) {
-            self.close(now, Cause::RestartLimit, code, self.limit_words(), evidence, out);
+            self.close(now, EndCause::RestartLimit, code, self.limit_words(), evidence, out);
         } else {
             self.cool(now, end, delivering, out);
         }
@@ -95,7 +95,7 @@ impl Supervisor {
         let plan = match delivering {
             // Nothing was submitted: the same hand-over once more.
             Some((plan, 0)) if !self.conversation.spoken => Plan { conversation: self.session.next.clone(), ..plan },
-            // After an Enter it may have been: at most once (CONTRACT C10).
+            // After an Enter it may have been: at most once.
             Some((plan, _)) if !self.conversation.spoken => {
                 if let Some(id) = &plan.handoff {
                     text.push_str(&format!(

@@ -26,7 +26,7 @@ impl Supervisor {
         due.extend(self.idle_settles());
         due.extend(self.mute_deadline());
         self.submit_deadlines(&mut due);
-        self.halt_deadlines(&mut due);
+        self.limit_deadlines(&mut due);
         due.into_iter().filter(|at| *at > self.ticked).min()
     }
 }

@@ -1,8 +1,8 @@
-//! What is written down, always with a whole sentence and with the journal lines that it rests on (CONTRACT C7).
+//! What is written down, always with a whole sentence and with the journal lines that it rests on.
 
 use super::Supervisor;
 use super::action::{Action, Decision, DecisionKind};
-use super::phase::{Cause, Phase};
+use super::phase::{EndCause, Phase};
 use crate::core::handoff::redact::redact;
 use crate::core::time::Stamp;
 
@@ -44,7 +44,15 @@ impl Supervisor {
         out.push(Action::Notice { about, text });
     }
 
-    pub(super) fn close(&mut self, now: Stamp, cause: Cause, code: u8, mut sentence: String, because: &[u64], out: &mut Vec<Action>) {
+    pub(super) fn close(
+        &mut self,
+        now: Stamp,
+        cause: EndCause,
+        code: u8,
+        mut sentence: String,
+        because: &[u64],
+        out: &mut Vec<Action>,
+    ) {
         self.submit_closes(out);
         if let Some(id) = &self.handoffs.active {
             sentence.push_str(&format!(" Handoff {id} is waiting: `hopty --handoff` goes on from it."));
@@ -58,7 +66,7 @@ impl Supervisor {
         out.push(Action::Close { cause, code });
         self.run.pid = None;
         self.run.held = None;
-        self.halts.forget();
+        self.limits.forget();
         self.enter(now, Phase::Closed { cause, code });
     }
 }

@@ -2,7 +2,7 @@
 
 use super::action::{Action, DecisionKind, HookAnswer, Typing};
 use super::event::PromptOf;
-use super::key_hold::Keys;
+use super::key_hold::KeyHold;
 use super::phase::{Phase, Plan};
 use super::screen_facts::PromptBox;
 use super::submission::{DuringTurn, Submission, SubmissionKey, SubmissionRules, SubmissionStep};
@@ -18,7 +18,7 @@ const PROOF_MS: u64 = 30_000;
 /// After the box is drawn, how long a SessionStart hook may still be on its way before the prompt is typed as for a
 /// Claude without hooks, in ms.
 const HOOK_WAIT_MS: u64 = 3000;
-/// How long a dialog may stand in the way before delivery is given up, in ms: as long as a claim lasts (CONTRACT C8).
+/// How long a dialog may stand in the way before delivery is given up, in ms: as long as a claim lasts.
 const DIALOG_MS: u64 = 600_000;
 
 impl Supervisor {
@@ -189,7 +189,7 @@ impl Supervisor {
     }
 
     pub(super) fn deliver_interrupted(&mut self, now: Stamp, out: &mut Vec<Action>) {
-        let kept = self.keys == Keys::Held;
+        let kept = self.keys == KeyHold::Held;
         let Some(draft) = self.break_off(now, "the person pressed Ctrl+C", true, out) else { return };
         self.run.broken_off = Some(now);
         // First Ctrl+C, which clears our text from the box, then the draft and what was typed.

@@ -1,5 +1,5 @@
 //! Everything that can happen to a session, as facts. An event carries no typed text, no prompt and no tool result, so
-//! that the journal of events can be shown to anybody (CONTRACT C7).
+//! that the journal of events can be shown to anybody.
 
 use serde::{Deserialize, Serialize};
 
@@ -19,7 +19,7 @@ use crate::core::process::{ProcessEnd, Signal};
 /// Where a client comes from.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
-pub enum Coming {
+pub enum AttachKind {
     /// Somebody joins a session that is there.
     #[default]
     Joins,
@@ -29,7 +29,7 @@ pub enum Coming {
     Watches,
 }
 
-/// Claude's hook events that hopty registers for (CONTRACT C13), and what else may come.
+/// Claude's hook events that hopty registers for, and what else may come.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
 pub enum HookEvent {
     /// A conversation begins.
@@ -66,7 +66,7 @@ pub enum HookEvent {
 /// Where a conversation came from (`source` of SessionStart).
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
-pub enum Source {
+pub enum StartSource {
     /// A new one at the start of the program.
     Startup,
     /// An earlier one goes on.
@@ -106,7 +106,7 @@ pub struct Hook {
     pub agent: bool,
     /// SessionStart: where the conversation came from.
     #[serde(default)]
-    pub source: Option<Source>,
+    pub source: Option<StartSource>,
     /// Path of the transcript, as the payload names it.
     #[serde(default)]
     pub transcript: Option<String>,
@@ -201,7 +201,7 @@ pub enum Event {
         /// How many.
         bytes: u32,
     },
-    /// A client's signal was passed on to the child's group (CONTRACT C2).
+    /// A client's signal was passed on to the child's group.
     Passed {
         /// Which signal.
         signal: Signal,
@@ -219,7 +219,7 @@ pub enum Event {
         id: u64,
         /// They were found.
         found: bool,
-        /// Whether what Claude is doing, by these lines, may be cut in two (checklist 90).
+        /// Whether what Claude is doing, by these lines, may be cut in two.
         #[serde(default, skip_serializing_if = "Cut::is_free")]
         cut: Cut,
     },
@@ -297,7 +297,7 @@ pub enum Event {
         #[serde(default, skip_serializing_if = "Option::is_none")]
         dir: Option<NamedDir>,
     },
-    /// An orchestrator's `state.yaml` begins or ceases to say that its task is completed (source document 002).
+    /// An orchestrator's `state.yaml` begins or ceases to say that its task is completed.
     Task {
         /// It says so.
         completed: bool,
@@ -396,7 +396,7 @@ pub enum Event {
         client: u32,
         /// Where it comes from.
         #[serde(default)]
-        how: Coming,
+        how: AttachKind,
     },
     /// A client left.
     Detached {

@@ -1,4 +1,4 @@
-//! Why did it end? One table (CONTRACT C5): phase x Ctrl+C x end. The phase decides, the exit code is only evidence.
+//! Why did it end? One table: phase x Ctrl+C x end. The phase decides, the exit code is only evidence.
 
 use serde::{Deserialize, Serialize};
 
@@ -7,7 +7,7 @@ use crate::core::process::{ProcessEnd, Signal};
 /// The rows of the table.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
-pub enum Row {
+pub enum ExitRow {
     /// Nothing was ever spawned.
     Cold,
     /// Spawn was asked for and exec has not succeeded yet.
@@ -30,19 +30,19 @@ pub enum Row {
     Delivering,
 }
 
-impl Row {
+impl ExitRow {
     /// Every row, for tests that want them all.
-    pub const ALL: [Row; 10] = [
-        Row::Cold,
-        Row::Spawning,
-        Row::Running,
-        Row::Waiting,
-        Row::Saving,
-        Row::StoppingForRestart,
-        Row::StoppingForStop,
-        Row::StoppingForShutdown,
-        Row::Cooling,
-        Row::Delivering,
+    pub const ALL: [ExitRow; 10] = [
+        ExitRow::Cold,
+        ExitRow::Spawning,
+        ExitRow::Running,
+        ExitRow::Waiting,
+        ExitRow::Saving,
+        ExitRow::StoppingForRestart,
+        ExitRow::StoppingForStop,
+        ExitRow::StoppingForShutdown,
+        ExitRow::Cooling,
+        ExitRow::Delivering,
     ];
 }
 
@@ -58,7 +58,7 @@ pub enum CtrlC {
 
 /// What an end means.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-pub enum Meaning {
+pub enum ExitMeaning {
     /// exec failed; the session closes with 125, 126 or 127.
     CouldNotStart,
     /// The person ended it.
@@ -71,32 +71,32 @@ pub enum Meaning {
     NextRun,
     /// Stopped for good, as asked.
     Stopped,
-    /// Not an end: stopped or continued by job control (CONTRACT C11).
+    /// Not an end: stopped or continued by job control.
     JobControl,
 }
 
-/// How long before an end a Ctrl+C counts while the child runs, in ms (DESIGN 3.3).
+/// How long before an end a Ctrl+C counts while the child runs, in ms.
 pub const INTERRUPT_WINDOW_MS: u64 = 2000;
 
 /// The table.
 #[must_use]
-pub fn meaning(row: Row, ctrl_c: CtrlC, end: ProcessEnd) -> Meaning {
+pub fn meaning(row: ExitRow, ctrl_c: CtrlC, end: ProcessEnd) -> ExitMeaning {
     if !end.is_final() {
-        return Meaning::JobControl;
+        return ExitMeaning::JobControl;
     }
     match (row, ctrl_c) {
-        (Row::Cold | Row::Spawning, CtrlC::Yes) => Meaning::UserInterrupt,
-        (Row::Cold | Row::Spawning, CtrlC::No) => Meaning::CouldNotStart,
-        (Row::Running | Row::Waiting | Row::Saving, CtrlC::Yes) if by_interrupt(end) => Meaning::UserInterrupt,
-        (Row::Running | Row::Waiting | Row::Saving, _) => match end {
-            ProcessEnd::Exited(0) => Meaning::Finished,
-            _ => Meaning::Crash,
+        (ExitRow::Cold | ExitRow::Spawning, CtrlC::Yes) => ExitMeaning::UserInterrupt,
+        (ExitRow::Cold | ExitRow::Spawning, CtrlC::No) => ExitMeaning::CouldNotStart,
+        (ExitRow::Running | ExitRow::Waiting | ExitRow::Saving, CtrlC::Yes) if by_interrupt(end) => ExitMeaning::UserInterrupt,
+        (ExitRow::Running | ExitRow::Waiting | ExitRow::Saving, _) => match end {
+            ProcessEnd::Exited(0) => ExitMeaning::Finished,
+            _ => ExitMeaning::Crash,
         },
-        (Row::StoppingForRestart, CtrlC::No) => Meaning::NextRun,
-        (Row::StoppingForRestart, CtrlC::Yes) => Meaning::UserInterrupt,
-        (Row::StoppingForStop | Row::StoppingForShutdown, _) => Meaning::Stopped,
-        (Row::Cooling | Row::Delivering, CtrlC::Yes) => Meaning::UserInterrupt,
-        (Row::Cooling | Row::Delivering, CtrlC::No) => Meaning::Crash,
+        (ExitRow::StoppingForRestart, CtrlC::No) => ExitMeaning::NextRun,
+        (ExitRow::StoppingForRestart, CtrlC::Yes) => ExitMeaning::UserInterrupt,
+        (ExitRow::StoppingForStop | ExitRow::StoppingForShutdown, _) => ExitMeaning::Stopped,
+        (ExitRow::Cooling | ExitRow::Delivering, CtrlC::Yes) => ExitMeaning::UserInterrupt,
+        (ExitRow::Cooling | ExitRow::Delivering, CtrlC::No) => ExitMeaning::Crash,
     }
 }
 
@@ -106,7 +106,7 @@ fn by_interrupt(end: ProcessEnd) -> bool {
 }
 
 /// The signal that an end stands for, where nobody of ours sent one: Claude turns SIGTERM into code 143 and SIGHUP into
-/// 129 (CONTRACT C5, measured).
+/// 129 (measured).
 #[must_use]
 pub fn killed_by(end: ProcessEnd) -> Option<Signal> {
     match end {
@@ -134,44 +134,44 @@ mod tests {
     ];
 
     /// The whole table written out once more, a line a cell: row, Ctrl+C, then the meaning for each of `ENDS`.
-    const TABLE: &[(Row, CtrlC, &str)] = &[
-        (Row::Cold, CtrlC::No, "ccccccc··"),
-        (Row::Cold, CtrlC::Yes, "uuuuuuu··"),
-        (Row::Spawning, CtrlC::No, "ccccccc··"),
-        (Row::Spawning, CtrlC::Yes, "uuuuuuu··"),
-        (Row::Running, CtrlC::No, "fxxxxxx··"),
-        (Row::Running, CtrlC::Yes, "uxxuuux··"),
-        (Row::Waiting, CtrlC::No, "fxxxxxx··"),
-        (Row::Waiting, CtrlC::Yes, "uxxuuux··"),
-        (Row::Saving, CtrlC::No, "fxxxxxx··"),
-        (Row::Saving, CtrlC::Yes, "uxxuuux··"),
-        (Row::StoppingForRestart, CtrlC::No, "nnnnnnn··"),
-        (Row::StoppingForRestart, CtrlC::Yes, "uuuuuuu··"),
-        (Row::StoppingForStop, CtrlC::No, "sssssss··"),
-        (Row::StoppingForStop, CtrlC::Yes, "sssssss··"),
-        (Row::StoppingForShutdown, CtrlC::No, "sssssss··"),
-        (Row::StoppingForShutdown, CtrlC::Yes, "sssssss··"),
-        (Row::Cooling, CtrlC::No, "xxxxxxx··"),
-        (Row::Cooling, CtrlC::Yes, "uuuuuuu··"),
-        (Row::Delivering, CtrlC::No, "xxxxxxx··"),
-        (Row::Delivering, CtrlC::Yes, "uuuuuuu··"),
+    const TABLE: &[(ExitRow, CtrlC, &str)] = &[
+        (ExitRow::Cold, CtrlC::No, "ccccccc··"),
+        (ExitRow::Cold, CtrlC::Yes, "uuuuuuu··"),
+        (ExitRow::Spawning, CtrlC::No, "ccccccc··"),
+        (ExitRow::Spawning, CtrlC::Yes, "uuuuuuu··"),
+        (ExitRow::Running, CtrlC::No, "fxxxxxx··"),
+        (ExitRow::Running, CtrlC::Yes, "uxxuuux··"),
+        (ExitRow::Waiting, CtrlC::No, "fxxxxxx··"),
+        (ExitRow::Waiting, CtrlC::Yes, "uxxuuux··"),
+        (ExitRow::Saving, CtrlC::No, "fxxxxxx··"),
+        (ExitRow::Saving, CtrlC::Yes, "uxxuuux··"),
+        (ExitRow::StoppingForRestart, CtrlC::No, "nnnnnnn··"),
+        (ExitRow::StoppingForRestart, CtrlC::Yes, "uuuuuuu··"),
+        (ExitRow::StoppingForStop, CtrlC::No, "sssssss··"),
+        (ExitRow::StoppingForStop, CtrlC::Yes, "sssssss··"),
+        (ExitRow::StoppingForShutdown, CtrlC::No, "sssssss··"),
+        (ExitRow::StoppingForShutdown, CtrlC::Yes, "sssssss··"),
+        (ExitRow::Cooling, CtrlC::No, "xxxxxxx··"),
+        (ExitRow::Cooling, CtrlC::Yes, "uuuuuuu··"),
+        (ExitRow::Delivering, CtrlC::No, "xxxxxxx··"),
+        (ExitRow::Delivering, CtrlC::Yes, "uuuuuuu··"),
     ];
 
-    fn sign(meaning: Meaning) -> char {
+    fn sign(meaning: ExitMeaning) -> char {
         match meaning {
-            Meaning::CouldNotStart => 'c',
-            Meaning::UserInterrupt => 'u',
-            Meaning::Finished => 'f',
-            Meaning::Crash => 'x',
-            Meaning::NextRun => 'n',
-            Meaning::Stopped => 's',
-            Meaning::JobControl => '·',
+            ExitMeaning::CouldNotStart => 'c',
+            ExitMeaning::UserInterrupt => 'u',
+            ExitMeaning::Finished => 'f',
+            ExitMeaning::Crash => 'x',
+            ExitMeaning::NextRun => 'n',
+            ExitMeaning::Stopped => 's',
+            ExitMeaning::JobControl => '·',
         }
     }
 
     #[test]
     fn every_cell() {
-        assert_eq!(TABLE.len(), Row::ALL.len() * 2, "every row has both columns");
+        assert_eq!(TABLE.len(), ExitRow::ALL.len() * 2, "every row has both columns");
         for (row, ctrl_c, want) in TABLE {
             let got: String = ENDS.iter().map(|end| sign(meaning(*row, *ctrl_c, *end))).collect();
             assert_eq!(&got, want, "{row:?} {ctrl_c:?}");

@@ -9,14 +9,14 @@ use super::{Supervisor, Turn};
 use crate::core::handoff::operation::Cut;
 use crate::core::time::Stamp;
 
-/// How long a hook call waits for its lines in the transcript, in ms (CONTRACT C13; Claude's file lags by up to 0.26 s).
+/// How long a hook call waits for its lines in the transcript, in ms (Claude's file lags by up to 0.26 s).
 pub(super) const LINES_MS: u64 = 300;
 /// How much later than that a report of the lines is no longer waited for, in ms.
 pub(super) const LINES_MARGIN_MS: u64 = 500;
 
 /// A hook call of the main conversation that waits for its answer.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-pub(super) struct Held {
+pub(super) struct HeldHook {
     pub(super) id: u64,
     pub(super) stop: bool,
     pub(super) since: Stamp,
@@ -186,7 +186,7 @@ impl Supervisor {
         let known = std::mem::take(&mut self.conversation.measured);
         let lines = lines && !(known && self.is_far_from_levels());
         out.push(Action::HoldHook { id });
-        self.run.held = Some(Held { id, stop, since: now, ready: !lines, cut: Cut::Free });
+        self.run.held = Some(HeldHook { id, stop, since: now, ready: !lines, cut: Cut::Free });
         if lines {
             out.push(Action::AwaitLines { id, want: Want::Assistant, until: now.after(LINES_MS) });
         } else {

@@ -11,7 +11,7 @@ use crate::core::time::Stamp;
 /// Where a person's keys go.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
-pub(super) enum Keys {
+pub(super) enum KeyHold {
     /// To the child.
     #[default]
     Free,
@@ -41,33 +41,33 @@ impl Supervisor {
     }
 
     pub(super) fn hold_keys(&mut self, out: &mut Vec<Action>) {
-        if self.keys != Keys::Held {
+        if self.keys != KeyHold::Held {
             out.push(Action::HoldKeys);
-            self.keys = Keys::Held;
+            self.keys = KeyHold::Held;
         }
     }
 
     pub(super) fn pass_keys(&mut self, out: &mut Vec<Action>) {
-        if self.keys == Keys::Held {
+        if self.keys == KeyHold::Held {
             out.push(Action::PassKeys);
-            self.keys = Keys::Passing { draft: false };
+            self.keys = KeyHold::Passing { draft: false };
         }
     }
 
     /// Gives back what was kept, but never into a dialog: keys that were typed before it was there must not answer it.
     pub(super) fn release_keys(&mut self, draft: bool, out: &mut Vec<Action>) {
-        if self.keys != Keys::Free && self.obstacle().is_some() {
+        if self.keys != KeyHold::Free && self.obstacle().is_some() {
             self.pass_keys(out);
-            self.keys = Keys::Passing { draft };
+            self.keys = KeyHold::Passing { draft };
         } else {
             out.push(Action::ReleaseKeys { draft });
-            self.keys = Keys::Free;
+            self.keys = KeyHold::Free;
         }
     }
 
     /// The dialog that kept keys from being given back is gone.
     pub(super) fn release_late(&mut self, out: &mut Vec<Action>) {
-        if let Keys::Passing { draft } = self.keys
+        if let KeyHold::Passing { draft } = self.keys
             && matches!(self.phase, Phase::Running | Phase::Waiting { .. })
             && self.obstacle().is_none()
         {

@@ -1,9 +1,9 @@
-//! The context figure and the levels it crosses (DESIGN 7): fired once per crossing, armed again when it drops.
+//! The context figure and the levels it crosses: fired once per crossing, armed again when it drops.
 
 use serde::{Deserialize, Serialize};
 
 use super::action::{Action, DecisionKind, RestartBy};
-use super::phase::{Phase, Request};
+use super::phase::{Phase, RestartRequest};
 use super::question::Ask;
 use super::{Agent, Supervisor};
 use crate::core::config::{Levels, RestartMode};
@@ -112,7 +112,7 @@ impl Supervisor {
             Phase::Running => {
                 let sentence = format!("{}; a hand-over was requested.", self.fill_words());
                 let request = self.new_request(now, RestartBy::Level);
-                let request = Request { level: Some(level), now: level == Level::Hard, ..request };
+                let request = RestartRequest { level: Some(level), now: level == Level::Hard, ..request };
                 self.wait(now, request, sentence, self.lines.usage, out);
             }
             _ => self.conversation.rearm_at_stop = true,

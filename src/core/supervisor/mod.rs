@@ -13,7 +13,7 @@
 //! | `mode` | the permission mode of the next run |
 //! | `levels`, `compact` | the context usage and what crossing a level asks for, Claude's own compaction |
 //! | `question`, `task` | the question that is put to a person first, in mode `ask`; a task that is completed |
-//! | `request`, `note`, `person`, `back` | from a request to a safe point, Claude's own words before it, somebody who is there, the way back |
+//! | `request`, `safe_point`, `note`, `person`, `back` | from a request to a safe point, Claude's own words before it, somebody who is there, the way back |
 //! | `saving`, `progress` | from the safe point to a handoff on disk; whether hand-overs bring anything |
 //! | `stopping`, `crash`, `budget` | from SIGTERM to the end; what follows a crash; how many restarts there may be within a time |
 //! | `submission` | one text on its way into Claude's prompt: paste, echo, Enter, proof |
@@ -51,6 +51,7 @@ pub mod question;
 mod reply;
 mod request;
 mod run;
+mod safe_point;
 mod saving;
 pub mod screen_facts;
 mod secrets;
@@ -71,25 +72,25 @@ use crate::core::context::Fill;
 use crate::core::ids::ConversationId;
 use crate::core::time::Stamp;
 use action::{Action, DecisionKind, Reply};
-use back::Chain;
+use back::ConversationChain;
 use budget::RestartBudget;
 use conversation::ConversationState;
 use crash::CrashGuard;
 use event::Event;
-use hooks::Held;
-use key_hold::Keys;
-use limits::Halts;
-use mode::Modes;
-use person::Person;
+use hooks::HeldHook;
+use key_hold::KeyHold;
+use limits::Limits;
+use mode::PermissionModes;
+use person::People;
 use phase::{Phase, StopFor};
 pub use policy::{Agent, Policy, RULES};
-use progress::Progress;
+use progress::WorkProgress;
 use request::SignalSeen;
 use run::RunState;
 use saving::Handoffs;
 use screen_facts::{PromptBox, ScreenFacts};
 use sending::Sending;
-use state::Entered;
+use state::StateEntered;
 
 /// The version of these rules: a journal is replayed only by the same number.
 pub const CORE: u32 = 1;
@@ -177,20 +178,20 @@ pub struct Supervisor {
     #[serde(flatten)]
     handoffs: Handoffs,
     #[serde(default)]
-    modes: Modes,
+    modes: PermissionModes,
     #[serde(default)]
-    entered: Entered,
+    entered: StateEntered,
     #[serde(default, rename = "submit")]
     sending: Option<Sending>,
+    #[serde(default, rename = "halts")]
+    limits: Limits,
     #[serde(default)]
-    halts: Halts,
+    progress: WorkProgress,
     #[serde(default)]
-    progress: Progress,
+    chain: ConversationChain,
+    keys: KeyHold,
     #[serde(default)]
-    chain: Chain,
-    keys: Keys,
-    #[serde(default)]
-    person: Person,
+    person: People,
     /// The last `Tick`, so that a deadline is due once.
     ticked: Stamp,
 }
@@ -210,14 +211,14 @@ impl Supervisor {
             budget: RestartBudget::default(),
             crash_guard: CrashGuard::default(),
             handoffs: Handoffs::default(),
-            modes: Modes::default(),
-            entered: Entered::default(),
+            modes: PermissionModes::default(),
+            entered: StateEntered::default(),
             sending: None,
-            halts: Halts::default(),
-            progress: Progress::default(),
-            chain: Chain::default(),
-            keys: Keys::Free,
-            person: Person::default(),
+            limits: Limits::default(),
+            progress: WorkProgress::default(),
+            chain: ConversationChain::default(),
+            keys: KeyHold::Free,
+            person: People::default(),
             ticked: Stamp(0),
         }
     }
@@ -322,7 +323,7 @@ impl Supervisor {
         if self.run.pid.is_some() {
             self.tick_ask(now, out);
             self.deliver(now, out);
-            self.look_at_halt(now, out);
+            self.look_at_limit_wait(now, out);
             self.submit_goes_on(now, out);
             self.try_safe_point(now, out);
             self.release_late(out);

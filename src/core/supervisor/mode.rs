@@ -16,7 +16,7 @@ const KEY_MS: u64 = 3000;
 
 /// What is known of the permission mode, over all runs of the session.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
-pub(super) struct Modes {
+pub(super) struct PermissionModes {
     /// What was shown before the first prompt and the first Shift+Tab: what the person's arguments and settings give.
     first: Option<PermissionMode>,
     /// The widest that the person has given.
@@ -29,7 +29,7 @@ pub(super) struct Modes {
     key: Option<Stamp>,
 }
 
-impl Modes {
+impl PermissionModes {
     fn was_pressed(&self, now: Stamp) -> bool {
         self.key.is_some_and(|at| now.since(at) <= KEY_MS)
     }

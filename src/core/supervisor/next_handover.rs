@@ -3,7 +3,7 @@
 use serde::{Deserialize, Serialize};
 
 use super::action::RestartBy;
-use super::phase::{Phase, Request, StopFor};
+use super::phase::{Phase, RestartRequest, StopFor};
 use super::question::Ask;
 use super::{Agent, Supervisor, Turn};
 use crate::core::config::{Level as Threshold, RestartMode};
@@ -13,7 +13,7 @@ use crate::core::time::Stamp;
 /// When a hand-over comes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
-pub enum When {
+pub enum HandoverWhen {
     /// It is under way.
     Now,
     /// After the tools that run now.
@@ -36,7 +36,7 @@ pub enum When {
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct NextHandover {
     /// When.
-    pub when: When,
+    pub when: HandoverWhen,
     /// Why then, in a few words without a full stop.
     pub why: String,
     /// When it happens, or may happen, at the latest.
@@ -54,32 +54,34 @@ impl Supervisor {
         match &self.phase {
             Phase::Closed { .. } | Phase::Stopping { why: StopFor::Stop | StopFor::Shutdown | StopFor::Limit, .. } => None,
             Phase::Cooling { held, .. } if !held.is_empty() => {
-                next(When::Off, format!("what runs code has changed ({}); `hopty restart` goes on", held.join(", ")), None)
+                next(HandoverWhen::Off, format!("what runs code has changed ({}); `hopty restart` goes on", held.join(", ")), None)
             }
             Phase::Waiting { request } => Some(self.next_of(now, request)),
-            Phase::Saving { .. } | Phase::Stopping { .. } | Phase::Delivering { .. } => next(When::Now, self.fill_and_level(), None),
+            Phase::Saving { .. } | Phase::Stopping { .. } | Phase::Delivering { .. } => {
+                next(HandoverWhen::Now, self.fill_and_level(), None)
+            }
             Phase::Cold | Phase::Spawning { .. } | Phase::Cooling { .. } | Phase::Running => Some(self.next_by_level(now)),
         }
     }
 
     /// The hand-over is wanted, and waits.
-    fn next_of(&self, now: Stamp, request: &Request) -> NextHandover {
+    fn next_of(&self, now: Stamp, request: &RestartRequest) -> NextHandover {
         let by_level = request.by == RestartBy::Level && !request.explicit;
         let why = if by_level { self.fill_and_level() } else { "as asked".to_owned() };
         let (when, at) = match self.run.turn {
-            _ if self.stands_still() => (When::Turn, None),
-            _ if request.for_prompt.is_some() => (When::Prompt, self.person_leaves_at()),
-            Turn::Busy if request.now || now >= request.turn_until => (When::Tools, None),
-            Turn::Busy if self.waits_for_prompt(now, request) => (When::Prompt, None),
-            Turn::Busy => (When::Turn, Some(request.turn_until)),
-            _ => (When::Now, request.draft_until),
+            _ if self.stands_still() => (HandoverWhen::Turn, None),
+            _ if request.for_prompt.is_some() => (HandoverWhen::Prompt, self.person_leaves_at()),
+            Turn::Busy if request.now || now >= request.turn_until => (HandoverWhen::Tools, None),
+            Turn::Busy if self.waits_for_prompt(now, request) => (HandoverWhen::Prompt, None),
+            Turn::Busy => (HandoverWhen::Turn, Some(request.turn_until)),
+            _ => (HandoverWhen::Now, request.draft_until),
         };
         NextHandover { when, why, at }
     }
 
     fn next_by_level(&self, now: Stamp) -> NextHandover {
         let restart = &self.policy.config.restart;
-        let off = |why: &str| NextHandover { when: When::Off, why: why.to_owned(), at: None };
+        let off = |why: &str| NextHandover { when: HandoverWhen::Off, why: why.to_owned(), at: None };
         let level = match restart.mode {
             RestartMode::Manual => return off("`restart.mode` is \"manual\""),
             RestartMode::Ask => Level::Ask,
@@ -87,10 +89,10 @@ impl Supervisor {
         };
         match self.conversation.ask {
             Ask::Due { until } | Ask::Put { until } => {
-                return NextHandover { when: When::Asked, why: self.fill_and_level(), at: until };
+                return NextHandover { when: HandoverWhen::Asked, why: self.fill_and_level(), at: until };
             }
             Ask::Snoozed { until } => {
-                return NextHandover { when: When::Snoozed, why: "you said not yet".to_owned(), at: Some(until) };
+                return NextHandover { when: HandoverWhen::Snoozed, why: "you said not yet".to_owned(), at: Some(until) };
             }
             Ask::Dismissed => return off("you do not want one in this conversation"),
             Ask::Silent => {}
@@ -108,11 +110,11 @@ impl Supervisor {
             return off(&self.limit_reason());
         }
         if self.conversation.rearm_at_stop {
-            return NextHandover { when: When::Turn, why: self.fill_and_level(), at: None };
+            return NextHandover { when: HandoverWhen::Turn, why: self.fill_and_level(), at: None };
         }
         let percent = self.conversation.fill.percent();
         let why = format!("none before {} (context {percent} %)", self.threshold(level));
-        NextHandover { when: When::Level, why, at: None }
+        NextHandover { when: HandoverWhen::Level, why, at: None }
     }
 
     /// `context 84 %, level handoff 80 %`.

@@ -8,10 +8,10 @@
 
 use serde::{Deserialize, Serialize};
 
-use super::action::{Action, Decision, DecisionKind, HookAnswer, RestartBy, Target, Want};
-use super::event::{AgentStatus, Coming, Hook, PromptOf};
-use super::hooks::{Held, LINES_MS};
-use super::phase::{Phase, Request, SafePoint, SaveStep};
+use super::action::{Action, Decision, DecisionKind, HookAnswer, RestartBy, SignalTarget, Want};
+use super::event::{AgentStatus, AttachKind, Hook, PromptOf};
+use super::hooks::{HeldHook, LINES_MS};
+use super::phase::{Phase, RestartRequest, SafePoint, SaveStep};
 use super::question::Ask;
 use super::stopping::CONT;
 use super::{Supervisor, Turn};
@@ -28,17 +28,17 @@ const WORKS_MS: u64 = 500;
 
 /// What is known of the people at the terminals.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
-pub(super) struct Person {
+pub(super) struct People {
     /// The attached terminals that may type, and when a key was last pressed in each.
     terminals: Vec<(u32, Option<Stamp>)>,
     /// It was said that the next prompt hands over.
     told: bool,
 }
 
-impl Person {
-    pub(super) fn comes(&mut self, client: u32, how: Coming) {
+impl People {
+    pub(super) fn comes(&mut self, client: u32, how: AttachKind) {
         self.leaves(client);
-        if how != Coming::Watches {
+        if how != AttachKind::Watches {
             self.terminals.push((client, None));
         }
     }
@@ -60,11 +60,11 @@ impl Person {
 }
 
 impl Supervisor {
-    pub(super) fn attached(&mut self, client: u32, how: Coming, out: &mut Vec<Action>) {
+    pub(super) fn attached(&mut self, client: u32, how: AttachKind, out: &mut Vec<Action>) {
         self.person.comes(client, how);
         self.decide(out, DecisionKind::ClientAttached, format!("Client {client} attached."), &[], |_| {});
-        if self.run.stopped && how == Coming::Joins {
-            out.push(Action::Signal { signal: CONT, to: Target::Group });
+        if self.run.stopped && how == AttachKind::Joins {
+            out.push(Action::Signal { signal: CONT, to: SignalTarget::Group });
         }
     }
 
@@ -80,7 +80,7 @@ impl Supervisor {
     }
 
     /// Whether the hand-over at the end of a turn is left to the next prompt. Only hooks can stop a prompt.
-    pub(super) fn waits_for_prompt(&self, now: Stamp, request: &Request) -> bool {
+    pub(super) fn waits_for_prompt(&self, now: Stamp, request: &RestartRequest) -> bool {
         let by_level = request.by == RestartBy::Level && !request.explicit && !request.person && !request.forced;
         let can = self.policy.rules >= RULES && self.policy.notes && self.run.hooks_seen && request.handoff;
         by_level && can && self.person_leaves_at().is_some_and(|at| now < at)
@@ -145,7 +145,7 @@ impl Supervisor {
         self.run.typed = None;
         self.somebody_prompts(hook.prompt);
         out.push(Action::HoldHook { id });
-        self.run.held = Some(Held { id, stop: false, since: now, ready: true, cut: Cut::Free });
+        self.run.held = Some(HeldHook { id, stop: false, since: now, ready: true, cut: Cut::Free });
         self.begin_saving(now, request, SafePoint::Prompt { hook: id, way }, out);
     }
 

@@ -1,4 +1,4 @@
-//! Where a session stands: the phases of DESIGN 3.3 with what each must remember.
+//! Where a session stands: the phases with what each must remember.
 
 use serde::{Deserialize, Serialize};
 
@@ -9,10 +9,10 @@ use crate::core::context::Level;
 use crate::core::ids::{ConversationId, HandoffId};
 use crate::core::time::Stamp;
 
-/// Why a session ended (CONTRACT C3).
+/// Why a session ended.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
-pub enum Cause {
+pub enum EndCause {
     /// The program came to its own end.
     Finished,
     /// The person pressed Ctrl+C.
@@ -63,7 +63,7 @@ pub struct Plan {
 
 /// A restart that is wanted.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Request {
+pub struct RestartRequest {
     /// What asked.
     pub by: RestartBy,
     /// The level, when a level asked.
@@ -98,7 +98,7 @@ pub struct Request {
     pub for_prompt: Option<Stamp>,
 }
 
-/// The moment at which nothing is lost (DESIGN 6.2).
+/// The moment at which nothing is lost.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(tag = "at", rename_all = "snake_case")]
 pub enum SafePoint {
@@ -203,12 +203,12 @@ pub enum Phase {
     /// A restart waits for a safe point.
     Waiting {
         /// It.
-        request: Request,
+        request: RestartRequest,
     },
     /// The handoff is being saved.
     Saving {
         /// The restart.
-        request: Request,
+        request: RestartRequest,
         /// Where Claude stands.
         point: SafePoint,
         /// How far.
@@ -252,14 +252,14 @@ pub enum Phase {
     /// Over.
     Closed {
         /// Why.
-        cause: Cause,
+        cause: EndCause,
         /// The exit code.
         code: u8,
     },
 }
 
 impl Phase {
-    /// The word of CONTRACT C3.
+    /// The word in `status` and in the journal.
     #[must_use]
     pub fn word(&self) -> &'static str {
         match self {

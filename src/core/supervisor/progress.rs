@@ -1,4 +1,4 @@
-//! Hand-overs that bring nothing (DESIGN 7): two handoffs in a row with the same next step, and no file written and nothing
+//! Hand-overs that bring nothing: two handoffs in a row with the same next step, and no file written and nothing
 //! changed for git between them. Then no context level asks for another one, until a person prompts; what a person or a signal
 //! asks for happens all the same.
 
@@ -13,12 +13,12 @@ use crate::core::time::Stamp;
 
 /// What is known of the work's moving.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
-pub(super) struct Progress {
+pub(super) struct WorkProgress {
     last: Option<Mark>,
     missing: bool,
 }
 
-impl Progress {
+impl WorkProgress {
     /// Whether hand-overs were found to bring nothing.
     pub fn is_missing(self) -> bool {
         self.missing
@@ -45,7 +45,7 @@ impl Supervisor {
     /// A prompt was submitted; a person's may set the work going again.
     pub(super) fn somebody_prompts(&mut self, prompt: Option<PromptOf>) {
         if matches!(prompt, Some(PromptOf::Person | PromptOf::Sent)) {
-            self.progress = Progress::default();
+            self.progress = WorkProgress::default();
         }
     }
 }

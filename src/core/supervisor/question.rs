@@ -1,4 +1,4 @@
-//! Mode `ask`: a person is asked before there is a hand-over (DESIGN 7, checklist 102 to 109).
+//! Mode `ask`: a person is asked before there is a hand-over.
 //!
 //! Over level `ask` Claude is told, with the next prompt that a person types, to put the question; the answer is read from
 //! the hook that follows. The question stands in the way of a turn until it is answered or `restart.ask_timeout` hands over by
@@ -7,8 +7,8 @@
 
 use serde::{Deserialize, Serialize};
 
-use super::action::{Action, DecisionKind, HookAnswer, RestartBy, Told};
-use super::phase::{Phase, Request};
+use super::action::{Action, DecisionKind, HookAnswer, HookInstruction, RestartBy};
+use super::phase::{Phase, RestartRequest};
 use super::{Agent, Supervisor, Turn};
 use crate::core::config::{AskDefault, RestartMode};
 use crate::core::context::Level;
@@ -96,7 +96,7 @@ impl Supervisor {
         self.conversation.ask = Ask::Put { until: until.map(|_| now.after(self.policy.config.restart.ask_timeout.ms())) };
         self.conversation.word = None;
         Some(HookAnswer::Tell {
-            what: Told::Ask { percent: self.conversation.fill.percent(), snooze: self.policy.config.restart.snooze },
+            what: HookInstruction::Ask { percent: self.conversation.fill.percent(), snooze: self.policy.config.restart.snooze },
         })
     }
 
@@ -135,7 +135,7 @@ impl Supervisor {
     fn wanted_by_person(&mut self, now: Stamp, out: &mut Vec<Action>) {
         if self.phase == Phase::Running {
             let request = self.new_request(now, RestartBy::Level);
-            let request = Request { level: Some(self.level()), explicit: true, person: true, now: true, ..request };
+            let request = RestartRequest { level: Some(self.level()), explicit: true, person: true, now: true, ..request };
             self.wait(now, request, "The person was asked and wants a hand-over.".to_owned(), self.lines.event, out);
         }
     }

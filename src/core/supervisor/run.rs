@@ -2,13 +2,13 @@
 
 use serde::{Deserialize, Serialize};
 
-use super::action::{Action, DecisionKind, Target, Typing};
-use super::conversation::Claims;
+use super::action::{Action, DecisionKind, SignalTarget, Typing};
+use super::conversation::ConversationClaims;
 use super::event::AgentStatus;
-use super::exit_table::{CtrlC, Meaning, Row, meaning};
-use super::key_hold::Keys;
-use super::phase::{Cause, Phase, Plan, StartKind, StopFor};
-use super::{Agent, Held, ScreenFacts, Supervisor, Turn};
+use super::exit_table::{CtrlC, ExitMeaning, ExitRow, meaning};
+use super::key_hold::KeyHold;
+use super::phase::{EndCause, Phase, Plan, StartKind, StopFor};
+use super::{Agent, HeldHook, ScreenFacts, Supervisor, Turn};
 use crate::core::claude::carried::Way;
 use crate::core::ids::{ConversationId, HandoffId};
 use crate::core::process::{ProcessEnd, Signal};
@@ -29,7 +29,7 @@ pub(super) struct RunState {
     pub(super) hooks_seen: bool,
     /// What a hook named, and what the sessions file names.
     #[serde(default)]
-    pub(super) claims: Claims,
+    pub(super) claims: ConversationClaims,
     /// An old Claude was told to end its turn after a tool; its transcript will say when it has.
     #[serde(default)]
     pub(super) cut: bool,
@@ -47,7 +47,7 @@ pub(super) struct RunState {
     pub(super) queued: u32,
     #[serde(default)]
     pub(super) queued_way: Option<Way>,
-    pub(super) held: Option<Held>,
+    pub(super) held: Option<HeldHook>,
     /// What the sessions file says.
     pub(super) status: Option<AgentStatus>,
     pub(super) status_since: Stamp,
@@ -111,7 +111,7 @@ impl Supervisor {
         self.run = self.run.next();
         self.chain_goes_on(&plan, out);
         if plan.start != StartKind::Resume {
-            self.halts.forget();
+            self.limits.forget();
         }
         if plan.start == StartKind::Fresh {
             self.conversation = self.conversation.handed_over();
@@ -136,7 +136,7 @@ impl Supervisor {
             return;
         }
         // Keys are kept here from the second run on, and a Ctrl+C with them.
-        let interrupted = self.keys == Keys::Held && self.interrupted_here();
+        let interrupted = self.keys == KeyHold::Held && self.interrupted_here();
         self.run.pid = Some(pid);
         self.run.started = now;
         self.session.next = next.or(self.session.next.take());
@@ -176,7 +176,7 @@ impl Supervisor {
         }
         // It was passed on while there was nobody to get it.
         if let Some((_, signal)) = self.run.passed {
-            out.push(Action::Signal { signal, to: Target::Group });
+            out.push(Action::Signal { signal, to: SignalTarget::Group });
         }
     }
 
@@ -185,12 +185,12 @@ impl Supervisor {
             return;
         }
         let ctrl_c = if self.interrupted_here() { CtrlC::Yes } else { CtrlC::No };
-        let (cause, text) = match meaning(Row::Spawning, ctrl_c, ProcessEnd::Exited(code)) {
-            _ if self.session.end_wanted.is_some() => (Cause::Stopped, "The session was stopped before the program had started."),
-            Meaning::UserInterrupt => (Cause::UserInterrupt, "Ctrl+C was pressed before the program had started."),
-            _ if code == 126 => (Cause::CouldNotStart, "The program could not be started: it is not executable."),
-            _ if code == 127 => (Cause::CouldNotStart, "The program could not be started: it was not found."),
-            _ => (Cause::CouldNotStart, "The program could not be started."),
+        let (cause, text) = match meaning(ExitRow::Spawning, ctrl_c, ProcessEnd::Exited(code)) {
+            _ if self.session.end_wanted.is_some() => (EndCause::Stopped, "The session was stopped before the program had started."),
+            ExitMeaning::UserInterrupt => (EndCause::UserInterrupt, "Ctrl+C was pressed before the program had started."),
+            _ if code == 126 => (EndCause::CouldNotStart, "The program could not be started: it is not executable."),
+            _ if code == 127 => (EndCause::CouldNotStart, "The program could not be started: it was not found."),
+            _ => (EndCause::CouldNotStart, "The program could not be started."),
         };
         self.close(now, cause, code, text.to_owned(), &[self.lines.event], out);
     }
@@ -233,7 +233,7 @@ impl Supervisor {
         }
     }
 
-    /// Ctrl+C: the person wins (CONTRACT C5).
+    /// Ctrl+C: the person wins.
     pub(super) fn interrupted(&mut self, now: Stamp, out: &mut Vec<Action>) {
         self.session.interrupt = Some((now, self.lines.event));
         self.submit_interrupted(out);
@@ -253,7 +253,7 @@ impl Supervisor {
             Phase::Cooling { code, .. } => {
                 let code = *code;
                 let text = "Ctrl+C was pressed before the next run.".to_owned();
-                self.close(now, Cause::UserInterrupt, code, text, &[self.lines.event], out);
+                self.close(now, EndCause::UserInterrupt, code, text, &[self.lines.event], out);
             }
             Phase::Delivering { .. } => self.deliver_interrupted(now, out),
             _ => {}
@@ -276,7 +276,7 @@ impl Supervisor {
             Phase::Stopping { why: StopFor::Restart { .. }, .. } => self.end_for(now, StopFor::Stop, false, out),
             Phase::Cooling { .. } => {
                 let text = format!("{} came before the next run.", signal.name());
-                self.close(now, Cause::Stopped, self.session.last_code, text, &[self.lines.event], out);
+                self.close(now, EndCause::Stopped, self.session.last_code, text, &[self.lines.event], out);
             }
             _ => {}
         }

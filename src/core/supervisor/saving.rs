@@ -1,11 +1,11 @@
-//! From the safe point to a handoff on disk, and to the moment at which Claude may be ended (DESIGN 6.3, 6.4).
+//! From the safe point to a handoff on disk, and to the moment at which Claude may be ended.
 
 use serde::{Deserialize, Serialize};
 
 use super::action::{Action, DecisionKind, HookAnswer, Want};
 use super::event::AgentStatus;
 use super::hooks::{LINES_MARGIN_MS, LINES_MS};
-use super::phase::{Phase, Plan, Request, SafePoint, SaveStep, StartKind, StopFor, StopStep};
+use super::phase::{Phase, Plan, RestartRequest, SafePoint, SaveStep, StartKind, StopFor, StopStep};
 use super::{Agent, Supervisor};
 use crate::core::handoff::progress::Mark;
 use crate::core::ids::{ConversationId, HandoffId};
@@ -43,7 +43,7 @@ pub(super) struct Handoffs {
 }
 
 impl Supervisor {
-    pub(super) fn begin_saving(&mut self, now: Stamp, request: Request, point: SafePoint, out: &mut Vec<Action>) {
+    pub(super) fn begin_saving(&mut self, now: Stamp, request: RestartRequest, point: SafePoint, out: &mut Vec<Action>) {
         let words = match point {
             _ if self.policy.agent == Agent::Plain => "The program can be stopped at any time",
             SafePoint::Stop { .. } => "The turn is over: a safe point",

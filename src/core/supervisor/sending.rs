@@ -1,4 +1,4 @@
-//! A prompt that a person sends with `hopty send --submit`: typed as the continuation prompt is (DESIGN 6.6), and proven.
+//! A prompt that a person sends with `hopty send --submit`: typed as the continuation prompt is, and proven.
 //!
 //! No Enter is blind here either. Nothing is typed into a dialog or behind somebody's draft: that is refused. Unlike a
 //! delivery it may be typed while Claude works, which then queues it; and nothing is lost when it fails, so it is tried for
@@ -13,15 +13,15 @@
 use serde::{Deserialize, Serialize};
 
 use super::action::{Action, Reply, SendResult, Typing};
-use super::key_hold::Keys;
-use super::limits::After;
+use super::key_hold::KeyHold;
+use super::limits::ResumeAfter;
 use super::phase::Phase;
 use super::screen_facts::PromptBox;
 use super::submission::{DuringTurn, Submission, SubmissionKey, SubmissionRules, SubmissionStep};
 use super::{Supervisor, Turn};
 use crate::core::time::Stamp;
 
-/// How long a submission may take, in ms (CONTRACT C4).
+/// How long a submission may take, in ms.
 const LIMIT_MS: u64 = 30_000;
 /// How long a draft or a dialog must stand before it is taken for one, in ms: a screen that is just being drawn, or that
 /// still shows the prompt before, is neither.
@@ -42,7 +42,7 @@ pub(super) struct Sending {
     command: bool,
     /// hopty's own prompt to go on, which nobody waits for.
     #[serde(default)]
-    own: Option<After>,
+    own: Option<ResumeAfter>,
     #[serde(rename = "step")]
     pub(super) submission: Submission,
     until: Stamp,
@@ -80,11 +80,11 @@ impl Supervisor {
     }
 
     /// The same for a prompt of hopty's own.
-    pub(super) fn submit_own(&mut self, now: Stamp, after: After) {
+    pub(super) fn submit_own(&mut self, now: Stamp, after: ResumeAfter) {
         self.send(now, OWN, false, Some(after));
     }
 
-    fn send(&mut self, now: Stamp, id: u64, command: bool, own: Option<After>) {
+    fn send(&mut self, now: Stamp, id: u64, command: bool, own: Option<ResumeAfter>) {
         self.sending = Some(Sending { id, command, own, submission: Submission::new(None), until: now.after(LIMIT_MS) });
     }
 
@@ -160,7 +160,7 @@ impl Supervisor {
     /// Whether nobody writes and nothing that was typed is on its way. What was kept during a hand-over comes first.
     pub(super) fn box_has_settled(&self, now: Stamp) -> bool {
         let writes = self.run.typed.is_some_and(|at| now < at.after(TYPING_MS));
-        now >= self.phase_began.at.after(STANDS_MS) && self.keys == Keys::Free && !self.run.screen.unread && !writes
+        now >= self.phase_began.at.after(STANDS_MS) && self.keys == KeyHold::Free && !self.run.screen.unread && !writes
     }
 
     /// Whether a slash command has left the box: it is empty, or a panel has stood in its place for a while.
@@ -213,7 +213,7 @@ impl Supervisor {
 
     /// Keys are kept from the paste on, so that they do not mix; a hand-over that has begun keeps them for itself.
     fn give_keys_back(&mut self, sending: &Sending, out: &mut Vec<Action>) {
-        if sending.is_typed() && self.keys != Keys::Free && matches!(self.phase, Phase::Running | Phase::Waiting { .. }) {
+        if sending.is_typed() && self.keys != KeyHold::Free && matches!(self.phase, Phase::Running | Phase::Waiting { .. }) {
             self.release_keys(false, out);
         }
     }
@@ -228,7 +228,7 @@ impl Supervisor {
             return;
         }
         let entered = sending.was_entered();
-        if self.keys == Keys::Held {
+        if self.keys == KeyHold::Held {
             out.push(Action::Type { typing: Typing::Interrupt });
         }
         if entered {

@@ -63,7 +63,7 @@ pub struct Standing {
 
 /// The state that was last entered.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
-pub(super) struct Entered {
+pub(super) struct StateEntered {
     state: State,
     at: Stamp,
     seq: u64,
@@ -193,7 +193,7 @@ impl Supervisor {
         if let Some((from, what)) = self.asks() {
             return Standing { state: State::Blocked, from, waiting_for: Some(what.to_owned()) };
         }
-        if let Some(what) = self.halted_on() {
+        if let Some(what) = self.waits_on() {
             return Standing { state: State::Blocked, from: Evidence::Hook, waiting_for: Some(what.to_owned()) };
         }
         let hook = |state| known(state, Evidence::Hook);
@@ -285,7 +285,7 @@ impl Supervisor {
     pub(super) fn note_state(&mut self, now: Stamp) {
         let state = self.state().state;
         if self.entered.state != state {
-            self.entered = Entered { state, at: now, seq: self.lines.event };
+            self.entered = StateEntered { state, at: now, seq: self.lines.event };
         }
     }
 }

@@ -1,15 +1,15 @@
-//! From SIGTERM to the end, and what the end means (DESIGN 6.4, CONTRACT C5).
+//! From SIGTERM to the end, and what the end means.
 
 use super::Supervisor;
-use super::action::{Action, DecisionKind, Reply, Target};
+use super::action::{Action, DecisionKind, Reply, SignalTarget};
 use super::crash::QUICK_DEATH_MS;
 use super::event::AgentStatus;
-use super::exit_table::{CtrlC, INTERRUPT_WINDOW_MS, Meaning, Row, killed_by, meaning};
-use super::phase::{Cause, Phase, StopFor, StopStep};
+use super::exit_table::{CtrlC, ExitMeaning, ExitRow, INTERRUPT_WINDOW_MS, killed_by, meaning};
+use super::phase::{EndCause, Phase, StopFor, StopStep};
 use crate::core::process::{ProcessEnd, Signal};
 use crate::core::time::Stamp;
 
-/// A child that ignored SIGTERM for this long is killed whatever its age, in ms (CONTRACT C6, `young`).
+/// A child that ignored SIGTERM for this long is killed whatever its age, in ms (`restart.young`).
 const IGNORED_MS: u64 = 12_000;
 /// SIGCONT by its number on this platform.
 pub(super) const CONT: Signal = Signal(if cfg!(any(target_os = "macos", target_os = "freebsd")) { 19 } else { 18 });
@@ -29,9 +29,9 @@ impl Supervisor {
         let old_enough = self.run.started.after(c.young.ms()).min(now.after(IGNORED_MS));
         let kill_at = now.after(c.grace.ms().max(1)).max(old_enough);
         out.push(Action::CollectTree);
-        out.push(Action::Signal { signal: Signal::TERM, to: Target::Child });
+        out.push(Action::Signal { signal: Signal::TERM, to: SignalTarget::Child });
         if self.run.stopped {
-            out.push(Action::Signal { signal: CONT, to: Target::Child });
+            out.push(Action::Signal { signal: CONT, to: SignalTarget::Child });
         }
         let words = match &why {
             StopFor::Restart { .. } => "so that the next one can begin",
@@ -46,9 +46,9 @@ impl Supervisor {
 
     fn kill(&mut self, now: Stamp, why: StopFor, words: &str, out: &mut Vec<Action>) {
         out.push(Action::CollectTree);
-        out.push(Action::Signal { signal: Signal::KILL, to: Target::Group });
+        out.push(Action::Signal { signal: Signal::KILL, to: SignalTarget::Group });
         // It may have joined another group since.
-        out.push(Action::Signal { signal: Signal::KILL, to: Target::Child });
+        out.push(Action::Signal { signal: Signal::KILL, to: SignalTarget::Child });
         let text = format!("Run {} was killed: {words}.", self.run.number);
         self.decide(out, DecisionKind::StopKilled, text, &[self.lines.event], |_| {});
         self.enter(now, Phase::Stopping { why, step: StopStep::Kill });
@@ -70,7 +70,7 @@ impl Supervisor {
                 Phase::Cooling { .. } => "The session was stopped in the pause before the next run.",
                 _ => "The session was stopped before a run had begun.",
             };
-            self.close(now, Cause::Stopped, self.session.last_code, text.to_owned(), &[self.lines.event], out);
+            self.close(now, EndCause::Stopped, self.session.last_code, text.to_owned(), &[self.lines.event], out);
             return;
         }
         self.drop_request("the session ends", out);
@@ -106,23 +106,23 @@ impl Supervisor {
     }
 
     /// The row of the table, and whether a Ctrl+C counts in it.
-    pub(super) fn row(&self, now: Stamp) -> (Row, CtrlC) {
+    pub(super) fn row(&self, now: Stamp) -> (ExitRow, CtrlC) {
         let recent = |at: Stamp| now.since(at) <= INTERRUPT_WINDOW_MS;
         let running = |row| (row, self.session.interrupt.is_some_and(|(at, _)| recent(at)));
         let here = |row| (row, self.interrupted_here());
         let (row, ctrl_c) = match &self.phase {
-            Phase::Cold | Phase::Closed { .. } => here(Row::Cold),
-            Phase::Spawning { .. } => here(Row::Spawning),
+            Phase::Cold | Phase::Closed { .. } => here(ExitRow::Cold),
+            Phase::Spawning { .. } => here(ExitRow::Spawning),
             // It ended the delivery, and soon after the child ended as well.
-            Phase::Running if self.run.broken_off.is_some_and(recent) => (Row::Delivering, true),
-            Phase::Running => running(Row::Running),
-            Phase::Waiting { .. } => running(Row::Waiting),
-            Phase::Saving { .. } => running(Row::Saving),
-            Phase::Stopping { why: StopFor::Restart { interrupted, .. }, .. } => (Row::StoppingForRestart, *interrupted),
-            Phase::Stopping { why: StopFor::Stop | StopFor::Limit, .. } => here(Row::StoppingForStop),
-            Phase::Stopping { why: StopFor::Shutdown, .. } => here(Row::StoppingForShutdown),
-            Phase::Cooling { .. } => here(Row::Cooling),
-            Phase::Delivering { .. } => here(Row::Delivering),
+            Phase::Running if self.run.broken_off.is_some_and(recent) => (ExitRow::Delivering, true),
+            Phase::Running => running(ExitRow::Running),
+            Phase::Waiting { .. } => running(ExitRow::Waiting),
+            Phase::Saving { .. } => running(ExitRow::Saving),
+            Phase::Stopping { why: StopFor::Restart { interrupted, .. }, .. } => (ExitRow::StoppingForRestart, *interrupted),
+            Phase::Stopping { why: StopFor::Stop | StopFor::Limit, .. } => here(ExitRow::StoppingForStop),
+            Phase::Stopping { why: StopFor::Shutdown, .. } => here(ExitRow::StoppingForShutdown),
+            Phase::Cooling { .. } => here(ExitRow::Cooling),
+            Phase::Delivering { .. } => here(ExitRow::Delivering),
         };
         (row, if ctrl_c { CtrlC::Yes } else { CtrlC::No })
     }
@@ -136,11 +136,11 @@ impl Supervisor {
         self.run.held = None;
         let run = self.run.number;
         let words = match (found, killed_by(end)) {
-            (Meaning::NextRun | Meaning::Stopped, _) => {
+            (ExitMeaning::NextRun | ExitMeaning::Stopped, _) => {
                 format!("Run {run} ended {} after hopty stopped it.", end.words())
             }
-            (Meaning::UserInterrupt, _) => format!("Run {run} ended {} after Ctrl+C.", end.words()),
-            (Meaning::Crash, Some(signal)) => format!("Run {run} was ended by {} from outside.", signal.name()),
+            (ExitMeaning::UserInterrupt, _) => format!("Run {run} ended {} after Ctrl+C.", end.words()),
+            (ExitMeaning::Crash, Some(signal)) => format!("Run {run} was ended by {} from outside.", signal.name()),
             _ => format!("Run {run} ended {}.", end.words()),
         };
         self.decide(out, DecisionKind::RunEnded, words, &evidence, |_| {});
@@ -154,29 +154,29 @@ impl Supervisor {
         }
         let finished = "The program finished by itself.";
         match found {
-            Meaning::NextRun => {
+            ExitMeaning::NextRun => {
                 if let Phase::Stopping { why: StopFor::Restart { plan, .. }, .. } = self.phase.clone() {
                     self.count_restart(now);
                     self.crash_guard.in_a_row = 0;
                     self.spawn(now, plan, out);
                 }
             }
-            Meaning::UserInterrupt => {
+            ExitMeaning::UserInterrupt => {
                 let text = "The person pressed Ctrl+C, and the program ended.";
-                self.close(now, Cause::UserInterrupt, end.code(), text.to_owned(), &evidence, out);
+                self.close(now, EndCause::UserInterrupt, end.code(), text.to_owned(), &evidence, out);
             }
-            Meaning::Finished => self.close(now, Cause::Finished, end.code(), finished.to_owned(), &evidence, out),
-            Meaning::Stopped if matches!(&self.phase, Phase::Stopping { why: StopFor::Limit, .. }) => {
-                self.close(now, Cause::RestartLimit, end.code(), self.limit_words(), &evidence, out);
+            ExitMeaning::Finished => self.close(now, EndCause::Finished, end.code(), finished.to_owned(), &evidence, out),
+            ExitMeaning::Stopped if matches!(&self.phase, Phase::Stopping { why: StopFor::Limit, .. }) => {
+                self.close(now, EndCause::RestartLimit, end.code(), self.limit_words(), &evidence, out);
             }
-            Meaning::Stopped => {
+            ExitMeaning::Stopped => {
                 let text = "hopty stopped the program as asked.";
-                self.close(now, Cause::Stopped, end.code(), text.to_owned(), &evidence, out);
+                self.close(now, EndCause::Stopped, end.code(), text.to_owned(), &evidence, out);
             }
-            Meaning::Crash => self.crash(now, end, &evidence, out),
+            ExitMeaning::Crash => self.crash(now, end, &evidence, out),
             // No child that is followed can end in a row with these.
-            Meaning::CouldNotStart | Meaning::JobControl => {
-                self.close(now, Cause::CouldNotStart, end.code(), finished.to_owned(), &evidence, out);
+            ExitMeaning::CouldNotStart | ExitMeaning::JobControl => {
+                self.close(now, EndCause::CouldNotStart, end.code(), finished.to_owned(), &evidence, out);
             }
         }
     }

@@ -1,9 +1,9 @@
-//! An orchestrator's task is completed (source document 002, checklist 98): its loop ends, so no context level starts another
+//! An orchestrator's task is completed: its loop ends, so no context level starts another
 //! round. What a person or a signal asks for is done all the same.
 
 use super::Supervisor;
 use super::action::{Action, DecisionKind, RestartBy};
-use super::phase::Request;
+use super::phase::RestartRequest;
 use crate::core::context::Level;
 
 impl Supervisor {
@@ -22,7 +22,7 @@ impl Supervisor {
 
     /// Whether a hand-over that is waited for would begin another round of a loop that is over. In the middle of a turn it
     /// still happens: whoever said so has more to do.
-    pub(super) fn is_completed(&self, request: &Request) -> bool {
+    pub(super) fn is_completed(&self, request: &RestartRequest) -> bool {
         let turn_is_over = self.run.held.as_ref().map_or(self.run.turn == super::Turn::Idle, |held| held.stop && held.ready);
         self.session.completed && request.by == RestartBy::Level && turn_is_over
     }

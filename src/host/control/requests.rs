@@ -8,7 +8,7 @@ use serde_json::{Value, json};
 use crate::core::claude::hooks;
 use crate::core::handoff::text::cut_bytes;
 use crate::core::ids::HandoffId;
-use crate::core::supervisor::action::{HookAnswer, Reply, Told};
+use crate::core::supervisor::action::{HookAnswer, HookInstruction, Reply};
 use crate::core::supervisor::compact::Compaction;
 use crate::core::supervisor::event::{Asker, Event, HookEvent, PromptOf};
 use crate::core::time::Stamp;
@@ -326,7 +326,7 @@ impl Host {
         self.back_up(&call.call, with);
         self.prompt_answered(&call, with);
         let frame = self.brief.as_ref().map(|frame| frame.text.clone());
-        if matches!(with, HookAnswer::Tell { what: Told::Note | Told::NoteInLoop }) {
+        if matches!(with, HookAnswer::Tell { what: HookInstruction::Note | HookInstruction::NoteInLoop }) {
             self.words = NoteState::Asked;
         }
         let event = call.call.hook.event;

@@ -6,7 +6,7 @@ use crate::core::handoff::redact::redact_words;
 use crate::core::ids::{HandoffId, SessionName};
 use crate::core::process::ProcessEnd;
 use crate::core::status::{CellSize, ExitKind, ExitStatus, HandoffStatus, HandoffUse, HandoverStatus, Rfc3339, SessionStatus};
-use crate::core::supervisor::phase::Cause;
+use crate::core::supervisor::phase::EndCause;
 use crate::core::supervisor::state::State;
 use crate::core::time::{Stamp, WallTime};
 use crate::core::visible::escaped;
@@ -22,14 +22,14 @@ const SOON_MS: u64 = 5;
 /// How a session ended.
 #[derive(Clone, Copy, Debug)]
 pub(in crate::host) struct Exit {
-    pub cause: Cause,
+    pub cause: EndCause,
     code: u8,
     signal: Option<i32>,
 }
 
 impl Exit {
     /// The code is the program's as a shell gives it; `end` is how the kernel told the program's last end.
-    pub fn new(cause: Cause, code: u8, end: Option<ProcessEnd>) -> Self {
+    pub fn new(cause: EndCause, code: u8, end: Option<ProcessEnd>) -> Self {
         let signal = match end {
             Some(ProcessEnd::Signaled(signal)) if ProcessEnd::Signaled(signal).code() == code => Some(signal.0),
             _ => None,
@@ -227,11 +227,11 @@ mod tests {
 
     #[test]
     fn a_code_is_a_signal_only_where_there_was_one() {
-        let exit = |code, end| Exit::new(Cause::Stopped, code, Some(end)).status();
+        let exit = |code, end| Exit::new(EndCause::Stopped, code, Some(end)).status();
         assert!(exit(143, ProcessEnd::Signaled(Signal::TERM)).kind.is(ExitKind::Signaled));
         assert_eq!(exit(143, ProcessEnd::Signaled(Signal::TERM)).signal, Some(15));
         // Claude turns SIGTERM into a code of its own.
         assert_eq!(exit(143, ProcessEnd::Exited(143)).signal, None);
-        assert!(Exit::new(Cause::CouldNotStart, 127, None).status().kind.is(ExitKind::Exited));
+        assert!(Exit::new(EndCause::CouldNotStart, 127, None).status().kind.is(ExitKind::Exited));
     }
 }

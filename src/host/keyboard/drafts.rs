@@ -9,7 +9,7 @@ use crate::core::handoff::redact::redact;
 use crate::core::handoff::text::{cut_chars, safe_line};
 use crate::core::input::Classifier;
 use crate::core::supervisor::Agent;
-use crate::core::supervisor::phase::{Cause, Phase, StartKind};
+use crate::core::supervisor::phase::{EndCause, Phase, StartKind};
 use crate::core::supervisor::screen_facts::PromptBox as BoxContent;
 use crate::fs::atomic;
 use crate::host::Host;
@@ -101,7 +101,7 @@ impl Host {
     pub(in crate::host) fn save_lost_draft(&mut self) {
         let lost = match self.phase() {
             Phase::Cooling { plan, .. } => plan.start == StartKind::Resume,
-            Phase::Closed { cause, .. } => matches!(cause, Cause::Killed | Cause::CrashLoop | Cause::RestartLimit),
+            Phase::Closed { cause, .. } => matches!(cause, EndCause::Killed | EndCause::CrashLoop | EndCause::RestartLimit),
             _ => false,
         };
         // A draft that was saved before has not been typed yet. What hopty or a script typed is not a person's.

@@ -3,7 +3,7 @@
 use super::client::Transport;
 use super::scene::Scene;
 use super::{TerminalEvent, Terminals};
-use crate::core::supervisor::event::Coming;
+use crate::core::supervisor::event::AttachKind;
 use crate::ipc::frame::tag;
 use crate::tty::handed::{Handed, Spare};
 
@@ -41,7 +41,7 @@ impl Terminals {
     fn catch_up(&mut self, id: u64, scene: &mut Scene<'_>) {
         let Some(client) = self.client_mut(id) else { return };
         let (returns, redo) = (client.returns, client.redo.take());
-        let first = client.how == Coming::Starts && client.number == 1 && !returns;
+        let first = client.how == AttachKind::Starts && client.number == 1 && !returns;
         if !self.accept(id, scene) {
             return;
         }
@@ -79,8 +79,8 @@ impl Terminals {
     /// terminal was on its way, when nobody could be told.
     pub fn meet_stopped_program(&mut self, id: u64, scene: &mut Scene<'_>) {
         match self.client(id).map(|client| (client.how, client.returns)) {
-            Some((Coming::Joins, false)) => self.events.push_back(TerminalEvent::Continued),
-            Some((Coming::Watches, false)) | None => {}
+            Some((AttachKind::Joins, false)) => self.events.push_back(TerminalEvent::Continued),
+            Some((AttachKind::Watches, false)) | None => {}
             Some(_) => self.suspend_leader(scene),
         }
     }

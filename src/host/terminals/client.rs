@@ -7,7 +7,7 @@ use super::output::STALL_MS;
 use super::scene::Scene;
 use super::scrollback::TerminalId;
 use super::viewport::Viewport;
-use crate::core::supervisor::event::Coming;
+use crate::core::supervisor::event::AttachKind;
 use crate::core::terminal::{Modes, Size};
 use crate::core::time::Stamp;
 use crate::host::event_loop::Token;
@@ -45,7 +45,7 @@ pub(super) const STUCK_LEAVE_MS: u64 = 2000;
 pub(in crate::host) struct Client {
     pub number: u32,
     /// Where it comes from.
-    pub how: Coming,
+    pub how: AttachKind,
     /// Whether its process runs and has the foreground.
     pub stat: Option<StatFile>,
     pub size: Size,
@@ -137,7 +137,14 @@ impl AfterFlush {
 
 impl Client {
     /// One that has just attached; its terminal is still to come.
-    pub(super) fn new(number: u32, how: Coming, attach: &Attach, process: (i32, Option<u64>), prefix: Option<u8>, now: Stamp) -> Self {
+    pub(super) fn new(
+        number: u32,
+        how: AttachKind,
+        attach: &Attach,
+        process: (i32, Option<u64>),
+        prefix: Option<u8>,
+        now: Stamp,
+    ) -> Self {
         let (pid, began) = process;
         Client {
             number,

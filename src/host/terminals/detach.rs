@@ -11,7 +11,7 @@ use super::repaint;
 use super::scene::Scene;
 use super::viewport::Viewport;
 use super::{TerminalEvent, Terminals};
-use crate::core::supervisor::phase::Cause;
+use crate::core::supervisor::phase::EndCause;
 use crate::host::control::status::Exit;
 use crate::ipc::frame::{MAX_PAYLOAD, tag};
 use crate::screen::Screen;
@@ -87,7 +87,7 @@ impl Terminals {
             }
         }
         let patience = match scene.exit.filter(|_| ended) {
-            Some(exit) if exit.cause == Cause::Stopped => STUCK_STOP_MS,
+            Some(exit) if exit.cause == EndCause::Stopped => STUCK_STOP_MS,
             Some(_) => STUCK_END_MS,
             None => STUCK_LEAVE_MS,
         };

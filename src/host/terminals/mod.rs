@@ -48,7 +48,7 @@ use std::collections::{BTreeMap, VecDeque};
 
 use crate::core::config::{self, SizePolicy};
 use crate::core::status::ClientStatus;
-use crate::core::supervisor::event::Coming;
+use crate::core::supervisor::event::AttachKind;
 use crate::core::terminal::Size;
 use crate::core::time::Stamp;
 use crate::host::event_loop::Token;
@@ -127,18 +127,18 @@ impl Terminals {
 
     /// Whether the client that started this session is still on its way: it gets every byte.
     pub fn expects_first(&self) -> bool {
-        let pending = |client: &&Box<Client>| matches!(client.via, Transport::Pending) && client.how == Coming::Starts;
+        let pending = |client: &&Box<Client>| matches!(client.via, Transport::Pending) && client.how == AttachKind::Starts;
         self.launcher.is_some() || self.clients.values().any(|client| pending(&client))
     }
 
     /// A connection becomes a client's. `pid` and `began`: its process, and when that began, in clock ticks since boot. Gives the
     /// client's number, and where it comes from.
-    pub fn attach(&mut self, connection: u64, attach: &Attach, process: (i32, Option<u64>), now: Stamp) -> (u32, Coming) {
+    pub fn attach(&mut self, connection: u64, attach: &Attach, process: (i32, Option<u64>), now: Stamp) -> (u32, AttachKind) {
         self.attached += 1;
         let how = match self.launcher.take_if(|launcher| *launcher == connection) {
-            Some(_) => Coming::Starts,
-            None if attach.read_only => Coming::Watches,
-            None => Coming::Joins,
+            Some(_) => AttachKind::Starts,
+            None if attach.read_only => AttachKind::Watches,
+            None => AttachKind::Joins,
         };
         self.clients.insert(connection, Box::new(Client::new(self.attached, how, attach, process, self.prefix, now)));
         (self.attached, how)

@@ -2,7 +2,7 @@
 
 use super::super::action::{Action, DecisionKind};
 use super::super::event::{Event, HookEvent, KeyClass};
-use super::super::limits::After;
+use super::super::limits::ResumeAfter;
 use super::super::{Phase, Supervisor};
 use crate::core::config::Recovery;
 use crate::core::ids::ConversationId;
@@ -10,7 +10,7 @@ use crate::core::time::Stamp;
 
 /// What was told of them.
 #[derive(Clone, Debug, Default)]
-pub(super) struct Halts {
+pub(super) struct LimitLaws {
     reset: Stamp,
     failed: Stamp,
     /// Continuations after errors, with no good end of a turn and no quiet hour between them.
@@ -19,7 +19,7 @@ pub(super) struct Halts {
     typed: bool,
 }
 
-impl Halts {
+impl LimitLaws {
     pub fn witness(&mut self, event: &Event, now: Stamp, current: Option<&ConversationId>) {
         match event {
             Event::UsageLimit { conversation, left, .. } if Some(conversation) == current => {
@@ -42,11 +42,11 @@ impl Halts {
     }
 
     /// hopty types its prompt.
-    pub fn goes_on(&mut self, after: After, now: Stamp, c: &Recovery) {
+    pub fn goes_on(&mut self, after: ResumeAfter, now: Stamp, c: &Recovery) {
         assert!(!self.typed, "a person was there");
         match after {
-            After::Limit => assert!(now >= self.reset.after(c.limit_wait.ms()), "before the limit is over"),
-            After::Error => {
+            ResumeAfter::Limit => assert!(now >= self.reset.after(c.limit_wait.ms()), "before the limit is over"),
+            ResumeAfter::Error => {
                 assert!(now >= self.failed.after(c.retry_pause.ms()), "without a pause");
                 self.tries += 1;
                 assert!(self.tries <= c.retries, "for ever");

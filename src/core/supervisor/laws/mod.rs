@@ -1,4 +1,4 @@
-//! The laws of DESIGN 3.3, over random sequences of events that reach every phase and every cell of the table of ends.
+//! The laws of the supervisor, over random sequences of events that reach every phase and every cell of the table of ends.
 //!
 //! The seed is fixed, so that a failure is the same everywhere and the coverage that is asserted does not depend on luck;
 //! `HOPTY_LAWS_SEED=n` takes another one.
@@ -21,7 +21,7 @@ use proptest::test_runner::{Config as ProptestConfig, RngAlgorithm, TestRng, Tes
 
 use super::action::Action;
 use super::event::Event;
-use super::exit_table::{CtrlC, Row};
+use super::exit_table::{CtrlC, ExitRow};
 use super::tests::{claude, plain, span};
 use super::{Phase, Policy, Supervisor};
 use crate::core::config::{AfterError, RestartMode};
@@ -180,7 +180,7 @@ fn live(policy: &Policy, bits: &[u32], mut before: impl FnMut(&World, &Event), m
 struct Coverage {
     events: u64,
     places: BTreeMap<String, u64>,
-    cells: HashSet<(Row, CtrlC, usize)>,
+    cells: HashSet<(ExitRow, CtrlC, usize)>,
     actions: BTreeMap<String, u64>,
 }
 
@@ -198,11 +198,11 @@ impl Coverage {
         println!("{} kinds of actions: {:?}", self.actions.len(), self.actions);
         let (mut reached, mut missing) = (0, Vec::new());
         let columns = [CtrlC::No, CtrlC::Yes];
-        for (row, ctrl_c) in Row::ALL.into_iter().flat_map(|row| columns.map(|ctrl_c| (row, ctrl_c))) {
+        for (row, ctrl_c) in ExitRow::ALL.into_iter().flat_map(|row| columns.map(|ctrl_c| (row, ctrl_c))) {
             for (n, end) in ENDS.iter().enumerate() {
                 if self.cells.contains(&(row, ctrl_c, n)) {
                     reached += 1;
-                } else if (row, ctrl_c) != (Row::Cooling, CtrlC::Yes) {
+                } else if (row, ctrl_c) != (ExitRow::Cooling, CtrlC::Yes) {
                     // A Ctrl+C in the pause closes the session: that pair is the one that there is not.
                     missing.push((row, ctrl_c, end));
                 }
@@ -221,7 +221,7 @@ impl Coverage {
 }
 
 /// The cell of the table of ends in which `event` finds the machine, when it is an end.
-fn cell(sup: &Supervisor, now: crate::core::time::Stamp, event: &Event) -> Option<(Row, CtrlC, usize)> {
+fn cell(sup: &Supervisor, now: crate::core::time::Stamp, event: &Event) -> Option<(ExitRow, CtrlC, usize)> {
     let (end, run) = match event {
         Event::Child { run, end } => (*end, *run),
         Event::CouldNotStart { run, code } => (crate::core::process::ProcessEnd::Exited(*code), *run),

@@ -1,6 +1,6 @@
 //! Which event comes next: mostly one that fits the phase, so that every phase is reached, and now and then any at all.
 
-use super::super::event::{AgentStatus, Asker, Coming, Event, Hook, HookEvent, KeyClass, PromptOf, Source};
+use super::super::event::{AgentStatus, Asker, AttachKind, Event, Hook, HookEvent, KeyClass, PromptOf, StartSource};
 use super::super::limits::LimitKind;
 use super::super::phase::SaveStep;
 use super::super::question::AskAnswer;
@@ -98,7 +98,7 @@ impl World {
                 _ => self.anything(dice),
             },
             // The work stands still: time, an empty box, then hopty's own prompt.
-            Phase::Running if self.sup.is_halted() && dice.wild & 16 == 0 => match dice.what {
+            Phase::Running if self.sup.stands_still() && dice.wild & 16 == 0 => match dice.what {
                 0..90 => Event::Tick,
                 90..140 => Event::Screen { facts: ScreenFacts { prompt: PromptBox::Empty, paste: true, ..ScreenFacts::default() } },
                 140..190 => Event::Screen { facts: ScreenFacts { prompt: PromptBox::Ours, paste: true, ..ScreenFacts::default() } },
@@ -109,7 +109,7 @@ impl World {
             },
             // Somebody comes and types: what is due at the end of a turn then waits for their prompt.
             Phase::Running if dice.wild & 64 == 0 && dice.what < 40 => match dice.what {
-                0..16 => Event::Attached { client: 1, how: Coming::Joins },
+                0..16 => Event::Attached { client: 1, how: AttachKind::Joins },
                 _ => Event::Keys { client: 1, class: KeyClass::Typed, bytes: 1 },
             },
             Phase::Running => match dice.what {
@@ -239,7 +239,7 @@ impl World {
             24 => self.save_answer(dice),
             25 => Event::Settings { changed: Vec::new() },
             26 => {
-                let how = [Coming::Joins, Coming::Starts, Coming::Watches][(dice.wild % 3) as usize];
+                let how = [AttachKind::Joins, AttachKind::Starts, AttachKind::Watches][(dice.wild % 3) as usize];
                 Event::Attached { client: dice.with % 3, how }
             }
             27 => Event::Detached { client: dice.with % 3, why: "hangup".to_owned() },
@@ -317,12 +317,12 @@ impl World {
 
     fn session_start(&mut self, dice: Dice) -> Event {
         let source = match dice.with % 8 {
-            0 => Source::Clear,
-            1 => Source::Resume,
-            2 => Source::Compact,
-            _ => Source::Startup,
+            0 => StartSource::Clear,
+            1 => StartSource::Resume,
+            2 => StartSource::Compact,
+            _ => StartSource::Startup,
         };
-        let new = matches!(source, Source::Clear | Source::Resume);
+        let new = matches!(source, StartSource::Clear | StartSource::Resume);
         let of = if new { self.new_conversation() } else { self.current() };
         self.hook_call(Hook { source: Some(source), mode: Some("plan".to_owned()), ..hook(HookEvent::SessionStart, &of) })
     }

@@ -8,7 +8,7 @@ use super::super::phase::{StartKind, StopFor, StopStep};
 use super::super::screen_facts::{PromptBox, ScreenFacts};
 use super::super::tests::{conversation, word};
 use super::super::{Phase, Policy, Supervisor};
-use super::limits::Halts;
+use super::limits::LimitLaws;
 use super::prompts::Prompts;
 use super::words::ignored;
 use crate::core::ids::{ConversationId, HandoffId};
@@ -69,7 +69,7 @@ pub(super) struct World {
     /// A restart was promised, or a delivery begun, and nobody has heard yet what became of it.
     request_open: bool,
     delivery_open: bool,
-    halts: Halts,
+    limits: LimitLaws,
     prompts: Prompts,
     /// The last events and what they led to, for a failure.
     story: VecDeque<String>,
@@ -105,7 +105,7 @@ impl World {
             restarts: Vec::new(),
             request_open: false,
             delivery_open: false,
-            halts: Halts::default(),
+            limits: LimitLaws::default(),
             prompts: Prompts::default(),
             story: VecDeque::new(),
         }
@@ -151,7 +151,7 @@ impl World {
         if closed {
             return;
         }
-        self.halts.witness(event, self.now, self.sup.conversation());
+        self.limits.witness(event, self.now, self.sup.conversation());
         let run = self.sup.run();
         match event {
             Event::Started { run: r, .. } if self.child == Child::Born(*r) => self.child = Child::Lives,
@@ -312,7 +312,7 @@ impl World {
         }
     }
 
-    /// CONTRACT C10: nothing is typed that cannot be justified by what was seen.
+    /// Nothing is typed that cannot be justified by what was seen.
     fn typed(&mut self, event: &Event, before: &Phase, typing: &Typing) {
         let (seen, c) = (&self.run.screen, &self.sup.policy().config.delivery);
         let nobody_is_asked = seen.dialog.is_none() && !self.run.waits_for_person;
@@ -337,7 +337,7 @@ impl World {
                 assert_eq!(self.run.sends.replace(id), None, "one at a time");
                 if let Typing::GoOn { after } = typing {
                     assert!(may_type && !self.run.turn && *before == Phase::Running, "{:?}", self.run);
-                    self.halts.goes_on(*after, self.now, &self.sup.policy().config.recovery);
+                    self.limits.goes_on(*after, self.now, &self.sup.policy().config.recovery);
                 }
             }
             Typing::Enter if self.run.sends.is_some() => {
@@ -366,7 +366,7 @@ impl World {
 
     fn after(&mut self, event: &Event, before: &Phase, out: &[Action]) {
         let phase = self.sup.phase();
-        Halts::check(&self.sup, before, out);
+        LimitLaws::check(&self.sup, before, out);
         match event {
             Event::Hook { id, .. } if !matches!(before, Phase::Closed { .. }) => {
                 let answered = !self.open.contains(id) || self.held.contains(id);

@@ -1,4 +1,4 @@
-//! Why the work stands still although Claude lives: a usage limit, or an API error that ended the turn (DESIGN 7).
+//! Why the work stands still although Claude lives: a usage limit, or an API error that ended the turn.
 //!
 //! While it does no hand-over begins: a fresh conversation could do no more than this one. What may be typed afterwards, and
 //! when, is said here; `proceed` types it. Nothing is typed against a person: a key that is pressed leaves it to them.
@@ -67,26 +67,26 @@ impl LimitKind {
 /// What hopty's prompt to go on comes after.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
-pub enum After {
+pub enum ResumeAfter {
     /// A usage limit.
     Limit,
     /// An API error.
     Error,
 }
 
-impl After {
+impl ResumeAfter {
     /// Whether a text is one of these prompts: hopty's words, not a person's.
     #[must_use]
     pub fn is_prompt(text: &str) -> bool {
-        [After::Limit, After::Error].iter().any(|after| after.prompt() == text)
+        [ResumeAfter::Limit, ResumeAfter::Error].iter().any(|after| after.prompt() == text)
     }
 
     /// The prompt: fixed, short enough for a paste that is taken as typed.
     #[must_use]
     pub fn prompt(self) -> &'static str {
         match self {
-            After::Limit => "The usage limit is over. Go on where you stopped; what is done already stays done.",
-            After::Error => "Your last turn ended in an API error. Go on where it stopped; what is done already stays done.",
+            ResumeAfter::Limit => "The usage limit is over. Go on where you stopped; what is done already stays done.",
+            ResumeAfter::Error => "Your last turn ended in an API error. Go on where it stopped; what is done already stays done.",
         }
     }
 }
@@ -105,7 +105,7 @@ pub struct Limit {
 /// What stands in the way.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(tag = "by", rename_all = "snake_case")]
-enum Cause {
+enum WaitCause {
     Limit {
         limit: Limit,
     },
@@ -120,8 +120,8 @@ enum Cause {
 
 /// The work stands still.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-pub(super) struct Halt {
-    cause: Cause,
+pub(super) struct LimitWait {
+    cause: WaitCause,
     since: Stamp,
     seq: u64,
     /// From when on hopty goes on by itself; none: it is left to Claude, or to a person.
@@ -130,16 +130,16 @@ pub(super) struct Halt {
     pub(super) answered: bool,
 }
 
-impl Halt {
+impl LimitWait {
     pub(super) fn limit(&self) -> Option<Limit> {
         match &self.cause {
-            Cause::Limit { limit } => Some(*limit),
-            Cause::Error { .. } | Cause::Person => None,
+            WaitCause::Limit { limit } => Some(*limit),
+            WaitCause::Error { .. } | WaitCause::Person => None,
         }
     }
 
-    pub(super) fn after(&self) -> After {
-        if self.limit().is_some() { After::Limit } else { After::Error }
+    pub(super) fn after(&self) -> ResumeAfter {
+        if self.limit().is_some() { ResumeAfter::Limit } else { ResumeAfter::Error }
     }
 
     pub(super) fn due(&self) -> Option<Stamp> {
@@ -149,8 +149,8 @@ impl Halt {
 
 /// What is known of such times in a session.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
-pub(super) struct Halts {
-    pub(super) now: Option<Halt>,
+pub(super) struct Limits {
+    pub(super) now: Option<LimitWait>,
     /// Continuations after errors since a turn ended well, and when the last error was.
     tries: u32,
     failed: Option<Stamp>,
@@ -160,7 +160,7 @@ pub(super) struct Halts {
     told: Option<(LimitKind, u64)>,
 }
 
-impl Halts {
+impl Limits {
     /// Another conversation: there is nothing to go on with in it.
     pub(super) fn forget(&mut self) {
         self.now = None;
@@ -171,13 +171,13 @@ impl Supervisor {
     /// The usage limit that the session waits for.
     #[must_use]
     pub fn limit(&self) -> Option<Limit> {
-        self.halts.now.as_ref().and_then(Halt::limit)
+        self.limits.now.as_ref().and_then(LimitWait::limit)
     }
 
-    /// Whether the work stands still, so that the screen matters.
+    /// Whether the work stands still: the screen matters, and a hand-over would bring nothing.
     #[must_use]
-    pub fn is_halted(&self) -> bool {
-        self.halts.now.is_some()
+    pub fn stands_still(&self) -> bool {
+        self.limits.now.is_some()
     }
 
     pub(super) fn usage_limit(
@@ -195,7 +195,7 @@ impl Supervisor {
         let reset = now.after(left);
         let c = &self.policy.config.recovery;
         let due = reset.after(c.limit_wait.ms());
-        if let Some(Halt { cause: Cause::Limit { limit }, due: old, .. }) = &mut self.halts.now
+        if let Some(LimitWait { cause: WaitCause::Limit { limit }, due: old, .. }) = &mut self.limits.now
             && (limit.kind, limit.resets) == (kind, resets)
         {
             // The same, told again because this machine slept.
@@ -203,17 +203,18 @@ impl Supervisor {
             *old = old.map(|_| due);
             return;
         }
-        if matches!(&self.halts.now, Some(Halt { cause: Cause::Error { .. }, due: Some(_), .. })) {
-            self.halts.tries = self.halts.tries.saturating_sub(1);
+        if matches!(&self.limits.now, Some(LimitWait { cause: WaitCause::Error { .. }, due: Some(_), .. })) {
+            self.limits.tries = self.limits.tries.saturating_sub(1);
         }
         let due = c.after_limit.then_some(due);
         let limit = Limit { kind, reset, resets };
-        self.halts.now = Some(Halt { cause: Cause::Limit { limit }, since: now, seq: self.lines.event, due, answered: false });
+        self.limits.now =
+            Some(LimitWait { cause: WaitCause::Limit { limit }, since: now, seq: self.lines.event, due, answered: false });
         let at = WallTime(i64::try_from(resets.saturating_mul(1000)).unwrap_or(i64::MAX)).plain();
         let text =
             format!("Claude has hit its {}, which resets at {at} UTC; until then nothing is typed or handed over.", kind.words());
         self.decide(out, DecisionKind::LimitReached, text.clone(), &[self.lines.event], |_| {});
-        if self.halts.told.replace((kind, resets)) != Some((kind, resets)) {
+        if self.limits.told.replace((kind, resets)) != Some((kind, resets)) {
             out.push(Action::Notice { about: DecisionKind::LimitReached, text });
             out.push(Action::KeepHandoffs { until: resets });
         }
@@ -226,18 +227,18 @@ impl Supervisor {
         }
         let error = error.unwrap_or("unknown");
         let because = [self.lines.event];
-        let halt = |cause, due| Some(Halt { cause, since: now, seq: because[0], due, answered: false });
-        self.halts.now = None;
+        let halt = |cause, due| Some(LimitWait { cause, since: now, seq: because[0], due, answered: false });
+        self.limits.now = None;
         match error {
             "authentication_failed" | "oauth_org_not_allowed" | "billing_error" => {
                 let text = format!("An API error ended the turn ({error}): a person must see to it, and nothing is tried meanwhile.");
                 self.tell(out, DecisionKind::TurnFailed, text, &because, |_| {});
-                self.halts.now = halt(Cause::Person, None);
+                self.limits.now = halt(WaitCause::Person, None);
             }
             "server_error" | "rate_limit" | "overloaded" | "unknown" => {
                 let due = self.next_try(now);
-                let cause = Cause::Error { error: error.to_owned(), said: false };
-                self.halts.now = halt(cause, due);
+                let cause = WaitCause::Error { error: error.to_owned(), said: false };
+                self.limits.now = halt(cause, due);
                 if error != "rate_limit" {
                     self.say_failed(now, out);
                 }
@@ -252,7 +253,7 @@ impl Supervisor {
     /// When a turn that failed is continued; `None`: not at all.
     fn next_try(&mut self, now: Stamp) -> Option<Stamp> {
         let c = &self.policy.config.recovery;
-        let halts = &mut self.halts;
+        let halts = &mut self.limits;
         if halts.failed.replace(now).is_none_or(|last| now.since(last) > FORGET_MS) {
             halts.tries = 0;
         }
@@ -273,56 +274,56 @@ impl Supervisor {
     /// Says what follows an error, and keeps nothing back where nothing follows.
     fn say_failed(&mut self, now: Stamp, out: &mut Vec<Action>) {
         let c = &self.policy.config.recovery;
-        let Some(Halt { cause: Cause::Error { error, said }, due, seq, .. }) = &mut self.halts.now else { return };
+        let Some(LimitWait { cause: WaitCause::Error { error, said }, due, seq, .. }) = &mut self.limits.now else { return };
         *said = true;
         let because = [*seq];
         let text = match due {
             Some(due) => {
-                let (seconds, tries) = (due.since(now).div_ceil(1000), self.halts.tries);
+                let (seconds, tries) = (due.since(now).div_ceil(1000), self.limits.tries);
                 format!(
                     "An API error ended the turn ({error}); hopty goes on in {seconds} s unless somebody types ({tries} of {}).",
                     c.retries
                 )
             }
-            None if self.halts.tries >= c.retries && c.retries > 0 => {
+            None if self.limits.tries >= c.retries && c.retries > 0 => {
                 format!("An API error ended the turn ({error}) after {} continuations; hopty stopped trying.", c.retries)
             }
             None => format!("An API error ended the turn ({error}); it is left to the person."),
         };
         if due.is_none() {
-            self.halts.now = None;
+            self.limits.now = None;
         }
         self.tell(out, DecisionKind::TurnFailed, text, &because, |_| {});
     }
 
     /// A person has pressed a key: what comes next is theirs.
     pub(super) fn somebody_is_there(&mut self, now: Stamp, out: &mut Vec<Action>) {
-        self.halts.keyed = Some(now);
+        self.limits.keyed = Some(now);
         // Keys are kept while hopty types; what it typed is proven or not.
         if self.submits_own() {
             return;
         }
-        let Some(halt) = &mut self.halts.now else { return };
+        let Some(halt) = &mut self.limits.now else { return };
         let (error, seq) = (halt.limit().is_none(), halt.seq);
         if halt.due.take().is_some() {
             let text = "A person has typed, so hopty does not go on by itself.".to_owned();
             self.decide(out, DecisionKind::ContinueCancelled, text, &[self.lines.event, seq], |_| {});
             if error {
-                self.halts.now = None;
+                self.limits.now = None;
             }
         }
     }
 
     /// A prompt was submitted, by whomever: Claude works again, or will say once more that it cannot.
     pub(super) fn work_goes_on(&mut self, prompt: Option<PromptOf>, out: &mut Vec<Action>) {
-        let Some(halt) = self.halts.now.take() else { return };
+        let Some(halt) = self.limits.now.take() else { return };
         if halt.limit().is_some() {
             let who = if prompt == Some(PromptOf::Claude) { "Claude goes on by itself" } else { "a prompt was submitted" };
             self.limit_over(&halt, who, out);
         }
     }
 
-    pub(super) fn limit_over(&self, halt: &Halt, how: &str, out: &mut Vec<Action>) {
+    pub(super) fn limit_over(&self, halt: &LimitWait, how: &str, out: &mut Vec<Action>) {
         let Some(limit) = halt.limit() else { return };
         let text = format!("The {} is not waited for any more: {how}.", limit.kind.words());
         self.decide(out, DecisionKind::LimitOver, text, &[self.lines.event, halt.seq], |_| {});
@@ -330,22 +331,17 @@ impl Supervisor {
 
     /// A turn ended as turns do.
     pub(super) fn turn_ended_well(&mut self, out: &mut Vec<Action>) {
-        self.halts.tries = 0;
+        self.limits.tries = 0;
         self.work_goes_on(None, out);
     }
 
-    /// Whether a hand-over would bring nothing now.
-    pub(super) fn stands_still(&self) -> bool {
-        self.halts.now.is_some()
-    }
-
     /// What it waits for, while nobody works.
-    pub(super) fn halted_on(&self) -> Option<&'static str> {
-        let halt = self.halts.now.as_ref().filter(|_| self.run.turn != Turn::Busy)?;
+    pub(super) fn waits_on(&self) -> Option<&'static str> {
+        let halt = self.limits.now.as_ref().filter(|_| self.run.turn != Turn::Busy)?;
         match &halt.cause {
-            Cause::Limit { limit } => (self.ticked < limit.reset).then_some("usage_limit"),
-            Cause::Error { .. } => Some("api_error"),
-            Cause::Person => Some("login"),
+            WaitCause::Limit { limit } => (self.ticked < limit.reset).then_some("usage_limit"),
+            WaitCause::Error { .. } => Some("api_error"),
+            WaitCause::Person => Some("login"),
         }
     }
 
@@ -356,12 +352,12 @@ impl Supervisor {
     }
 
     /// What is to be said or dropped by time.
-    pub(super) fn tick_halt(&mut self, now: Stamp, out: &mut Vec<Action>) {
-        let Some(halt) = &self.halts.now else { return };
+    pub(super) fn tick_limit_wait(&mut self, now: Stamp, out: &mut Vec<Action>) {
+        let Some(halt) = &self.limits.now else { return };
         match &halt.cause {
-            Cause::Error { said: false, .. } if now >= halt.since.after(SETTLE_MS) => self.say_failed(now, out),
-            Cause::Limit { limit } if halt.due.is_none() && now >= limit.reset => {
-                let halt = self.halts.now.take();
+            WaitCause::Error { said: false, .. } if now >= halt.since.after(SETTLE_MS) => self.say_failed(now, out),
+            WaitCause::Limit { limit } if halt.due.is_none() && now >= limit.reset => {
+                let halt = self.limits.now.take();
                 if let Some(halt) = halt {
                     self.limit_over(&halt, "it is reset, and going on is left to the person", out);
                 }
@@ -370,13 +366,13 @@ impl Supervisor {
         }
     }
 
-    pub(super) fn halt_deadlines(&self, due: &mut Vec<Stamp>) {
-        let Some(halt) = self.halts.now.as_ref().filter(|_| self.run.pid.is_some()) else { return };
+    pub(super) fn limit_deadlines(&self, due: &mut Vec<Stamp>) {
+        let Some(halt) = self.limits.now.as_ref().filter(|_| self.run.pid.is_some()) else { return };
         match &halt.cause {
-            Cause::Error { said: false, .. } => due.push(halt.since.after(SETTLE_MS)),
-            Cause::Limit { limit } => due.push(limit.reset),
+            WaitCause::Error { said: false, .. } => due.push(halt.since.after(SETTLE_MS)),
+            WaitCause::Limit { limit } => due.push(limit.reset),
             _ => {}
         }
-        self.proceed_deadlines(halt, due);
+        self.resume_deadlines(halt, due);
     }
 }

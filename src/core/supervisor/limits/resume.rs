@@ -8,7 +8,7 @@ use super::super::action::{Action, DecisionKind, Typing};
 use super::super::phase::Phase;
 use super::super::sending::{STANDS_MS, TYPING_MS};
 use super::super::{Supervisor, Turn};
-use super::{After, Halt};
+use super::{LimitWait, ResumeAfter};
 use crate::core::time::Stamp;
 
 /// The name of the dialog in which Claude asks what to do about a limit.
@@ -18,10 +18,10 @@ const DIALOG_STANDS_MS: u64 = 1500;
 
 impl Supervisor {
     /// Something changed: say what is to be said, answer what may be answered, go on when that is due.
-    pub(in crate::core::supervisor) fn look_at_halt(&mut self, now: Stamp, out: &mut Vec<Action>) {
-        self.tick_halt(now, out);
+    pub(in crate::core::supervisor) fn look_at_limit_wait(&mut self, now: Stamp, out: &mut Vec<Action>) {
+        self.tick_limit_wait(now, out);
         self.answer_limit_dialog(now, out);
-        let Some(halt) = &self.halts.now else { return };
+        let Some(halt) = &self.limits.now else { return };
         if halt.due().is_none_or(|due| now < due) || self.sending.is_some() {
             return;
         }
@@ -29,7 +29,7 @@ impl Supervisor {
         match &self.phase {
             Phase::Waiting { .. } => {
                 // The hand-over that was held back goes on in a fresh conversation, with a prompt of its own.
-                if let Some(halt) = self.halts.now.take() {
+                if let Some(halt) = self.limits.now.take() {
                     self.limit_over(&halt, "it is reset, and the hand-over that waited goes on", out);
                 }
             }
@@ -45,29 +45,31 @@ impl Supervisor {
     fn answer_limit_dialog(&mut self, now: Stamp, out: &mut Vec<Action>) {
         let may = self.policy.config.delivery.answer_dialogs.iter().any(|name| name == DIALOG);
         let stands = self.run.screen.dialog.as_deref() == Some(DIALOG) && now >= self.run.dialog_since.after(DIALOG_STANDS_MS);
-        if let Some(halt) = self.halts.now.as_mut().filter(|halt| may && stands && halt.limit().is_some() && !halt.answered) {
+        if let Some(halt) = self.limits.now.as_mut().filter(|halt| may && stands && halt.limit().is_some() && !halt.answered) {
             halt.answered = true;
             out.push(Action::Type { typing: Typing::DialogKey { dialog: DIALOG.to_owned() } });
         }
     }
 
     pub(in crate::core::supervisor) fn own_prompt_submitted(&mut self, out: &mut Vec<Action>) {
-        let Some(halt) = self.halts.now.take() else { return };
+        let Some(halt) = self.limits.now.take() else { return };
         let text = match halt.after() {
-            After::Limit => "The usage limit is over and Claude had not gone on by itself; hopty's prompt to go on was submitted.",
-            After::Error => "hopty's prompt to go on after the API error was submitted.",
+            ResumeAfter::Limit => {
+                "The usage limit is over and Claude had not gone on by itself; hopty's prompt to go on was submitted."
+            }
+            ResumeAfter::Error => "hopty's prompt to go on after the API error was submitted.",
         };
         self.decide(out, DecisionKind::ContinueSubmitted, text.to_owned(), &[self.lines.event], |_| {});
     }
 
     /// Once is all: what was typed may have been submitted.
     pub(in crate::core::supervisor) fn own_prompt_failed(&mut self, why: &str, out: &mut Vec<Action>) {
-        self.halts.forget();
+        self.limits.forget();
         let text = format!("hopty's prompt to go on was not submitted: {why}.");
         self.tell(out, DecisionKind::ContinueCancelled, text, &[self.lines.event], |_| {});
     }
 
-    pub(in crate::core::supervisor) fn proceed_deadlines(&self, halt: &Halt, due: &mut Vec<Stamp>) {
+    pub(in crate::core::supervisor) fn resume_deadlines(&self, halt: &LimitWait, due: &mut Vec<Stamp>) {
         if halt.limit().is_some() && self.run.screen.dialog.as_deref() == Some(DIALOG) {
             due.push(self.run.dialog_since.after(DIALOG_STANDS_MS));
         }

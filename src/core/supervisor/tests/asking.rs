@@ -209,7 +209,7 @@ fn hand_over(s: &mut Session, n: u32) {
     s.saved(n);
     s.end(TERM_CODE);
     s.exec();
-    s.boot(Source::Startup);
+    s.boot(StartSource::Startup);
     s.screen(PromptBox::Ours);
     s.prompt(PromptOf::Ours);
     s.call(HookEvent::Stop);

@@ -5,7 +5,7 @@ use super::*;
 /// A conversation that was handed over once; its successor waits for a prompt.
 fn handed_over() -> Session {
     let mut s = Session::delivering(claude());
-    s.boot(Source::Startup);
+    s.boot(StartSource::Startup);
     s.screen(PromptBox::Ours);
     s.prompt(PromptOf::Ours);
     s.feed(Event::Answered { conversation: conversation(2) });
@@ -31,7 +31,7 @@ fn delivering() -> Session {
 /// As [`handed_over`], of a Claude that a person has talked with.
 fn spoken_and_handed_over() -> Session {
     let mut s = delivering();
-    s.boot(Source::Startup);
+    s.boot(StartSource::Startup);
     s.screen(PromptBox::Ours);
     s.prompt(PromptOf::Ours);
     s.feed(Event::Answered { conversation: conversation(2) });
@@ -123,7 +123,7 @@ fn the_level_that_handed_it_over_does_not_do_so_again() {
     back(&mut s, false);
     s.end(TERM_CODE);
     s.exec();
-    s.boot(Source::Resume);
+    s.boot(StartSource::Resume);
     assert_eq!(s.usage(82), "level.crossed, restart.ignored, notice");
     assert!(s.sentences().contains("you went back to this conversation, which is at level handoff"), "{}", s.sentences());
     s.prompt(PromptOf::Person);
@@ -141,7 +141,7 @@ fn it_does_not_under_a_new_id_either() {
     back(&mut s, false);
     s.end(TERM_CODE);
     s.exec();
-    s.session_start(Source::Resume, Some(conversation(77)));
+    s.session_start(StartSource::Resume, Some(conversation(77)));
     s.status(AgentStatus::Idle);
     assert_eq!(s.current(), conversation(77));
     assert_eq!(s.usage(82), "level.crossed, restart.ignored, notice");
@@ -155,7 +155,7 @@ fn each_time_it_goes_one_further_back() {
     s.end(TERM_CODE);
     s.exec();
     let third = s.current();
-    s.boot(Source::Startup);
+    s.boot(StartSource::Startup);
     s.screen(PromptBox::Ours);
     s.prompt(PromptOf::Ours);
     s.feed(Event::Answered { conversation: third.clone() });
@@ -168,7 +168,7 @@ fn each_time_it_goes_one_further_back() {
         assert_eq!(resumed(&s), Some(conversation(n)));
         s.exec();
         assert!(s.sentences().contains(&format!("claude --resume {newer}")), "{}", s.sentences());
-        s.boot(Source::Resume);
+        s.boot(StartSource::Resume);
         s.after(20_000);
     }
     assert_eq!(back(&mut s, false), "refused");
@@ -178,7 +178,7 @@ fn each_time_it_goes_one_further_back() {
 #[test]
 fn a_handoff_that_never_arrived_is_put_aside() {
     let mut s = delivering();
-    s.boot(Source::Startup);
+    s.boot(StartSource::Startup);
     s.ctrl_c();
     assert_eq!((s.phase(), s.sup.active_handoff()), ("running", Some(&handoff(1))));
     s.after(20_000);
@@ -201,7 +201,7 @@ fn a_conversation_in_which_nothing_was_said_is_none_to_go_back_to() {
 fn a_hand_over_that_is_broken_off_names_the_old_conversation() {
     let old = format!("; the old conversation: claude --resume {}", conversation(1));
     let mut s = delivering();
-    s.boot(Source::Startup);
+    s.boot(StartSource::Startup);
     s.ctrl_c();
     assert!(s.sentences().contains(&old), "Ctrl+C while it is delivered: {}", s.sentences());
     let mut s = delivering();
@@ -230,7 +230,7 @@ fn a_hand_over_that_is_broken_off_names_the_old_conversation() {
     s.tick();
     s.exec();
     s.end(ProcessEnd::Exited(1));
-    assert_eq!(s.cause(), Some(Cause::CrashLoop));
+    assert_eq!(s.cause(), Some(EndCause::CrashLoop));
     assert!(s.sentences().contains(&old), "a Claude that dies while it is delivered: {}", s.sentences());
     // Once the new one was told, its end is its own.
     let mut s = spoken_and_handed_over();

@@ -10,7 +10,7 @@ fn rest_of_the_chain(s: &mut Session) {
     assert_eq!(s.exec(), "run.spawned, follow, delivery.started");
     assert_eq!(s.current(), conversation(2));
     s.after(300);
-    assert_eq!(s.session_start(Source::Startup, None), "follow, frame 2");
+    assert_eq!(s.session_start(StartSource::Startup, None), "follow, frame 2");
     assert_eq!(s.status(AgentStatus::Idle), "");
     s.after(100);
     assert_eq!(s.screen(PromptBox::Empty), "paste frame=true");
@@ -104,7 +104,7 @@ fn a_queued_prompt_that_nobody_knew_of_is_held_as_well() {
 #[test]
 fn item_069_there_is_a_second_restart_counted_from_the_new_conversation() {
     let mut s = Session::delivering(claude());
-    s.boot(Source::Startup);
+    s.boot(StartSource::Startup);
     s.screen(PromptBox::Ours);
     s.prompt(PromptOf::Ours);
     s.feed(Event::Answered { conversation: conversation(2) });
@@ -119,7 +119,7 @@ fn item_069_there_is_a_second_restart_counted_from_the_new_conversation() {
     assert_eq!(s.end(TERM_CODE), "run.ended, reap, spawn 3 Fresh");
     assert_eq!(s.sup.active_handoff(), Some(&handoff(2)));
     s.exec();
-    assert_eq!(s.boot(Source::Startup), "follow, frame 5; ; paste frame=true");
+    assert_eq!(s.boot(StartSource::Startup), "follow, frame 5; ; paste frame=true");
 }
 
 #[test]
@@ -128,7 +128,7 @@ fn a_session_that_begins_from_a_handoff_delivers_it() {
     let start = Event::Start { conversation: Some(conversation(1)), next: conversation(2), handoff: Some(handoff(7)) };
     s.expect(start, "session.started, spawn 1 First");
     assert_eq!(s.exec(), "run.spawned, follow, delivery.started, hold keys");
-    assert_eq!(s.boot(Source::Startup), "follow, frame 1; ; paste frame=true");
+    assert_eq!(s.boot(StartSource::Startup), "follow, frame 1; ; paste frame=true");
     assert_eq!(s.screen(PromptBox::Ours), "enter");
     assert_eq!(s.prompt(PromptOf::Ours), "delivery.submitted, release keys, let 2 go");
 }
@@ -158,7 +158,7 @@ fn a_new_run_begins_from_nothing() {
     s.dialog("trust");
     s.end(TERM_CODE);
     assert_eq!(s.exec(), "run.spawned, follow, delivery.started");
-    s.session_start(Source::Startup, None);
+    s.session_start(StartSource::Startup, None);
     assert_eq!(s.screen(PromptBox::Empty), "paste frame=true", "no dialog, nobody is waited for");
     s.screen(PromptBox::Ours);
     s.prompt(PromptOf::Ours);
@@ -187,7 +187,7 @@ fn a_hook_alone_changes_no_conversation() {
     let mut s = Session::idle(confirmed());
     let (own, other) = (s.current(), conversation(66));
     s.file_names(AgentStatus::Idle, &own);
-    for source in [Source::Startup, Source::Clear, Source::Resume, Source::Compact, Source::Other] {
+    for source in [StartSource::Startup, StartSource::Clear, StartSource::Resume, StartSource::Compact, StartSource::Other] {
         let words = s.session_start(source, Some(other.clone()));
         assert!(words.starts_with("let ") && !words.contains("follow"), "{words}");
         for event in [HookEvent::UserPromptSubmit, HookEvent::Stop, HookEvent::PostToolBatch] {
@@ -205,11 +205,11 @@ fn a_hook_and_the_sessions_file_change_it_in_either_order() {
     let mut s = Session::idle(confirmed());
     let other = conversation(66);
     assert_eq!(s.file_names(AgentStatus::Idle, &other), "", "the file alone says nothing where hooks come");
-    assert!(s.session_start(Source::Clear, Some(other.clone())).starts_with("conversation.changed, follow"));
+    assert!(s.session_start(StartSource::Clear, Some(other.clone())).starts_with("conversation.changed, follow"));
     assert_eq!(s.current(), other);
     // `/resume`: the hook is first.
     let third = conversation(67);
-    assert!(!s.session_start(Source::Resume, Some(third.clone())).contains("follow"));
+    assert!(!s.session_start(StartSource::Resume, Some(third.clone())).contains("follow"));
     assert_eq!(s.file_names(AgentStatus::Busy, &other), "");
     assert_eq!(s.file_names(AgentStatus::Idle, &third), "conversation.changed, follow");
     assert!(s.last.iter().any(|a| matches!(a, Action::Follow { anew: true, .. })), "a person began other work");
@@ -222,7 +222,7 @@ fn a_fork_is_followed_by_its_first_prompt() {
     let mut s = Session::idle(confirmed());
     let (old, new) = (conversation(66), conversation(67));
     s.file_names(AgentStatus::Idle, &new);
-    s.session_start(Source::Resume, Some(old));
+    s.session_start(StartSource::Resume, Some(old));
     assert_ne!(s.current(), new);
     let words = s.hook(Hook { prompt: Some(PromptOf::Person), ..hook(HookEvent::UserPromptSubmit, &new) });
     assert!(words.starts_with("conversation.changed, follow"), "{words}");
@@ -233,7 +233,7 @@ fn a_fork_is_followed_by_its_first_prompt() {
 fn a_word_of_long_ago_is_not_taken_up() {
     let mut s = Session::idle(confirmed());
     let (own, other) = (s.current(), conversation(66));
-    s.session_start(Source::Clear, Some(other.clone()));
+    s.session_start(StartSource::Clear, Some(other.clone()));
     s.after(31_000);
     assert_eq!(s.file_names(AgentStatus::Idle, &other), "");
     assert_eq!(s.current(), own);

@@ -148,7 +148,7 @@ fn a_crash_drops_a_restart_that_waits_and_says_so() {
     assert_eq!(words, "run.ended, reap, restart.cancelled, notice, notice, hold keys");
     s.tick();
     s.exec();
-    s.boot(Source::Resume);
+    s.boot(StartSource::Resume);
     s.prompt(PromptOf::Person);
     assert_eq!(s.usage(85), "", "it has fired already");
     assert!(s.call(HookEvent::Stop).contains("restart.requested"), "but it is not forgotten");
@@ -182,12 +182,12 @@ fn a_death_before_anything_was_typed_delivers_once_more_to_a_new_conversation() 
 #[test]
 fn a_death_after_an_enter_types_nothing_again() {
     let mut s = Session::delivering(claude());
-    s.boot(Source::Startup);
+    s.boot(StartSource::Startup);
     assert_eq!(s.screen(PromptBox::Ours), "enter");
     s.end(signal(9));
     s.tick();
     assert_eq!(s.exec(), "run.spawned, follow, release keys draft");
-    s.boot(Source::Startup);
+    s.boot(StartSource::Startup);
     s.screen(PromptBox::Ours);
     assert_eq!(s.count("paste frame=true"), 1, "at most once");
     assert_eq!(s.sup.active_handoff(), Some(&handoff(1)), "and the handoff stays active");
@@ -237,7 +237,7 @@ fn a_resumed_run_is_where_its_conversation_was_had() {
     s.saved(1);
     s.end(TERM_CODE);
     s.exec();
-    s.boot(Source::Startup);
+    s.boot(StartSource::Startup);
     s.screen(PromptBox::Ours);
     s.prompt(PromptOf::Ours);
     s.end(signal(9));

@@ -6,7 +6,7 @@ use super::*;
 fn pasted() -> Session {
     let mut s = Session::delivering(claude());
     s.after(500);
-    let words = s.boot(Source::Startup);
+    let words = s.boot(StartSource::Startup);
     assert!(words.ends_with("paste frame=true"), "{words}");
     s.after(100);
     s
@@ -24,7 +24,7 @@ fn nothing_is_typed_before_the_box_is_drawn_and_the_hook_was_heard() {
     assert_eq!(s.screen(PromptBox::Draft), "");
     assert_eq!(s.screen(PromptBox::Empty), "", "SessionStart may still come");
     s.after(1_000);
-    assert_eq!(s.session_start(Source::Startup, None), "follow, frame 2, paste frame=true");
+    assert_eq!(s.session_start(StartSource::Startup, None), "follow, frame 2, paste frame=true");
 }
 
 #[test]
@@ -134,19 +134,19 @@ fn a_frame_that_was_lost_is_said_and_nothing_is_typed_again() {
 #[test]
 fn only_the_first_startup_of_a_run_is_given_the_frame() {
     let mut s = Session::delivering(claude());
-    assert_eq!(s.session_start(Source::Startup, None), "follow, frame 2");
-    assert_eq!(s.session_start(Source::Startup, None), "follow, let 3 go");
-    assert_eq!(s.session_start(Source::Compact, None), "follow, let 4 go");
-    assert_eq!(s.session_start(Source::Clear, Some(conversation(8))), "conversation.changed, follow, let 5 go");
+    assert_eq!(s.session_start(StartSource::Startup, None), "follow, frame 2");
+    assert_eq!(s.session_start(StartSource::Startup, None), "follow, let 3 go");
+    assert_eq!(s.session_start(StartSource::Compact, None), "follow, let 4 go");
+    assert_eq!(s.session_start(StartSource::Clear, Some(conversation(8))), "conversation.changed, follow, let 5 go");
     assert_eq!(s.screen(PromptBox::Empty), "paste frame=false", "this conversation never saw it");
     let mut s = Session::idle(claude());
-    assert_eq!(s.session_start(Source::Startup, None), "follow, let 2 go", "nor is a run that delivers nothing");
+    assert_eq!(s.session_start(StartSource::Startup, None), "follow, let 2 go", "nor is a run that delivers nothing");
 }
 
 #[test]
 fn a_dialog_lets_keys_through_and_delivery_goes_on_when_it_is_gone() {
     let mut s = Session::delivering(claude());
-    s.session_start(Source::Startup, None);
+    s.session_start(StartSource::Startup, None);
     assert_eq!(s.dialog("trust"), "notice, pass keys", "what was typed before must not answer it");
     assert_eq!(s.dialog("trust"), "", "said once");
     assert_eq!(s.pass(120_000), "", "a person may be away for longer than the box is waited for");
@@ -175,7 +175,7 @@ fn a_dialog_after_the_paste_keeps_the_keys_again_when_it_is_gone() {
 #[test]
 fn the_sessions_file_knows_of_a_dialog_that_no_rule_knows() {
     let mut s = Session::delivering(claude());
-    s.session_start(Source::Startup, None);
+    s.session_start(StartSource::Startup, None);
     assert_eq!(s.status(AgentStatus::Waiting), "notice, pass keys");
     assert_eq!(s.screen(PromptBox::Empty), "", "and nothing is typed into it");
     assert_eq!(s.status(AgentStatus::Idle), "hold keys, paste frame=true");
@@ -197,7 +197,7 @@ fn dialogs_are_answered_as_configured_once_each_and_a_permission_never() {
 #[test]
 fn a_person_who_submits_something_else_first_is_waited_for() {
     let mut s = Session::delivering(claude());
-    s.session_start(Source::Startup, None);
+    s.session_start(StartSource::Startup, None);
     s.dialog("trust");
     s.prompt(PromptOf::Person);
     assert_eq!(s.screen(PromptBox::Empty), "hold keys", "not into a turn that runs");
@@ -207,7 +207,7 @@ fn a_person_who_submits_something_else_first_is_waited_for() {
 #[test]
 fn a_stopped_claude_is_not_typed_at() {
     let mut s = Session::delivering(claude());
-    s.session_start(Source::Startup, None);
+    s.session_start(StartSource::Startup, None);
     s.end(ProcessEnd::Stopped(Signal(20)));
     assert_eq!(s.screen(PromptBox::Empty), "");
     assert_eq!(s.end(ProcessEnd::Continued), "paste frame=true");

@@ -62,7 +62,7 @@ fn what_is_missing_is_said_when_it_is_known() {
 #[test]
 fn an_old_claude_ends_its_turn_after_the_tool_that_runs() {
     let mut s = Session::started(claude());
-    s.session_start(Source::Startup, None);
+    s.session_start(StartSource::Startup, None);
     s.prompt(PromptOf::Person);
     assert_eq!(s.call(HookEvent::PostToolUse), "let 3 go");
     s.usage(95);
@@ -77,7 +77,7 @@ fn an_old_claude_ends_its_turn_after_the_tool_that_runs() {
 #[test]
 fn an_old_claude_at_the_lower_level_may_finish_its_turn() {
     let mut s = Session::started(claude());
-    s.session_start(Source::Startup, None);
+    s.session_start(StartSource::Startup, None);
     s.prompt(PromptOf::Person);
     s.usage(82);
     assert_eq!(s.call(HookEvent::PostToolUse), "let 3 go");
@@ -87,7 +87,7 @@ fn an_old_claude_at_the_lower_level_may_finish_its_turn() {
 #[test]
 fn a_new_prompt_forgets_that_the_last_turn_was_cut() {
     let mut s = Session::started(claude());
-    s.session_start(Source::Startup, None);
+    s.session_start(StartSource::Startup, None);
     s.prompt(PromptOf::Person);
     s.usage(95);
     s.call(HookEvent::PostToolUse);

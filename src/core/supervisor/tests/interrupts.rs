@@ -2,7 +2,7 @@
 
 use std::collections::HashSet;
 
-use super::super::exit_table::{CtrlC, Row};
+use super::super::exit_table::{CtrlC, ExitRow};
 use super::*;
 
 const ENDS: [ProcessEnd; 9] = [
@@ -17,55 +17,55 @@ const ENDS: [ProcessEnd; 9] = [
     ProcessEnd::Continued,
 ];
 
-/// What becomes of a session, a line a cell of CONTRACT C5: row, Ctrl+C, then a sign for each of `ENDS`. `·` nothing,
+/// What becomes of a session, a line a cell of the exit table: row, Ctrl+C, then a sign for each of `ENDS`. `·` nothing,
 /// `c` could not start, `u` user interrupt, `f` finished, `s` stopped, `n` the next run, `x` resumed after a pause.
-const TABLE: [(Row, CtrlC, &str); 20] = [
-    (Row::Cold, CtrlC::No, "·········"),
-    (Row::Cold, CtrlC::Yes, "·········"),
-    (Row::Spawning, CtrlC::No, "ccccccc··"),
-    (Row::Spawning, CtrlC::Yes, "uuuuuuu··"),
-    (Row::Running, CtrlC::No, "fxxxxxx··"),
-    (Row::Running, CtrlC::Yes, "uxxuuux··"),
-    (Row::Waiting, CtrlC::No, "fxxxxxx··"),
-    (Row::Waiting, CtrlC::Yes, "uxxuuux··"),
-    (Row::Saving, CtrlC::No, "fxxxxxx··"),
-    (Row::Saving, CtrlC::Yes, "uxxuuux··"),
-    (Row::StoppingForRestart, CtrlC::No, "nnnnnnn··"),
-    (Row::StoppingForRestart, CtrlC::Yes, "uuuuuuu··"),
-    (Row::StoppingForStop, CtrlC::No, "sssssss··"),
-    (Row::StoppingForStop, CtrlC::Yes, "sssssss··"),
-    (Row::StoppingForShutdown, CtrlC::No, "sssssss··"),
-    (Row::StoppingForShutdown, CtrlC::Yes, "sssssss··"),
-    (Row::Cooling, CtrlC::No, "·········"),
+const TABLE: [(ExitRow, CtrlC, &str); 20] = [
+    (ExitRow::Cold, CtrlC::No, "·········"),
+    (ExitRow::Cold, CtrlC::Yes, "·········"),
+    (ExitRow::Spawning, CtrlC::No, "ccccccc··"),
+    (ExitRow::Spawning, CtrlC::Yes, "uuuuuuu··"),
+    (ExitRow::Running, CtrlC::No, "fxxxxxx··"),
+    (ExitRow::Running, CtrlC::Yes, "uxxuuux··"),
+    (ExitRow::Waiting, CtrlC::No, "fxxxxxx··"),
+    (ExitRow::Waiting, CtrlC::Yes, "uxxuuux··"),
+    (ExitRow::Saving, CtrlC::No, "fxxxxxx··"),
+    (ExitRow::Saving, CtrlC::Yes, "uxxuuux··"),
+    (ExitRow::StoppingForRestart, CtrlC::No, "nnnnnnn··"),
+    (ExitRow::StoppingForRestart, CtrlC::Yes, "uuuuuuu··"),
+    (ExitRow::StoppingForStop, CtrlC::No, "sssssss··"),
+    (ExitRow::StoppingForStop, CtrlC::Yes, "sssssss··"),
+    (ExitRow::StoppingForShutdown, CtrlC::No, "sssssss··"),
+    (ExitRow::StoppingForShutdown, CtrlC::Yes, "sssssss··"),
+    (ExitRow::Cooling, CtrlC::No, "·········"),
     // The session closes at the key; there is no child to end.
-    (Row::Cooling, CtrlC::Yes, "uuuuuuuuu"),
-    (Row::Delivering, CtrlC::No, "xxxxxxx··"),
-    (Row::Delivering, CtrlC::Yes, "uuuuuuu··"),
+    (ExitRow::Cooling, CtrlC::Yes, "uuuuuuuuu"),
+    (ExitRow::Delivering, CtrlC::No, "xxxxxxx··"),
+    (ExitRow::Delivering, CtrlC::Yes, "uuuuuuu··"),
 ];
 
-fn session_in(row: Row) -> Session {
+fn session_in(row: ExitRow) -> Session {
     let mut s = match row {
-        Row::Cold => Session::new(claude()),
-        Row::Spawning => {
+        ExitRow::Cold => Session::new(claude()),
+        ExitRow::Spawning => {
             let mut s = Session::new(claude());
             s.feed(Event::Start { conversation: Some(conversation(1)), next: conversation(2), handoff: None });
             s
         }
-        Row::Running | Row::Waiting | Row::StoppingForStop | Row::StoppingForShutdown => Session::busy(claude()),
-        Row::Saving => {
+        ExitRow::Running | ExitRow::Waiting | ExitRow::StoppingForStop | ExitRow::StoppingForShutdown => Session::busy(claude()),
+        ExitRow::Saving => {
             let mut s = Session::busy(claude());
             s.restart(Asker::Descendant);
             s.call(HookEvent::Stop);
             s
         }
-        Row::StoppingForRestart => Session::stopping(claude()),
-        Row::Cooling => Session::cooling(claude()),
-        Row::Delivering => Session::delivering(claude()),
+        ExitRow::StoppingForRestart => Session::stopping(claude()),
+        ExitRow::Cooling => Session::cooling(claude()),
+        ExitRow::Delivering => Session::delivering(claude()),
     };
     match row {
-        Row::Waiting => s.restart(Asker::Person),
-        Row::StoppingForStop => s.feed(Event::Stop { id: 1, kill: false }),
-        Row::StoppingForShutdown => s.feed(Event::Shutdown),
+        ExitRow::Waiting => s.restart(Asker::Person),
+        ExitRow::StoppingForStop => s.feed(Event::Stop { id: 1, kill: false }),
+        ExitRow::StoppingForShutdown => s.feed(Event::Shutdown),
         _ => String::new(),
     };
     s.after(100);
@@ -74,10 +74,10 @@ fn session_in(row: Row) -> Session {
 
 fn sign(s: &Session, before: &str, run: u32) -> char {
     match s.sup.phase() {
-        Phase::Closed { cause: Cause::CouldNotStart, .. } => 'c',
-        Phase::Closed { cause: Cause::UserInterrupt, .. } => 'u',
-        Phase::Closed { cause: Cause::Finished, .. } => 'f',
-        Phase::Closed { cause: Cause::Stopped, .. } => 's',
+        Phase::Closed { cause: EndCause::CouldNotStart, .. } => 'c',
+        Phase::Closed { cause: EndCause::UserInterrupt, .. } => 'u',
+        Phase::Closed { cause: EndCause::Finished, .. } => 'f',
+        Phase::Closed { cause: EndCause::Stopped, .. } => 's',
         Phase::Spawning { .. } if s.sup.run() > run => 'n',
         Phase::Cooling { .. } if before != "cooling" => 'x',
         phase if phase.word() == before => '·',
@@ -97,11 +97,11 @@ fn every_cell_of_the_table() {
                 s.after(2000);
             }
             let stands = s.sup.row(s.now);
-            if row != Row::Cold && (row, ctrl_c) != (Row::Cooling, CtrlC::Yes) {
+            if row != ExitRow::Cold && (row, ctrl_c) != (ExitRow::Cooling, CtrlC::Yes) {
                 assert_eq!(stands, (row, ctrl_c), "the machine stands in the cell that is meant");
             }
             let (before, run) = (s.phase(), s.sup.run());
-            if row == Row::Spawning && end.is_final() {
+            if row == ExitRow::Spawning && end.is_final() {
                 s.feed(Event::CouldNotStart { run, code: end.code() });
             } else {
                 s.end(end);
@@ -109,7 +109,7 @@ fn every_cell_of_the_table() {
             reached.insert((row, ctrl_c, format!("{end:?}")));
             let sign = sign(&s, before, run);
             got.push(sign);
-            if "cufs".contains(sign) && row != Row::Cooling {
+            if "cufs".contains(sign) && row != ExitRow::Cooling {
                 assert!(matches!(s.sup.phase(), Phase::Closed { code, .. } if *code == end.code()), "{row:?} {end:?}");
             }
             if sign == 'x' {
@@ -118,25 +118,25 @@ fn every_cell_of_the_table() {
         }
         assert_eq!(got, want, "{row:?} {ctrl_c:?}");
     }
-    println!("{} of {} cells of the table of ends reached", reached.len(), Row::ALL.len() * 2 * ENDS.len());
-    assert_eq!(reached.len(), Row::ALL.len() * 2 * ENDS.len());
+    println!("{} of {} cells of the table of ends reached", reached.len(), ExitRow::ALL.len() * 2 * ENDS.len());
+    assert_eq!(reached.len(), ExitRow::ALL.len() * 2 * ENDS.len());
 }
 
 #[test]
 fn two_seconds_and_not_more() {
-    for (row, end, cause) in [(Row::Running, 0, Cause::Finished), (Row::Waiting, 0, Cause::Finished)] {
+    for (row, end, cause) in [(ExitRow::Running, 0, EndCause::Finished), (ExitRow::Waiting, 0, EndCause::Finished)] {
         let mut s = session_in(row);
         s.ctrl_c();
         s.after(2001);
         s.end(ProcessEnd::Exited(end));
         assert_eq!(s.cause(), Some(cause));
     }
-    let mut s = session_in(Row::Delivering);
+    let mut s = session_in(ExitRow::Delivering);
     s.ctrl_c();
     s.after(2001);
     s.end(signal(9));
     assert_eq!(s.phase(), "closed", "it never spoke, so there is nothing to resume");
-    assert_eq!(s.cause(), Some(Cause::Killed));
+    assert_eq!(s.cause(), Some(EndCause::Killed));
 }
 
 #[test]
@@ -169,7 +169,7 @@ fn an_automatic_request_that_is_saved_is_dropped_too() {
 
 #[test]
 fn an_explicit_restart_stands_and_claude_hears_the_key() {
-    let mut s = session_in(Row::Saving);
+    let mut s = session_in(ExitRow::Saving);
     assert_eq!(s.ctrl_c(), "ctrl-c");
     assert_eq!(s.phase(), "saving");
 }
@@ -197,7 +197,7 @@ fn item_060_ctrl_c_while_it_is_stopped_never_restarts_and_the_handoff_is_named()
 #[test]
 fn while_delivering_typing_stops_and_the_keys_come_back() {
     let mut s = Session::delivering(claude());
-    s.boot(Source::Startup);
+    s.boot(StartSource::Startup);
     s.screen(PromptBox::Ours);
     assert_eq!(s.ctrl_c(), "delivery.failed, notice, ctrl-c, release keys draft");
     assert_eq!(s.screen(PromptBox::Ours), "", "no further Enter");
@@ -220,7 +220,7 @@ fn a_ctrl_c_while_the_next_run_starts_stops_its_delivery() {
 #[test]
 fn a_ctrl_c_at_a_dialog_is_not_typed_twice() {
     let mut s = Session::delivering(claude());
-    s.session_start(Source::Startup, None);
+    s.session_start(StartSource::Startup, None);
     s.dialog("trust");
     assert_eq!(s.ctrl_c(), "delivery.failed, notice", "the key went to the child, and what was kept waits for the dialog");
     assert_eq!(s.screen(PromptBox::Empty), "release keys draft");

@@ -3,7 +3,7 @@
 use super::*;
 use crate::core::claude::hooks::stdout;
 use crate::core::config::{Level as Threshold, RestartMode, Span};
-use crate::core::supervisor::action::{HookAnswer, Target};
+use crate::core::supervisor::action::{HookAnswer, SignalTarget};
 use crate::core::supervisor::question::AskAnswer;
 
 /// The main loop: the end that hopty brought about leads to the next run, the same end by itself does not.
@@ -22,7 +22,7 @@ fn item_001_what_hopty_stopped_goes_round_again_and_what_ended_by_itself_does_no
 fn item_009_the_file_that_is_followed_is_the_one_that_claude_names() {
     let mut s = Session::started(claude());
     let named = |agent: bool, path: &str, of: &ConversationId| Hook {
-        source: Some(Source::Startup),
+        source: Some(StartSource::Startup),
         transcript: Some(path.to_owned()),
         agent,
         ..hook(HookEvent::SessionStart, of)
@@ -58,7 +58,7 @@ fn item_063_only_the_child_and_what_it_started_is_ever_signalled() {
             _ => None,
         })
         .collect();
-    assert!(to.len() >= 3 && to.iter().all(|to| matches!(to, Target::Child | Target::Group)), "{to:?}");
+    assert!(to.len() >= 3 && to.iter().all(|to| matches!(to, SignalTarget::Child | SignalTarget::Group)), "{to:?}");
     let after = s.all.len();
     s.pass(60_000);
     assert!(!s.all[after..].iter().any(|action| matches!(action, Action::Signal { .. })), "nobody is left to be signalled");
@@ -89,7 +89,7 @@ fn item_032_a_hundred_and_thirty_after_ctrl_c_is_the_end_in_every_phase() {
         let (phase, run) = (s.phase(), s.sup.run());
         s.ctrl_c();
         s.end(ProcessEnd::Exited(130));
-        assert!(matches!(s.sup.phase(), Phase::Closed { cause: Cause::UserInterrupt, code: 130 }), "{phase}");
+        assert!(matches!(s.sup.phase(), Phase::Closed { cause: EndCause::UserInterrupt, code: 130 }), "{phase}");
         assert_eq!((s.sup.run(), s.sup.next_deadline()), (run, None), "{phase}: no run follows");
     }
     let mut s = Session::busy(claude());

@@ -165,7 +165,7 @@ fn a_crash_meanwhile_resumes_and_waits_on() {
     s.end(ProcessEnd::Exited(1));
     s.tick();
     s.exec();
-    s.boot(Source::Resume);
+    s.boot(StartSource::Resume);
     assert_eq!(standing(&s), blocked_on("usage_limit"));
     assert_eq!(s.pass(HOUR + 122_000), "hold keys, go on after Limit");
 }
@@ -173,7 +173,7 @@ fn a_crash_meanwhile_resumes_and_waits_on() {
 #[test]
 fn another_conversation_has_nothing_to_go_on_with() {
     let mut s = limited(claude());
-    s.session_start(Source::Clear, Some(conversation(77)));
+    s.session_start(StartSource::Clear, Some(conversation(77)));
     assert_eq!(standing(&s).0, State::Idle);
     assert_eq!(s.pass(2 * HOUR), "");
 }

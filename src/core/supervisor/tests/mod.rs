@@ -20,8 +20,8 @@ mod waiting;
 mod words;
 
 use super::action::{Action, DecisionKind, HookAnswer, Reply, Typing};
-use super::event::{AgentStatus, Asker, Coming, Event, Hook, HookEvent, KeyClass, PromptOf, Source};
-use super::phase::{Cause, Phase, StartKind};
+use super::event::{AgentStatus, Asker, AttachKind, Event, Hook, HookEvent, KeyClass, PromptOf, StartSource};
+use super::phase::{EndCause, Phase, StartKind};
 use super::screen_facts::{PromptBox, ScreenFacts};
 use super::state::{Evidence, State};
 use super::{Agent, Policy, RULES, Supervisor};
@@ -169,7 +169,7 @@ impl Session {
     /// Claude at its empty prompt, as its hooks, its sessions file and the screen tell.
     pub fn idle(policy: Policy) -> Self {
         let mut s = Session::started(policy);
-        s.boot(Source::Startup);
+        s.boot(StartSource::Startup);
         s.after(20_000);
         s
     }
@@ -240,13 +240,13 @@ impl Session {
     }
 
     /// What a Claude does when it starts: SessionStart, an idle sessions file, an empty box.
-    pub fn boot(&mut self, source: Source) -> String {
+    pub fn boot(&mut self, source: StartSource) -> String {
         let mut all = self.session_start(source, None);
         all = [all, self.status(AgentStatus::Idle), self.screen(PromptBox::Empty)].join("; ");
         all
     }
 
-    pub fn session_start(&mut self, source: Source, of: Option<ConversationId>) -> String {
+    pub fn session_start(&mut self, source: StartSource, of: Option<ConversationId>) -> String {
         let of = of.unwrap_or_else(|| self.current());
         self.hook(Hook { source: Some(source), ..hook(HookEvent::SessionStart, &of) })
     }
@@ -381,7 +381,7 @@ impl Session {
         self.sup.phase().word()
     }
 
-    pub fn cause(&self) -> Option<Cause> {
+    pub fn cause(&self) -> Option<EndCause> {
         match self.sup.phase() {
             Phase::Closed { cause, .. } => Some(*cause),
             _ => None,

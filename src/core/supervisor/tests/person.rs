@@ -3,7 +3,7 @@
 use super::*;
 use crate::core::claude::carried::Way;
 use crate::core::config::RestartMode;
-use crate::core::supervisor::next_handover::When;
+use crate::core::supervisor::next_handover::HandoverWhen;
 use crate::core::supervisor::question::AskAnswer;
 
 fn talking() -> Policy {
@@ -14,7 +14,7 @@ impl Session {
     /// A busy Claude with a terminal in which somebody has typed just now.
     fn watched(policy: Policy) -> Self {
         let mut s = Session::busy(policy);
-        s.feed(Event::Attached { client: 1, how: Coming::Starts });
+        s.feed(Event::Attached { client: 1, how: AttachKind::Starts });
         s.key(KeyClass::Typed);
         s.after(2000);
         s
@@ -32,7 +32,7 @@ impl Session {
     fn waiting(policy: Policy) -> Self {
         let mut s = Session::watched(policy);
         s.turn_ends(84);
-        assert_eq!(s.next(), When::Prompt);
+        assert_eq!(s.next(), HandoverWhen::Prompt);
         s
     }
 
@@ -41,7 +41,7 @@ impl Session {
         self.hook(Hook { prompt: Some(PromptOf::Person), carries, ..hook(HookEvent::UserPromptSubmit, &current) })
     }
 
-    fn next(&self) -> When {
+    fn next(&self) -> HandoverWhen {
         self.sup.next_handover(self.now).unwrap().when
     }
 
@@ -64,21 +64,21 @@ fn at_the_end_of_a_turn_the_next_prompt_is_waited_for() {
         let words = s.turn_ends(percent);
         assert_eq!(words, "hold 3, restart.waits, notice, message 3", "at {percent} %");
         assert_eq!(s.phase(), "waiting");
-        assert_eq!((s.next(), s.sup.next_handover(s.now).unwrap().at), (When::Prompt, Some(Stamp(20_000 + 300_000))));
+        assert_eq!((s.next(), s.sup.next_handover(s.now).unwrap().at), (HandoverWhen::Prompt, Some(Stamp(20_000 + 300_000))));
     }
 }
 
 #[test]
 fn it_is_handed_over_at_once_where_nobody_is_there() {
     let mut detached = Session::busy(talking());
-    detached.feed(Event::Attached { client: 1, how: Coming::Starts });
+    detached.feed(Event::Attached { client: 1, how: AttachKind::Starts });
     detached.key(KeyClass::Typed);
     detached.feed(Event::Detached { client: 1, why: "asked".to_owned() });
     let mut script = Session::busy(talking());
-    script.feed(Event::Attached { client: 1, how: Coming::Starts });
+    script.feed(Event::Attached { client: 1, how: AttachKind::Starts });
     script.feed(Event::Keys { client: 0, class: KeyClass::Typed, bytes: 9 });
     let mut watcher = Session::busy(talking());
-    watcher.feed(Event::Attached { client: 1, how: Coming::Watches });
+    watcher.feed(Event::Attached { client: 1, how: AttachKind::Watches });
     watcher.key(KeyClass::Typed);
     let mut off = talking();
     off.config.restart.wait_for_person = span(0);
@@ -101,7 +101,7 @@ fn the_prompt_goes_to_the_fresh_conversation_once() {
         let argument = s.all.iter().any(|a| matches!(a, Action::Spawn { run: 2, prompt: true, .. }));
         assert_eq!(argument, !paste);
         s.exec();
-        let words = s.boot(Source::Startup);
+        let words = s.boot(StartSource::Startup);
         assert_eq!(words.contains("paste prompt"), paste, "{words}");
         if paste {
             assert_eq!(s.screen(PromptBox::Ours), "enter");
@@ -160,7 +160,7 @@ fn not_yet_keeps_every_level_from_handing_over_for_a_while() {
     let mut s = Session::waiting(talking());
     let words = s.feed(Event::Ask { answer: AskAnswer::Snooze });
     assert_eq!(words, "restart.cancelled, notice, keep Snooze");
-    assert_eq!(s.next(), When::Snoozed);
+    assert_eq!(s.next(), HandoverWhen::Snoozed);
     assert_eq!(s.submits(Some(Way::Typed)), "let 4 go", "it runs where it was typed");
     s.status(AgentStatus::Busy);
     assert_eq!(s.turn_ends(93), "hold 5, let 5 go");
@@ -210,7 +210,7 @@ fn ctrl_c_gives_a_prompt_that_was_taken_back_as_a_draft() {
 fn ctrl_c_at_the_idle_prompt_only_clears_the_box() {
     let mut s = Session::waiting(talking());
     assert_eq!(s.ctrl_c(), "");
-    assert_eq!(s.next(), When::Prompt);
+    assert_eq!(s.next(), HandoverWhen::Prompt);
 }
 
 #[test]
@@ -253,7 +253,7 @@ fn the_first_of_the_queue_begins_the_fresh_conversation() {
     assert!(words.starts_with("handoff.saved, handoff.claimed, take queued, collect, SIGTERM"), "{words}");
     s.end(TERM_CODE);
     s.exec();
-    assert!(s.boot(Source::Startup).contains("paste prompt"));
+    assert!(s.boot(StartSource::Startup).contains("paste prompt"));
 }
 
 #[test]
@@ -280,7 +280,7 @@ fn a_prompt_that_was_never_typed_comes_after_a_delivery_that_failed() {
     let mut s = Session::taken(talking(), Way::Typed);
     s.end(TERM_CODE);
     s.exec();
-    s.session_start(Source::Startup, None);
+    s.session_start(StartSource::Startup, None);
     let words = s.pass(61_000);
     assert!(words.contains("return prompt") && words.contains("release keys draft"), "{words}");
 }
@@ -288,19 +288,19 @@ fn a_prompt_that_was_never_typed_comes_after_a_delivery_that_failed() {
 #[test]
 fn what_comes_next_is_said() {
     let mut s = Session::idle(talking());
-    assert_eq!(s.next(), When::Level);
+    assert_eq!(s.next(), HandoverWhen::Level);
     assert_eq!(s.sup.next_handover(s.now).unwrap().why, "none before 80 % (context 0 %)");
     s.prompt(PromptOf::Person);
     s.status(AgentStatus::Busy);
     s.usage(84);
-    assert_eq!(s.next(), When::Turn);
+    assert_eq!(s.next(), HandoverWhen::Turn);
     assert_eq!(s.sup.next_handover(s.now).unwrap().why, "context 84 %, level handoff 80 %");
     s.usage(93);
-    assert_eq!(s.next(), When::Tools);
+    assert_eq!(s.next(), HandoverWhen::Tools);
     s.call(HookEvent::PostToolBatch);
-    assert_eq!(s.next(), When::Now);
+    assert_eq!(s.next(), HandoverWhen::Now);
     let mut manual = talking();
     manual.config.restart.mode = RestartMode::Manual;
-    assert_eq!(Session::idle(manual).next(), When::Off);
+    assert_eq!(Session::idle(manual).next(), HandoverWhen::Off);
     assert_eq!(Session::started(plain()).sup.next_handover(Stamp(0)), None);
 }

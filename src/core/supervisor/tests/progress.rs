@@ -19,7 +19,7 @@ fn next_run(s: &mut Session) {
     s.feed(Event::Tick);
     s.end(TERM_CODE);
     s.exec();
-    s.boot(Source::Startup);
+    s.boot(StartSource::Startup);
     s.screen(PromptBox::Ours);
     s.prompt(PromptOf::Ours);
     s.status(AgentStatus::Busy);

@@ -118,7 +118,7 @@ fn an_answer_counts_for_its_own_conversation_only() {
     let mut s = Session::idle(asking());
     s.feed(Event::AskWas { answer: AskAnswer::Dismiss, left: 0 });
     assert_eq!(s.usage(62), "level.crossed");
-    s.session_start(Source::Clear, Some(conversation(77)));
+    s.session_start(StartSource::Clear, Some(conversation(77)));
     assert_eq!(s.usage(62), "level.crossed, notice");
     let mut s = Session::idle(asking());
     s.feed(Event::AskWas { answer: AskAnswer::Snooze, left: 1000 });

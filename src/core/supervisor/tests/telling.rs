@@ -13,7 +13,7 @@ fn stands(s: &Session) -> (State, Evidence, Stamp) {
 fn states_are_those_of_the_later_witness() {
     let mut s = Session::started(claude());
     assert_eq!(stands(&s), (State::Starting, Evidence::None, Stamp(0)));
-    s.session_start(Source::Startup, None);
+    s.session_start(StartSource::Startup, None);
     assert_eq!(stands(&s), (State::Idle, Evidence::Hook, Stamp(0)));
     s.after(5);
     s.status(AgentStatus::Idle);

@@ -256,14 +256,14 @@ fn a_stopped_claude_waits_until_it_goes_on() {
     assert_eq!(s.end(ProcessEnd::Stopped(Signal(20))), "suspend");
     assert_eq!(s.restart(Asker::Person), "accepted, restart.requested, wait");
     assert_eq!(s.pass(1_000_000), "");
-    assert_eq!(s.feed(Event::Attached { client: 1, how: Coming::Starts }), "client.attached", "its shell gets the terminal back");
-    assert_eq!(s.feed(Event::Attached { client: 2, how: Coming::Joins }), "client.attached, signal 18 Group");
+    assert_eq!(s.feed(Event::Attached { client: 1, how: AttachKind::Starts }), "client.attached", "its shell gets the terminal back");
+    assert_eq!(s.feed(Event::Attached { client: 2, how: AttachKind::Joins }), "client.attached, signal 18 Group");
     assert_eq!(s.end(ProcessEnd::Continued), "safe_point.reached, hold keys, save");
 }
 
 #[test]
 fn clear_compact_and_resume_drop_what_a_level_asked_for() {
-    for (source, of) in [(Source::Clear, 7), (Source::Compact, 1), (Source::Resume, 7)] {
+    for (source, of) in [(StartSource::Clear, 7), (StartSource::Compact, 1), (StartSource::Resume, 7)] {
         let mut s = Session::busy(claude());
         s.usage(85);
         let words = s.session_start(source, Some(conversation(of)));
@@ -276,7 +276,7 @@ fn clear_compact_and_resume_drop_what_a_level_asked_for() {
 fn clear_does_not_drop_what_a_person_asked_for() {
     let mut s = Session::busy(claude());
     s.restart(Asker::Person);
-    let words = s.session_start(Source::Clear, Some(conversation(7)));
+    let words = s.session_start(StartSource::Clear, Some(conversation(7)));
     assert_eq!(words, "conversation.changed, follow, let 3 go");
     assert_eq!(s.status(AgentStatus::Idle), "safe_point.reached, hold keys, save");
 }
@@ -289,7 +289,7 @@ fn clear_while_settling_takes_the_hand_over_back() {
     s.settings();
     s.saved(1);
     assert_eq!(s.phase(), "stopping");
-    let words = s.session_start(Source::Clear, Some(conversation(7)));
+    let words = s.session_start(StartSource::Clear, Some(conversation(7)));
     assert_eq!(words, "conversation.changed, follow, let 4 go, restart.cancelled, notice, release keys");
     assert_eq!(s.phase(), "running");
     assert_eq!(s.sup.active_handoff(), Some(&handoff(1)), "it stays active");
@@ -362,11 +362,11 @@ fn a_sub_agents_end_at_an_idle_prompt_begins_a_turn() {
 fn clear_drops_what_a_signal_file_asked_of_the_old_conversation() {
     let mut s = Session::busy(claude());
     s.signal_file(named(1), 1);
-    let words = s.session_start(Source::Clear, Some(conversation(7)));
+    let words = s.session_start(StartSource::Clear, Some(conversation(7)));
     assert_eq!(words, "conversation.changed, follow, let 3 go, restart.cancelled, notice");
     let mut s = Session::busy(claude());
     s.signal_file(named(1), 1);
-    assert_eq!(s.session_start(Source::Compact, None), "follow, let 3 go", "the same conversation, smaller");
+    assert_eq!(s.session_start(StartSource::Compact, None), "follow, let 3 go", "the same conversation, smaller");
     assert_eq!(s.phase(), "waiting");
 }
 
