@@ -32,7 +32,7 @@ mod tests {
     fn what_is_not_there_lacks_nothing_and_no_disk_has_everything() {
         let dir = tempfile::tempdir().unwrap();
         assert_eq!(lack(dir.path(), 1), None);
-        assert!(lack(dir.path(), u64::MAX).unwrap().contains("KB are left"));
+        assert!(lack(dir.path(), u64::MAX).unwrap().contains("KB left"));
         assert_eq!(lack(&dir.path().join("none"), u64::MAX), None);
     }
 }

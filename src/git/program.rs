@@ -137,7 +137,7 @@ mod tests {
         let refused = |name: &str| found(&[&place(name)], Path::new("/")).unwrap_err().to_string();
         assert_eq!(refused("old"), "git 2.31.8 is too old: 2.32 is needed");
         assert_eq!(refused("older"), "git 1.7.10.4 is too old: 2.32 is needed");
-        assert!(refused("mute").contains("does not tell its version"));
+        assert!(refused("mute").contains("does not print its version"));
         assert_eq!(found(&[&place("old"), &place("mute"), &place("vendor")], Path::new("/")).unwrap(), place("vendor/git"));
     }
 }
