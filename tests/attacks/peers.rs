@@ -149,7 +149,7 @@ fn call(socket: &Path, go: &Path, out: &Path) {
 fn leave(socket: &Path, ready: &Path, go: &Path) {
     use nix::sys::socket::{AddressFamily, SockFlag, SockType, UnixAddr, connect, socket as new_socket};
     use std::os::fd::AsRawFd;
-    let fd = new_socket(AddressFamily::Unix, SockType::FrameStream, SockFlag::empty(), None).unwrap();
+    let fd = new_socket(AddressFamily::Unix, SockType::Stream, SockFlag::empty(), None).unwrap();
     let address = UnixAddr::new(socket).unwrap();
     // SAFETY: the child makes two system calls and is gone.
     let child = unsafe { libc::fork() };
