@@ -139,8 +139,8 @@ impl Loaded {
 #[derive(Debug)]
 pub struct Store {
     dir: PathBuf,
-    pub(super) records: Records,
-    pub(super) manifests: Manifests,
+    records: Records,
+    manifests: Manifests,
 }
 
 impl Store {
