@@ -281,3 +281,6 @@ impl Terminals {
         self.set_stalled_aside(scene);
     }
 }
+
+#[cfg(test)]
+mod tests;
