@@ -12,7 +12,7 @@
 //! | `control` | the control socket: who may connect, requests and their answers, hook calls, waits, the session's status |
 //! | `jobs` | what threads write: handoffs, layouts, logs, the journal; what runs code at a start |
 //! | `clients` | who is there, what arrives, and when they are closed |
-//! | `terminals` | people's terminals: attach, leader and size, mirrors, repaint, notices, what was not read |
+//! | `terminals` | people's terminals: attach, leader and size, mirrors, repaint, notices, undelivered input |
 //! | `shown` | what is on the screen, as facts; the line between two runs |
 //! | `laws` | tests: the loop itself, driven with a fake child, fake clients and a fake clock |
 //! | `observer` | what Claude's files, its status line and signal files say |

@@ -158,7 +158,7 @@ impl Host {
         self.exit = Some(exit);
         // Who waits to type is told now: the host may be gone in the next turn.
         self.type_sends();
-        self.take_unread();
+        self.keep_undelivered();
         self.back_up_last();
         // A private directory is deleted at the end of its session.
         self.keyboard.keep_unsent(self.private.is_none().then(|| self.claim.dir.join("unsent.txt")));

@@ -3,7 +3,7 @@
 use super::launching::NextRun;
 use super::screen_model::ScreenModel;
 
-use crate::host::terminals::{Capabilities, Terminals, Unread, repaint, takes_window_names};
+use crate::host::terminals::{Capabilities, Terminals, UnreadInput, repaint, takes_window_names};
 
 use crate::core::ids::ConversationId;
 use crate::core::process::{ProcessEnd, Signal};
@@ -70,7 +70,7 @@ pub(in crate::host) struct ChildRun {
     revision: u64,
     tree: Vec<Process>,
     leftovers: Vec<(Process, Stamp)>,
-    pub unread: Unread,
+    pub unread: UnreadInput,
 }
 
 impl ChildRun {
@@ -150,7 +150,7 @@ impl Host {
                     revision: 0,
                     tree: Vec::new(),
                     leftovers,
-                    unread: Unread::default(),
+                    unread: UnreadInput::default(),
                 });
                 if blind {
                     self.on_terminals(Terminals::fit);

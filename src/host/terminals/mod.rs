@@ -1,7 +1,7 @@
 //! People's terminals: who is attached, who leads, what each terminal shows, and how it is given back.
 //!
 //! [`Terminals`] owns all of it. It reads no socket and no pseudo-terminal of the program: what it needs of those comes with each call
-//! ([`Scene`]), what follows for the rest of the host comes out as [`TerminalEvent`]s. What is due by time is done in
+//! ([`Scene`]), what follows for the rest of the host comes out as [`TerminalEvent`]s (`wiring/terminals`). What is due by time is done in
 //! [`Terminals::due`], at [`Terminals::deadline`].
 //!
 //! | file | holds |
@@ -20,7 +20,6 @@
 //! | `scrollback` | how much of the history each terminal has been shown |
 //! | `notices` | what people are told while a program has the screen |
 //! | `undelivered` | what was typed and the program did not read |
-//! | `wiring` | the host's calls |
 
 mod attach;
 mod capabilities;
@@ -36,12 +35,11 @@ mod scene;
 mod scrollback;
 mod undelivered;
 mod viewport;
-mod wiring;
 
 pub(super) use capabilities::{Capabilities, takes_window_names};
 pub(super) use client::{Client, TerminalInput};
 pub(super) use scene::{ClientLinks, Scene, ShownRun, TerminalEvent};
-pub(super) use undelivered::Unread;
+pub(super) use undelivered::UnreadInput;
 pub(super) use viewport::{StaleUntil, Viewport};
 
 use std::collections::{BTreeMap, VecDeque};

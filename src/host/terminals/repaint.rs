@@ -24,7 +24,7 @@ enum Found {
 
 /// The modes that are on, title and cursor: all but the text, for a terminal that was not undone.
 #[must_use]
-pub(in crate::host) fn modes(screen: &Screen) -> Vec<u8> {
+pub(super) fn modes(screen: &Screen) -> Vec<u8> {
     let mut out = String::new();
     write_modes(screen, Found::AsLeft, &mut out);
     out.into_bytes()
@@ -33,7 +33,7 @@ pub(in crate::host) fn modes(screen: &Screen) -> Vec<u8> {
 /// The run, and what turns on again what `undo` turns off. Only on the primary screen: what the program wrote last is still
 /// there when it goes on, above what the shell writes.
 #[must_use]
-pub(in crate::host) fn redo(run: &mut ShownRun<'_>, undo: &[u8]) -> Option<(u32, Vec<u8>)> {
+pub(super) fn redo(run: &mut ShownRun<'_>, undo: &[u8]) -> Option<(u32, Vec<u8>)> {
     let mut out = String::new();
     if !undo.is_empty() {
         let primary = run.model.look(|screen| {
@@ -64,14 +64,14 @@ pub(in crate::host) fn rows(screen: &Screen, rows: Range<usize>) -> Vec<u8> {
 
 /// The rows that hold something; nothing of a full-screen program.
 #[must_use]
-pub(in crate::host) fn last_lines(screen: &Screen) -> Vec<u8> {
+pub(super) fn last_lines(screen: &Screen) -> Vec<u8> {
     let last = screen.lines().iter().rposition(|line| !line.is_empty());
     last.filter(|_| !screen.alternate()).map(|last| rows(screen, 0..last + 1)).unwrap_or_default()
 }
 
 /// The rows down to the cursor's as mere text, for a terminal that knows no sequences; what the child writes next goes on there.
 #[must_use]
-pub(in crate::host) fn text(screen: &Screen) -> Vec<u8> {
+pub(super) fn text(screen: &Screen) -> Vec<u8> {
     let lines = screen.lines();
     let end = lines.len().min(usize::from(screen.cursor().row) + 1);
     let first = lines[..end].iter().position(|line| !line.is_empty()).unwrap_or(end.saturating_sub(1));
@@ -81,7 +81,7 @@ pub(in crate::host) fn text(screen: &Screen) -> Vec<u8> {
 /// From the cursor to a line of its own below all that an inline program has drawn, for what the client and the shell say
 /// next. Relative, because on which row of the terminal the program began is not known.
 #[must_use]
-pub(in crate::host) fn below(screen: &Screen) -> Vec<u8> {
+pub(super) fn below(screen: &Screen) -> Vec<u8> {
     if screen.alternate() {
         return Vec::new();
     }
@@ -96,7 +96,7 @@ pub(in crate::host) fn below(screen: &Screen) -> Vec<u8> {
 
 /// From the cursor to the last row that an inline program has drawn, which stands somewhere below it; nothing where it does not.
 #[must_use]
-pub(in crate::host) fn step_below(screen: &Screen) -> Vec<u8> {
+pub(super) fn step_below(screen: &Screen) -> Vec<u8> {
     let cursor = screen.cursor().row;
     let rows = if screen.alternate() { cursor..cursor } else { cursor + 1..screen.size().1 };
     let last = rows.rev().find(|row| screen.row_runs(*row).iter().any(|run| !run.text.trim_end().is_empty()));
@@ -106,7 +106,7 @@ pub(in crate::host) fn step_below(screen: &Screen) -> Vec<u8> {
 /// Everything, for a terminal on which nothing of the program's is on: the last `unseen` lines of the history, then the
 /// screen's whole state. What the terminal shows now goes into its history, not away.
 #[must_use]
-pub(in crate::host) fn whole(screen: &Screen, unseen: usize) -> Vec<u8> {
+pub(super) fn whole(screen: &Screen, unseen: usize) -> Vec<u8> {
     let mut out = format!("\r{}", history(screen, unseen));
     let dump = screen.dump_with(0);
     out.push_str(&"\r\n".repeat(usize::from(screen.size().1)));
@@ -115,7 +115,7 @@ pub(in crate::host) fn whole(screen: &Screen, unseen: usize) -> Vec<u8> {
 
 /// The same where the picture is not known: an empty screen, for what follows.
 #[must_use]
-pub(in crate::host) fn blank((_, rows): (u16, u16)) -> Vec<u8> {
+pub(super) fn blank((_, rows): (u16, u16)) -> Vec<u8> {
     [b"\r", "\r\n".repeat(usize::from(rows)).as_bytes(), b"\x1b[m\x1b[H\x1b[2J"].concat()
 }
 
@@ -145,7 +145,7 @@ pub(in crate::host) fn above(screen: &Screen) -> Vec<u8> {
 
 /// A full-screen picture for a terminal that is as the program left it, but for what a shell has written there.
 #[must_use]
-pub(in crate::host) fn again(screen: &Screen) -> Vec<u8> {
+pub(super) fn again(screen: &Screen) -> Vec<u8> {
     let mut out = String::new();
     for mode in screen.modes().iter().filter(|mode| ALTERNATE.contains(&mode.as_str())) {
         out.push_str(&format!("\x1b[?{mode}h"));

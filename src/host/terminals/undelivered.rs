@@ -9,45 +9,42 @@ use nix::libc;
 
 use crate::core::draft::units;
 use crate::core::input::Class;
-use crate::host::Host;
-use crate::host::child::ChildRun;
 use crate::pty::open::Pty;
 use crate::sys::fd::{read_some, set_nonblocking};
+use crate::sys::outbuf::OutBuf;
 use crate::sys::poll::{Interest, wait_for};
 use crate::tty::back::HELD;
 use crate::tty::modes::{self, TakeEffect};
 
-/// What is known of what a run has not read.
+/// Whose input a run has not read yet.
 #[derive(Debug, Default)]
-pub(in crate::host) struct Unread {
+pub(in crate::host) struct UnreadInput {
     /// Not only a person's: something else was typed and may still wait.
     mixed: bool,
 }
 
-impl ChildRun {
+impl UnreadInput {
     /// Somebody else than a person types.
-    pub fn mix_unread(&mut self) {
-        self.unread.mixed = true;
+    pub fn mix(&mut self) {
+        self.mixed = true;
     }
 
-    /// A person types: whether everything before has been read is seen only where no line waits for its end.
-    pub fn begin_unread(&mut self) {
-        if self.unread.mixed && self.input.is_empty() {
-            self.unread.mixed = !is_read(&self.pty).unwrap_or(false);
+    /// A person types, and nothing waits to be written to the program.
+    pub fn begin(&mut self, pty: &Pty) {
+        if self.mixed {
+            self.mixed = !is_read(pty).unwrap_or(false);
         }
     }
-}
 
-impl Host {
-    /// At the session's end.
-    pub(in crate::host) fn take_unread(&mut self) {
-        let Some(run) = self.run.as_mut().filter(|run| run.end.is_some() && !run.unread.mixed) else { return };
-        let unread = [take(&run.pty).unwrap_or_default(), run.input.take()].concat();
-        // Of more than a terminal holds the middle would be lost: a command that nobody wrote.
-        if unread.len() <= HELD {
-            let persons = units(&unread).into_iter().filter(|unit| !matches!(unit.class, Class::Report | Class::Interrupt));
-            self.terminals.keep_undelivered(persons.flat_map(|unit| unit.bytes).collect());
+    /// What a person typed and the program, which has ended, did not read; `None` where something else may be among it, or where more
+    /// was typed than a terminal holds: the middle would be lost, and the rest a command that nobody wrote.
+    pub fn take(&self, pty: &Pty, waiting: &mut OutBuf) -> Option<Vec<u8>> {
+        if self.mixed {
+            return None;
         }
+        let unread = [take(pty).unwrap_or_default(), waiting.take()].concat();
+        let persons = units(&unread).into_iter().filter(|unit| !matches!(unit.class, Class::Report | Class::Interrupt));
+        (unread.len() <= HELD).then(|| persons.flat_map(|unit| unit.bytes).collect())
     }
 }
 

@@ -5,7 +5,6 @@ use std::os::fd::OwnedFd;
 
 use nix::libc::{SIGCONT, SIGWINCH};
 
-use super::{ClientLinks, Scene, ShownRun, TerminalEvent, TerminalInput, Terminals};
 use crate::core::process::Signal;
 use crate::core::supervisor::action::DecisionKind;
 use crate::core::supervisor::event::Event;
@@ -13,6 +12,7 @@ use crate::core::time::Stamp;
 use crate::host::Host;
 use crate::host::child::ChildRun;
 use crate::host::control::connection::Connection;
+use crate::host::terminals::{ClientLinks, Scene, ShownRun, TerminalEvent, TerminalInput, Terminals};
 use crate::sys::poll::FdReadiness;
 
 impl ClientLinks for BTreeMap<u64, Box<Connection>> {
@@ -55,6 +55,18 @@ impl ChildRun {
             capabilities: self.kind,
             muted: &mut self.muted,
             has_ended: self.end.is_some(),
+        }
+    }
+
+    /// Somebody else than a person types.
+    pub(in crate::host) fn mix_unread(&mut self) {
+        self.unread.mix();
+    }
+
+    /// A person types: whether everything before has been read is seen only where no line waits for its end.
+    pub(in crate::host) fn begin_unread(&mut self) {
+        if self.input.is_empty() {
+            self.unread.begin(&self.pty);
         }
     }
 }
@@ -129,6 +141,14 @@ impl Host {
     /// Lets a client go; the session goes on.
     pub(in crate::host) fn detach(&mut self, id: u64) {
         self.on_terminals(|terminals, scene| terminals.disconnect(id, "detached", None, scene));
+    }
+
+    /// At the session's end: what a person typed and the program did not read is for the leader's shell.
+    pub(in crate::host) fn keep_undelivered(&mut self) {
+        let Some(run) = self.run.as_mut().filter(|run| run.end.is_some()) else { return };
+        if let Some(bytes) = run.unread.take(&run.pty, &mut run.input) {
+            self.terminals.keep_undelivered(bytes);
+        }
     }
 
     /// A borrowed terminal is ready.
