@@ -10,7 +10,7 @@ use super::*;
 use crate::core::supervisor::action::DecisionKind;
 use crate::core::supervisor::phase::Cause;
 use crate::host::child::ScreenModel;
-use crate::host::report::Exit;
+use crate::host::control::status::Exit;
 use crate::ipc::frame::tag;
 use crate::screen::Screen;
 use crate::sys::clock::Clock;
