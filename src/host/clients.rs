@@ -80,7 +80,7 @@ impl Host {
 
     /// Whether the child has enough to read, or enough is kept for it, so that the keyboard waits.
     pub(super) fn typing_waits(&self) -> bool {
-        self.keyboard.held.is_full() || self.run.as_ref().is_some_and(|run| run.input.len() > super::child::INPUT_HIGH)
+        self.keyboard.held.is_full() || self.child.run.as_ref().is_some_and(|run| run.input.len() > super::child::INPUT_HIGH)
     }
 
     /// Whether it waits on this connection: its client's bytes come in frames.
@@ -126,7 +126,7 @@ impl Host {
 
     pub(super) fn attach(&mut self, id: u64, attach: &Attach) -> u32 {
         let wanted = &self.launch.config.program.update_env;
-        self.lent_env.extend(attach.env.iter().filter(|(name, _)| wanted.contains(name)).map(|(n, v)| (n.clone(), v.clone())));
+        self.child.lent_env.extend(attach.env.iter().filter(|(name, _)| wanted.contains(name)).map(|(n, v)| (n.clone(), v.clone())));
         let Some(connection) = self.connections.get_mut(&id) else { return 0 };
         connection.framed = true;
         let process = (connection.pid, connection.began);

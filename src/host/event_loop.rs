@@ -45,7 +45,7 @@ impl Host {
         // The last bytes are owed to a slow terminal, unless somebody asked for the session's end.
         let owed = self.terminals.owe_bytes() && self.exit.is_none_or(|exit| exit.cause != EndCause::Stopped);
         // What is left of a run gets its time between SIGTERM and SIGKILL.
-        let reaped = self.run.as_ref().is_none_or(|run| !run.has_leftovers());
+        let reaped = self.child.run.as_ref().is_none_or(|run| !run.has_leftovers());
         (quiet && fetched && reaped && !self.workers().into_iter().any(Worker::is_busy)) || (now >= until && !owed)
     }
 
@@ -57,7 +57,7 @@ impl Host {
         let now = self.clock.now();
         self.tidy_up(now);
         // Who is about to hand its terminal over is on no such path and waits for every byte.
-        let bursts = self.run.as_ref().is_some_and(|run| run.model.is_behind());
+        let bursts = self.child.run.as_ref().is_some_and(|run| run.model.is_behind());
         let flows = bursts && self.last_housekeeping == now && !self.terminals.expects_first();
         let ready = {
             let mut set = PollSet::default();
@@ -74,7 +74,7 @@ impl Host {
                 }
             }
             let room = self.has_room();
-            if let Some(run) = &self.run {
+            if let Some(run) = &self.child.run {
                 match (room && !run.at_end && run.away.is_none(), run.input.is_empty()) {
                     (true, true) => set.add(Token::Master, run.pty.as_fd(), Interest::Read),
                     (true, false) => set.add(Token::Master, run.pty.as_fd(), Interest::Both),
@@ -113,7 +113,7 @@ impl Host {
     /// Before a long wait, what was needed for a moment is given back: memory once a run, and the stack whenever everybody has
     /// left.
     fn tidy_up(&mut self, now: Stamp) {
-        let run = self.run.as_ref().map(|run| run.number);
+        let run = self.child.run.as_ref().map(|run| run.number);
         let began = run != self.settled;
         let left = self.reached_deep && self.connections.is_empty();
         if !(began || left) || self.deadline(now).is_some_and(|at| at < now.after(LONG_MS)) {
@@ -147,7 +147,7 @@ impl Host {
             ("unread input", self.unread_deadline(now)),
             ("waits", self.waits_deadline(now)),
             ("sends", self.keyboard.sends_deadline(now)),
-            ("run", self.run.as_ref().and_then(|run| run.deadline(now))),
+            ("run", self.child.deadline(now)),
             (
                 "connection",
                 self.connections.iter().filter_map(|(id, c)| c.deadline(typing_waits && self.terminals.is_relayed(*id))).min(),
@@ -181,13 +181,13 @@ impl Host {
 
     /// The same in the middle of a burst: what else is due can wait a millisecond.
     fn feed_deadline(&self, now: Stamp) -> Option<Stamp> {
-        let due = self.run.as_ref().and_then(|run| run.model.due());
+        let due = self.child.run.as_ref().and_then(|run| run.model.due());
         [due, Some(now.after(1))].into_iter().flatten().min()
     }
 
     /// Whether output came a moment ago.
     fn flows(&self) -> bool {
-        self.run.as_ref().is_some_and(|run| run.model.due().is_some())
+        self.child.run.as_ref().is_some_and(|run| run.model.due().is_some())
     }
 
     fn take(&mut self, token: Token, ready: FdReadiness) {

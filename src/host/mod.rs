@@ -51,7 +51,6 @@ pub use jobs::drift;
 use crate::core::claude::{args, offers::HookSet, view::Rules};
 use crate::core::ids::{Channel, SessionName};
 use crate::core::journal::Recorder;
-use crate::core::process::ProcessEnd;
 use crate::core::supervisor::action::RestartBy;
 use crate::core::supervisor::event::Event;
 use crate::core::supervisor::phase::Phase;
@@ -60,7 +59,7 @@ use crate::core::time::{Stamp, WallTime};
 use crate::fs::paths::Paths;
 use crate::fs::{registry, session, session::NameLock};
 use crate::sys::{clock::Clock, signals::Signals, worker::Worker, worker::within};
-use child::{ChildRun, Launching, Processes, System};
+use child::Child;
 use control::{Connection, Exit, HookCall, Waits};
 use jobs::log::log;
 use jobs::{AcceptedCode, Brief, CodeCheck, Done, Journal, Lineage, MemoryCopies, NoteState, RunLog};
@@ -80,7 +79,7 @@ pub struct Host {
     began: WallTime,
     launch: Launch,
     args: Vec<OsString>,
-    lent: Lent,
+    child: Child,
     own: args::Facts,
     dir: PathBuf,
     paths: Paths,
@@ -91,7 +90,6 @@ pub struct Host {
     listener: UnixListener,
     socket: PathBuf,
     signals: Signals,
-    processes: Box<dyn Processes>,
     /// What a hand-over waits for, and small files.
     worker: Worker<Done>,
     /// What may take as long as it likes, so that nothing else waits behind it.
@@ -105,13 +103,10 @@ pub struct Host {
     events: VecDeque<Event>,
     /// How to read Claude's screens, from the first look on.
     rules: OnceCell<Option<Rules>>,
-    run: Option<ChildRun>,
     /// By itself each: a map keeps room for eleven of what it holds, also when nobody is there.
     connections: BTreeMap<u64, Box<Connection>>,
     next_id: u64,
     terminals: Terminals,
-    /// What the next run takes from the clients' environment (`program.update_env`).
-    lent_env: BTreeMap<String, String>,
     keyboard: Keyboard,
     hooks: BTreeMap<u64, HookCall>,
     /// Requests that the supervisor has not answered: connection and id there.
@@ -135,14 +130,11 @@ pub struct Host {
     lineage: Lineage,
     accepted: AcceptedCode,
     check: Option<CodeCheck>,
-    launching: Launching,
-    full_screen: Option<bool>,
     why: String,
     /// Why the last restart was wanted: what its handoff gives as its reason.
     wish: String,
     wished_by: Option<RestartBy>,
     exit: Option<Exit>,
-    last_end: Option<ProcessEnd>,
     /// Nobody can be let in: when to try again.
     accept_at: Option<Stamp>,
     /// The socket's file is gone: when to bind it again.
@@ -207,7 +199,7 @@ impl Host {
             began,
             launch,
             args,
-            lent,
+            child: Child::new(lent),
             own,
             dir,
             paths,
@@ -217,7 +209,6 @@ impl Host {
             listener,
             socket,
             signals,
-            processes: Box::new(System),
             worker: Worker::new("hopty-worker"),
             copier: Worker::new(jobs::COPIER),
             reader: Worker::new(jobs::READER),
@@ -226,11 +217,9 @@ impl Host {
             journal: Journal::default(),
             events: VecDeque::new(),
             rules: OnceCell::new(),
-            run: None,
             connections: BTreeMap::new(),
             next_id: 1,
             terminals,
-            lent_env: BTreeMap::new(),
             keyboard: Keyboard::default(),
             hooks: BTreeMap::new(),
             asked: BTreeMap::new(),
@@ -247,13 +236,10 @@ impl Host {
             lineage: Lineage::default(),
             accepted: AcceptedCode::default(),
             check: None,
-            launching: Launching::default(),
-            full_screen: None,
             why: String::new(),
             wish: String::new(),
             wished_by: None,
             exit: None,
-            last_end: None,
             accept_at: None,
             rebind_at: None,
             settled: None,
@@ -292,9 +278,9 @@ impl Host {
         }
         // The first run is spawned within the first step: exec has succeeded or failed by now.
         match &host.exit {
-            Some(exit) if host.run.is_none() => {
+            Some(exit) if host.child.run.is_none() => {
                 let code = exit.code();
-                let message = host.launching.failure.take().unwrap_or_else(|| host.why.clone());
+                let message = host.child.launching.failure.take().unwrap_or_else(|| host.why.clone());
                 host.tidy();
                 Err(Ready::failed(code, message, start::start_hint(code)))
             }
@@ -348,10 +334,10 @@ impl Host {
     /// waits for the end of its connection finds the name and the socket gone.
     fn tidy(&mut self) {
         self.journal.flush(LAST_WRITES);
-        if let Some(run) = self.run.take() {
+        if let Some(run) = self.child.run.take() {
             run.abandon();
         }
-        let (given, socket) = (std::mem::take(&mut self.launching.given), self.socket.clone());
+        let (given, socket) = (std::mem::take(&mut self.child.launching.given), self.socket.clone());
         within(LAST_WRITES, move || {
             given.remove();
             let _ = std::fs::remove_file(socket);

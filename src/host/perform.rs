@@ -51,7 +51,7 @@ impl Host {
             Action::Notice { about, text } => self.notice(about, &text),
             Action::Reply { id, with } => self.reply(id, &with),
             Action::Decide { decision } => self.decided(&decision),
-            Action::Close { cause, code } => self.close(Exit::new(cause, code, self.last_end)),
+            Action::Close { cause, code } => self.close(Exit::new(cause, code, self.child.last_end)),
         }
     }
 

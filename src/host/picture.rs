@@ -21,7 +21,7 @@ pub(super) enum Above {
 impl Host {
     /// Answers with the screen. A session that has no run yet shows an empty one.
     pub(super) fn screen(&mut self, id: u64, request: u64, above: Above) {
-        let mut lines = match (&mut self.run, above) {
+        let mut lines = match (&mut self.child.run, above) {
             (Some(run), Above::Wanted) => run.model.look(Screen::history_len).unwrap_or_default(),
             _ => 0,
         };
@@ -40,7 +40,7 @@ impl Host {
 
     /// The screen, with so many lines above it.
     fn picture(&mut self, lines: usize) -> Value {
-        let Some(run) = &mut self.run else { return picture(UNSTARTED, "", false) };
+        let Some(run) = &mut self.child.run else { return picture(UNSTARTED, "", false) };
         let dump = run.model.dump(lines);
         let size = run.model.size();
         let text = dump.as_ref().map(|dump| [&dump.history[..], &dump.screen].concat()).unwrap_or_default();

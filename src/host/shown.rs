@@ -86,7 +86,7 @@ impl Host {
     /// stood. The moves are relative, because the person's terminal may have begun further down than ours.
     pub(super) fn without_the_box(&mut self) -> Vec<u8> {
         let shown = self.view().and_then(|view| view.prompt_box);
-        let Some(run) = &mut self.run else { return Vec::new() };
+        let Some(run) = &mut self.child.run else { return Vec::new() };
         let moves = run.model.look(|screen| {
             let cursor = usize::from(screen.cursor().row);
             match &shown {
@@ -120,7 +120,7 @@ impl Host {
 
     fn above_the_box(&mut self, of: impl FnOnce(&Screen, Vec<u8>) -> Vec<u8>) -> Option<Vec<u8>> {
         let shown = self.view().and_then(|view| view.prompt_box);
-        self.run.as_mut()?.model.look(|screen| {
+        self.child.run.as_mut()?.model.look(|screen| {
             let end = shown.map_or(usize::from(screen.size().1), |shown| shown.rows.start.saturating_sub(1));
             let lines = screen.lines();
             let above = &lines[..end.min(lines.len())];
@@ -135,7 +135,7 @@ impl Host {
     /// The live screen, read by the rules.
     pub(super) fn view(&mut self) -> Option<View> {
         let rules = self.rules.get_or_init(|| Rules::builtin().ok()).as_ref()?;
-        let text = self.run.as_mut()?.text()?;
+        let text = self.child.run.as_mut()?.text()?;
         let view = catch_unwind(AssertUnwindSafe(|| {
             #[cfg(debug_assertions)]
             super::event_loop::panic_when_asked("rules");
@@ -156,7 +156,7 @@ impl Host {
     /// Nothing else tells when the child has read what was typed, and an Enter may wait for that.
     pub(super) fn unread_deadline(&self, now: Stamp) -> Option<Stamp> {
         let types = matches!(self.phase(), Phase::Delivering { .. }) || self.keyboard.queue.is_submitting();
-        let waits = types && self.run.as_ref().is_some_and(|run| run.facts.unread);
+        let waits = types && self.child.run.as_ref().is_some_and(|run| run.facts.unread);
         waits.then(|| now.after(LOOK_MS))
     }
 
@@ -174,7 +174,7 @@ impl Host {
             || self.keyboard.queue.is_submitting()
             || self.recorder.supervisor.stands_still()
             || self.recorder.supervisor.watches_mode(self.clock.now());
-        let told = self.run.as_ref().is_some_and(|run| run.facts.dialog.is_some());
+        let told = self.child.run.as_ref().is_some_and(|run| run.facts.dialog.is_some());
         if matters || told {
             self.look_at_screen();
         }
@@ -191,7 +191,7 @@ impl Host {
         let in_a_sequence = self.terminals.is_in_a_sequence(None);
         let now = self.clock.now();
         // What a run that has ended shows is not what the next one shows.
-        let Some(run) = self.run.as_mut().filter(|run| !run.at_end) else { return };
+        let Some(run) = self.child.run.as_mut().filter(|run| !run.at_end) else { return };
         let unread = types
             && (in_a_sequence
                 || !run.input.is_empty()
@@ -221,7 +221,7 @@ impl Host {
         };
         let dialog = view.dialog.map(|dialog| dialog.name);
         let facts = ScreenFacts { prompt, dialog, paste, unread, busy: view.busy_hint, title_busy, mode: view.mode };
-        let Some(run) = &mut self.run else { return };
+        let Some(run) = &mut self.child.run else { return };
         if facts != run.facts {
             run.facts = facts.clone();
             self.events.push_back(Event::Screen { facts });

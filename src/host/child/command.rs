@@ -26,7 +26,7 @@ impl Host {
     fn arguments(&self, start: StartKind, conversation: Option<&ConversationId>) -> Vec<OsString> {
         let Some(id) = conversation.filter(|_| self.launch.agent == Agent::Claude) else {
             if self.launch.agent == Agent::Claude
-                && let Some(plugin) = &self.launching.given.plugin
+                && let Some(plugin) = &self.child.launching.given.plugin
             {
                 let mut words = vec![format!("--plugin-dir={}", plugin.display())];
                 words.extend(self.args.iter().map(|a| a.to_string_lossy().into_owned()));
@@ -35,14 +35,14 @@ impl Host {
             return self.args.clone();
         };
         let words: Vec<String> = self.args.iter().map(|a| a.to_string_lossy().into_owned()).collect();
-        let plugin = self.launching.given.plugin.as_ref().map(|p| p.display().to_string());
+        let plugin = self.child.launching.given.plugin.as_ref().map(|p| p.display().to_string());
         let next = NextRun {
             session_id: id.clone(),
             model: self.observer.started_model().map(str::to_owned),
             switched: self.observer.switched_model().map(str::to_owned),
             permission_mode: self.recorder.supervisor.permission_mode(),
             plugin_dir: plugin.clone(),
-            settings: self.launching.given.settings.clone(),
+            settings: self.child.launching.given.settings.clone(),
         };
         let made = match start {
             StartKind::First => self.with_settings(for_launch(&words, plugin.as_deref(), id)),
@@ -53,12 +53,12 @@ impl Host {
     }
 
     fn with_settings(&self, args: Vec<String>) -> Vec<String> {
-        self.launching.given.settings.as_ref().map_or(args.clone(), |settings| with_settings(&args, settings))
+        self.child.launching.given.settings.as_ref().map_or(args.clone(), |settings| with_settings(&args, settings))
     }
 
     /// The terminal that a run is started for: its `TERM`.
     pub(in crate::host) fn child_term(&self) -> String {
-        self.lent_env.get("TERM").cloned().unwrap_or_else(|| std::env::var("TERM").unwrap_or_default())
+        self.child.lent_env.get("TERM").cloned().unwrap_or_else(|| std::env::var("TERM").unwrap_or_default())
     }
 
     /// The environment of a run (CONTRACT C14).
@@ -70,9 +70,9 @@ impl Host {
             run: number,
             depth: depth + 1,
             claude: self.launch.agent == Agent::Claude,
-            no_flicker: self.full_screen.filter(|_| number > 1).map(|full| if full { "1" } else { "0" }),
+            no_flicker: self.child.full_screen.filter(|_| number > 1).map(|full| if full { "1" } else { "0" }),
         };
-        let own = std::env::vars_os().filter(|(name, _)| name.to_str().is_none_or(|name| !self.lent_env.contains_key(name)));
-        of_child(own.chain(self.lent_env.iter().map(|(name, value)| (name.into(), value.into()))), &add)
+        let own = std::env::vars_os().filter(|(name, _)| name.to_str().is_none_or(|name| !self.child.lent_env.contains_key(name)));
+        of_child(own.chain(self.child.lent_env.iter().map(|(name, value)| (name.into(), value.into()))), &add)
     }
 }

@@ -121,13 +121,13 @@ impl Order {
 
 impl Host {
     pub(in crate::host) fn spawn(&mut self, next: NextRun) {
-        self.launching.next = Some((next, Step::Clears));
+        self.child.launching.next = Some((next, Step::Clears));
         self.go_on_launching();
     }
 
     /// When a start goes on although nothing tells.
     pub(in crate::host) fn launch_deadline(&self, now: Stamp) -> Option<Stamp> {
-        match &self.launching.next.as_ref()?.1 {
+        match &self.child.launching.next.as_ref()?.1 {
             Step::Clears => Some(now.after(CLEAR_LOOK_MS)),
             Step::Reads { until } | Step::Writes { until } => Some(*until),
         }
@@ -136,9 +136,9 @@ impl Host {
     /// Takes a start a step further, when it is time.
     pub(in crate::host) fn go_on_launching(&mut self) {
         let now = self.clock.now();
-        let Some((next, step)) = &self.launching.next else { return };
+        let Some((next, step)) = &self.child.launching.next else { return };
         match step {
-            Step::Clears if !self.run.as_ref().is_none_or(ChildRun::is_clear) => {}
+            Step::Clears if !self.child.run.as_ref().is_none_or(ChildRun::is_clear) => {}
             Step::Clears if self.launch.agent != Agent::Claude => self.start_next(LaunchFiles::default()),
             Step::Clears => {
                 let number = next.number;
@@ -164,7 +164,7 @@ impl Host {
     }
 
     fn reach(&mut self, reached: Step) {
-        if let Some((_, step)) = &mut self.launching.next {
+        if let Some((_, step)) = &mut self.child.launching.next {
             *step = reached;
         }
     }
@@ -183,7 +183,7 @@ impl Host {
 
     /// What the next run starts with was read: it must be what a person accepted.
     pub(in crate::host) fn site_read(&mut self, number: u32, site: Site) {
-        if !matches!(&self.launching.next, Some((next, Step::Reads { .. })) if next.number == number) {
+        if !matches!(&self.child.launching.next, Some((next, Step::Reads { .. })) if next.number == number) {
             return;
         }
         let changed = self.start_code_changes(&site.found);
@@ -205,7 +205,7 @@ impl Host {
 
     fn order(&self, settings: Option<String>) -> Order {
         let before = self.observer.transcript().map(|transcript| transcript.conversation.clone());
-        let next = self.launching.next.as_ref().map(|(next, _)| next);
+        let next = self.child.launching.next.as_ref().map(|(next, _)| next);
         let fresh = next.filter(|next| next.start == StartKind::Fresh).and_then(|next| next.conversation.clone());
         Order {
             dir: self.claim.dir.clone(),
@@ -224,7 +224,7 @@ impl Host {
 
     /// What the next run is given was written, or could not be.
     fn written(&mut self, number: u32, given: io::Result<LaunchFiles>) {
-        if self.launching.next.as_ref().is_none_or(|(next, _)| next.number != number) {
+        if self.child.launching.next.as_ref().is_none_or(|(next, _)| next.number != number) {
             return;
         }
         let given = given.unwrap_or_else(|e| {
@@ -237,13 +237,13 @@ impl Host {
 
     /// The next run does not start, which the supervisor is told.
     fn hold_start(&mut self, changed: Vec<String>) {
-        self.launching.next = None;
+        self.child.launching.next = None;
         self.events.push_back(Event::Settings { changed });
     }
 
     fn start_next(&mut self, given: LaunchFiles) {
-        if let Some((next, _)) = self.launching.next.take() {
-            self.launching.given = given;
+        if let Some((next, _)) = self.child.launching.next.take() {
+            self.child.launching.given = given;
             self.spawn_now(next);
             self.print_resuming();
         }

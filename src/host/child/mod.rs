@@ -3,12 +3,14 @@
 //!
 //! | file | holds |
 //! |---|---|
-//! | `run` | one life of the program: output, exit, descendants that were left |
+//! | `run` | one life of the program: its output and its exit |
+//! | `descendants` | what hangs on it, and what it left |
 //! | `screen_model`, `guarded_screen`, `output_chunk` | the screen beside the byte stream, fed after the terminals |
 //! | `launching`, `command` | from the order to start a run to its start: arguments, environment, files |
 //! | `processes` | starting, signalling and asking about processes; the tests put their own in its place |
 
 mod command;
+mod descendants;
 mod guarded_screen;
 mod launching;
 mod output_chunk;
@@ -16,8 +18,92 @@ mod processes;
 mod run;
 mod screen_model;
 
+use std::collections::{BTreeMap, VecDeque};
+
+use crate::core::process::{ProcessEnd, Signal};
+use crate::core::supervisor::Agent;
+use crate::core::supervisor::event::Event;
+use crate::core::time::Stamp;
+use crate::host::start::Lent;
+use launching::Launching;
+use processes::System;
+
 pub(super) use guarded_screen::GuardedScreen;
-pub(super) use launching::{LaunchFiles, Launching, NextRun, Site};
-pub(super) use processes::{Processes, System};
+pub(super) use launching::{LaunchFiles, NextRun, Site};
+pub(super) use processes::Processes;
 pub(super) use run::{ChildRun, INPUT_HIGH};
 pub(super) use screen_model::ScreenModel;
+
+/// The program that the session runs, one run after the other.
+#[derive(Debug)]
+pub(super) struct Child {
+    pub processes: Box<dyn Processes>,
+    /// The run at hand, also after its end until the next one starts.
+    pub run: Option<ChildRun>,
+    /// How the last run that ended did.
+    pub last_end: Option<ProcessEnd>,
+    /// Whether the program draws on the alternate screen, once that is known; the next run is told.
+    pub full_screen: Option<bool>,
+    pub launching: Launching,
+    /// What the next run takes from the clients' environment (`program.update_env`).
+    pub lent_env: BTreeMap<String, String>,
+    /// What the program is given of the process that started this host.
+    lent: Lent,
+}
+
+impl Child {
+    pub fn new(lent: Lent) -> Self {
+        Child {
+            processes: Box::new(System),
+            run: None,
+            last_end: None,
+            full_screen: None,
+            launching: Launching::default(),
+            lent_env: BTreeMap::new(),
+            lent,
+        }
+    }
+
+    /// When something is to be done for the run although nothing is ready.
+    pub fn deadline(&self, now: Stamp) -> Option<Stamp> {
+        self.run.as_ref().and_then(|run| run.deadline(now))
+    }
+
+    /// Whether the program is stopped, as by Ctrl+Z.
+    pub fn is_stopped(&self) -> bool {
+        self.run.as_ref().is_some_and(|run| run.end.is_none() && self.processes.is_stopped(run.pid))
+    }
+
+    /// The kernel says that a child of this process changed. A stop is told at once, an end when the output is read.
+    pub fn take_changes(&mut self, now: Stamp, events: &mut VecDeque<Event>) {
+        while let Some(run) = self.run.as_mut().filter(|run| run.lives()) {
+            match self.processes.change(run.pid) {
+                Ok(Some(end)) if end.is_final() => run.ended = Some((now, end)),
+                Ok(Some(end)) => events.push_back(Event::Child { run: run.number, end }),
+                Ok(None) | Err(_) => break,
+            }
+        }
+        let child = self.run.as_ref().map_or(0, |run| run.pid);
+        self.processes.collect_orphans(child);
+    }
+
+    /// Signals the program, or its process group, as long as it lives.
+    pub fn signal(&mut self, signal: Signal, group: bool, agent: Agent) {
+        let Some(run) = self.run.as_ref().filter(|run| run.lives()) else { return };
+        let _ = self.processes.signal(run.pid, signal, group);
+        // A shell at its prompt ignores SIGTERM, and ends as it does when its window is closed.
+        if signal == Signal::TERM && agent == Agent::Plain && self.processes.ignores(run.pid, signal) {
+            let _ = self.processes.signal(run.pid, Signal::HUP, group);
+        }
+    }
+
+    /// Notes what hangs on the program.
+    pub fn collect_tree(&mut self) {
+        if let Some(run) = &mut self.run {
+            run.descendants.collect(self.processes.descendants(run.pid));
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests;

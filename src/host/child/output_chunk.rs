@@ -62,10 +62,14 @@ impl OutputChunk {
     }
 
     /// The first `length` bytes of the room were read.
-    pub fn took(&mut self, length: usize) -> &[u8] {
-        let from = self.filled;
+    pub fn took(&mut self, length: usize) {
         self.filled += length.min(self.room().len());
-        &self.bytes()[from..]
+    }
+
+    /// The last `length` bytes that were read.
+    pub fn latest(&self, length: usize) -> &[u8] {
+        let bytes = self.bytes();
+        &bytes[bytes.len().saturating_sub(length)..]
     }
 
     /// Whether another read is worth while.

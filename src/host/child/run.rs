@@ -1,13 +1,15 @@
-//! One life of the child: its pseudo-terminal, the screen that listens beside it, and its end.
+//! One life of the program: its pseudo-terminal, the screen that listens beside it, and its end. All of it is replaced when the
+//! next run starts.
 
+use super::descendants::Descendants;
 use super::launching::NextRun;
+use super::output_chunk::OutputChunk;
 use super::screen_model::ScreenModel;
 
 use crate::host::terminals::{Capabilities, Terminals, UnreadInput, repaint, takes_window_names};
 
 use crate::core::ids::ConversationId;
 use crate::core::process::{ProcessEnd, Signal};
-use crate::core::supervisor::Agent;
 use crate::core::supervisor::event::Event;
 use crate::core::supervisor::phase::{Phase, StartKind, StopFor};
 use crate::core::supervisor::screen_facts::ScreenFacts;
@@ -17,12 +19,12 @@ use crate::host::Host;
 use crate::pty::ahead;
 use crate::pty::open::Pty;
 use crate::pty::spawn::SpawnError;
-use crate::screen::{Screen, TerminalMode};
+use crate::screen::{Screen, TerminalBefore, TerminalMode};
+use crate::sys::clock::Clock;
 use crate::sys::fd::read_some;
 use crate::sys::memory;
 use crate::sys::outbuf::OutBuf;
 use crate::sys::poll::FdReadiness;
-use crate::sys::process::Process;
 use crate::tty::modes::{self, TakeEffect};
 use crate::tty::raw::END_OF_ANYTHING;
 
@@ -36,8 +38,6 @@ const READS: u32 = 8;
 const DRAIN_READS: u32 = 256;
 /// How often a terminal that nobody has open is looked at again, in ms.
 const AWAY_MS: u64 = 200;
-/// How long descendants that were left get between SIGTERM and SIGKILL, in ms.
-const LEFTOVER_MS: u64 = 2000;
 
 /// A run.
 #[derive(Debug)]
@@ -55,7 +55,7 @@ pub(in crate::host) struct ChildRun {
     /// The child lives and has closed its terminal: when to see whether somebody opened it again.
     pub away: Option<Stamp>,
     /// The child is gone; when, and how.
-    ended: Option<(Stamp, ProcessEnd)>,
+    pub(super) ended: Option<(Stamp, ProcessEnd)>,
     /// How it ended, once that was reported: its pid may be another process's by now.
     pub end: Option<ProcessEnd>,
     /// What the person does not see: from a stop for a restart on, with what undoes the modes that were on by then.
@@ -68,18 +68,160 @@ pub(in crate::host) struct ChildRun {
     /// When the screen last changed, and its revision then.
     pub changed: Stamp,
     revision: u64,
-    tree: Vec<Process>,
-    leftovers: Vec<(Process, Stamp)>,
+    pub(super) descendants: Descendants,
     pub unread: UnreadInput,
 }
 
+/// Output that was just read, with the chunk that it lies in.
+#[derive(Debug)]
+pub(in crate::host) struct Output {
+    chunk: OutputChunk,
+    new: usize,
+    at: Stamp,
+    end: bool,
+    /// Nobody is to see it.
+    muted: bool,
+}
+
+impl Output {
+    /// What people's terminals are to show of it.
+    pub fn shown(&self) -> Option<&[u8]> {
+        (self.new > 0 && !self.muted).then(|| self.chunk.latest(self.new))
+    }
+}
+
+/// What a run that starts has from the one before, in the same terminal.
+#[derive(Debug, Default)]
+pub(super) struct Inheritance {
+    /// How the terminal was before the session.
+    terminal_before: TerminalBefore,
+    /// What is left above the new run.
+    above: Vec<u8>,
+    descendants: Descendants,
+    /// The screen model had failed.
+    pub blind: bool,
+}
+
+impl Inheritance {
+    pub fn of(mut old: ChildRun) -> Self {
+        Inheritance {
+            // It is the same terminal, and the old run has been undone.
+            terminal_before: old.model.look_so_far(|screen| screen.terminal_before().clone()).unwrap_or_default(),
+            above: old.above.take().or_else(|| old.model.look_so_far(repaint::above)).unwrap_or_default(),
+            blind: old.model.is_off(),
+            descendants: old.descendants.handed_on(),
+        }
+    }
+}
+
 impl ChildRun {
+    /// A run that has just been started.
+    pub fn new(
+        (number, pid): (u32, i32),
+        pty: Pty,
+        model: ScreenModel,
+        size: Size,
+        kind: Capabilities,
+        old: Inheritance,
+        now: Stamp,
+    ) -> Self {
+        let mut run = ChildRun {
+            number,
+            pid,
+            size,
+            pty,
+            input: OutBuf::default(),
+            model,
+            kind,
+            at_end: false,
+            away: None,
+            ended: None,
+            end: None,
+            muted: None,
+            above: None,
+            facts: ScreenFacts::default(),
+            seen: 0,
+            looked: Stamp(0),
+            changed: now,
+            revision: 0,
+            descendants: old.descendants,
+            unread: UnreadInput::default(),
+        };
+        run.model.begin_below(&old.above);
+        run.model.change(|screen| {
+            screen.set_terminal_before(old.terminal_before);
+            screen.answered();
+        });
+        run
+    }
+
+    /// Types these bytes: at once where the program takes them, the rest when it does.
+    pub fn write(&mut self, bytes: &[u8]) {
+        if !self.at_end && self.input.send(&self.pty, bytes).is_err() {
+            self.input.clear();
+        }
+    }
+
+    /// The program takes more of what was typed.
+    fn flush(&mut self) {
+        if self.input.flush(&self.pty).is_err() {
+            self.input.clear();
+        }
+    }
+
+    /// Reads some output, which goes to people's terminals and then back to [`ChildRun::feed`]. `None`: there is none any more.
+    pub fn read(&mut self, clock: &Clock) -> Option<Output> {
+        if self.at_end {
+            return None;
+        }
+        let mut chunk = self.model.chunk();
+        let read = read_some(&self.pty, chunk.room());
+        self.away = None;
+        let new = read.as_ref().ok().copied().flatten().unwrap_or(0);
+        chunk.took(new);
+        Some(Output { chunk, new, at: clock.now(), end: matches!(read, Ok(Some(0)) | Err(_)), muted: self.muted.is_some() })
+    }
+
+    /// The screen model's turn. Says whether there may be more output.
+    pub fn feed(&mut self, output: Output) -> bool {
+        let Output { chunk, new, at, end, .. } = output;
+        self.model.put(chunk, new, at);
+        if end {
+            // The end, or a program that closed its terminal and may open it again by name.
+            self.at_end = self.ended.is_some();
+            self.away = (!self.at_end).then(|| at.after(AWAY_MS));
+        }
+        new > 0
+    }
+
+    /// Whether the program has not ended, as far as is known.
+    pub(super) fn lives(&self) -> bool {
+        self.ended.is_none() && self.end.is_none()
+    }
+
+    /// Whether its end can be told: the terminal is drained, or others have kept it open for long enough.
+    fn is_drained(&self, at: Stamp, now: Stamp) -> bool {
+        self.at_end || now >= at.after(DRAIN_MS)
+    }
+
+    /// Whether somebody may have opened the terminal again that the child had closed.
+    fn is_to_be_looked_at(&self, now: Stamp) -> bool {
+        self.away.is_some_and(|at| at <= now)
+    }
+
+    /// Notes whether the screen looks different.
+    fn note_change(&mut self, now: Stamp) {
+        if self.model.revision() != self.revision {
+            self.revision = self.model.revision();
+            self.changed = now;
+        }
+    }
+
     pub fn deadline(&self, now: Stamp) -> Option<Stamp> {
         let drain = self.ended.map(|(at, _)| at.after(DRAIN_MS));
-        let leftover = self.leftovers.iter().map(|(_, at)| *at).min();
         let look = (self.model.revision() != self.seen && self.looked.after(crate::host::shown::LOOK_MS) > now)
             .then(|| self.looked.after(crate::host::shown::LOOK_MS));
-        [drain, leftover, look, self.away, self.model.due()].into_iter().flatten().min()
+        [drain, self.descendants.deadline(), look, self.away, self.model.due()].into_iter().flatten().min()
     }
 
     /// What puts a terminal back that shows what this run has shown.
@@ -89,69 +231,36 @@ impl ChildRun {
 
     /// Whether all that hung on it has ended.
     pub fn is_clear(&self) -> bool {
-        self.leftovers.iter().all(|(process, _)| process.is_gone())
+        self.descendants.are_gone()
     }
 
     /// Whether descendants that were left still have time to end.
     pub fn has_leftovers(&self) -> bool {
-        !self.leftovers.is_empty()
+        self.descendants.have_time()
     }
 
     /// The host ends although the child may live: the terminal is closed, which ends it.
     pub fn abandon(self) {
-        for (process, _) in &self.leftovers {
-            let _ = process.signal(Signal::KILL);
-        }
+        self.descendants.kill();
     }
 }
 
 impl Host {
     pub(in crate::host) fn spawn_now(&mut self, next: NextRun) {
         let NextRun { number, start, conversation, prompt, .. } = next;
-        let conversation = conversation.as_ref();
-        let size = self.run.as_ref().map_or(self.launch.size, |run| run.size);
+        let size = self.child.run.as_ref().map_or(self.launch.size, |run| run.size);
         self.observer.set_working_dir(None);
-        let mut old = self.run.take();
-        // It is the same terminal, and the old run has been undone.
-        let former = old.as_mut().and_then(|old| old.model.look_so_far(|screen| screen.terminal_before().clone())).unwrap_or_default();
-        let left = |old: &mut ChildRun| old.above.take().or_else(|| old.model.look_so_far(repaint::above));
-        let above = old.as_mut().and_then(left).unwrap_or_default();
-        let blind = old.as_ref().is_some_and(|old| old.model.is_off());
-        let leftovers = old.map(|old| old.leftovers).unwrap_or_default();
-        match self.try_spawn(number, (start, prompt), conversation, size) {
+        let old = self.child.run.take().map(Inheritance::of).unwrap_or_default();
+        match self.try_spawn(number, (start, prompt), conversation.as_ref(), size) {
             Ok((pty, pid)) => {
+                let term = self.child_term();
                 let lines = self.launch.config.terminal.scrollback_lines as usize;
-                let mut model = ScreenModel::of_run(size, lines, takes_window_names(&self.child_term()));
-                model.begin_below(&above);
-                model.change(|screen| {
-                    screen.set_terminal_before(former);
-                    screen.answered();
-                });
-                let total = model.look(Screen::history_total).unwrap_or_default();
+                let model = ScreenModel::of_run(size, lines, takes_window_names(&term));
+                let blind = old.blind;
+                let mut run = ChildRun::new((number, pid), pty, model, size, Capabilities::of(&term), old, self.clock.now());
+                let total = run.model.look(Screen::history_total).unwrap_or_default();
+                self.child.run = Some(run);
                 self.terminals.begin_run(total);
-                self.run = Some(ChildRun {
-                    number,
-                    pid,
-                    pty,
-                    input: OutBuf::default(),
-                    model,
-                    size,
-                    kind: Capabilities::of(&self.child_term()),
-                    at_end: false,
-                    away: None,
-                    ended: None,
-                    end: None,
-                    muted: None,
-                    above: None,
-                    facts: ScreenFacts::default(),
-                    seen: 0,
-                    looked: Stamp(0),
-                    changed: self.clock.now(),
-                    revision: 0,
-                    tree: Vec::new(),
-                    leftovers,
-                    unread: UnreadInput::default(),
-                });
                 if blind {
                     self.on_terminals(Terminals::fit);
                 }
@@ -159,7 +268,7 @@ impl Host {
                 self.events.push_back(Event::Started { run: number, pid, next: Some(crate::host::start::fresh_id()) });
             }
             Err(error) => {
-                self.launching.failure = Some(format!("{}: {error}", self.launch.program.display()));
+                self.child.launching.failure = Some(format!("{}: {error}", self.launch.program.display()));
                 self.events.push_back(Event::CouldNotStart { run: number, code: error.code() });
             }
         }
@@ -172,7 +281,7 @@ impl Host {
         conversation: Option<&ConversationId>,
         size: Size,
     ) -> Result<(Pty, i32), SpawnError> {
-        let pty = self.processes.open(size)?;
+        let pty = self.child.processes.open(size)?;
         let slave = pty.open_slave()?;
         let typed = std::mem::take(&mut self.launch.ahead);
         if let Some(found) = &self.launch.termios {
@@ -183,16 +292,16 @@ impl Host {
         if let Some(text) = self.keyboard.carried.text().filter(|_| prompt) {
             args.extend(["--".into(), text.into()]);
         }
-        let program = self.lent.program(&self.launch, args, env, self.dir.clone());
-        let pid = self.processes.start(&pty, &program)?;
+        let program = self.child.lent.program(&self.launch, args, env, self.dir.clone());
+        let pid = self.child.processes.start(&pty, &program)?;
         Ok((pty, pid))
     }
 
     /// The master is ready: output forward first, then to the screen; waiting input into it.
     pub(in crate::host) fn master_ready(&mut self, ready: FdReadiness) {
-        let Some(run) = &mut self.run else { return };
-        if ready.write && run.input.flush(&run.pty).is_err() {
-            run.input.clear();
+        let Some(run) = &mut self.child.run else { return };
+        if ready.write {
+            run.flush();
         }
         let reads = if ready.read { READS } else { 0 };
         let _ = (0..reads).all(|_| self.read_output() && self.goes_on());
@@ -200,36 +309,16 @@ impl Host {
 
     pub(in crate::host) fn read_output(&mut self) -> bool {
         self.on_terminals(Terminals::set_slow_aside);
-        let Some(run) = &mut self.run else { return false };
-        if run.at_end {
-            return false;
-        }
-        let mut chunk = run.model.chunk();
-        let read = read_some(&run.pty, chunk.room());
-        let now = self.clock.now();
-        let new = read.as_ref().ok().copied().flatten().unwrap_or(0);
-        let bytes = chunk.took(new);
-        run.away = None;
-        if new > 0 && run.muted.is_none() {
+        let Some(output) = self.child.run.as_mut().and_then(|run| run.read(&self.clock)) else { return false };
+        if let Some(bytes) = output.shown() {
             self.show(bytes);
         }
-        let Some(run) = &mut self.run else { return false };
-        run.model.put(chunk, new, now);
-        match read {
-            Ok(Some(0)) | Err(_) => {
-                // The end, or a program that closed its terminal and may open it again by name.
-                run.at_end = run.ended.is_some();
-                run.away = (!run.at_end).then(|| now.after(AWAY_MS));
-                false
-            }
-            Ok(None) => false,
-            Ok(Some(_)) => true,
-        }
+        self.child.run.as_mut().is_some_and(|run| run.feed(output))
     }
 
     /// Feeds the screen model if it is time to, and looks at what came of it.
     pub(in crate::host) fn feed_model(&mut self) {
-        let Some(run) = &mut self.run else { return };
+        let Some(run) = &mut self.child.run else { return };
         if !run.model.feed_when_due(&self.clock) && run.model.is_bursting() {
             return;
         }
@@ -241,56 +330,41 @@ impl Host {
             self.on_terminals(Terminals::fit);
         }
         self.on_terminals(Terminals::keep_notifications);
-        let Some(run) = &mut self.run else { return };
-        if run.model.revision() != run.revision {
-            run.revision = run.model.revision();
-            run.changed = self.clock.now();
-        }
+        let Some(run) = &mut self.child.run else { return };
+        run.note_change(self.clock.now());
         let shown = run.model.look_so_far(|screen| (screen.alternate(), screen.is_on(TerminalMode::BracketedPaste)));
         match shown {
-            Some((true, _)) => self.full_screen = Some(true),
+            Some((true, _)) => self.child.full_screen = Some(true),
             Some((false, true)) => {
-                self.full_screen.get_or_insert(false);
+                self.child.full_screen.get_or_insert(false);
             }
             _ => {}
         }
     }
 
     pub(in crate::host) fn child_changed(&mut self) {
-        let now = self.clock.now();
-        while let Some(run) = &mut self.run
-            && run.ended.is_none()
-            && run.end.is_none()
-        {
-            match self.processes.change(run.pid) {
-                Ok(Some(end)) if end.is_final() => run.ended = Some((now, end)),
-                Ok(Some(end)) => self.events.push_back(Event::Child { run: run.number, end }),
-                Ok(None) | Err(_) => break,
-            }
-        }
-        let child = self.run.as_ref().map_or(0, |run| run.pid);
-        self.processes.collect_orphans(child);
+        self.child.take_changes(self.clock.now(), &mut self.events);
     }
 
     /// Whether somebody has opened the terminal again that the child had closed.
     pub(in crate::host) fn look_for_opened(&mut self) {
         let now = self.clock.now();
-        if self.run.as_ref().is_some_and(|run| run.away.is_some_and(|at| at <= now)) {
+        if self.child.run.as_ref().is_some_and(|run| run.is_to_be_looked_at(now)) {
             self.read_output();
         }
     }
 
     /// Output comes before the exit: the end is reported when the terminal is drained.
     pub(in crate::host) fn finish_run(&mut self) {
-        let Some((at, end)) = self.run.as_ref().and_then(|run| run.ended) else { return };
+        let Some((at, end)) = self.child.run.as_ref().and_then(|run| run.ended) else { return };
         // What is left is little; more comes only from somebody else who keeps the terminal open.
         let mut left = DRAIN_READS;
         while left > 0 && self.read_output() {
             left -= 1;
         }
         let now = self.clock.now();
-        let Some(run) = &mut self.run else { return };
-        if !run.at_end && left > 0 && now < at.after(DRAIN_MS) {
+        let Some(run) = &mut self.child.run else { return };
+        if left > 0 && !run.is_drained(at, now) {
             return;
         }
         run.ended = None;
@@ -303,7 +377,7 @@ impl Host {
         if matches!(self.phase(), Phase::Stopping { why: StopFor::Restart { .. }, .. }) {
             let line = self.going_on();
             undo.extend_from_slice(line.as_bytes());
-            if let Some(above) = self.run.as_mut().and_then(|run| run.above.as_mut()) {
+            if let Some(above) = self.child.run.as_mut().and_then(|run| run.above.as_mut()) {
                 above.extend_from_slice(line.as_bytes());
             }
         }
@@ -311,7 +385,7 @@ impl Host {
             self.show(&undo);
         }
         self.drop_hooks();
-        self.last_end = Some(end);
+        self.child.last_end = Some(end);
         self.events.push_back(Event::Child { run: number, end });
     }
 
@@ -319,12 +393,7 @@ impl Host {
         if signal == Signal::TERM && matches!(self.phase(), Phase::Stopping { why: StopFor::Restart { .. }, .. }) {
             self.mute();
         }
-        let Some(run) = self.run.as_ref().filter(|run| run.ended.is_none() && run.end.is_none()) else { return };
-        let _ = self.processes.signal(run.pid, signal, group);
-        // A shell at its prompt ignores SIGTERM, and ends as it does when its window is closed.
-        if signal == Signal::TERM && self.launch.agent == Agent::Plain && self.processes.ignores(run.pid, signal) {
-            let _ = self.processes.signal(run.pid, Signal::HUP, group);
-        }
+        self.child.signal(signal, group, self.launch.agent);
     }
 
     /// What Claude writes on its way out would only clutter the screen of the run that follows.
@@ -334,7 +403,7 @@ impl Host {
         (0..16).all(|_| self.read_output());
         self.save_draft();
         let (undo, last, above) = (self.without_the_box(), self.last_lines(), self.left_above());
-        if let Some(run) = &mut self.run {
+        if let Some(run) = &mut self.child.run {
             if run.muted.is_none() {
                 run.above = above;
             }
@@ -345,40 +414,23 @@ impl Host {
     }
 
     pub(in crate::host) fn collect_tree(&mut self) {
-        if let Some(run) = &mut self.run
-            && self.launch.config.restart.reap == crate::core::config::Reap::Tree
-        {
-            // What hung on the child at an earlier look and hangs on the host by now is still of its tree.
-            run.tree.retain(|known| !known.is_gone());
-            let found = self.processes.descendants(run.pid);
-            let new: Vec<Process> = found.into_iter().filter(|p| run.tree.iter().all(|known| known.pid != p.pid)).collect();
-            run.tree.extend(new);
+        if self.launch.config.restart.reap == crate::core::config::Reap::Tree {
+            self.child.collect_tree();
         }
     }
 
     pub(in crate::host) fn reap_tree(&mut self) {
-        let until = self.clock.now().after(LEFTOVER_MS);
-        if let Some(run) = &mut self.run {
-            let before = run.leftovers.len();
-            for process in run.tree.drain(..).filter(|p| !p.is_gone()) {
-                let _ = process.signal(Signal::TERM);
-                run.leftovers.push((process, until));
-            }
-            if let Ok(processes @ 1..) = u32::try_from(run.leftovers.len() - before) {
-                self.events.push_back(Event::Reaped { run: run.number, processes });
-            }
+        let now = self.clock.now();
+        if let Some(run) = &mut self.child.run
+            && let processes @ 1.. = run.descendants.end(now)
+        {
+            self.events.push_back(Event::Reaped { run: run.number, processes });
         }
     }
 
     pub(in crate::host) fn end_leftovers(&mut self) {
-        let now = self.clock.now();
-        if let Some(run) = &mut self.run {
-            run.leftovers.retain(|(process, until)| {
-                if now >= *until {
-                    let _ = process.signal(Signal::KILL);
-                }
-                now < *until && !process.is_gone()
-            });
+        if let Some(run) = &mut self.child.run {
+            run.descendants.kill_late(self.clock.now());
         }
     }
 }

@@ -113,7 +113,7 @@ impl Host {
         match wanted {
             Request::Status => {
                 // What Claude shows is evidence too, and is read when somebody wants to know.
-                if let Some(run) = self.run.as_mut().filter(|run| !run.model.is_behind()) {
+                if let Some(run) = self.child.run.as_mut().filter(|run| !run.model.is_behind()) {
                     run.model.look(|_| ());
                 }
                 self.look_at_screen();

@@ -122,7 +122,7 @@ impl Host {
     /// The screen's rows, when they are not those of revision `known`, or that there are none any more.
     fn changed_screen(&mut self, known: Option<u64>) -> Option<Value> {
         let ended = self.exit.is_some();
-        let run = self.run.as_mut()?;
+        let run = self.child.run.as_mut()?;
         // In a burst the model is fed when it is due, and not for everybody who looks.
         let latest = known.is_none() || ended;
         // Another run has another screen, whose revisions begin anew.

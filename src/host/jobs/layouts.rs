@@ -51,7 +51,7 @@ impl Host {
             project: self.dir.clone(),
             claude: self.paths.claude.clone(),
             channel: self.channel.clone(),
-            pid: self.run.as_ref().and_then(|run| u32::try_from(run.pid).ok()).unwrap_or(host),
+            pid: self.child.run.as_ref().and_then(|run| u32::try_from(run.pid).ok()).unwrap_or(host),
             transcript: self.transcript(),
         };
         self.do_quietly(move || Done::Limited(layouts::write(&chosen, &place, &of, Clock::wall())));
@@ -162,7 +162,7 @@ impl Host {
     /// The box of source document 002 above the first run, of a session that begins from a handoff.
     pub(in crate::host) fn print_resuming(&mut self) {
         let Some(text) = self.resuming.take() else { return };
-        if let Some(run) = &mut self.run {
+        if let Some(run) = &mut self.child.run {
             run.model.change(|screen| screen.feed(text.as_bytes()));
         }
         self.show(text.as_bytes());

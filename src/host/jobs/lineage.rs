@@ -64,7 +64,7 @@ impl OwnFiles {
 impl Host {
     /// Files of Claude's own that the next record is to have.
     pub(in crate::host) fn own_files(&self) -> OwnFiles {
-        let pid = self.run.as_ref().and_then(|run| u32::try_from(run.pid).ok());
+        let pid = self.child.run.as_ref().and_then(|run| u32::try_from(run.pid).ok());
         OwnFiles { claude: self.paths.claude.clone(), pid, since: self.lineage.carried.unwrap_or(WallTime(self.began.0)) }
     }
 

@@ -44,7 +44,7 @@ impl Host {
             command: self.runs.command.clone(),
             before: self.runs.before.clone(),
             restarts: self.recorder.supervisor.restarts(),
-            code: self.last_end.map_or(0, |end| end.code()),
+            code: self.child.last_end.map_or(0, |end| end.code()),
         };
         let (at, lines) = (Clock::wall(), lines(decision, &about));
         if lines.is_empty() {

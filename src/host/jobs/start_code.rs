@@ -186,7 +186,7 @@ impl Host {
              anyway; Ctrl+C ends the session\r\n",
             held.join(", ")
         );
-        if let Some(run) = &mut self.run {
+        if let Some(run) = &mut self.child.run {
             if run.above.is_none() {
                 run.above = run.model.look_so_far(repaint::above);
             }

@@ -105,7 +105,8 @@ impl Host {
             _ => false,
         };
         // A draft that was saved before has not been typed yet. What hopty or a script typed is not a person's.
-        let ours = self.keyboard.queue.is_submitting() || self.run.as_ref().is_some_and(|run| run.facts.prompt == BoxContent::Ours);
+        let ours =
+            self.keyboard.queue.is_submitting() || self.child.run.as_ref().is_some_and(|run| run.facts.prompt == BoxContent::Ours);
         if lost && !ours && self.launch.agent == Agent::Claude && self.keyboard.draft.saved().is_empty() {
             self.save_draft();
         }

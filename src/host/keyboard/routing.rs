@@ -23,7 +23,7 @@ impl Host {
             return;
         }
         if self.terminals.leads(id)
-            && let Some(run) = &mut self.run
+            && let Some(run) = &mut self.child.run
         {
             run.model.learn(bytes);
         }
@@ -59,7 +59,7 @@ impl Host {
     /// that run is over, or on its way out, the sequence is whole again and goes where keys go now. Gives how many pieces
     /// are dealt with.
     fn complete_sequence(&mut self, id: u64, pieces: &[Piece]) -> usize {
-        let takes = self.run.as_ref().filter(|run| !run.at_end && run.muted.is_none()).map(|run| run.number);
+        let takes = self.child.run.as_ref().filter(|run| !run.at_end && run.muted.is_none()).map(|run| run.number);
         let waits = self.keyboard.held.must_wait();
         let Some(client) = self.client_mut(id) else { return 0 };
         let Some((run, head)) = client.input.head.take_if(|(run, _)| waits || Some(*run) != takes) else { return 0 };
@@ -141,7 +141,7 @@ impl Host {
         let Some(client) = self.terminals.client_mut(id) else { return };
         let heard = leads && client.gets_bytes();
         let input = &mut client.input;
-        if let Some(run) = self.run.as_ref().filter(|_| !waits && heard) {
+        if let Some(run) = self.child.run.as_ref().filter(|_| !waits && heard) {
             let bytes = input.take_pending(run.number);
             self.type_persons(&bytes);
             return;
@@ -170,7 +170,7 @@ impl Host {
     /// What a terminal says of itself answers the run that asked, and that one waits for it now. A click is a person's, and
     /// was meant for what is no longer there.
     fn pass_report(&mut self, bytes: &[u8]) {
-        if self.run.as_ref().is_some_and(|run| run.muted.is_none()) {
+        if self.child.run.as_ref().is_some_and(|run| run.muted.is_none()) {
             for unit in units(bytes).iter().filter(|unit| !is_mouse(&unit.bytes)) {
                 self.type_in(&unit.bytes);
             }
@@ -180,7 +180,7 @@ impl Host {
     /// Types a person's keys.
     pub(in crate::host) fn type_persons(&mut self, bytes: &[u8]) {
         self.note_typed(bytes);
-        if let Some(run) = &mut self.run {
+        if let Some(run) = &mut self.child.run {
             run.begin_unread();
         }
         self.write_in(bytes);
@@ -196,24 +196,21 @@ impl Host {
 
     /// Types Ctrl+C for hopty itself.
     pub(in crate::host) fn interrupt(&mut self) {
-        self.keyboard.held.interrupt(self.run.as_ref().map(|run| run.number));
+        self.keyboard.held.interrupt(self.child.run.as_ref().map(|run| run.number));
         self.type_held();
     }
 
     /// Types what no person has typed.
     pub(in crate::host) fn type_in(&mut self, bytes: &[u8]) {
-        if let Some(run) = &mut self.run {
+        if let Some(run) = &mut self.child.run {
             run.mix_unread();
         }
         self.write_in(bytes);
     }
 
     fn write_in(&mut self, bytes: &[u8]) {
-        if let Some(run) = &mut self.run
-            && !run.at_end
-            && run.input.send(&run.pty, bytes).is_err()
-        {
-            run.input.clear();
+        if let Some(run) = &mut self.child.run {
+            run.write(bytes);
         }
     }
 
@@ -247,10 +244,10 @@ impl Host {
         };
         let shown = view.and_then(|view| view.prompt_box);
         TypingTarget {
-            run: self.run.as_ref().map(|run| run.number),
+            run: self.child.run.as_ref().map(|run| run.number),
             focus,
             shows_pasted: self.keyboard.held.pasted_prompt().is_some_and(|text| shown.is_some_and(|shown| shown.holds(text))),
-            has_read_all: self.run.as_ref().is_none_or(|run| run.input.is_empty() && !run.pty.unread()),
+            has_read_all: self.child.run.as_ref().is_none_or(|run| run.input.is_empty() && !run.pty.unread()),
         }
     }
 }

@@ -186,7 +186,7 @@ impl Host {
 
     fn input_modes(&mut self) -> InputModes {
         let on = |screen: &Screen| (screen.is_on(TerminalMode::CursorKeys), screen.is_on(TerminalMode::BracketedPaste));
-        let (application, pastes) = self.run.as_mut().and_then(|run| run.model.look(on)).unwrap_or_default();
+        let (application, pastes) = self.child.run.as_mut().and_then(|run| run.model.look(on)).unwrap_or_default();
         InputModes { cursor: if application { CursorKeys::Application } else { CursorKeys::Normal }, pastes }
     }
 
@@ -240,7 +240,7 @@ impl Host {
 
     /// What stands in the box is to be known anew: now another text is looked for.
     fn look_anew(&mut self) {
-        if let Some(run) = &mut self.run {
+        if let Some(run) = &mut self.child.run {
             run.seen = u64::MAX;
             run.looked = Stamp(0);
         }
@@ -312,7 +312,7 @@ impl Host {
                 self.send(connection, &error_line(request, &Failure::new(Code::Ended, "the session has ended", "")));
                 continue;
             }
-            let reads = self.run.as_ref().is_some_and(|run| !run.at_end && run.input.len() <= INPUT_HIGH);
+            let reads = self.child.run.as_ref().is_some_and(|run| !run.at_end && run.input.len() <= INPUT_HIGH);
             if !reads || self.keyboard.held.must_wait() || in_a_sequence {
                 return;
             }

@@ -117,7 +117,7 @@ impl World {
         let now: &'static AtomicU64 = Box::leak(Box::new(AtomicU64::new(1000)));
         let stage = Stage::default();
         host.clock = Clock::manual(now);
-        host.processes = Box::new(stage.clone());
+        host.child.processes = Box::new(stage.clone());
         host.dir.clone_from(&project);
         host.workers_mut().into_iter().for_each(crate::sys::worker::Worker::work_by_hand);
         let host = host.first_step().unwrap();
@@ -154,7 +154,7 @@ impl World {
     }
 
     fn size(&self) -> Size {
-        self.host.run.as_ref().map_or(Size::cells(120, 40), |run| run.size)
+        self.host.child.run.as_ref().map_or(Size::cells(120, 40), |run| run.size)
     }
 
     /// A connection to the host, as if it had been let in.

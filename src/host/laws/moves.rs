@@ -314,7 +314,7 @@ impl World {
     }
 
     pub(super) fn redraw(&mut self) {
-        let (claude, size) = (&mut self.claude, self.host.run.as_ref().map_or(self.host.launch.size, |run| run.size));
+        let (claude, size) = (&mut self.claude, self.host.child.run.as_ref().map_or(self.host.launch.size, |run| run.size));
         if claude.drawn {
             self.stage.last(|child| claude.draw(child, size));
         }

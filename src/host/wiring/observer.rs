@@ -57,7 +57,7 @@ impl Host {
 
     /// When the screen last changed.
     fn screen_changed(&self) -> Stamp {
-        self.run.as_ref().map_or(Stamp(0), |run| run.changed)
+        self.child.run.as_ref().map_or(Stamp(0), |run| run.changed)
     }
 
     /// When a scan is to begin, or no longer waited for.

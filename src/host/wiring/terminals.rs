@@ -74,7 +74,7 @@ impl ChildRun {
 impl Host {
     /// Lets the terminals do something, and does what follows from it.
     pub(in crate::host) fn on_terminals<T>(&mut self, act: impl FnOnce(&mut Terminals, &mut Scene<'_>) -> T) -> T {
-        let run = self.run.as_mut().map(ChildRun::shown);
+        let run = self.child.run.as_mut().map(ChildRun::shown);
         let mut scene = Scene { clock: self.clock, run, links: &mut self.connections, exit: self.exit };
         let done = act(&mut self.terminals, &mut scene);
         while let Some(event) = self.terminals.next_event() {
@@ -86,19 +86,19 @@ impl Host {
     fn take_terminal_event(&mut self, event: TerminalEvent) {
         match event {
             TerminalEvent::Resized(size) => {
-                if let Some(run) = &self.run {
+                if let Some(run) = &self.child.run {
                     let _ = run.pty.resize(size);
                 }
                 self.launch.size = size;
             }
             TerminalEvent::WantsRedraw => {
-                if let Some(run) = &self.run {
+                if let Some(run) = &self.child.run {
                     let _ = run.pty.signal_foreground(Signal(SIGWINCH));
                 }
             }
             TerminalEvent::Continued => self.signal_child(Signal(SIGCONT), true),
             TerminalEvent::Answers(answers) => {
-                let Some(run) = &mut self.run else { return };
+                let Some(run) = &mut self.child.run else { return };
                 run.mix_unread();
                 for answer in answers {
                     if run.input.send(&run.pty, &answer).is_err() {
@@ -127,7 +127,7 @@ impl Host {
         if !self.on_terminals(|terminals, scene| terminals.take_terminal(id, scene)) {
             return;
         }
-        if self.run.as_ref().is_some_and(|run| run.end.is_none() && self.processes.is_stopped(run.pid)) {
+        if self.child.is_stopped() {
             self.on_terminals(|terminals, scene| terminals.meet_stopped_program(id, scene));
         }
         // The program ended before its first client was here.
@@ -173,13 +173,13 @@ impl Host {
 
     /// Whether the next read follows at once: in a burst more is there when this is taken, and only a key is looked for between.
     pub(in crate::host) fn goes_on(&self) -> bool {
-        let bursts = self.run.as_ref().is_some_and(|run| run.model.is_bursting());
+        let bursts = self.child.run.as_ref().is_some_and(|run| run.model.is_bursting());
         bursts && self.has_room() && (self.typing_waits() || !self.terminals.have_input(&self.connections))
     }
 
     /// When something is due for the terminals.
     pub(in crate::host) fn terminals_deadline(&self) -> Option<Stamp> {
-        let run = self.run.as_ref().filter(|run| run.muted.is_none());
+        let run = self.child.run.as_ref().filter(|run| run.muted.is_none());
         self.terminals.deadline(run.map(|run| (run.number, run.model.revision())), &self.connections)
     }
 

@@ -6,7 +6,8 @@ use super::*;
 fn write(model: &mut ScreenModel, bytes: &[u8], now: Stamp) {
     let mut chunk = model.chunk();
     chunk.room()[..bytes.len()].copy_from_slice(bytes);
-    assert_eq!(chunk.took(bytes.len()), bytes);
+    chunk.took(bytes.len());
+    assert_eq!(chunk.latest(bytes.len()), bytes);
     model.put(chunk, bytes.len(), now);
 }
 

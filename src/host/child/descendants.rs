@@ -1,0 +1,117 @@
+//! What hangs on the program: collected before a run ends, and ended when the run is over and something was left.
+
+use crate::core::process::Signal;
+use crate::core::time::Stamp;
+use crate::sys::process::Process;
+
+/// How long what was left gets between SIGTERM and SIGKILL, in ms.
+const GRACE_MS: u64 = 2000;
+
+/// The descendants of a run and of the one before.
+#[derive(Debug, Default)]
+pub(super) struct Descendants {
+    /// What hung on the program when it was last looked.
+    tree: Vec<Process>,
+    /// What outlived its run, and when it is killed.
+    leftovers: Vec<(Process, Stamp)>,
+}
+
+impl Descendants {
+    /// For the next run: what has not ended yet goes along.
+    pub fn handed_on(self) -> Self {
+        Descendants { tree: Vec::new(), leftovers: self.leftovers }
+    }
+
+    pub fn deadline(&self) -> Option<Stamp> {
+        self.leftovers.iter().map(|(_, at)| *at).min()
+    }
+
+    /// Whether all that was left has ended.
+    pub fn are_gone(&self) -> bool {
+        self.leftovers.iter().all(|(process, _)| process.is_gone())
+    }
+
+    /// Whether what was left still has time to end.
+    pub fn have_time(&self) -> bool {
+        !self.leftovers.is_empty()
+    }
+
+    /// Adds what hangs on the program now. What did at an earlier look and hangs on the host by now is still of its tree.
+    pub fn collect(&mut self, found: Vec<Process>) {
+        self.tree.retain(|known| !known.is_gone());
+        let new: Vec<Process> = found.into_iter().filter(|p| self.tree.iter().all(|known| known.pid != p.pid)).collect();
+        self.tree.extend(new);
+    }
+
+    /// The run is over: tells what is left to end, and gives how many those are.
+    pub fn end(&mut self, now: Stamp) -> u32 {
+        let before = self.leftovers.len();
+        for process in self.tree.drain(..).filter(|process| !process.is_gone()) {
+            let _ = process.signal(Signal::TERM);
+            self.leftovers.push((process, now.after(GRACE_MS)));
+        }
+        u32::try_from(self.leftovers.len() - before).unwrap_or(u32::MAX)
+    }
+
+    /// Kills what has not ended in time, and forgets what has.
+    pub fn kill_late(&mut self, now: Stamp) {
+        self.leftovers.retain(|(process, until)| {
+            if now >= *until {
+                let _ = process.signal(Signal::KILL);
+            }
+            now < *until && !process.is_gone()
+        });
+    }
+
+    /// The host ends: nothing gets more time.
+    pub fn kill(&self) {
+        for (process, _) in &self.leftovers {
+            let _ = process.signal(Signal::KILL);
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::process::{Child as Program, Command};
+
+    fn sleeper() -> Program {
+        Command::new("sleep").arg("60").spawn().unwrap()
+    }
+
+    fn process(program: &Program) -> Process {
+        Process::open(i32::try_from(program.id()).unwrap()).unwrap()
+    }
+
+    #[test]
+    fn what_is_left_is_told_to_end_and_forgotten_when_it_has() {
+        let mut program = sleeper();
+        let mut left = Descendants::default();
+        left.collect(vec![process(&program)]);
+        left.collect(vec![process(&program)]);
+        assert_eq!((left.deadline(), left.have_time()), (None, false));
+        assert_eq!(left.end(Stamp(10)), 1);
+        assert_eq!((left.deadline(), left.have_time()), (Some(Stamp(10 + GRACE_MS)), true));
+        program.wait().unwrap();
+        assert!(left.are_gone());
+        left.kill_late(Stamp(20));
+        assert!(!left.have_time());
+    }
+
+    #[test]
+    fn it_goes_along_to_the_next_run_and_is_killed_when_it_takes_too_long() {
+        let mut program = sleeper();
+        // SAFETY: a signal to a child of this test that was not waited for yet.
+        unsafe { nix::libc::kill(i32::try_from(program.id()).unwrap(), nix::libc::SIGSTOP) };
+        let mut left = Descendants::default();
+        left.collect(vec![process(&program)]);
+        left.end(Stamp(0));
+        let mut left = left.handed_on();
+        left.kill_late(Stamp(GRACE_MS - 1));
+        assert!(left.have_time());
+        left.kill_late(Stamp(GRACE_MS));
+        assert!(!left.have_time());
+        program.wait().unwrap();
+    }
+}
