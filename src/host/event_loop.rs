@@ -95,7 +95,6 @@ impl Host {
         };
         let idle = ready.is_empty();
         let only_bytes = ready.iter().all(|(token, _)| matches!(token, Token::Master | Token::Terminal(_)));
-        self.reached_deep |= !only_bytes;
         for (token, readiness) in ready {
             self.take(token, readiness);
         }
@@ -110,21 +109,16 @@ impl Host {
         !idle
     }
 
-    /// Before a long wait, what was needed for a moment is given back: memory once a run, and the stack whenever everybody has
-    /// left.
+    /// Before a long wait, once a run: what its start needed for a moment is given back.
     fn tidy_up(&mut self, now: Stamp) {
-        let run = self.child.run.as_ref().map(|run| run.number);
-        let began = run != self.settled;
-        let left = self.reached_deep && self.connections.is_empty();
-        if !(began || left) || self.deadline(now).is_some_and(|at| at < now.after(LONG_MS)) {
+        let tidied = self.child.run.as_ref().is_none_or(|run| run.tidied);
+        if tidied || self.deadline(now).is_some_and(|at| at < now.after(LONG_MS)) {
             return;
         }
-        if began {
-            memory::give_back();
+        memory::give_back();
+        if let Some(run) = &mut self.child.run {
+            run.tidied = true;
         }
-        memory::give_back_stack();
-        self.settled = run;
-        self.reached_deep = false;
     }
 
     /// When something is due although nothing is ready.

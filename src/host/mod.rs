@@ -139,10 +139,6 @@ pub struct Host {
     accept_at: Option<Stamp>,
     /// The socket's file is gone: when to bind it again.
     rebind_at: Option<Stamp>,
-    /// The run whose start was tidied up after.
-    settled: Option<u32>,
-    /// Whether more than bytes was dealt with since the stack was last given back.
-    reached_deep: bool,
     /// When the session's file is to be written.
     session_file_at: Option<Stamp>,
     /// The line of the journal at which the state that it tells of began.
@@ -242,8 +238,6 @@ impl Host {
             exit: None,
             accept_at: None,
             rebind_at: None,
-            settled: None,
-            reached_deep: false,
             session_file_at: None,
             session_file_of: 0,
             goodbye: None,

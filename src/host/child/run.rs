@@ -70,6 +70,8 @@ pub(in crate::host) struct ChildRun {
     revision: u64,
     pub(super) descendants: Descendants,
     pub unread: UnreadInput,
+    /// What its start needed for a moment was given back.
+    pub tidied: bool,
 }
 
 /// Output that was just read, with the chunk that it lies in.
@@ -146,6 +148,7 @@ impl ChildRun {
             revision: 0,
             descendants: old.descendants,
             unread: UnreadInput::default(),
+            tidied: false,
         };
         run.model.begin_below(&old.above);
         run.model.change(|screen| {

@@ -204,9 +204,7 @@ pub fn main(socket: UnixStream) -> i32 {
     }
 }
 
-/// Everything until the session runs, or the exit code where there is none. Its frame is gone by then: it would stand on the
-/// stack for as long as the session lives.
-#[inline(never)]
+/// Everything until the session runs, or the exit code where there is none.
 fn up(socket: UnixStream) -> Result<Box<Host>, i32> {
     #[cfg(debug_assertions)]
     crate::sys::safe_file::hangs::arm();
@@ -273,7 +271,6 @@ fn tell(mut socket: &UnixStream, ready: &Ready) {
     let _ = socket.write_all(line.as_bytes());
 }
 
-#[inline(never)]
 fn begin(launch: Launch, args: Vec<OsString>, lent: Lent) -> Result<Box<Host>, Ready> {
     let paths = Paths::from_env(|name| std::env::var_os(name)).unwrap_or_else(|| Paths::nowhere(|name| std::env::var_os(name)));
     let place = place::find(&paths, &launch)?;

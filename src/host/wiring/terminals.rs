@@ -145,7 +145,7 @@ impl Host {
 
     /// At the session's end: what a person typed and the program did not read is for the leader's shell.
     pub(in crate::host) fn keep_undelivered(&mut self) {
-        let Some(run) = self.run.as_mut().filter(|run| run.end.is_some()) else { return };
+        let Some(run) = self.child.run.as_mut().filter(|run| run.end.is_some()) else { return };
         if let Some(bytes) = run.unread.take(&run.pty, &mut run.input) {
             self.terminals.keep_undelivered(bytes);
         }
