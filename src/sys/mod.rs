@@ -4,7 +4,6 @@
 pub mod clock;
 pub mod fd;
 pub mod inherited;
-pub mod large_page;
 pub mod memory;
 pub mod outbuf;
 pub mod poll;

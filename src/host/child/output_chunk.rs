@@ -1,37 +1,28 @@
 //! Where what the child writes is read into: it is written to the terminals from there, and waits there for the screen model.
 
-use crate::sys::large_page::{LARGE_PAGE, LargePage};
-
 /// The size of a chunk in bytes. A master gives some 4 KiB a read, so a chunk serves many.
 pub(in crate::host) const CHUNK: usize = 1 << 16;
 /// The same in the middle of a flood, of which the screen lays out the less the more of it there is at once.
-pub(in crate::host) const FLOOD_CHUNK: usize = LARGE_PAGE;
+pub(in crate::host) const FLOOD_CHUNK: usize = 2 << 20;
 /// Room in a chunk, in bytes, below which the next read gets a new one.
 const ROOM_MIN: usize = 1 << 13;
-
-/// Its memory.
-#[derive(Debug)]
-enum Room {
-    Small(Box<[u8]>),
-    Large(LargePage),
-}
 
 /// Bytes as they were read.
 #[derive(Debug)]
 pub(in crate::host) struct OutputChunk {
-    room: Room,
+    buffer: Box<[u8]>,
     pub filled: usize,
 }
 
 impl OutputChunk {
     /// An empty one.
     pub fn new() -> Self {
-        OutputChunk { room: Room::Small(vec![0; CHUNK].into()), filled: 0 }
+        OutputChunk { buffer: vec![0; CHUNK].into(), filled: 0 }
     }
 
-    /// The same for a flood, where there is memory for it.
+    /// The same for a flood.
     pub fn of_flood() -> Self {
-        LargePage::new().map_or_else(|_| Self::new(), |page| OutputChunk { room: Room::Large(page), filled: 0 })
+        OutputChunk { buffer: vec![0; FLOOD_CHUNK].into(), filled: 0 }
     }
 
     /// The same without what was read.
@@ -41,24 +32,17 @@ impl OutputChunk {
 
     /// Whether it is one for a flood.
     pub fn is_of_flood(&self) -> bool {
-        matches!(self.room, Room::Large(_))
+        self.size() == FLOOD_CHUNK
     }
 
     /// What was read.
     pub fn bytes(&self) -> &[u8] {
-        match &self.room {
-            Room::Small(bytes) => &bytes[..self.filled],
-            Room::Large(page) => &page[..self.filled],
-        }
+        &self.buffer[..self.filled]
     }
 
     /// Where the next read goes.
     pub fn room(&mut self) -> &mut [u8] {
-        let filled = self.filled;
-        match &mut self.room {
-            Room::Small(bytes) => &mut bytes[filled..],
-            Room::Large(page) => &mut page[filled..],
-        }
+        &mut self.buffer[self.filled..]
     }
 
     /// The first `length` bytes of the room were read.
@@ -79,6 +63,6 @@ impl OutputChunk {
 
     /// How much it holds at most, in bytes.
     pub fn size(&self) -> usize {
-        if self.is_of_flood() { FLOOD_CHUNK } else { CHUNK }
+        self.buffer.len()
     }
 }

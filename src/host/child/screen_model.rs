@@ -19,12 +19,12 @@ use crate::tty::raw::END_OF_ANYTHING;
 const WAITING_MAX: usize = (4 << 20) + (1 << 18);
 /// Bytes that wait in the middle of a burst: four reads of a master.
 const BURST: usize = 1 << 14;
-/// Bytes that wait above which more come into memory for a flood: a large page is made ready as a whole, which less is not worth.
+/// Bytes that wait above which more come into larger chunks.
 const FLOOD: usize = 1 << 18;
-/// How long that memory is kept for the next flood, in ms: they come in a row, and the system makes new memory ready at a twentieth of
-/// what a flood takes to pass.
+/// How long a flood's memory is kept for the next one, in ms: they come in a row, and new memory takes a twentieth of the time in
+/// which a flood passes.
 const KEPT_MS: u64 = 1000;
-/// How many chunks are kept at most: more than a flood fills, where there was memory for large ones.
+/// How many chunks are kept at most: more than a flood fills.
 const SPARES_MAX: usize = 16;
 /// How long the child must be quiet before the model is fed, in ms.
 const QUIET_MS: u64 = 2;

@@ -130,17 +130,3 @@ fn little_is_read_into_the_same_memory_again() {
     write(&mut model, b"ab", Stamp(5));
     assert!(model.spares.is_empty());
 }
-
-/// Where there is no memory for large ones.
-#[test]
-fn a_flood_in_small_chunks_is_not_kept_whole() {
-    let mut model = ScreenModel::new(Size::cells(10, 2));
-    for _ in 0..100 {
-        let mut chunk = OutputChunk::new();
-        chunk.room()[..4096].fill(b'x');
-        chunk.took(4096);
-        model.put(chunk, 4096, Stamp(5));
-    }
-    model.look(|_| ());
-    assert_eq!(model.spares.len(), SPARES_MAX);
-}
