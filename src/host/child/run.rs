@@ -118,7 +118,7 @@ impl Inheritance {
 
 impl ChildRun {
     /// A run that has just been started.
-    pub fn new(
+    pub(super) fn new(
         (number, pid): (u32, i32),
         pty: Pty,
         model: ScreenModel,
