@@ -120,13 +120,11 @@ fn a_terminal_that_is_closed_while_the_program_lives_is_looked_at_again() {
 #[test]
 fn the_next_run_begins_below_what_the_one_before_left() {
     let (mut old, mut far) = run(1, Inheritance::default());
-    far.write_all(b"left behind").unwrap();
-    let output = old.read(&Clock::start()).unwrap();
-    old.feed(output);
     old.write(b"typed");
     let mut typed = [0; 5];
     far.read_exact(&mut typed).unwrap();
     assert_eq!(&typed, b"typed");
+    old.above = Some(b"1\r\n2\r\n3\r\n4\r\n5\r\n".to_vec());
     let (mut next, _far) = run(2, Inheritance::of(old));
     let shown = next.model.look(|screen| (screen.lines().concat(), screen.history_total() > 0));
     assert_eq!(shown, Some((String::new(), true)));
