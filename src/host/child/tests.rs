@@ -10,7 +10,7 @@ use super::*;
 use crate::core::terminal::Size;
 use crate::host::terminals::Capabilities;
 use crate::pty::open::Pty;
-use crate::pty::spawn::{Errors, Program, SpawnError};
+use crate::pty::spawn::{ChildProgram, ErrorStream, SpawnError};
 use crate::sys::clock::Clock;
 use crate::sys::process::Process;
 
@@ -23,7 +23,7 @@ impl Processes for Script {
         Err(io::ErrorKind::Unsupported.into())
     }
 
-    fn start(&mut self, _: &Pty, _: &Program) -> Result<i32, SpawnError> {
+    fn start(&mut self, _: &Pty, _: &ChildProgram) -> Result<i32, SpawnError> {
         Ok(7)
     }
 
@@ -61,7 +61,7 @@ fn run(number: u32, old: Inheritance) -> (ChildRun, UnixStream) {
 
 fn child() -> (Child, Script, UnixStream) {
     let script = Script::default();
-    let mut child = Child::new(Lent { descriptors: Vec::new(), errors: Errors::Terminal });
+    let mut child = Child::new(Lent { descriptors: Vec::new(), errors: ErrorStream::Terminal });
     child.processes = Box::new(script.clone());
     let (run, far) = run(1, Inheritance::default());
     child.run = Some(run);
