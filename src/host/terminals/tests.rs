@@ -8,7 +8,7 @@ use serde_json::Value;
 
 use super::*;
 use crate::core::supervisor::action::DecisionKind;
-use crate::core::supervisor::phase::Cause;
+use crate::core::supervisor::phase::WaitCause;
 use crate::host::child::ScreenModel;
 use crate::host::control::status::Exit;
 use crate::ipc::frame::tag;
@@ -228,7 +228,7 @@ fn what_the_program_did_not_read_goes_to_the_leader_at_the_end() {
     let mut stage = stage();
     stage.attach(1, 20, false);
     stage.attach(2, 20, false);
-    stage.exit = Some(Exit::new(Cause::Finished, 3, None));
+    stage.exit = Some(Exit::new(WaitCause::Finished, 3, None));
     stage.terminals.keep_undelivered(b"ls\r".to_vec());
     stage.on(|terminals, scene| terminals.disconnect_all(Some("over"), scene));
     let bye = |id: u64| -> Value { serde_json::from_slice(&stage.links.sent[&id].last().unwrap().1).unwrap() };
